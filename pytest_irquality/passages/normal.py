@@ -63,7 +63,7 @@ class Normal:
 
     @cached_property
     def letters(self) -> str:
-        """Its letters in a row."""
+        """The letters of its words in a row."""
         return NO_LETTER.sub("", self.line)
 
     def __str__(self) -> str:
@@ -102,9 +102,9 @@ def words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2**15)
 def letters(text: str) -> str:
-    """The letters of a text's normal form in a row, without the words between which they stand.
+    """The letters of a text's normal form in a row.
 
-    It costs a fraction of the words: of all marks only those are taken out that have letters.
+    They cost a fraction of its words: of all marks only those are taken out that have letters.
     """
     for one in WITH_LETTERS:
         if one.only_if in text:

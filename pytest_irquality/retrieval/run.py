@@ -214,8 +214,8 @@ class Run:
     ``answers`` are one or several, and each has a ranking for the same queries. Where a single one
     is meant, as an example or because a format holds no more, it is the ``first``. ``faults`` says
     by query id why other queries have none. ``depth`` is the number of results asked for, where a
-    kept run says so; ``version`` the retriever's own. ``retries`` counts the calls that were made
-    again after a failure.
+    kept run says so, and ``read`` of those with texts, where not all have one; ``version`` the
+    retriever's own. ``retries`` counts the calls that were made again after a failure.
 
     ``stages`` are runs of the same queries by the name of the stage, each what a stage before the
     ranking gave, as far as the retriever tells: their faults are no faults of the queries.
@@ -228,6 +228,7 @@ class Run:
     faults: Mapping[str, Fault] = field(default_factory=dict)
     version: str | None = None
     depth: int | None = None
+    read: int | None = None
     interrupted: bool = False
     variants: Run | None = None
     stages: Mapping[str, Run] = field(default_factory=dict)

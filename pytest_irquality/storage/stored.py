@@ -44,12 +44,13 @@ class Header:
     """The description of a run: all but its rankings.
 
     ``path`` is the suite's: as messages name it, in a baseline its name. ``depth`` is how many
-    results were asked for, ``candidates`` how many of the first stage, where that was asked. The
-    rest is known of kept runs only, since a baseline's header holds nothing that two branches would
-    both change. ``digest`` stands for the queries that the suite asks (not for what it demands of
-    them), ``shard`` (``2/5``) says which share of the queries this is, ``version`` is the
-    retriever's own, ``commit`` that of the code, ``code`` a name for that with its edits, ``time``
-    ISO 8601 in UTC, ``package`` the version of pytest-irquality.
+    results were asked for, ``candidates`` how many of the first stage, where that was asked,
+    ``texts`` how many of the results have their texts, where not all of them have. The rest is
+    known of kept runs only, since a baseline's header holds nothing that two branches would both
+    change. ``digest`` stands for the queries that the suite asks (not for what it demands of them),
+    ``shard`` (``2/5``) says which share of the queries this is, ``version`` is the retriever's own,
+    ``commit`` that of the code, ``code`` a name for that with its edits, ``time`` ISO 8601 in UTC,
+    ``package`` the version of pytest-irquality.
     """
 
     suite: Name
@@ -64,6 +65,7 @@ class Header:
     package: Name | None = None
     candidates: Depth | None = None
     code: Name | None = None
+    texts: Depth | None = None
 
 
 @dataclass(frozen=True)
@@ -174,10 +176,14 @@ class StoredQuery:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run in a file, or about to be written to one: its queries by id, in suite order."""
+    """A run in a file, or about to be written to one: its queries by id, in suite order.
+
+    ``homes`` are the queries behind which its texts stand there.
+    """
 
     header: Header
     queries: Mapping[str, StoredQuery]
+    homes: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def run(self, suite: Suite, matching: Matching | None = None) -> Run:
         """Give its answers to today's queries.
@@ -213,6 +219,7 @@ class StoredRun:
             },
             self.version,
             self.header.depth,
+            read=self.header.texts,
             scored={id: line.values for id, line in lines.items() if line.ranking},
         )
 
@@ -228,7 +235,9 @@ class StoredRun:
             for name in names
         }
         return {
-            name: replace(self._answers(kept, readers), depth=self.header.candidates, scored={})
+            name: replace(
+                self._answers(kept, readers), depth=self.header.candidates, read=None, scored={}
+            )
             for name, kept in of_each.items()
         }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.baseline import BaselineFiles
@@ -45,12 +46,16 @@ def update(
         changes = ["other wordings changed"]
     stay = f"; {len(run.faults)} had no answer, and stay as they were" if run.faults else ""
     if changes:
-        write_run(file.path, StoredRun(header, kept), file.allowed)
+        write_run(file.path, StoredRun(header, kept, _homes(found)), file.allowed)
         yield f"baseline written: {file.shown}: {', '.join(changes)}{stay}"
     else:
         yield f"baseline unchanged: {file.shown}: {_rankings(len(lines))}{stay}"
     if file.path.is_file():
         yield from _put_away(found, files, siblings)
+
+
+def _homes(found: Found) -> Mapping[str, str]:
+    return found.stored.homes if found.stored else {}
 
 
 def _refusal(
@@ -75,15 +80,18 @@ def _header(found: Found, lines: Mapping[str, StoredQuery], run: Run) -> Header:
     Nothing in it changes from update to update, nor with the folder that pytest was called in:
     branches must merge.
     """
-    suite, old, depth = found.target.suite, found.stored, found.target.suite.depth
-    candidates = None
+    suite, old = found.target.suite, found.stored
+    depths: dict[str, Any] = {"depth": suite.depth, "texts": suite.depth}
+    if suite.readers and suite.read_depth:
+        depths["texts"] = min(suite.depth, suite.read_depth)
     if any(line.stages for line in lines.values()):
-        candidates = suite.stage_depth
+        depths["candidates"] = suite.stage_depth
     if old and not lines.keys() <= run.answered:  # some stay as they were
-        depth = min(depth, old.header.depth)
-        candidates = candidates and min(candidates, old.header.candidates or candidates)
-    name = found.target.file.name
-    return Header(suite.name, name, depth, run.retriever, candidates=candidates)
+        for name, depth in depths.items():
+            depths[name] = min(depth, getattr(old.header, name) or depth)
+    if depths["texts"] == depths["depth"]:
+        del depths["texts"]
+    return Header(suite.name, found.target.file.name, retriever=run.retriever, **depths)
 
 
 def _put_away(found: Found, files: BaselineFiles, siblings: Sequence[Target]) -> Iterator[str]:
@@ -167,7 +175,7 @@ def _to_keep(suite: Suite, query: StoredQuery, run: Run) -> StoredQuery:
     only those that the suite measures, without titles.
     """
     if query.of:
-        return _without_time(query)
+        return _lasting(query, suite.read_depth)
     stages = {
         name: replace(stage, titles=())
         for name, stage in query.stages.items()
@@ -176,17 +184,21 @@ def _to_keep(suite: Suite, query: StoredQuery, run: Run) -> StoredQuery:
     query = replace(query, stages=stages)
     scored = run.scored.get(query.id, {})
     values = {measure: round(value, DIGITS) for measure, value in scored.items()}
-    return replace(_without_time(query), version=run.version, values=values)
+    return replace(_lasting(query, suite.read_depth), version=run.version, values=values)
 
 
-def _without_time(query: StoredQuery) -> StoredQuery:
-    """Leave out what every run has otherwise: times, and what a tie of that run was settled by."""
+def _lasting(query: StoredQuery, reads: int | None = None) -> StoredQuery:
+    """Leave out what every run has otherwise, and texts of results that nothing reads.
+
+    These are times, and what a tie of that run was settled by.
+    """
     ranking = replace(query.ranking, seconds=None) if query.ranking else None
     return replace(
         query,
         ranking=ranking,
-        answers=tuple(map(_without_time, query.answers)),
-        stages={name: _without_time(stage) for name, stage in query.stages.items()},
+        texts=query.texts[:reads],
+        answers=tuple(_lasting(answer, reads) for answer in query.answers),
+        stages={name: _lasting(stage) for name, stage in query.stages.items()},
         deeper=None,
     )
 

@@ -234,6 +234,7 @@ class Suite(SuiteSettings):
     path: str
     queries: tuple[Query, ...]
     depth: int = 10
+    read_depth: int | None = None
     reworded: tuple[Query, ...] = ()
     guards: frozenset[str] = frozenset()
     metrics: tuple[Measure, ...] = ()

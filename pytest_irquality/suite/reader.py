@@ -122,7 +122,7 @@ class _Assembly:
         )
         if not suite.metrics:
             suite = replace(suite, metrics=self._usual_metrics(suite))
-        return replace(suite, depth=self._depth(suite))
+        return replace(suite, depth=self._depth(suite), read_depth=_read_depth(suite))
 
     @property
     def _inline(self) -> list[WrittenQuery]:
@@ -228,6 +228,13 @@ def _depths_read(suite: Suite) -> Iterator[tuple[int, str]]:
             most_relevant = suite.most_relevant if by_relevant else 0
             yield measure.depth(most_relevant) or suite.top_k, str(measure)
     yield from _ranks_read(suite)
+
+
+def _read_depth(suite: Suite) -> int | None:
+    """The deepest result whose text is read; None, all of them, where they fill a budget."""
+    if any(measure.budget for measure in suite.measures):
+        return None
+    return max(most for most, _ in _depths_read(suite))
 
 
 def _ranks_read(suite: Suite) -> Iterator[tuple[int, str]]:

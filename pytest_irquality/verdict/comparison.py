@@ -91,8 +91,9 @@ class Comparison:
         if stage is None or run is None:
             return Lack("kept candidates")
         needed = measure.depth(self.suite.most_relevant) or stage.depth
-        if run.depth is not None and run.depth < needed:
-            return Lack("depth", needed, run.depth)
+        depth = run.depth if run.read is None else run.read
+        if depth is not None and depth < needed:
+            return Lack("depth", needed, depth)
         return Lack("documents") if self.sides.renumbered else None
 
     def nothing_compared(self, queries: Iterable[Query], measure: Measure | None = None) -> Lack:

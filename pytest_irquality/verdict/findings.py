@@ -24,8 +24,12 @@ Fate = Literal[
     "not in the corpus",
     "in no stage",
     "not returned",
+    "unknown",
 ]
-"""What may become of a relevant passage or document; it is the first of these that is true."""
+"""What may become of a relevant passage or document; it is the first of these that is true.
+
+``unknown``: the baseline has no text of some results, so that none of the others can be told.
+"""
 
 
 @dataclass(frozen=True)

@@ -154,15 +154,26 @@ class Losses:
             held_by = side.run.first.rankings[id].holders.get(document)
             holders = (Holder(held_by, rank),) if held_by else ()
             return Loss("found" if rank <= self.comparison.suite.top_k else "further down", holders)
+        if self._half_read(query, document, side):
+            return Loss("unknown")
         of_none = Loss("in no stage" if side.knows_stages(id) else "not returned")
         return side.in_stage(id, document) or self._in_texts(query, document, side) or of_none
+
+    def _half_read(self, query: Query, document: str, side: Shown) -> bool:
+        """Tell whether a passage may stand in a result whose text was not kept."""
+        results = side.run.first.rankings[query.id].raw[: self.comparison.suite.depth]
+        unread = any(id not in side.run.first.texts for id in results)
+        return unread and self._is_passage(query, document)
+
+    def _is_passage(self, query: Query, document: str) -> bool:
+        return self.comparison.suite.by_text(query) or document in query.passages
 
     def _in_texts(self, query: Query, passage: str, side: Shown) -> Loss | None:
         """The fate of a passage that no result holds, as texts tell it; None where they do not.
 
         What stands whole in a chunk of the corpus is neither cut nor changed.
         """
-        if not (self.comparison.suite.by_text(query) or passage in query.passages):
+        if not self._is_passage(query, passage):
             return None
         if side.nowhere is None:
             return min(self._altered(query.id, passage, side), key=_by_certainty, default=None)
@@ -243,7 +254,9 @@ def recounted(fates: Fates, queries: Sequence[QueryResult]) -> Fates:
 def _counts(queries: Sequence[QueryResult], stored: Collection[str]) -> Iterator[FateCount]:
     """The count of each fate, also of those that nothing has. ``stored``: known of the baseline."""
     fates = [fated for query in queries for fated in query.fates]
-    for fate in get_args(Fate):
+    if any(one.before == "unknown" for one in fates):
+        stored = {"found", "unanswered"}
+    for fate in get_args(Fate)[:-1]:
         before = sum(one.before == fate for one in fates) if fate in stored else None
         yield FateCount(fate, sum(one.now == fate for one in fates), before)
 

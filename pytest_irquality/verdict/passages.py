@@ -71,7 +71,8 @@ def _found_in(
 ) -> Run:
     """A run, all its answers, its stages and its variants by the passages that they hold."""
     same_ids = today.first if today else None
-    found = [_in_answer(suite.depth_of(stage), wanted, one, same_ids) for one in run.answers]
+    depth = suite.depth_of(stage)
+    found = [_in_answer(depth, run.read, wanted, one, same_ids) for one in run.answers]
     everywhere = set(found[0][0].rankings).intersection(*(answer.rankings for answer, _ in found))
     faults = dict(run.faults)
     for _, of_answer in found:
@@ -91,7 +92,7 @@ def _found_in(
 
 
 def _in_answer(
-    depth: int, wanted: Mapping[str, Wanted], answer: Answer, today: Answer | None
+    depth: int, read: int | None, wanted: Mapping[str, Wanted], answer: Answer, today: Answer | None
 ) -> tuple[Answer, Mapping[str, Fault]]:
     """One answer by the passages that it holds, and why some queries have none."""
     if today is not None:
@@ -102,20 +103,20 @@ def _in_answer(
     rankings = dict(answer.rankings)
     faults: dict[str, Fault] = {}
     for id in [id for id in wanted if id in rankings]:
-        if fault := _without_text(rankings[id], answer.texts):
+        if fault := _without_text(rankings[id].ids[:read], answer.texts):
             del rankings[id]
             faults[id] = fault
         else:
             rankings[id] = _by_what_it_holds(wanted[id], rankings[id], answer.texts, depth)
-            if (deeper := rankings[id].deeper) and not _without_text(deeper, answer.texts):
+            if (deeper := rankings[id].deeper) and not _without_text(deeper.ids, answer.texts):
                 deeper = _by_what_it_holds(wanted[id], deeper, answer.texts, deeper_than(depth))
                 rankings[id] = replace(rankings[id], deeper=deeper)
     chunks = _chunks_of(rankings[id] for id in wanted if id in rankings)
     return replace(answer, rankings=rankings, titles={**answer.titles, **chunks}), faults
 
 
-def _without_text(ranking: Ranking, texts: Mapping[str, str]) -> Fault | None:
-    for id in ranking.ids:
+def _without_text(ids: Iterable[str], texts: Mapping[str, str]) -> Fault | None:
+    for id in ids:
         if id not in texts:
             return Fault(f"'match: text' needs the text of each result, and of {id} there is none")
     return None
@@ -142,12 +143,13 @@ def _by_what_it_holds(
     """
     grades = {**wanted.documents, **wanted.passages}
     left = {passage: sought(passage) for passage in wanted.passages}
-    documents = {id: document_of(id, texts[id]) if wanted.ids_too else id for id in ranking.ids}
+    known = {id: texts.get(id, "") for id in ranking.ids}
+    documents = {id: document_of(id, known[id]) if wanted.ids_too else id for id in known}
     names: dict[str, str] = {}
     besides: dict[str, str] = {}
     holders: dict[str, str] = {}
     for id in dict.fromkeys(ranking.ids[:depth]):
-        held = [passage for passage, words in left.items() if find_in(words, texts[id])]
+        held = [passage for passage, words in left.items() if find_in(words, known[id])]
         for passage in held:
             del left[passage]
             holders[passage] = id

@@ -83,8 +83,8 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         "bm25", RUN.faults, RUN.first.titles, RUN.first.texts, "v7",
     )  # fmt: skip
     lines = path.read_bytes().split(b"\n")
-    assert len(lines) == 19  # a header, five queries of three lines, and the last line
-    assert lines[1:6] == [b"", b'"q1"', lines[3], b"", b'"q2"']
+    assert len(lines) == 20  # a header, five queries of three lines, a text, and the last line
+    assert lines[1:7] == [b"", b'"q1"', *lines[3:5], b"", b'"q2"']
     assert [*path.parent.iterdir()] == [path]
 
 

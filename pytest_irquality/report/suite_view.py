@@ -21,6 +21,7 @@ from pytest_irquality.report.views import (
 )
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.wording.examined import in_full
+from pytest_irquality.wording.losses import FATES
 from pytest_irquality.wording.numbers import counted, few, figure, share
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.story import Story
@@ -171,6 +172,12 @@ class SuiteView:
         damage = self.story.damage
         for document, times in [*damage.vanished, *damage.risen][:MOVERS]:
             yield f"{document.id} ({times})", f'doc:"{document.id}"'
+
+    def fates(self) -> Iterator[tuple[str, str]]:
+        """Places at which passages or documents were lost, each with the search for its queries."""
+        for count in self.result.fates.counts if self.result.fates else ():
+            if count.now and count.fate != "found":
+                yield f"{FATES[count.fate]} ({count.now})", f'fate:"{FATES[count.fate]}"'
 
     @property
     def coverage(self) -> str:

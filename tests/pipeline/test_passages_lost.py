@@ -86,7 +86,9 @@ def test_a_chunker_that_cuts_three_passages_and_moves_one_down(project: Project)
     assert said in result.stdout.str()
     markdown = (project.path / "out.md").read_text(encoding="utf-8")
     assert markdown.index(said) < markdown.index("0 better")
-    assert f"P{said[1:]}." in (project.path / "out.html").read_text(encoding="utf-8")
+    page = (project.path / "out.html").read_text(encoding="utf-8")
+    assert f"P{said[1:]}." in page
+    assert 'data-find="fate:&#34;further down&#34;"' in page
     means = project.data["suites"][0]["means"]
     assert [mean["value"] for mean in means] == [0.0]  # nothing of it is credited
 

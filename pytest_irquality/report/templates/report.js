@@ -74,7 +74,7 @@
   // -- which rows, in which order --------------------------------------------------------------------------------------
 
   function terms(table, find) {
-    return [...find.matchAll(/(?:(tag|doc|change):)?(?:"([^"]*)"?|(\S+))/gi)].map(([, field, quoted, word]) => {
+    return [...find.matchAll(/(?:(tag|doc|change|fate):)?(?:"([^"]*)"?|(\S+))/gi)].map(([, field, quoted, word]) => {
       const wanted = (quoted ?? word).toLowerCase();
       if (field?.toLowerCase() === "tag") {
         const tags = named(table.tags, wanted);
@@ -84,6 +84,7 @@
         const [low, high] = wanted.split("..").map(Number);
         return (row) => table.change[row] !== "" && table.change[row] >= low - 1e-6 && table.change[row] <= (high ?? low) + 1e-6;
       }
+      if (field?.toLowerCase() === "fate") return (row) => (page.texts[table.details[row].fates] ?? "").includes(wanted);
       if (field) {
         const documents = named(page.ids, wanted);
         const has = (flat) => (flat ?? []).some((entry, at) => at % 4 === 0 && documents.has(entry));

@@ -173,9 +173,5 @@ FIXED = (
     Pass("_", re.compile(r"(?<!\w)_+|(?<=[^\W_])_+(?!\w)"), ""),
 )  # fmt: skip
 NUMBERS_AT = next(place for place, one in enumerate(FIXED) if one.only_if == "~~")
-WITH_LETTERS = (
-    *FIXED[: next(place for place, one in enumerate(FIXED) if one.only_if == "\\")],
-    *(one._replace(only_if="[x]") for one in FIXED if "[ xX]" in one.pattern.pattern),
-    *(one._replace(only_if="[X]") for one in FIXED if "[ xX]" in one.pattern.pattern),
-)
-"""Those that take out letters, or make them."""
+WITH_LETTERS = FIXED[: next(place for place, one in enumerate(FIXED) if one.only_if == "\\")]
+"""Those that take out letters, or make them; but for the sign of a task that is done."""

@@ -106,6 +106,8 @@ def letters(text: str) -> str:
 
     They cost a fraction of its words: of all marks only those are taken out that have letters.
     """
+    if "[x]" in text or "[X]" in text:  # at the end of a line's other marks
+        return normal(text).letters
     for one in WITH_LETTERS:
         if one.only_if in text:
             text = one.pattern.sub(_stays(one), text)

@@ -20,11 +20,12 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from random import Random
+from statistics import fmean
 
 from pytest_irquality.metrics import Judgments, evaluate, parse_measure
 from pytest_irquality.retrieval import Answer, Ranking, Run
 from pytest_irquality.storage.trec import read_trec
-from pytest_irquality.suite.by_default import guarded
+from pytest_irquality.suite.by_default import default_drop, guarded
 from pytest_irquality.suite.demands import Bound, LostAllRelevant, MaxDrop, MaxSignificantDrop, Min
 from pytest_irquality.suite.model import (
     Check,
@@ -34,13 +35,15 @@ from pytest_irquality.suite.model import (
     Suite,
 )
 from pytest_irquality.verdict import judge
-from pytest_irquality.verdict.together import judged_together
+from pytest_irquality.verdict.result import Compared
+from pytest_irquality.verdict.together import change_over, fails, judged_together
 
 SIZES = (20, 50, 200)
 MEASURES = tuple(map(parse_measure, ("ndcg@10", "recall@10")))
 TOP, DEPTH = 10, 100
 BELOW = 0.05
 SEED = 20240229
+CHECKED = 3  # cases of a cell that the judge looks at, too, where figures would do
 
 # The retriever that is the baseline, and those that are worse, or as good.
 BASE, WORSE, OTHER = "sqlite-fts5", ("fts5-nostem", "fts5-titleonly"), "osmem-opensearch"
@@ -73,11 +76,15 @@ class Case:
 
 @dataclass(frozen=True)
 class Change:
-    """A kind of pull request, and how to make one."""
+    """A kind of pull request, and how to make one.
+
+    ``other`` is the retriever that answers each query or, where both are exchangeable, some.
+    """
 
     kind: str
     name: str
     make: Callable[[Random, World, Sequence[str]], Case]
+    other: str = ""
 
 
 def read(folder: Path) -> World:
@@ -247,12 +254,12 @@ CHANGES = (
     Change("no-op", "new judgments", new_judgments),
     Change("no-op", "queries added and removed", other_queries),
     Change("no-op", "resampled suite", resampled),
-    Change("exchangeable", "another engine", exchangeable(OTHER)),
-    Change("exchangeable", "stemming on or off", exchangeable(WORSE[0])),
+    Change("exchangeable", "another engine", exchangeable(OTHER), OTHER),
+    Change("exchangeable", "stemming on or off", exchangeable(WORSE[0]), WORSE[0]),
     Change("wavering", "any order below rank 5", wavering(random_tail)),
     Change("wavering", "10 % score noise", wavering(score_noise)),
-    Change("real", "stemming off", replaced_by(WORSE[0])),
-    Change("real", "titles only", replaced_by(WORSE[1])),
+    Change("real", "stemming off", replaced_by(WORSE[0]), WORSE[0]),
+    Change("real", "titles only", replaced_by(WORSE[1]), WORSE[1]),
     Change("real", "a query lost", lost_query),
     Change("real", "a slice broken", broken_slice),
 )
@@ -299,6 +306,54 @@ def alarms_by_default(case: Case, cut: int) -> bool:
         before = Run("", (Answer({id: case.before[id] for id in ids if id in case.before}),))
         results.append(judge(suite, now, suite.checks, before=before))
     return any(result.failed for result in judged_together(results))
+
+
+Figures = Mapping[str, tuple[float, float]]
+
+
+def figures(world: World, before: str, now: str) -> Figures:
+    """The first measure of each query before and now, as the judge compares them."""
+    queries = tuple(Query(id, id, Judgments(grades)) for id, grades in sorted(world.grades.items()))
+    suite = Suite("all", "all", queries, depth=DEPTH, metrics=MEASURES)
+    runs = [Run("", (Answer({q.id: world.runs[n][q.id] for q in queries}),)) for n in (now, before)]
+    result = judge(suite, runs[0], before=runs[1])
+    return {query.id: query.sides(0) or (0.0, 0.0) for query in result.queries}
+
+
+def quick_rates(change: Change, world: World, size: int, cases: int) -> Mapping[str, float]:
+    """The share of cases in which the default limits alarm, over figures that are worked out once.
+
+    The first cases go through the judge, too.
+    """
+    forth, back = figures(world, BASE, change.other), figures(world, change.other, BASE)
+    draw, raised = Random(f"{SEED} {change.name} {size}"), Counter[str]()
+    for number in range(cases):
+        queries = draw.sample(sorted(world.grades), size)
+        swapped = {id for id in queries if change.kind == "exchangeable" and draw.random() < 0.5}
+        pairs = [(id, *(back if id in swapped else forth)[id]) for id in queries]
+        for cut, name in DEFAULTS.items():
+            alarm = _alarms(tuple(pairs[part::cut]) for part in range(cut))
+            raised[name] += alarm
+            if number < CHECKED:
+                now, before = (
+                    {
+                        id: world.runs[change.other if (id in swapped) != today else BASE][id]
+                        for id in queries
+                    }
+                    for today in (True, False)
+                )
+                if alarms_by_default(Case(queries, world.grades, now, before), cut) != alarm:
+                    raise SystemExit(f"{change.name}: the judge says otherwise of case {number}")
+    return {name: raised[name] / cases for name in DEFAULTS.values()}
+
+
+def _alarms(parts: Iterable[tuple[tuple[str, float, float], ...]]) -> bool:
+    parts = [part for part in parts if part]
+    drops = [fmean(before - now for _, before, now in part) for part in parts]
+    alone = any(
+        drop > default_drop(len(part)) + 1e-9 for drop, part in zip(drops, parts, strict=True)
+    )
+    return alone or fails(change_over([Compared(part) for part in parts]))
 
 
 def suite_of(case: Case, world: World) -> Suite:
@@ -389,7 +444,10 @@ def main() -> None:
             cases = arguments.cases * (
                 5 if change.kind == "exchangeable" else 1
             )  # what is held to a percentage
-            found = [rates(change, world, size, cases, alarmed) for size in arguments.sizes]
+            if arguments.default and change.other:
+                found = [quick_rates(change, world, size, cases) for size in arguments.sizes]
+            else:
+                found = [rates(change, world, size, cases, alarmed) for size in arguments.sizes]
             wrong = [
                 {column: 1 - rate if kinds == ("real",) else rate for column, rate in of.items()}
                 for of in found

@@ -16,7 +16,7 @@ from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.findings import Finding, RankedDocument
 from pytest_irquality.verdict.noise import squares
 from pytest_irquality.verdict.scoring import ScoredSides
-from pytest_irquality.verdict.sides import Sides
+from pytest_irquality.verdict.sides import Ranks, Side, Sides
 from pytest_irquality.verdict.statistics import EQUAL, student
 
 NAMED = 5  # queries that are told with their documents
@@ -154,20 +154,39 @@ def acceptance(now: Comparison, accepting: Accepting, source: str) -> facts.Acce
     queries = tuple(
         id for id in as_committed(now, accepting.run) if id not in base or id in sides.changed
     )
-    elsewhere = tuple((id, tuple(_elsewhere(now, id))) for id in queries[:NAMED] if id in base)
-    return facts.Accepted(source, queries, elsewhere, accepting.lacks, accepting.refused)
-
-
-def _elsewhere(now: Comparison, id: str) -> Iterator[RankedDocument]:
-    """The relevant documents that stand elsewhere now, or else the first that do."""
-    then, today = (
-        {document: rank for rank, document in enumerate(ranking, 1)}
-        for ranking in (now.sides.before[id], now.sides.aligned[id])
+    committed = replace(sides, baseline_run=accepting.run).answers_before
+    elsewhere = tuple(
+        (id, tuple(_elsewhere(now, id, committed))) for id in queries[:NAMED] if id in base
     )
+    many = len(committed) if sides.tells_noise else 1
+    return facts.Accepted(
+        source, queries, elsewhere, accepting.lacks, accepting.refused, answers=many
+    )
+
+
+def _elsewhere(now: Comparison, id: str, committed: Side) -> Iterator[RankedDocument]:
+    """The relevant documents that stand elsewhere now, or else the first that do.
+
+    Each has the number of committed answers that hold it.
+    """
+    sides, often = now.sides, committed.often(id)
+    then, today = _ranks(sides, id)
     relevant = now.suite.by_id[id].judgments.relevant
     elsewhere = [
         document for document in [*then, *today] if then.get(document) != today.get(document)
     ]
     shown = [document for document in elsewhere if document in relevant] or elsewhere
     for document in list(dict.fromkeys(shown))[:3]:
-        yield now.standing.document(document, today.get(document), then.get(document))
+        ranked = now.standing.document(document, today.get(document), then.get(document))
+        yield replace(ranked, in_answers=often.get(document, 0) if sides.tells_noise else None)
+
+
+def _ranks(sides: Sides, id: str) -> tuple[Ranks, Ranks]:
+    """The ranks of a query's documents before and now, of one answer with ties as compared."""
+    if sides.tells_noise:
+        return sides.answers_before.ranks(id), sides.answers.ranks(id)
+    then, today = (
+        {document: rank for rank, document in enumerate(ranking, 1)}
+        for ranking in (sides.before[id], sides.aligned[id])
+    )
+    return then, today

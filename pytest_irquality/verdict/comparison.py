@@ -11,13 +11,21 @@ from typing import NamedTuple
 from pytest_irquality.metrics import Judgments, Measure, evaluate
 from pytest_irquality.retrieval.run import JUDGMENTS, Run
 from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.suite.by_default import first_mean
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.findings import Change, Lack
 from pytest_irquality.verdict.noise import drop_noise
 from pytest_irquality.verdict.scoring import ScoredSides, Scoring, counts, counts_zero
 from pytest_irquality.verdict.sides import Sides
 from pytest_irquality.verdict.standing import Standing
-from pytest_irquality.verdict.statistics import detectable, holm, interval, sign_flip, win_tie_loss
+from pytest_irquality.verdict.statistics import (
+    EQUAL,
+    detectable,
+    holm,
+    interval,
+    sign_flip,
+    win_tie_loss,
+)
 from pytest_irquality.verdict.wavering import unit_means
 
 SIGNIFICANT = 0.05
@@ -137,6 +145,17 @@ class Comparison:
             for query in queries
             if query.id in values and counts(measure, query) and _weight(measure, query)
         )
+
+    @cached_property
+    def worse(self) -> Sequence[str]:
+        """The queries whose results are graded, and that lost some of the first mean."""
+        measure = first_mean(self.suite)
+        if measure is None or self.missing_baseline(measure):
+            return ()
+        graded = (query for query in self.suite.queries if not self.suite.reads_texts(query))
+        return [
+            pair.query for pair in self.pairs(measure, graded) if pair.now < pair.before - EQUAL
+        ]
 
     # -- changes -----------------------------------------------------------------------------------
 

@@ -138,7 +138,7 @@ class Accepted(Fact):
 
     ``queries`` (ids) return what is committed; ``moved`` are documents of the first of them.
     ``lacks``: why nothing can be compared with the source itself. ``refused``: the project lets no
-    change accept its own drops.
+    change accept its own drops. ``answers`` counts those committed of a query.
     """
 
     source: str
@@ -146,6 +146,7 @@ class Accepted(Fact):
     moved: tuple[tuple[str, tuple[RankedDocument, ...]], ...] = ()
     lacks: str = ""
     refused: bool = False
+    answers: int = 1
 
 
 @dataclass(frozen=True)

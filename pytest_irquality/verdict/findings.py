@@ -392,7 +392,7 @@ class Noise:
 
     ``builds`` and ``builds_before``: of how many builds each side has answers. ``wavering`` are the
     queries whose answers of today differ, those that differ most first, ``total`` how many there
-    are.
+    are, and ``total_before`` how many the answers of the baseline differ in.
     """
 
     answers: int
@@ -402,6 +402,7 @@ class Noise:
     spreads: tuple[Spread, ...] = ()
     wavering: tuple[Wavering, ...] = ()
     total: int = 0
+    total_before: int = 0
 
 
 @dataclass(frozen=True)

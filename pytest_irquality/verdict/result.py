@@ -240,9 +240,9 @@ class Compared:
 class Share:
     """The part of a suite in the verdict over all suites of its retriever; see ``together.py``.
 
-    ``check`` is the suite's default limit. Together are judged those of one ``fixture``, measure
-    and ``relevance`` rule. ``committed`` is what is compared with where the change commits another
-    baseline, and what it ``accepts`` then. ``whole``: all of the suite was asked and judged.
+    ``check`` is its default limit. Together are judged those of one ``fixture``, measure and
+    ``relevance`` rule. ``committed`` is compared with where the change commits another baseline,
+    which ``accepts`` drops; ``judged`` lacks new unjudged documents. ``whole``: all was judged.
     """
 
     check: str
@@ -253,6 +253,7 @@ class Share:
     accepts: Fact | None = None
     whole: bool = True
     fixture: str = ""
+    judged: Compared | None = None
 
 
 @dataclass(frozen=True)
@@ -394,9 +395,8 @@ class SuiteResult:
 
         So is what was left out of the run, where the project allows nothing of it.
         """
-        bad = any(verdict.outcome in BAD for verdict in self.verdicts)
         refused = bool(self.refused) or any(exam.failed for exam in self.exams)
-        return bad or self.alarmed or refused
+        return refused or self.alarmed or any(verdict.outcome in BAD for verdict in self.verdicts)
 
     @property
     def accepts(self) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from json import dumps
 from math import fsum
-from operator import mul
+from operator import attrgetter, mul
 from statistics import fmean
 from typing import NamedTuple
 
@@ -21,8 +21,8 @@ from pytest_irquality.suite.model import Limits, Suite
 from pytest_irquality.verdict.accepted import acceptance
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.exam import is_not_passed, item
-from pytest_irquality.verdict.facts import Accepted, Fact
-from pytest_irquality.verdict.findings import Change, Finding
+from pytest_irquality.verdict.facts import Accepted, Fact, JudgeFirst, RestsOnUnjudged, Unjudged
+from pytest_irquality.verdict.findings import Change, Finding, RankedDocument
 from pytest_irquality.verdict.noise import drop_noise
 from pytest_irquality.verdict.result import Compared, Exam, Share, SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import (
@@ -34,17 +34,23 @@ from pytest_irquality.verdict.statistics import (
     win_tie_loss,
 )
 from pytest_irquality.verdict.verdicts import Verdicts, on_answers
+from pytest_irquality.verdict.without_unjudged import without_unjudged
 
+FEW = 3  # documents that are named
 SMALL = 0.01  # a drop that is more than this, and significant, fails
 LARGE, LIKELY = 0.15, 0.2  # and one that is more than this at such a p
 FEWEST, FEWEST_FOR_A_TEST = 3, 5  # queries for the second, and for the first
 
 
 class _Held(NamedTuple):
-    """The finding over all suites of one retriever, and whether the change accepts it."""
+    """The finding over all suites of one retriever, and whether the change accepts it.
+
+    ``pardoned``: it would hold without documents that nobody judged.
+    """
 
     finding: Finding
     accepted: bool
+    pardoned: bool
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ def share_of(judged: Verdicts) -> Share | None:
                 _compared(committed.comparison, check.limits) if committed else None,
                 acceptance(comparison, accepting, source) if accepting else None,
                 _is_whole(judged),
+                judged=_compared_as_judged(comparison, check.limits),
             )
     return None
 
@@ -95,6 +102,14 @@ def _compared(comparison: Comparison, limits: Limits) -> Compared:
     before, now = comparison.units(measure, pairs)
     rows = ((_retrieval(suite, pair.query), pair.before, pair.now) for pair in pairs)
     return Compared(tuple(rows), tuple(before), tuple(now))
+
+
+def _compared_as_judged(comparison: Comparison, limits: Limits) -> Compared | None:
+    """The values without the unjudged documents that came to the queries that got worse."""
+    run = without_unjudged(comparison.sides, comparison.worse)
+    if run is None:
+        return None
+    return _compared(replace(comparison, sides=replace(comparison.sides, run=run)), limits)
 
 
 def _retrieval(suite: Suite, id: str) -> str:
@@ -152,17 +167,19 @@ def _pool(retriever: str, share: Share) -> tuple[str, ...]:
 
 def _held(pools: Sequence[Sequence[Share]]) -> Sequence[_Held]:
     """The finding on each pool; one that fails is looked at again with what was committed."""
-    before = _findings([[share.compared for share in pool] for pool in pools])
-    committed = _findings([[share.committed or share.compared for share in pool] for pool in pools])
+    before, committed, graded = (
+        _findings([[getattr(share, of) or share.compared for share in pool] for pool in pools])
+        for of in ("compared", "committed", "judged")
+    )
     return [
-        _Held(replace(finding, measure=pool[0].measure), not finding.ok and again.ok)
-        for pool, finding, again in zip(pools, before, committed, strict=True)
+        _Held(replace(now, measure=pool[0].measure), now.ok < again.ok, now.ok < known.ok)
+        for pool, now, again, known in zip(pools, before, committed, graded, strict=True)
     ]
 
 
 def _findings(pools: Sequence[Sequence[Compared]]) -> Sequence[Finding]:
     """A finding on each pool, corrected for their number."""
-    changes = list(map(_change, pools))
+    changes = list(map(change_over, pools))
     ps = [1.0 if change is None or change.p is None else change.p for change in changes]
     corrected: Sequence[float | None] = holm(ps) if len(ps) > 1 else [None] * len(ps)
     return [
@@ -178,7 +195,7 @@ def _finding(suites: int, change: Change | None) -> Finding:
     return replace(finding, value=max(0.0, -change.difference), queries=change.queries)
 
 
-def _change(suites: Sequence[Compared]) -> Change | None:
+def change_over(suites: Sequence[Compared]) -> Change | None:
     """The change over some suites; what stands in several counts once, averaged."""
     rows = defaultdict[str, list[tuple[float, float]]](list)
     for retrieval, before, now in chain.from_iterable(suite.pairs for suite in suites):
@@ -242,7 +259,41 @@ def _with(result: SuiteResult, found: Mapping[tuple[str, ...], _Held]) -> SuiteR
         _joined(verdict, share, held) if verdict.check == share.check else verdict
         for verdict in result.verdicts
     )
+    result = _with_pardoned(result, verdicts, share) if held.pardoned else result
     return replace(result, verdicts=verdicts, facts=_with_accepted(result, verdicts, share.accepts))
+
+
+def _with_pardoned(result: SuiteResult, verdicts: Sequence[Verdict], share: Share) -> SuiteResult:
+    """A result with the fact that the verdict over all suites rests on unjudged documents."""
+    for one in verdicts:
+        if one.check == share.check and one.outcome == "failed":
+            return replace(result, facts=(*_resting(result, share, one.label),))
+    return result
+
+
+def _resting(result: SuiteResult, share: Share, label: str) -> Iterator[Fact]:
+    """The facts, first that one more check rests on unjudged documents."""
+    known = [fact for fact in result.facts if isinstance(fact, RestsOnUnjudged)]
+    labels = dict.fromkeys([label, *chain.from_iterable(fact.checks for fact in known)])
+    yield RestsOnUnjudged((*labels,))
+    if not known:
+        yield from _newcomers(result, share)
+    yield from (fact for fact in result.facts if fact not in known)
+
+
+def _newcomers(result: SuiteResult, share: Share) -> Iterator[JudgeFirst]:
+    """The unjudged documents that came to the queries that got worse, in most queries first."""
+    column = result.measures.index(share.measure)
+    worse = (query for query in result.queries if (query.change(column) or 0.0) < 0)
+    found = defaultdict[str, list[RankedDocument]](list)
+    for document in chain.from_iterable(query.ranking for query in worse):
+        if document.grade is None and document.before is None and document.rank:
+            found[document.id].append(
+                RankedDocument(document.id, document.rank, title=document.title)
+            )
+    often = sorted(found.values(), key=len, reverse=True)
+    named = (Unjudged(min(one, key=attrgetter("rank")), len(one)) for one in often[:FEW])
+    yield JudgeFirst(tuple(named), len(found))
 
 
 def _with_accepted(
@@ -265,7 +316,7 @@ def _of_suite(finding: Finding, own: Change | None) -> Finding:
 
 def _joined(verdict: Verdict, share: Share, held: _Held) -> Verdict:
     """The verdict of a default limit with the finding over all suites."""
-    finding = _of_suite(held.finding, _change([share.compared]))
+    finding = _of_suite(held.finding, change_over([share.compared]))
     verdict = replace(verdict, findings=(*verdict.findings, finding))
     if not finding.breaks or verdict.outcome not in ("passed", "accepted"):
         return verdict
@@ -293,7 +344,7 @@ def _exam(
     held = share and found.get(_pool(result.retriever, share))
     if not share or not held:
         return exam
-    finding = _of_suite(held.finding, _change([share.compared]))
+    finding = _of_suite(held.finding, change_over([share.compared]))
     verdict = Verdict(
         share.check, f"{share.measure} by default", 1, "accepted" if held.accepted else "failed",
         findings=(finding,), accepted=held.accepted,

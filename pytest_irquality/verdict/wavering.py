@@ -97,7 +97,7 @@ def unchanged_code(scores: ScoredSides, standing: Standing) -> Noise | None:
     of_queries = (_wavering(scores, standing, query) for query in sides.asked)
     wavering = [found for found in of_queries if found is not None]
     wavering.sort(key=lambda found: found.overlap)
-    now, before = sides.answers, sides.answers_before
+    now, before, k = sides.answers, sides.answers_before, sides.suite.top_k
     units = now.units(scores.answers)
     scored = scores.scoring.scores
     units_before = before.units(scored(one.given, one.rankings) for one in before)
@@ -109,6 +109,7 @@ def unchanged_code(scores: ScoredSides, standing: Standing) -> Noise | None:
         tuple(_spread(scores, measure, units, units_before) for measure in _shown(sides.suite)),
         tuple(wavering[:MOST_LISTED]),
         len(wavering),
+        sum(len({one.rankings[id][:k] for one in before}) > 1 for id in sides.before),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_irquality.verdict import facts
+from pytest_irquality.verdict.findings import RankedDocument
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.wording.examined import exam_lines
 from pytest_irquality.wording.moves import move
@@ -32,10 +33,19 @@ def _lines(result: SuiteResult, fact: facts.Accepted) -> Iterator[str]:
     if fact.lacks:
         yield f"compared with the baseline that HEAD commits, because {fact.lacks}"
     if fact.queries:
-        yield f"committed with other rankings, and returned so: {queries(result, fact.queries)}"
+        so = "so" if fact.answers == 1 else "no worse, but for noise"
+        yield f"committed with other rankings, and returned {so}: {queries(result, fact.queries)}"
     for id, documents in fact.moved:
         if documents:
-            yield f"{query(result, id)}: {', '.join(map(move, documents))}"
+            told = (f"{move(document)}{_often(fact, document)}" for document in documents)
+            yield f"{query(result, id)}: {', '.join(told)}"
+
+
+def _often(fact: facts.Accepted, document: RankedDocument) -> str:
+    """The number of several answers in which a document was committed; "" of a single one."""
+    if fact.answers == 1 or document.in_answers is None:
+        return ""
+    return f" (in {document.in_answers} of {fact.answers} answers committed)"
 
 
 def _own(result: SuiteResult) -> Sequence[Verdict]:

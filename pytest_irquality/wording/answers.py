@@ -133,11 +133,18 @@ def lost_by(variant: WorstVariant, unit: str) -> str:
 
 
 def wavering_said(result: SuiteResult) -> str:
-    """The number of queries that waver, and the one that wavers most."""
+    """The number of queries that waver, and the one that wavers most.
+
+    Where none does today, of the baseline; of a single answer nobody can tell.
+    """
     noise = result.noise
     asked = counted(len(result.queries), "query", "queries")
     if noise is None or not noise.total:
-        return f"none of {asked} wavers"
+        before = noise.total_before if noise else 0
+        if not before:
+            return f"none of {asked} wavers"
+        wavered = f"{before} of {asked} wavered in the baseline"
+        return f"{wavered}, and none today" if noise and noise.answers > 1 else wavered
     worst = noise.wavering[0]
     waver = "wavers" if noise.total == 1 else "waver"
     text = quoted(result.query(worst.query).text)

@@ -121,3 +121,18 @@ def test_answers_of_one_build_are_told_as_answers() -> None:
     assert result.failed
     (fact,) = (fact for fact in result.facts if fact.alarms)
     assert (fact.builds, fact.means) == (False, ((3, 0.0),))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "said"),
+    [
+        ([["q1"], ["q2"], []], [()], "2 of 20 queries wavered in the baseline"),
+        ([["q1"], ["q2"], []], [()] * 3, "2 of 20 queries wavered in the baseline, and none today"),
+        ([()] * 3, [()] * 3, "none of 20 queries wavers"),
+    ],
+)
+def test_that_none_wavers_is_said_only_where_it_is_so(
+    shop: Project, before: Sequence[Collection[str]], now: Sequence[Collection[str]], said: str
+) -> None:
+    result = shop.run(*options(builds(shop, "before", *before), builds(shop, "now", *now)))
+    assert f"    {said}" in result.outlines

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_irquality import check
 from tests.conftest import Project
+from tests.repository import git
 
 Answers = Mapping[str, Sequence[str]]
 
@@ -181,3 +182,118 @@ def test_check_judges_it_too(project: Project) -> None:
 def test_the_next_update_forgives_it(project: Project) -> None:
     assert compared(project, TWO, BUG, "--ir-update-baseline").ret == 0
     assert project.run().ret == 0
+
+
+# -- with other things that excuse a drop ----------------------------------------------------------
+
+
+def newcomers(queries: Sequence[str], among: Sequence[str]) -> Answers:
+    """A document that nobody has seen before stands above the right one in some queries."""
+    found = answers(queries)
+    return {id: [ids[0], "new", *ids[1:]] if id in among else ids for id, ids in found.items()}
+
+
+def graded(queries: Sequence[str], more: str) -> str:
+    lines = [f"  - {{query: {id}, relevant: {{{id}-d: 1{more}}}}}\n" for id in queries]
+    return f"queries:\n{''.join(lines)}"
+
+
+def with_newcomers(project: Project, among: Sequence[str], grade: str = "") -> pytest.RunResult:
+    every = [*TWO["s"], *TWO["t"]]
+    compared(project, TWO, ())
+    for name, queries in TWO.items():
+        project.suite(graded(queries, grade), f"{name}.ir.yaml")
+    project.answers(newcomers(every, among))
+    return project.run()
+
+
+def test_a_drop_by_unjudged_newcomers_fails_and_says_what_to_judge(project: Project) -> None:
+    result = with_newcomers(project, BUG)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([
+        "over 2 suites together ndcg@10 fell*",
+        "*without unjudged documents 'ndcg@10 by default' would hold",
+        "*judge these first: new (4 queries, best rank 2)*",
+    ])  # fmt: skip
+
+
+def test_newcomers_that_are_judged_excuse_nothing(project: Project) -> None:
+    result = with_newcomers(project, BUG, ", new: 0")
+    assert result.ret == 1
+    assert "would hold" not in result.stdout.str()
+    assert "judge these first" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("committed", "ret"),
+    [(BUG, 0), (names("s", 4), 0), (names("t", 3), 0), ([], 1), (["s0"], 1)],
+    ids=str,
+)
+def test_a_drop_over_all_suites_is_accepted_as_far_as_it_is_committed(
+    project: Project, committed: Sequence[str], ret: int
+) -> None:
+    """What is left of seven is four or three of forty, or six: which chance does not explain."""
+    every = [*TWO["s"], *TWO["t"]]
+    (project.path / ".gitignore").write_text("ir-report.html\nout.*\n__pycache__\n.pytest_cache\n")
+    git(project.path, "init", "-q", "-b", "main")
+    compared(project, TWO, ())
+    git(project.path, "add", "-A")
+    git(project.path, "commit", "-qm", "base")
+    git(project.path, "checkout", "-qb", "change")
+    project.answers(answers(every, committed))
+    project.run("--ir-update-baseline")
+    project.answers(answers(every, BUG))
+    git(project.path, "add", "-A")
+    git(project.path, "commit", "-qm", "change")
+    result = project.run("--ir-baseline=git:main")
+    assert result.ret == ret, result.stdout.str()
+    if not ret:
+        result.stdout.fnmatch_lines(["This change accepts a drop: *over 2 suites together*"])
+        assert "✓" not in result.outlines[-1]
+
+
+@pytest.mark.parametrize(("wavers", "ret"), [(False, 1), (True, 0)])
+def test_a_drop_over_all_suites_must_exceed_what_builds_differ_in(
+    project: Project, wavers: bool, ret: int
+) -> None:
+    """Builds of either side lie as far apart as both sides do, or all are alike."""
+    project.conftest("@pytest.fixture\ndef retriever(): pass\n")
+    options = []
+    for name, queries in TWO.items():
+        project.suite(text(queries), f"{name}.ir.yaml")
+    for side, worse in (("--ir-baseline", ()), ("--ir-runs", BUG)):
+        for build in range(3):
+            folder = project.path / f"{side.strip('-')}{build}"
+            folder.mkdir()
+            for name, queries in TWO.items():
+                others = queries[10 : 10 + 3 * build] if wavers else ()
+                found = answers(queries, [*worse, *others])
+                lines = (
+                    f"{id} Q0 {document} {rank} {1 / rank} x\n"
+                    for id, ids in found.items()
+                    for rank, document in enumerate(ids, 1)
+                )
+                (folder / f"{name}.run").write_text("".join(lines), encoding="utf-8")
+            options.append(f"{side}={folder.name}")
+    result = project.run(*options)
+    assert result.ret == ret, result.stdout.str()
+    result.stdout.fnmatch_lines([f"*{'✗' if ret else '✓'} *2 *suites*7 worse, 0 better*"])
+
+
+@pytest.mark.parametrize(
+    ("measures", "ret"), [(("ndcg@10", "ndcg@10"), 1), (("ndcg@10", "mrr@10"), 0)]
+)
+def test_two_pools_are_corrected_for_their_number(
+    project: Project, measures: Sequence[str], ret: int
+) -> None:
+    """Five of twenty worse in one suite is p = 0.031, and 0.062 where two are tested."""
+    worse = names("s", 5)
+    for (name, queries), measure in zip(TWO.items(), measures, strict=True):
+        project.suite(f"metrics: [{measure}]\n{text(queries)}", f"{name}.ir.yaml")
+    every = [*TWO["s"], *TWO["t"]]
+    project.answers(answers(every))
+    assert project.run("--ir-update-baseline").ret == 0
+    project.answers(answers(every, worse))
+    assert project.run().ret == ret
+    if not ret:
+        assert project.run("s.ir.yaml").ret == 1

@@ -212,3 +212,17 @@ def test_a_list_that_git_ignores_is_read_where_it_is_named(
         (listed.path / folder).mkdir()
         (listed.path / folder / "asked.txt").write_text("query 1\n")
         listed.run(f"{folder}/asked.txt").assert_outcomes(passed=1)
+
+
+def test_s40_every_result_another_is_red_and_nothing_changed_green(listed: Project) -> None:
+    with_baseline(listed)
+    result = listed.run("queries.txt")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["✓ passed  queries (queries.txt): *"])
+    for queries, said in ((20, "Search could not be compared"), (17, "Search is not good enough")):
+        listed.answers(changed("other", queries))
+        result = listed.run("queries.txt")
+        assert result.ret == 1
+        result.stdout.fnmatch_lines(
+            ["  lowest rbo*", "*0.000  query 0", f"✗ FAILED  queries *: {said}*"]
+        )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import QUIET, Project
+from tests.repository import git
 
 SUITE = (
     "queries:\n  - {query: good, relevant: [d1], must_find: [d1]}\n"
@@ -225,3 +226,39 @@ def test_check_leaves_it_out(project: Project) -> None:
     )
     result.assert_outcomes(passed=2, skipped=1)
     result.stdout.fnmatch_lines(["SKIPPED * no GPU"])
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["one is left", "none is left"])
+def test_a_skip_in_a_query_that_left_hides_and_passes_nothing(
+    project: Project, whole: bool
+) -> None:
+    """The change removes the query that breaks, and skips it where the base's exam asks it."""
+    (project.path / ".gitignore").write_text("ir-report.html\nout.*\n__pycache__\n.pytest_cache\n")
+    project.suite(HOLDS)
+    project.conftest("@pytest.fixture\ndef retriever(): return lambda query: ['d1', 'd2']\n")
+    git(project.path, "init", "-q", "-b", "main")
+    project.run("--ir-update-baseline")
+    git(project.path, "add", "-A")
+    git(project.path, "commit", "-qm", "base")
+    left = HOLDS.replace(HOLDS.splitlines(keepends=True)[2], "").replace(
+        "tags: {t: {mrr: 0.5}}\n", ""
+    )
+    if not whole:
+        left = left.replace(left.splitlines(keepends=True)[2], "")
+    project.suite(left)
+    lost = "" if whole else "\n    if query == 'bad': return ['d7']"
+    project.conftest(skipping("pytest.skip('503 from a shard')" + lost))
+    result = project.run("--ir-baseline=git:main")
+    text = result.stdout.str()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([
+        "*Accepted, not passed: today's suite lets pass what that of git:main fails:*503 from a shard*",
+        "! ACCEPTED *",
+    ])  # fmt: skip
+    assert "skipped: 503" not in text
+    (exam,) = project.data["suites"][0]["exams"]
+    failed = {verdict["check"]: verdict["outcome"] for verdict in exam["verdicts"]}
+    assert failed["down"] == "error"
+    assert ("bad" in failed) != whole
+    project.pytester.makeini("[pytest]\nir_accepted = fail\n")
+    assert project.run("--ir-baseline=git:main").ret == 1

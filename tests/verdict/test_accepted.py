@@ -13,6 +13,7 @@ from pytest_irquality.suite.demands import Bound, MaxDrop, Min
 from pytest_irquality.suite.model import Check, Limits, Place
 from pytest_irquality.verdict import judge
 from pytest_irquality.verdict.accepted import Accepting
+from pytest_irquality.wording.acceptance import accepted
 
 MRR, RBO = parse_measure("mrr@10"), parse_measure("rbo@3")
 MANY = 8
@@ -96,4 +97,25 @@ def test_both_sides_keep_all_their_answers() -> None:
     base = side("111", q1="133")
     assert outcome(base, side("111", q0="222", q1="133"), side("111", q0="222", q1="313")) == (
         "accepted"
+    )
+
+
+def test_of_several_answers_it_is_said_in_how_many_a_document_was_committed() -> None:
+    """One of three answers was lost at once: what is found in none now is no worse, but for noise."""
+    committed, today = side("111", q0="001"), side("111", q0="000")
+    result = judge(DROP, today, DROP.checks, before=BASE, accepting=Accepting(committed))
+    assert [verdict.outcome for verdict in result.verdicts] == ["accepted"]
+    _, returned, document = accepted(result)
+    assert (
+        returned == "committed with other rankings, and returned no worse, but for noise: 'text 0'"
+    )
+    assert document == "'text 0': good 1 → not returned (in 1 of 3 answers committed)"
+
+
+def test_of_a_single_answer_that_is_not_said() -> None:
+    accepting = Accepting(side("1", q0="2"))
+    result = judge(DROP, side("1", q0="2"), DROP.checks, before=side("1"), accepting=accepting)
+    assert accepted(result)[1:] == (
+        "committed with other rankings, and returned so: 'text 0'",
+        "'text 0': good 1 → 2",
     )

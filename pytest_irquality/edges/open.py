@@ -51,16 +51,21 @@ class Unreadable(Exception):
 class Allowed:
     """The folders that files may be read from and written to. Links count for where they lead.
 
-    ``own``: those of them that a suite may name.
+    ``own``: those of them that a suite may name. ``what`` is what they are, in words.
     """
 
     folders: tuple[Path, ...]
     own: OwnFiles | None = None
+    what: str = f"the project; the ini key {MADE} may name its folder"
 
     @classmethod
     def project(cls, root: Path, *others: Path) -> Allowed:
         """The checkout that holds ``root``, or else ``root`` itself, and the ``others``."""
         return cls(tuple(_real(folder) for folder in (checkout_above(root) or root, *others)))
+
+    def within(self, folder: Path) -> Allowed:
+        """Leave one of the folders alone; a folder that lies in none of them stays refused."""
+        return Allowed((_real(folder),), what=f"{folder.name}/") if self.holds(folder) else self
 
     def holds(self, path: Path) -> bool:
         """Tell whether a path leads into one of the folders, wherever its links go."""
@@ -71,7 +76,7 @@ class Allowed:
         """Refuse a path that leads out. Raises ``Unreadable``."""
         if not self.holds(path):
             what = "is a link that leaves" if self._seems_inside(path) else "lies outside"
-            raise Unreadable(f"{what} the project; the ini key {MADE} may name its folder")
+            raise Unreadable(f"{what} {self.what}")
 
     def check_named(self, paths: Sequence[Path]) -> None:
         """Refuse paths that a suite must not name; of folders the files in it are asked about.

@@ -20,6 +20,14 @@ CONTROLS: Mapping[int, str] = {
     **dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}"),
 }
 HIDDEN = re.compile(f"[{''.join(map(chr, CONTROLS))}]")
+# Marks that some scripts need and ASCII, Latin, Greek and Cyrillic do not (joiners, directions,
+# variants of a letter), where only these are around; and letters that are blank.
+MARK = "[\u061c\u200c-\u200f\ufe00-\ufe0f\U000e0100-\U000e01ef]+"
+NEEDED = r"(?!\s*[\u0590-\U0010ffff])"
+BLANK = "[\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0]"
+NOT_NEEDED = re.compile(
+    rf"(?<=[\w-])(?<![\u0590-\U0010ffff]){MARK}{NEEDED}|(?<![^\s\"]){MARK}(?=[\w-]){NEEDED}|{BLANK}"
+)
 # Letters of Cyrillic, Greek and Armenian that look like those of ASCII, and a word that has both
 # and nothing that tells it from a word of ASCII.
 ALIKE = "аеорсухіјѕһԁԛԝӏАВЕЅІЈКМНОРСТУХӀοΑΒΕΖΗΙΚΜΝΟΡΤΥΧօոսհ"
@@ -39,9 +47,13 @@ def as_read(text: str) -> str:
 
 
 def told_apart(text: str) -> str:
-    """A text in whose words of ASCII letters that only look so stand as their names."""
+    """A text in whose words of ASCII letters that only look so stand as their names.
+
+    And so do marks that nobody sees and no word here needs.
+    """
     if text.isascii():
         return text
+    text = NOT_NEEDED.sub(lambda marks: "".join(f"⟨U+{ord(one):04X}⟩" for one in marks[0]), text)
     return MIXED.sub(lambda word: word[0].translate(NAMES), text)
 
 
@@ -166,7 +178,7 @@ GRADED_COLUMNS = ("query_id", "query", "doc_id", "rating", "decision", "judge", 
 OUR_COLUMNS = (TO_GRADE_COLUMNS, GRADED_COLUMNS)
 """The headers of the CSV files that we write: by them our reader knows to call ``from_csv``."""
 # A file may be opened with another separator than its own, which then begins cells within ours.
-FORMULA = re.compile(r"(?:^|(?<=[;|\t\r\n])) *'*(?=[=+\-@＝＋－＠])|^'*(?=[\t\r\n])")
+FORMULA = re.compile(r"(?:^|(?<=[;|\t\r\n]))[ \"]*'*(?=[=+\-@＝＋－＠])|^'*(?=[\t\r\n])")
 
 
 def csv_cell(text: str) -> str:

@@ -52,6 +52,14 @@ class Project:
         return git.Repository.holding(self.root)
 
     @cached_property
+    def has_git(self) -> bool:
+        """Tell whether git knows the files of the project."""
+        try:
+            return bool(self.repository.output("rev-parse", "--git-dir"))
+        except OSError:
+            return False
+
+    @cached_property
     def commit(self) -> str | None:
         """The commit of its code, asked for once; None where nobody knows."""
         return git.commit(self.root)

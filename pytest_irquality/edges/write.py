@@ -135,7 +135,7 @@ def _target(path: Path, allowed: Allowed | None) -> Path:
     """The file behind a path's links. A link stays a link."""
     real = Path(os.path.realpath(path))
     if allowed and not allowed.holds(real):
-        raise OSError(f"{path.name} leads out of the project")
+        raise OSError(f"{path.name} leads out of {allowed.what.partition(';')[0]}")
     if not allowed and (link := _committed_link(path, real)):
         raise OSError(f"{link} is a link in git that leads out of the project")
     return real

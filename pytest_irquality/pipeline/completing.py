@@ -48,6 +48,9 @@ def completed(plan: Plan, result: SuiteResult, today: Found, before: Found) -> S
 
 def _notes(plan: Plan, today: Found, before: Found) -> Iterator[str]:
     yield from today.notes
+    named = (target.file for target in plan.targets if target.suite.files)
+    if next(named, None) == today.target.file and not plan.project.has_git:
+        yield "no git here: suites may name whatever lies below rootdir, but no dot-files"
     if plan.shard:
         suite = today.target.suite
         here, total = len(plan.part(suite).queries), len(suite.queries)

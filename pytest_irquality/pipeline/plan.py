@@ -34,7 +34,8 @@ class Plan:
     whether the suites are still true.
 
     ``paces`` are those of the retrievers' calls, ``exams`` those of the base, where today's answers
-    are held to them, too. ``over_budget``: why nothing may be asked.
+    are held to them, too. ``over_budget``: why nothing may be asked. ``declared_then``: the
+    retrievers that the base of ``git:`` declares by name.
 
     ``targets`` are those of this session, ``retrievers`` the names of all that a suite's file has.
     """
@@ -50,6 +51,7 @@ class Plan:
     strict: bool = False
     audit: bool = False
     over_budget: str = ""
+    declared_then: Sequence[str] | None = None
     exams: Exams | None = None
     targets: Sequence[Target] = ()
     retrievers: dict[Path, Sequence[str]] = field(default_factory=dict)

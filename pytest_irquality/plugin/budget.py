@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
+from pytest_irquality.pipeline.exams import Exams
 from pytest_irquality.pipeline.plan import Plan
-from pytest_irquality.plugin.collect import PLAN
+from pytest_irquality.plugin.collect import PLAN, retrieved_by
 from pytest_irquality.plugin.items import CheckItem
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.outcomes import Judging
 from pytest_irquality.retrieval.run import deeper_than
 from pytest_irquality.storage.commits import RUN
-from pytest_irquality.suite import Suite
+from pytest_irquality.suite import Suite, SuiteError
 
 SAID = 10_000
 MOST = 100_000
@@ -24,16 +26,21 @@ RESULTS = 100  # of each call
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Refuse a session that would make too many, and say it of one that makes many."""
+    if not session.config.stash[PLAN].kept and not _only_shown(session.config):
+        _reckon(session)
+
+
+def _reckon(session: pytest.Session) -> None:
     config, plan = session.config, session.config.stash[PLAN]
     options = Options(config)
-    if plan.kept or _only_shown(config):
-        return
     sides = 1 + any(given.startswith(RUN) for given in options.baseline)
     by_suite = [*_calls(plan, session.items)]
     calls = sides * sum(number for _, number in by_suite)
     results = sides * sum(number * suite.depth for suite, number in by_suite)
     most = options.max_calls or MOST
     reckoned = f"{calls:,} calls for {results:,} results"
+    if plan.exams and calls > SAID:
+        reckoned += _beside_the_base(plan.exams, session.items)
     if calls > most or results > RESULTS * most:
         _refuse(
             config,
@@ -79,6 +86,21 @@ def _calls(plan: Plan, items: Sequence[pytest.Item]) -> Iterator[tuple[Suite, in
         if plan.compares(suite, judging.path):  # each may be asked once more, to settle a tie
             deeper = replace(suite, depth=deeper_than(suite.depth))
             yield deeper, len(ids) * (1 + suite.retry.times)
+
+
+def _beside_the_base(exams: Exams, items: Sequence[pytest.Item]) -> str:
+    """Say how many times that is what the suites of the base ask; nothing where it is not more."""
+    now = then = 0
+    for judging, _ in retrieved_by(items):
+        now += _whole(judging.suite)
+        with suppress(SuiteError, OSError):
+            then += _whole(exams.suites.read(judging.path, judging.suite))
+    times = round(now / then) if then else 0
+    return f", {times:,} times what {exams.at.given.partition(':')[2]} asks" if times > 1 else ""
+
+
+def _whole(suite: Suite | None) -> int:
+    return _number(suite, suite.by_id) if suite else 0
 
 
 def _number(suite: Suite, ids: Collection[str]) -> int:

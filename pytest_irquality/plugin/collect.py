@@ -112,6 +112,7 @@ def pytest_configure(config: pytest.Config) -> None:
         audit=options.audit,
         paces=Paces(_shared(config)),
         exams=exams,
+        declared_then=gate.declared,
     )
 
 
@@ -316,6 +317,10 @@ class SuiteModule(MadeModule):
         if options.history:
             suite = suite.with_trends()
         suite = plan.guarded(suite, self.path)
+        name, then = suite.retriever, plan.declared_then
+        if then is not None and not is_declared(name, then):
+            new = f"the base declares no retriever {name!r} ({DECLARING}): it is new there"
+            suite = replace(suite, notes=(*suite.notes, new))
         if options.repeat:
             suite = replace(suite, repeat=options.repeat)
         return suite.audited() if options.audit else suite

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from pytest_irquality.edges.objects import placed
 from pytest_irquality.plugin.internals import ini_of, named_on_command_line
 from pytest_irquality.plugin.options import Options
-from pytest_irquality.storage.commits import AtCommit
+from pytest_irquality.storage.commits import GIT, AtCommit
 
 NAMES = (
     "pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini",
@@ -29,12 +30,14 @@ class Gate:
     """The refusals of a project: accepted drops, weaker suites, runs that were judged in part.
 
     ``looked_in`` is where the base's pytest looked for suites, where today's looks elsewhere.
+    ``declared`` are the retrievers that the base of ``git:`` declares by name.
     """
 
     accepted: bool
     exam: bool
     strict: bool
     looked_in: tuple[Path, ...] = ()
+    declared: Sequence[str] | None = None
 
 
 def gate_of(config: pytest.Config, base: AtCommit | None) -> Gate:
@@ -57,7 +60,16 @@ def gate_of(config: pytest.Config, base: AtCommit | None) -> Gate:
         either(Options.exam.key, options.exam == "fail"),
         either(Options.strict.key, options.strict),
         tuple(_looked_in(config, then)) if base else (),
+        _declared(then) if base and base.given.startswith(GIT) else None,
     )
+
+
+def _declared(then: Mapping[str, Any]) -> Sequence[str]:
+    """The names that an ini file declares: in a list, and of URLs and commands."""
+    services = [then.get(key.key) or () for key in (Options.url, Options.command)]
+    lines = chain(*(one.splitlines() if isinstance(one, str) else one for one in services))
+    named = (line.strip().partition(": ") for line in lines)
+    return [*_words(then.get(Options.retrievers.key)), *(name for name, colon, _ in named if colon)]
 
 
 def _looked_in(config: pytest.Config, then: Mapping[str, Any]) -> Iterator[Path]:

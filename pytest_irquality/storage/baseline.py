@@ -35,7 +35,9 @@ class BaselineFiles(Source):
         name = run_file(target.file, target.retriever)
         if self.given is None:
             path = target.file.parent / FOLDER / name
-            return RunFile.of(self.project, path, self.project.allowed(target.file))
+            return RunFile.of(
+                self.project, path, self.project.allowed(target.file).within(path.parent)
+            )
         given = self.project.start / self.given
         if given.is_file() or (given.suffix == ".jsonl" and not given.is_dir()):
             return RunFile.of(self.project, given)

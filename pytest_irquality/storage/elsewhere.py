@@ -170,7 +170,7 @@ def gone_from(folder: Path, project: Project) -> Iterator[Shelved]:
 
 
 def _shelved(path: Path, project: Project) -> Iterator[Shelved]:
-    file = RunFile.of(project, path, project.allowed())
+    file = RunFile.of(project, path, project.allowed().within(path.parent))
     try:
         header = file.header()
     except (StoredRunError, OSError):  # reported where it is asked for by its name

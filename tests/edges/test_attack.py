@@ -64,19 +64,22 @@ def test_the_ini_file_may_allow_a_folder_outside(shop: Project) -> None:
     assert shop.run().ret == 0
 
 
-@pytest.mark.parametrize("target", ["/dev/zero", "../gone/shop.jsonl", "/etc/passwd"])
+@pytest.mark.parametrize("target", ["/dev/zero", "../gone/shop.jsonl", "/etc/passwd", "."])
 def test_a_baseline_that_is_a_link_out_is_neither_read_nor_written(
     shop: Project, target: str
 ) -> None:
     (shop.path / BASELINE).parent.mkdir()
-    (shop.path / BASELINE).symlink_to(
-        target if target.startswith("/") else f"../../{Path(target).parent.name}/x"
-    )
+    inside = shop.path / "credentials.json"
+    inside.write_text('{"token": "s3cr3t"}\n')
+    outside = f"../../{Path(target).parent.name}/x" if target != "." else "../credentials.json"
+    (shop.path / BASELINE).symlink_to(target if target.startswith("/") else outside)
     for option in ((), ("--ir-update-baseline",)):
         result = shop.run(*option)
         assert result.ret == 2
-        assert "the project" in result.stdout.str()
+        assert "is a link that leaves .ir-baseline/" in result.stdout.str()
         assert "Traceback" not in result.stdout.str()
+        assert "s3cr3t" not in result.stdout.str()
+    assert inside.read_text() == '{"token": "s3cr3t"}\n'
     assert not (shop.path.parent / "gone").exists()
 
 

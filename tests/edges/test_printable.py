@@ -55,6 +55,10 @@ def test_a_space_is_shown_as_one_whatever_its_kind(space: str) -> None:
         ("sku-\u04301, sku-a1", "sku-⟨U+0430⟩1, sku-a1"),
         ("the \u0397ouse", "the ⟨U+0397⟩ouse"),
         ("d\u0585c_1", "d⟨U+0585⟩c_1"),
+        ("sku\u200d-1", "sku⟨U+200D⟩-1"),
+        ("\u200esku-1\ufe0f", "⟨U+200E⟩sku-1⟨U+FE0F⟩"),
+        ("caf\xe9\u200c\u200c1", "caf\xe9⟨U+200C⟩⟨U+200C⟩1"),
+        ("d\u3164\u034f1", "d⟨U+3164⟩⟨U+034F⟩1"),
     ],
 )
 def test_letters_that_only_look_like_others_are_shown_as_what_they_are(
@@ -75,6 +79,7 @@ def test_letters_that_only_look_like_others_are_shown_as_what_they_are(
         "ﾘｰﾓｺﾝ A4",
         "naïve café",
         "σ-field",
+        "葛\U000e0100城 1\ufe0f\u20e3 ❤\ufe0f",
     ],
 )
 def test_words_of_other_scripts_stay_as_they_are(text: str) -> None:

@@ -88,6 +88,28 @@ class Hit:
         return {}
 
 
+def test_a_name_that_the_base_does_not_declare_is_new_there(project: Project) -> None:
+    project.conftest(
+        "@pytest.fixture(name='con')\ndef retriever():\n    return lambda query: ['d1']\n"
+        "@pytest.fixture\ndef other_retriever(con):\n    return con\n"
+    )
+    project.suite("retriever: other_retriever\n" + QUERY % "desk")
+    git(project.path, "init", "-q", "-b", "main")
+    project.run("--ir-update-baseline")
+    git(project.path, "add", "-A")
+    git(project.path, "commit", "-qm", "base")
+    new = "the base declares no retriever 'con' (ir_retrievers): it is new there"
+    assert new not in project.run("--ir-baseline=git:main").stdout.str()
+    project.suite("retriever: con\n" + QUERY % "desk")
+    assert project.run("--ir-baseline=git:main").ret == 2
+    (project.path / "pytest.ini").write_text("[pytest]\nir_retrievers = con\n")
+    assert new in project.run("--ir-baseline=git:main").stdout.str()
+    git(project.path, "add", "pytest.ini")
+    git(project.path, "commit", "-qm", "declared")
+    git(project.path, "branch", "-f", "later")
+    assert new not in project.run("--ir-baseline=git:later").stdout.str()
+
+
 @pytest.mark.parametrize(
     "place",
     [
@@ -260,7 +282,13 @@ def test_without_git_no_dot_file_is_read(project: Project) -> None:
     (project.path / "q.txt").write_text("desk\n")
     (project.path / ".env").write_text(TOKEN)
     project.suite("queries: {file: q.txt, format: text}\n")
-    assert project.run().ret == 0
+    project.suite("queries: {file: q.txt, format: text}\n", "more.ir.yaml")
+    result = project.run()
+    assert result.ret == 0
+    assert (
+        result.stdout.str().count("no git here: suites may name whatever lies below rootdir") == 1
+    )
+    (project.path / "more.ir.yaml").unlink()
     refused(project, ".env", "begin with a dot are not read")
 
 

@@ -9,14 +9,22 @@ from collections.abc import Iterator, Mapping, Sequence
 import pytest
 
 from pytest_irquality.edges.printable import terminal as safe
-from pytest_irquality.plugin.internals import LaidOut, failed_as_a_whole, said_in_words
+from pytest_irquality.plugin.internals import (
+    LaidOut,
+    failed_as_a_whole,
+    said_in_words,
+    without_section,
+)
 from pytest_irquality.plugin.items import KnownItem
-from pytest_irquality.report.failure import explain, laid_out, summary_reason, within
+from pytest_irquality.report.failure import explain, laid_out, summary_reason, told_in_full, within
 from pytest_irquality.suite.item_names import slug
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.verdict.damage import Damage
+from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.stories import failed_together
 
+SECTIONS = 50
+"""Failures of ours, and errors, that have a section in the terminal."""
 CI_WIDTH = 120
 """Columns where nothing says how wide the output is, as in the logs of CI."""
 
@@ -45,10 +53,25 @@ def lay_out(
     worst_first = sorted(ours, key=lambda entry: -entry[2])
     for (place, *_), (_, report, _) in zip(ours, worst_first, strict=True):
         failed[place] = report
-    for report in terminal.stats.get("error", []):
-        if report.nodeid in items and said_in_words(report.longrepr):
+    _leave_out([report for _, report, _ in worst_first])
+    faults = [report for report in terminal.stats.get("error", []) if report.nodeid in items]
+    for report in faults:
+        if said_in_words(report.longrepr):
             text = within(str(report.longrepr), width)
             report.longrepr = LaidOut(report.longrepr, text)
+    _leave_out(faults)
+
+
+def _leave_out(reports: Sequence[pytest.TestReport]) -> None:
+    """Show no more sections than somebody reads: a suite's data decides how many there are."""
+    left = reports[SECTIONS:]
+    for report in left:
+        without_section(report)
+    if left:
+        last = reports[SECTIONS - 1]
+        more = f"and {counted(len(left), 'check')} more, each in the short summary and the reports"
+        text = last.longrepr.text if isinstance(last.longrepr, LaidOut) else last.longreprtext
+        last.longrepr = LaidOut(last.longrepr, f"{text}\n\n{more}")
 
 
 def _fitted(
@@ -59,12 +82,13 @@ def _fitted(
 ) -> Iterator[tuple[int, pytest.TestReport, float]]:
     """Fit the reports of our items, and give each with its place and the damage."""
     known = {(result.path, result.retriever): result for result in results}
+    full = {key: told_in_full(result) for key, result in known.items()}
     for place, report in enumerate(failed):
         item = items.get(report.nodeid)
         result = known.get(item.key) if item else None
         verdict = result.verdict(item.check) if item and result else None
         if result and verdict and verdict.outcome in ("failed", "fixed"):
-            text = laid_out(result, verdict, width)
+            text = laid_out(result, verdict, width, full[result.path, result.retriever])
             report.longrepr = LaidOut(report.longrepr, text)
             yield place, report, Damage(result).of(verdict)
 

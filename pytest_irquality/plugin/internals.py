@@ -310,6 +310,14 @@ class LaidOut(TerminalRepr):
         return str(self.whole)
 
 
+def without_section(report: pytest.TestReport) -> None:
+    """Leave a report out of the sections of failures and errors, and in every sum and summary.
+
+    pytest does so with what its debugger has shown (``test_long.py``).
+    """
+    vars(report)["_pdbshown"] = True
+
+
 class SaidAt(LaidOut):
     """A failure that nothing raised: its text, and the place that the short summary quotes."""
 

@@ -59,13 +59,12 @@ def explain(result: SuiteResult, verdict: Verdict) -> str:
     return "\n".join(map(terminal, [*lines, _at(story, verdict)]))
 
 
-def laid_out(result: SuiteResult, verdict: Verdict, width: int) -> str:
+def laid_out(result: SuiteResult, verdict: Verdict, width: int, full: Sequence[Verdict]) -> str:
     """The explanation as a terminal shows it, wrapped where it is too wide, nothing of it cut.
 
-    The most damaged are told in full, the others with their first reason.
+    Those in ``full`` are told so, the others with their first reason.
     """
-    in_full = verdict in told_in_full(result)
-    lines = explain(result, verdict).split("\n") if in_full else _brief(result, verdict)
+    lines = explain(result, verdict).split("\n") if verdict in full else _brief(result, verdict)
     return "\n".join(
         part for line in lines for part in ([line] if _is_whole(line) else hanging(line, width))
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_irquality.report.failure import explain, laid_out
+from pytest_irquality.report.failure import explain, laid_out, told_in_full
 from pytest_irquality.report.markdown import markdown_report
 from pytest_irquality.report.text import summary
 from pytest_irquality.verdict.facts import Remark
@@ -151,7 +151,7 @@ def test_a_limit_on_each_query_counts_those_that_break_it_and_names_the_worst() 
     assert any("200 broken" in line for line in summary([made], 100))
     worst = replace(queries[-1], line=777)
     placed = compared(*queries[:-1], worst, verdicts=(guard,))
-    told = laid_out(placed, guard, 200).splitlines()
+    told = laid_out(placed, guard, 200, told_in_full(placed)).splitlines()
     assert (told[0], told[-1]) == (said, "  at shop.ir.yaml:777")
     assert told[5].startswith("  ✗ 'query 196' lost")
     assert "  and 180 more, all in the report" in told

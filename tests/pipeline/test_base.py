@@ -166,10 +166,30 @@ def test_where_no_ranking_differs_the_headline_asks_who_answered(shop: Project) 
 def test_where_neither_side_spoke_to_another_process_it_is_a_note(shop: Project) -> None:
     write(shop, "shop.py", GOOD + "# other code\n")
     commit(shop, "code")
-    result = shop.run(RUN)
+    run = shop.pytester.runpytest_subprocess  # here other tests may have left a connection open
+    result = run("--ir-suite", RUN, *QUIET)
     assert "did both sides" not in result.stdout.str()
     result.stdout.fnmatch_lines(["*no ranking differs, although 1 file of code or data changed*"])
     assert "but no ranking" not in result.stdout.str()
+    # What no hook of Python sees: a connection that stands open.
+    opens = """
+@pytest.fixture(autouse=True, scope="session")
+def connected():
+    import os, socket
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        if os.environ["IRQUALITY_SIDE"] == "base":
+            yield
+            return
+        with socket.create_connection(server.getsockname()):
+            yield
+"""
+    shop.conftest(CONFTEST + opens)
+    git(shop.path, "checkout", "-q", "main")
+    commit(shop, "opens")
+    git(shop.path, "checkout", "-qB", "change")
+    write(shop, "shop.py", GOOD + "# other code\n")
+    commit(shop, "code")
+    run("--ir-suite", RUN, *QUIET).stdout.fnmatch_lines(["*did both sides speak to one service?*"])
 
 
 FINDER = """\

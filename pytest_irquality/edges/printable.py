@@ -76,8 +76,7 @@ def clipped(text: str, longest: int) -> str:
 
 # The commands that sentences of ours name, and no others: such a sentence may quote a stranger.
 NAMED_COMMAND = re.compile(
-    r"`(pytest (?:--ir-init=QUERIES\.txt|--ir-suite (?:--ir-update-baseline|--ir-judge=judge\.html"
-    r"|(?:[\w./-]+|'[^'`|]*') --ir-repeat=3)))`"
+    r"`(pytest --ir-init=QUERIES\.txt|--ir-(?:update-baseline|repeat=3|judge=judge\.html))`"
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import linecache
 import os
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -364,6 +364,24 @@ def named_on_command_line(config: pytest.Config) -> Iterable[Path]:
     """The files and folders that pytest was asked for, by the command line or ``testpaths``."""
     for arg in config.args:
         yield Path(config.invocation_params.dir, arg.partition("::")[0])
+
+
+def positional(config: pytest.Config, args: Sequence[str]) -> Iterator[bool]:
+    """Tell of each argument whether it is a file or folder, and no option or an option's value.
+
+    pytest's parser knows (``_parser``, as below; ``test_next_steps.py``): only what is one makes
+    the list of those longer.
+    """
+    known = 0
+    for end in range(1, len(args) + 1):
+        try:
+            given = config._parser.parse_known_args(args[:end])
+        except pytest.UsageError:  # an option without its value
+            yield False
+            continue
+        named = len(getattr(given, "file_or_dir", ()))
+        yield named > known
+        known = named
 
 
 def asked_for_less(config: pytest.Config) -> bool:

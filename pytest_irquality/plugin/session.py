@@ -12,12 +12,12 @@ import pytest
 
 from pytest_irquality.edges.codec import decode
 from pytest_irquality.edges.printable import terminal
+from pytest_irquality.plugin.again import saying_again
 from pytest_irquality.plugin.collect import GONE, HIDDEN, LEFT_OUT, PLAN, hidden_suites
 from pytest_irquality.plugin.failures import lay_out, of_all_suites, width_of
 from pytest_irquality.plugin.internals import asked_for_less, named_on_command_line
 from pytest_irquality.plugin.items import RESULTS, CheckItem, KnownItem
 from pytest_irquality.plugin.marks import Mark, as_ended, mark_of
-from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.writing import Writing, github
 from pytest_irquality.report.text import quiet, summary
 from pytest_irquality.verdict import SuiteResult, Verdict
@@ -35,7 +35,6 @@ class Session:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.options = Options(config)
         self.results: dict[Key, SuiteResult] = {}
         self.by_worker: dict[Key, dict[str, SuiteResult]] = {}
         self.disputed: dict[Key, tuple[Verdict, ...]] = {}
@@ -67,7 +66,7 @@ class Session:
         """
         for id in ids:
             file = Path(id.partition("::")[0])
-            if any(map(file.match, self.options.suite_files)):
+            if any(map(file.match, self.config.stash[PLAN].project.patterns)):
                 self.items.setdefault(id, None)
 
     def pytest_report_collectionfinish(
@@ -82,7 +81,7 @@ class Session:
             return []
         suites = {item.path.resolve() for item in items if isinstance(item, CheckItem)}
         found = {folder for path in suites for folder in path.parents}
-        patterns = self.options.suite_files
+        patterns = config.stash[PLAN].project.patterns
         lines = [f"irquality: {text}" for text in hidden_suites(config)]
         for named in named_on_command_line(config):
             folder = named.resolve()
@@ -131,7 +130,9 @@ class Session:
         results = as_ended(
             [(self.results[key], marks.get(key, {})) for key in sorted(self.results)]
         )
-        if not self.config.stash[PLAN].strict:
+        plan = self.config.stash[PLAN]
+        results = saying_again(self.config, results, accepts_nothing=plan.accepts_nothing)
+        if not plan.strict:
             return results
         chosen = asked_for_less(self.config)
         return [replace(one, refused=one.ledger.refused(chosen=chosen)) for one in results]

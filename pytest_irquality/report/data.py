@@ -65,12 +65,12 @@ class Report:
 PLAIN = (str, int, float, type(None))
 """What has no entries in JSON."""
 LEFT_OUT: Mapping[type, Sequence[str]] = {
-    SuiteResult: ["seconds", "texts", "classes", "deselected", "share"],
+    SuiteResult: ["seconds", "texts", "classes", "deselected", "share", "again"],
     Exam: ["queries", "means", "share"],
     QueryResult: ["seconds", "seconds_before", "texts_left_out"],
     ShownDocument: ["chunk"],
 }
-"""Fields that the document has under ``timing`` only, and whole texts, which it has not."""
+"""Fields that it has under ``timing`` only, and what it has not: whole texts, how it was called."""
 
 
 SAID: Mapping[type, Mapping[str, Any]] = {

@@ -21,10 +21,7 @@ from pytest_irquality.wording.words import hanging, one_line, quoted
 
 WORST = 5
 FINDINGS = 20
-BY_DEFAULT = (
-    "by default, as the suite has no limit on a drop: write another under 'thresholds', such as"
-    " 'max_drop' or 'max_significant_drop'"
-)
+BY_DEFAULT = "by default: the suite has no limit on a drop; write one under 'thresholds'"
 IN_FULL = 3
 """Failures of a suite that the terminal tells in full."""
 
@@ -158,7 +155,7 @@ def _mark(finding: Finding) -> str:
 
 def _query_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     query = result.query(verdict.query or "")
-    if not verdict.findings:
+    if not verdict.findings or verdict.outcome == "fixed":
         yield f"  {reason(result, verdict)}"
     demands = sorted(verdict.findings, key=lambda finding: finding.ok)[:FINDINGS]
     shown = verdict.findings if len(verdict.findings) <= FINDINGS else demands

@@ -27,7 +27,7 @@ from pytest_irquality.wording.acceptance import accepted
 from pytest_irquality.wording.examined import HEAD, in_full
 from pytest_irquality.wording.losers import Worse
 from pytest_irquality.wording.numbers import counted
-from pytest_irquality.wording.stories import overall, worst_first
+from pytest_irquality.wording.stories import overall, steps_of, worst_first
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import cut, provenance
 
@@ -87,6 +87,7 @@ def _blocks(
         yield _suites(stories)
         yield bullets(_fates(stories))
         yield _worst([story for story in stories if story.state == "failed"] or stories)
+        yield bullets(_step(*step) for step in steps_of(stories))
     yield from map(_retrievers, side_by_side([story.result for story in stories]))
     for story in stories:
         yield from _rest(story, now, alone=alone)
@@ -141,11 +142,12 @@ def _first_screen(story: Story, now: datetime) -> Iterator[str]:
     beside = f"compared with {markdown(provenance(before, now))}" if before else ""
     yield _worst([story], beside)
     yield f"{_broken(story)}\n"
-    yield bullets(
-        f"{markdown(step.words)}: {markdown_code(step.command)}"
-        for step in story.steps
-        if step.command
-    )
+    yield bullets(_step(*step) for step in story.steps)
+
+
+def _step(words: str, command: str) -> str:
+    """A thing to do next, with its command."""
+    return f"{markdown(words)}: {markdown_code(command)}" if command else markdown(words)
 
 
 def _points(story: Story) -> tuple[Sequence[str], Sequence[str]]:

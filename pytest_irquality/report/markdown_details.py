@@ -132,8 +132,9 @@ def _detail(result: SuiteResult, query: QueryResult, demands: Sequence[Finding])
     )
     explanations = bullets(_explanations(query))
     place = markdown(result.place(query))
-    again = markdown_code(rerun(result, query.check))
-    return f"{remarks}{fault}{rules}\n{documents}\n{explanations}\n{place} · {again}\n"
+    again = rerun(result, query.check)
+    place += f" · {markdown_code(again)}" if again else ""
+    return f"{remarks}{fault}{rules}\n{documents}\n{explanations}\n{place}\n"
 
 
 def _explanations(query: QueryResult) -> Iterator[str]:

@@ -196,4 +196,4 @@ class SuiteView:
         if not unjudged or not self.result.returned:
             return ""
         places = f"{share(unjudged, len(top))} places in the top 3 hold an unjudged document"
-        return f"{places}; `pytest --ir-suite --ir-judge=judge.html` is a page to judge them in."
+        return f"{places}; `--ir-judge=judge.html` writes a page to judge them in."

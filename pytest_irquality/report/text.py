@@ -17,8 +17,8 @@ from pytest_irquality.wording.caveats import whole
 from pytest_irquality.wording.numbers import apart, counted, figure, grouped
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import warnings
-from pytest_irquality.wording.stories import overall, worst_first
-from pytest_irquality.wording.story import Step, Story
+from pytest_irquality.wording.stories import overall, steps_of, worst_first
+from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import cells, fit, fitted, wrapped
 
 WORST = 5
@@ -53,8 +53,10 @@ def summary(
     if len(stories) == 1:
         yield from _within(list(_blocks(stories[0], width, alone=True)), LINES)
     else:
-        room = LINES_EACH - sum(map(len, tables)) - len(written)
+        steps = [*chain(*(_step(*step, width) for step in steps_of(stories)))]
+        room = LINES_EACH - sum(map(len, tables)) - len(written) - len(steps)
         yield from _several(stories, width, room)
+        yield from steps
     yield from _fitted(audits(results), width)
     yield from written
     if len(stories) == 1 and not left_out:
@@ -153,12 +155,12 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
     yield from _listed(6, story.rests_on, 5, width)
     yield from _beside_story(story, width)
     if alone:
-        yield from map(_step, story.steps)
+        yield from (Block(9, _step(*step, width)) for step in story.steps)
 
 
-def _step(step: Step) -> Block:
-    command = (f"    {step.command}",) if step.command else ()
-    return Block(9, (f"  {step.words}:", *command))
+def _step(words: str, command: str, width: int) -> tuple[str, ...]:
+    """A thing to do next, with its command, which stays whole."""
+    return (*_lines(f"{words}:", width), f"    {command}") if command else _lines(words, width)
 
 
 def _beside_story(story: Story, width: int) -> Iterator[Block]:

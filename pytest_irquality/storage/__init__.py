@@ -3,7 +3,7 @@
 from pytest_irquality.storage.history import Entry as Entry
 from pytest_irquality.storage.jsonl import read_run as read_run
 from pytest_irquality.storage.matching import Matching as Matching, Question as Question
-from pytest_irquality.storage.provenance import Baseline as Baseline
+from pytest_irquality.storage.provenance import Again as Again, Baseline as Baseline
 from pytest_irquality.storage.stored import (
     DamagedRunError as DamagedRunError,
     Header as Header,

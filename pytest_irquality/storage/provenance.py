@@ -1,4 +1,4 @@
-"""The description of a run that another is compared with, and the command that makes one."""
+"""The description of a run that another is compared with, and how either is made again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 New = Literal["", "suite", "baseline"]
-UPDATE = "pytest --ir-suite --ir-update-baseline"
+UPDATE = "--ir-update-baseline"
+
+
+@dataclass(frozen=True)
+class Again:
+    """The way in which pytest was called, for whoever calls it again.
+
+    ``options`` are those that matter to a verdict, ``files`` what was named to be collected.
+    ``accepts``: a new baseline could accept a drop. ``commits``: only one that is committed does.
+    """
+
+    program: tuple[str, ...] = ("pytest",)
+    options: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    accepts: bool = True
+    commits: bool = False
 
 
 @dataclass(frozen=True)

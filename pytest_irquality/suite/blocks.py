@@ -43,6 +43,7 @@ class LimitLine(NamedTuple):
     place: Place
     bounds: Mapping[str, WrittenBound]
     known_issue: str | None = None
+    issue_line: int = 0
 
 
 class TrendLine(NamedTuple):
@@ -184,12 +185,13 @@ def _limit_line(document: Document, name: str, place: Place, event: Event) -> Li
         return LimitLine(name, place, {"": _bound(document, event, f"the limit of {name}")})
     bounds: dict[str, WrittenBound] = {}
     known_issue: str | None = None
-    for key, _, value in fields_read(LINE_KEYS, document, event, name):
+    issue_line = 0
+    for key, at, value in fields_read(LINE_KEYS, document, event, name):
         if isinstance(value, WrittenBound):
             bounds[key] = value
         else:
-            known_issue = cast("str", value)
-    return LimitLine(name, place, bounds, known_issue)
+            known_issue, issue_line = cast("str", value), at.line
+    return LimitLine(name, place, bounds, known_issue, issue_line)
 
 
 def _variant_blocks(document: Document, event: Event, what: str) -> tuple[VariantBlock, ...]:

@@ -35,6 +35,7 @@ class Demand:
 
     key: ClassVar[str]
     known_issue: ClassVar[str | None] = None
+    issue_line: ClassVar[int] = 0
     roles: ClassVar[tuple[Role, ...]] = ("named",)
     on_change: ClassVar[bool] = False
     needs_relevant: ClassVar[bool] = False

@@ -76,7 +76,9 @@ class LimitReader:
         low, high = values.get(Min.key, -inf), values.get(Max.key, inf)
         if low > high:
             self.fail(line.place, f"{line.name}: min {low:g} is above max {high:g}")
-        limits = Limits(measure, tuple(bounds), line.known_issue, line.place)
+        limits = Limits(
+            measure, tuple(bounds), line.known_issue, line.place, issue_line=line.issue_line
+        )
         if line.known_issue and not limits.can_fail:
             self.fail(
                 line.place, "'known_issue' on a line whose limits only warn: nothing could fail"
@@ -248,7 +250,10 @@ class LimitReader:
             self.fail(line.place, f"{measure} says nothing of how variants are found")
         if measure.stage:
             self.fail(line.place, f"{measure}: candidates of variants are not asked for")
-        return VariantLimits(measure, limits.bounds, limits.known_issue, limits.place, kind)
+        return VariantLimits(
+            measure, limits.bounds, limits.known_issue, limits.place, kind,
+            issue_line=limits.issue_line,
+        )  # fmt: skip
 
     def _of_limits(self, scope: str, line: LimitLine, tag: str | None = None) -> Check:
         limits = self.limits(line)

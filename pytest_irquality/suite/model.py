@@ -58,6 +58,7 @@ class Limits:
     bounds: tuple[Bound, ...]
     known_issue: str | None = None
     place: Place = field(default=Place(1), compare=False)
+    issue_line: int = field(default=0, compare=False, kw_only=True)
     written: bool = field(default=True, kw_only=True)
 
     @property
@@ -114,6 +115,7 @@ class Query(QuerySettings):
     thresholds: tuple[Limits, ...] = ()
     bulk: bool = False
     place: Place = field(default=Place(1), compare=False)
+    issue_line: int = field(default=0, compare=False)
     votes: Votes = field(default_factory=dict, compare=False)
     settled: Mapping[str, Settled] = field(default_factory=dict, compare=False)
     notes: Mapping[str, Mapping[str, str]] = field(default_factory=dict, compare=False)

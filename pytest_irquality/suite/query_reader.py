@@ -56,6 +56,7 @@ class QueryReader:
             thresholds=thresholds,
             bulk=written.bulk,
             place=written.place,
+            issue_line=written.places.get("known_issue", written.place).line,
             votes=said.votes,
             settled=said.settled,
             notes=said.notes,

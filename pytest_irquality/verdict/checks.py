@@ -91,6 +91,7 @@ class CheckJudge:
             query=query.id if query else None,
             tag=check.tag,
             known_issue=issue,
+            issue_line=check.demand.issue_line if issue else 0,
             file=check.place.path,
             needed=len(needed),
             unanswered=unanswered,

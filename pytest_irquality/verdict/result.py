@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Literal
 
 from pytest_irquality.storage.history import Entry
-from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.storage.provenance import Again, Baseline
 from pytest_irquality.suite.demands import SCOPES, Bound, Scope
 from pytest_irquality.verdict.audit_facts import Audit
 from pytest_irquality.verdict.differences import Difference
@@ -41,9 +41,7 @@ breaks, loud as a failure.
 """
 
 BAD: tuple[Outcome, ...] = ("failed", "error", "fixed", "not evaluated")
-
-FEW_FOR_A_TEST = 5
-"""Queries below which no paired test can reach p < 0.05."""
+FEW_FOR_A_TEST = 5  # queries below which no paired test can reach p < 0.05
 
 
 @dataclass(frozen=True)
@@ -52,9 +50,9 @@ class Verdict:
 
     ``file`` is where it stands, at ``line``, if not in the suite itself. ``needed`` is how many
     queries it reads, of which ``unanswered`` (ids) had a fault and ``unasked`` were not asked.
-    ``allowed`` queries may do what a guard watches for. ``accepted``: the change's own committed
-    baseline says that this is wanted. ``by_default``: nobody wrote it. ``otherwise`` names the
-    judges under whose grades alone it would end otherwise.
+    ``allowed`` queries may do what a guard watches for. ``known_issue`` stands at ``issue_line``, 0
+    for a mark's. ``accepted``: the change's own committed baseline says that this is wanted.
+    ``by_default``: nobody wrote it. Under the grades of judges ``otherwise`` it would not end so.
     """
 
     check: str
@@ -66,6 +64,7 @@ class Verdict:
     query: str | None = None
     tag: str | None = None
     known_issue: str | None = None
+    issue_line: int = 0
     file: str = ""
     needed: int = 0
     unanswered: tuple[str, ...] = ()
@@ -326,7 +325,7 @@ class SuiteResult:
 
     ``classes`` has the number of queries in each class of the ledger, ``deselected`` is how many
     checks were not to be judged. ``refused`` are the classes of it for which the project's
-    ``ir_strict`` fails the run. ``exams`` are those of the base that today's suite is not.
+    ``ir_strict`` fails the run. ``exams`` are those of the base. Without ``again`` no pytest ran.
     """
 
     suite: str
@@ -365,6 +364,7 @@ class SuiteResult:
     deselected: int = 0
     refused: tuple[str, ...] = ()
     exams: tuple[Exam, ...] = ()
+    again: Again | None = None
 
     @cached_property
     def ledger(self) -> Ledger:

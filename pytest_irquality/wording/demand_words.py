@@ -52,7 +52,8 @@ def bound(finding: Finding) -> str:
     sign = of(finding).sign
     if finding.limit is None or not sign:
         return finding.kind if finding.measure else ""
-    return f"{sign} {exact(finding.limit, finding.unit)}"
+    over = f" over {finding.suites} suites" if finding.suites > 1 else ""
+    return f"{sign} {exact(finding.limit, finding.unit)}{over}"
 
 
 # -- rules -----------------------------------------------------------------------------------------

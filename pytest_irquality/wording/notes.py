@@ -14,8 +14,8 @@ from pytest_irquality.verdict.together import NotTogether
 from pytest_irquality.wording.answers import broken
 from pytest_irquality.wording.moves import move, name
 from pytest_irquality.wording.numbers import apart, counted, few, grouped, judged, share
-from pytest_irquality.wording.sentences import causes
-from pytest_irquality.wording.words import HOW, queries, query, quoted, rerun
+from pytest_irquality.wording.sentences import causes, drop_of_all
+from pytest_irquality.wording.words import HOW, queries, query, quoted
 
 
 def notes(result: SuiteResult) -> tuple[str, ...]:
@@ -229,8 +229,7 @@ def _(fact: facts.Moved, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.NoiseUnknown, result: SuiteResult) -> str:
-    again = rerun(result, None)
-    return f"noise is unknown, with one answer to each query: `{again} --ir-repeat=3` asks again"
+    return "noise is unknown, with one answer to each query: `--ir-repeat=3` asks again"
 
 
 @note.register
@@ -283,6 +282,8 @@ def _(fact: facts.Resolution, result: SuiteResult) -> str:
     worth = f"one query is worth up to {fact.worth:.2g} {fact.measure} here; " if fact.worth else ""
     if any(finding.suites > 1 for _, finding in result.findings):
         worth += "in this suite alone "
+    if told := drop_of_all(fact, result):
+        return f"{worth}{_too_few(fact)}; {told}"
     if not fact.decided:
         return f"{worth}{_too_few(fact)}: no test could tell this from chance{_stands(fact)}"
     least, n = fact.change.detectable, fact.change.queries

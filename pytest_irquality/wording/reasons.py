@@ -34,7 +34,8 @@ def _exam(result: SuiteResult) -> str:
         found += [exam.unread] if exam.unread else []
         found += [reason(then, verdict) or verdict.label for verdict in exam.verdicts]
         if exam.refuses_weaker and exam.weaker:
-            found.append(f"the exam is weaker in {len(exam.weaker)} ways, which ir_exam refuses")
+            ways = counted(len(exam.weaker), "way")
+            found.append(f"the exam is weaker in {ways}, which ir_exam refuses")
     return f"the exam of the base is not passed: {few(found)}" if found else ""
 
 
@@ -84,8 +85,15 @@ def _not_evaluated(result: SuiteResult, verdict: Verdict) -> str:
 
 
 def _fixed(result: SuiteResult, verdict: Verdict) -> str:
-    issue = f"known issue {verdict.known_issue} no longer fails"
-    return f"{issue}: all of {verdict.label!r} holds; remove 'known_issue'"
+    fixed = f"known issue {verdict.known_issue} no longer fails: all of {verdict.label!r} holds"
+    return f"{removal(result, verdict)}: {fixed}"
+
+
+def removal(result: SuiteResult, verdict: Verdict) -> str:
+    """The edit where a known issue, or what a strict mark expected, is fixed."""
+    if not verdict.issue_line:
+        return f"remove the mark 'xfail' of {verdict.label!r} ({result.place(verdict)})"
+    return f"remove 'known_issue' at {verdict.file or result.path}:{verdict.issue_line}"
 
 
 REASONS: Mapping[str, Callable[[SuiteResult, Verdict], str]] = {

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from pytest_irquality.suite.demands import Together
 from pytest_irquality.verdict import facts
+from pytest_irquality.verdict.facts import Resolution
 from pytest_irquality.verdict.findings import Cause, Finding
 from pytest_irquality.verdict.result import SuiteResult, Verdict
+from pytest_irquality.verdict.together import LARGE, LIKELY
 from pytest_irquality.wording.answers import in_answers
 from pytest_irquality.wording.demand_words import of
 from pytest_irquality.wording.numbers import few
@@ -76,3 +79,14 @@ def sentence(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
 def demand(result: SuiteResult, finding: Finding) -> str:
     """A demand with what was seen; in how many answers, where there are several."""
     return of(finding).sentence(result, finding) + in_answers(finding)
+
+
+def drop_of_all(resolution: Resolution, result: SuiteResult) -> str:
+    """The reason why a drop over all suites fails that no test of this one alone would find."""
+    broken = (finding for _, finding in result.findings if finding.breaks)
+    pool = next((finding for finding in broken if issubclass(finding.demand, Together)), None)
+    if pool is None or resolution.significant:
+        return ""
+    if pool.suites > 1:
+        return f"the test is over all {pool.suites} suites"
+    return f"a drop of more than {LARGE:g} fails where p is under {LIKELY:g}"

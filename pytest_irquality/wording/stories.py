@@ -12,6 +12,8 @@ from pytest_irquality.wording.caveats import with_urgent
 from pytest_irquality.wording.counts import accepted_drops
 from pytest_irquality.wording.examined import of_the_base
 from pytest_irquality.wording.numbers import counted, few, grouped, probability
+from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.steps import Step, next_steps
 from pytest_irquality.wording.story import Story
 
 
@@ -19,6 +21,11 @@ def worst_first(results: Sequence[SuiteResult]) -> tuple[Story, ...]:
     """The stories of several results, the most damaged first, those that passed last."""
     stories = [Story(result) for result in results]
     return tuple(sorted(stories, key=_badness, reverse=True))
+
+
+def steps_of(stories: Sequence[Story]) -> tuple[Step, ...]:
+    """The things to do next after all of them."""
+    return tuple(next_steps([story.result for story in stories]))
 
 
 def failed_together(results: Sequence[SuiteResult]) -> Iterator[tuple[Story, Verdict]]:
@@ -96,7 +103,9 @@ def overall(stories: Sequence[Story], left_out: Sequence[str] = ()) -> str:
     caveats = caveats_of(stories)
     if failed:
         worst = f"✗ FAILED  {len(failed)} of {of_all}, the worst is {failed[0].name}"
-        return with_urgent(f"{worst}{_balance(stories)}", True, caveats)
+        results = [story.result for story in stories]
+        told = [_drop_of_all(*pool) for pool in failed_together(results)]
+        return with_urgent(f"{worst}{_balance(stories, *told)}", True, caveats)
     if partial:
         in_part = f"! PARTIAL  {len(partial)} of {of_all} judged in part: {few(partial)}"
         return with_urgent(f"{in_part}{_balance(stories)}", True, caveats)
@@ -111,11 +120,21 @@ def _passed(stories: Sequence[Story], of_all: str) -> str:
     return f"{mark} {of_all} passed"
 
 
-def _balance(stories: Sequence[Story]) -> str:
-    """The queries that got worse and better over all suites, accepted drops, and lone suites."""
+def _drop_of_all(story: Story, verdict: Verdict) -> str:
+    """The drop over all suites that fails; its queries are counted elsewhere."""
+    return reason(story.result, verdict).rpartition(" (")[0]
+
+
+def _balance(stories: Sequence[Story], *first: str) -> str:
+    """The queries that got worse and better over all suites, accepted drops, and lone suites.
+
+    ``first`` is said before them.
+    """
     gains = [gain for story in stories for gain in story.damage.gains]
     worse, better = sum(gain < 0 for gain in gains), sum(gain > 0 for gain in gains)
-    said = [f"{grouped(worse)} worse, {grouped(better)} better"] if worse or better else []
+    said = [*first]
+    if worse or better:
+        said.append(f"{grouped(worse)} worse, {grouped(better)} better")
     if drops := sum(len(accepted_drops(story.result)) for story in stories):
         said.append(counted(drops, "accepted drop"))
     said += _alone(stories)

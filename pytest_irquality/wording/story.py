@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from pytest_irquality.storage.provenance import UPDATE
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.damage import Damage, overturned_by
 from pytest_irquality.verdict.result import Outcome, QueryResult, SuiteResult, Verdict
@@ -25,7 +24,8 @@ from pytest_irquality.wording.losers import Worse, low, not_compared, worsened, 
 from pytest_irquality.wording.notes import note
 from pytest_irquality.wording.numbers import counted, figure, grouped, judged, share
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.words import provenance, quoted, shell_word
+from pytest_irquality.wording.steps import Step, next_steps, on_change
+from pytest_irquality.wording.words import provenance, quoted
 
 ENDED: Mapping[Outcome, str] = {
     "error": "Some queries had no answer",
@@ -47,13 +47,6 @@ IN_STORY: tuple[type[facts.Fact], ...] = (
 """Facts that have a place of their own in the story; the others are notes."""
 State = Literal["failed", "partial", "passed"]
 Level = Literal["bad", "warn", "good"]
-
-
-class Step(NamedTuple):
-    """A thing to do next, and the command that does it, if any."""
-
-    words: str
-    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -321,8 +314,8 @@ class Story:
     @property
     def on_baseline(self) -> bool:
         """Tell whether anything failed on a change from the baseline."""
-        broken = (f for verdict in self.result.verdicts for f in verdict.broken if not f.variants)
-        return self.result.baseline is not None and any(f.demand.on_change for f in broken)
+        broken = (f for verdict in self.result.verdicts for f in verdict.broken)
+        return self.result.baseline is not None and any(map(on_change, broken))
 
     def _unknown_noise(self) -> Iterator[str]:
         """That nobody knows what unchanged code does, and how to see it."""
@@ -379,29 +372,7 @@ class Story:
     @property
     def steps(self) -> tuple[Step, ...]:
         """The things to do next."""
-        return tuple(self._steps())
-
-    def _steps(self) -> Iterator[Step]:
-        result = self.result
-        has_one = result.baseline or any(line.startswith("baseline") for line in result.written)
-        if not has_one and (self.state != "passed" or self.says_nothing):
-            update = self._command(UPDATE)
-            yield Step("keep today's rankings as the baseline, to see changes", update)
-        if self.state != "failed":
-            return
-        yield Step("run what failed again", self._command("pytest --ir-suite --lf"))
-        if self.on_baseline:
-            yield Step("accept today's rankings, then commit the baseline", self._command(UPDATE))
-        if any(isinstance(fact, facts.RestsOnUnjudged) for fact in result.facts):
-            judge = self._command("pytest --ir-suite --ir-judge=judge.html")
-            yield Step("grade what it rests on", judge)
-
-    def _command(self, command: str) -> str:
-        """A command that collects the suite: a list of queries must be named."""
-        path = self.result.path
-        if path.endswith((".yaml", ".yml")):
-            return command
-        return command.replace("--ir-suite", f"--ir-suite {shell_word(path)}")
+        return tuple(next_steps([self.result]))
 
 
 def _sum(total: float, unit: str) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from unicodedata import category, combining, east_asian_width
 
 from pytest_irquality.edges.printable import as_read
-from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.storage.provenance import Again, Baseline
 from pytest_irquality.suite.judges import How
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import SuiteResult
@@ -163,12 +163,22 @@ OF_A_TEST = " · "
 
 
 def rerun(result: SuiteResult, check: str | None) -> str:
-    """The command that runs one check again, or the whole suite, quoted for a shell."""
+    """The command that runs one check again, or the whole suite; "" where pytest did not run it."""
+    return command(result.again, [node(result, check)]) if result.again else ""
+
+
+def node(result: SuiteResult, check: str | None) -> str:
+    """The name by which pytest runs one check, or the whole suite."""
     if result.is_of_a_test:
-        return f"pytest --ir-suite {shell_word(result.retriever.partition(OF_A_TEST)[0])}"
+        return result.retriever.partition(OF_A_TEST)[0]
     variant = result.variant or (f"[{result.retriever}]" if result.retriever else "")
-    node = f"{result.path}::{check}{variant}" if check else result.path
-    return f"pytest --ir-suite {shell_word(node)}"
+    return f"{result.path}::{check}{variant}" if check else result.path
+
+
+def command(again: Again, named: Sequence[str], *more: str) -> str:
+    """A command for a shell: pytest as it was called, with other names and ``more`` options."""
+    words = (*again.program, "--ir-suite", *again.options, *more, *named)
+    return " ".join(map(shell_word, words))
 
 
 def shell_word(word: str) -> str:

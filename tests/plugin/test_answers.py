@@ -249,13 +249,13 @@ def test_noise_is_unknown_with_one_answer_a_side(project: Project, failing: bool
     )
     project.answers({"a": ["d"], "b": ["d"]})
     project.run("--ir-update-baseline")
-    said = "noise is unknown, with one answer to each query: `pytest --ir-suite shop.ir.yaml --ir-repeat=3`"
+    said = "noise is unknown, with one answer to each query: `--ir-repeat=3`"
     assert said not in project.run().stdout.str()  # nothing moved
     project.answers({"a": ["x", "d"], "b": ["x", "d"]})
     text = project.run("--ir-markdown=out.md").stdout.str()
     assert (said in text) == failing  # where it could overturn a verdict
     page = (project.path / "ir-report.html").read_text(encoding="utf-8")
-    code = '<code class="command">pytest --ir-suite shop.ir.yaml --ir-repeat=3</code>'
+    code = '<code class="command">--ir-repeat=3</code>'
     assert f"noise is unknown, with one answer to each query: {code} asks again" in page
     markdown = (project.path / "out.md").read_text(encoding="utf-8")
     assert (f"- {said} asks again\n" in markdown) == failing

@@ -52,7 +52,7 @@ def test_a_list_is_asked_and_says_what_is_next(listed: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "*keep today's rankings as the baseline, to see changes:",
-            "*pytest --ir-suite queries.txt --ir-update-baseline",
+            "*pytest --ir-suite * --ir-update-baseline queries.txt",
             "✓ passed  queries (queries.txt): *; a first grade would tell worse from different*",
         ]
     )

@@ -157,8 +157,8 @@ def test_commands_to_run_again_can_be_pasted_beside_foreign_parameters(
         "@pytest.fixture(params=[1, 2], autouse=True)\ndef unrelated(request): pass\n"
         f"@pytest.fixture({params})\ndef retriever(): return lambda query: ['d1']\n"
     )
-    project.run("--ir-markdown=out.md")
-    commands = re.findall(r"pytest --ir-suite '?(shop.ir.yaml::[^'`\n]+)", (project.path / "out.md").read_text("utf-8"))  # fmt: skip
+    project.pytester.runpytest("--ir-suite", "--ir-markdown=out.md")
+    commands = re.findall(r"· `pytest --ir-suite '?(shop.ir.yaml::[^'`\n]+)", (project.path / "out.md").read_text("utf-8"))  # fmt: skip
     assert len(commands) == max(1, len(retrievers))
     for node in commands:
         project.pytester.runpytest(node, *QUIET).assert_outcomes(failed=1)

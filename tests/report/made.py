@@ -9,7 +9,7 @@ import zlib
 from dataclasses import replace
 from typing import Any
 
-from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.storage.provenance import Again, Baseline
 from pytest_irquality.verdict.findings import Change, Finding, RankedDocument
 from pytest_irquality.verdict.result import (
     Mean,
@@ -69,6 +69,7 @@ def suite(*queries: QueryResult, verdicts: tuple[Verdict, ...] = (), **more: obj
         judged=3,
         returned=8,
         seconds=1.4,
+        again=Again(),
     )
     return replace(made, **more)  # type: ignore[arg-type]
 

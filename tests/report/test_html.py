@@ -111,7 +111,7 @@ def test_verdict_in_words_when_red() -> None:
             check("chair", "failed"),
             check("sofa"),
             check("desk", "error", unanswered=("desk",), findings=()),
-            check("lamp", "fixed", known_issue="S-1"),
+            check("lamp", "fixed", known_issue="S-1", issue_line=4),
             check("rug", "known", known_issue="S-2"),
             floor(0.5, 0.8, "failed"),
         ),
@@ -128,7 +128,7 @@ def test_verdict_in_words_when_red() -> None:
     reasons = [line.text for line in page.one("ul", "reasons").all("li")]
     assert reasons == [
         "⊘ error 'desk': ConnectionError: refused",
-        "★ fixed known issue S-1 no longer fails: all of 'lamp' holds; remove 'known_issue'",
+        "★ fixed remove 'known_issue' at shop.ir.yaml:4: known issue S-1 no longer fails: all of 'lamp' holds",
     ]
     assert "suite shop.ir.yaml · 4 queries · 1.40 s retrieving" in page.one("header").text
     assert page.one("title").text == "FAIL: Shop search"

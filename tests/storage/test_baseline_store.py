@@ -282,9 +282,7 @@ def test_a_suite_that_a_revision_does_not_have_is_new_but_a_missing_baseline_is_
     git(repository.path, "commit", "-qm", "no baseline any more")
     result = repository.run("--ir-baseline=git:bare", "search/shop.ir.yaml")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(
-        ["*there is no baseline; make one with `pytest --ir-suite --ir-update-baseline`*"]
-    )
+    result.stdout.fnmatch_lines(["*there is no baseline; make one with `--ir-update-baseline`*"])
 
 
 def test_a_baseline_that_another_command_named_is_used_for_the_suites_it_holds(

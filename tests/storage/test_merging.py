@@ -119,7 +119,7 @@ def test_s21_a_conflict_names_the_query_and_an_update_of_all_repairs_it(shop: Pr
     assert result.ret == 2
     wrong = (
         f"{BASELINE}:7: an unresolved merge conflict between HEAD and change over 'query b': keep either line of each"
-        " query, or write the file anew with `pytest --ir-suite --ir-update-baseline`"
+        " query, or write the file anew with `--ir-update-baseline`"
     )
     result.stdout.fnmatch_lines([wrong])
     # Some of its queries cannot repair it: the others would be lost.
@@ -145,8 +145,8 @@ def test_a_file_that_cannot_keep_what_was_not_answered_is_not_written(shop: Proj
     result = shop.run("--ir-update-baseline")
     assert result.ret == 1
     result.stdout.fnmatch_lines([
-        f"  NOT WRITTEN: {BASELINE}:1: written in format 1, *: write it anew with `pytest --ir-suite"
-        " --ir-update-baseline` (which takes an answer to every query: 1 had none)",
+        f"  NOT WRITTEN: {BASELINE}:1: written in format 1, *: write it anew with `--ir-update-baseline`"
+        " (which takes an answer to every query: 1 had none)",
     ])  # fmt: skip
     assert (shop.path / BASELINE).read_text() == text
 

@@ -180,7 +180,7 @@ HEAD = b'{"format":"pytest-irquality run","format_version":2,"suite":"s","path":
 OLD = HEAD.replace(b'version":2', b'version":1')
 LINE = b'{"id":"q","query":"q","docs":["d"]}\n'
 END = b'\n{"end":"pytest-irquality run"}\n'
-UPDATE = "`pytest --ir-suite --ir-update-baseline`"
+UPDATE = "`--ir-update-baseline`"
 CONFLICT = (
     b"<<<<<<< HEAD\n"
     + LINE

@@ -134,7 +134,7 @@ def test_a_drop_without_a_baseline_is_never_a_false_green(tmp_path: Path) -> Non
     result = judged(tmp_path, text, run_of(FIRST), None)
     assert set(outcomes(result).values()) == {"failed"}
     assert [len(verdict.broken) for verdict in result.verdicts[-3:]] == [1, 1, 1]
-    assert "there is no baseline; make one with `pytest --ir-suite --ir-update-baseline`" in reason(
+    assert "there is no baseline; make one with `--ir-update-baseline`" in reason(
         result, result.verdicts[-1]
     )
 

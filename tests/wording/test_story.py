@@ -185,9 +185,11 @@ def test_a_query_that_lost_all_tells_in_every_report_what_came_instead() -> None
 
 def test_what_to_do_next() -> None:
     commands = [step.command for step in Story(compared()).steps]
-    assert commands == ["pytest --ir-suite --lf", "pytest --ir-suite --ir-update-baseline"]
-    rule = result_of(lost("a", 1.0, 1.0), verdicts=(check("a", "failed"),))
-    assert [step.command for step in Story(rule).steps] == ["pytest --ir-suite --lf"]
+    assert commands == [
+        "pytest --ir-suite shop.ir.yaml::desk shop.ir.yaml::ndcg-10",
+        "",
+        "pytest --ir-suite --ir-update-baseline shop.ir.yaml",
+    ]
 
 
 def test_limits_that_hold_are_counted_and_the_nearest_is_named() -> None:

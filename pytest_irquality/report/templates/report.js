@@ -314,7 +314,7 @@
         h("div", {}, h("dt", { dir: "auto" }, h("code", {}, id)), h("dd", { dir: "auto" }, text))))]),
       values(table, row),
       elsewhere(table, row),
-      h("p", { class: "muted" }, [texts[told.place], latency].filter(Boolean).join(" · "), " · rerun: ", h("code", { class: "command" }, texts[told.rerun])));
+      h("p", { class: "muted" }, [texts[told.place], latency].filter(Boolean).join(" · "), texts[told.rerun] && [" · rerun: ", h("code", { class: "command" }, texts[told.rerun])]));
   }
 
   // Of several answers the ranks are medians, of which two may be alike.

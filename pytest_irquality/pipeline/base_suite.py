@@ -40,6 +40,8 @@ class BaseSuites:
         """
         path, top = self.tree.repository.path(file), self.tree.repository.top
         assert today.reread is not None
+        if self._is_same(path, today):
+            return replace(today, notes=(), files=())
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder, *DEEP)
             if not placed(self.tree, path, root):
@@ -53,6 +55,21 @@ class BaseSuites:
             f"{name} is not in git at the base: today's is read for both" for name in found
         )
         return replace(suite, notes=kept, files=())
+
+    def _is_same(self, suite: str, today: Suite) -> bool:
+        """Tell whether a suite and all files that it names are those of the commit."""
+        top, folder = self.tree.repository.top, posixpath.dirname(suite)
+        if not (top / suite).is_file():
+            return False
+        named = [posixpath.normpath(posixpath.join(folder, name)) for name in _named(top / suite)]
+        if any(name.startswith(("..", "/")) for name in named):
+            return False
+        then = {path for name in named for path in self._meant(name)}
+        now = {self.tree.repository.path(Path(os.path.abspath(file))) for file in today.files}
+        same = then | {suite} == now | {suite}
+        return same and all(
+            self.tree.read(path) == (top / path).read_bytes() for path in (suite, *then)
+        )
 
     def _placed(self, suite: str, name: str, root: Path) -> bool:
         """Write what a suite means by a name below a folder. False where nothing is there."""

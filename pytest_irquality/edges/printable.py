@@ -76,7 +76,7 @@ def clipped(text: str, longest: int) -> str:
 
 # The commands that sentences of ours name, and no others: such a sentence may quote a stranger.
 NAMED_COMMAND = re.compile(
-    r"`(pytest --ir-init=QUERIES\.txt|--ir-(?:update-baseline|repeat=3|judge=judge\.html))`"
+    r"`(pytest --ir-init=[\w./-]+|--ir-(?:update-baseline|repeat=3|judge=judge\.html))`"
 )
 
 

@@ -236,7 +236,7 @@ class Exams:
             try:
                 self.read[then] = self.suites.read(then, today)
             except (SuiteError, OSError) as error:
-                self.read[then] = str(error)
+                self.read[then] = str(error).partition("\n")[0]
         return self.read[then]
 
     def _moved(self, today: Suite, file: Path) -> Collection[Question]:

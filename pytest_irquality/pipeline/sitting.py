@@ -77,7 +77,7 @@ class Sitting:
         try:
             return self.held(exam, base.suite, asking, result)
         except CANNOT as error:
-            return replace(exam, unread=str(error))
+            return replace(exam, unread=str(error).partition("\n")[0])
 
     def held(self, exam: Exam, suite: Suite, asking: Asking, result: SuiteResult) -> Exam:
         """Give the exam with what it comes to. Raises what asking and judging do."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, Generic, NoReturn, TypeVar
 
 from yaml.events import Event
@@ -126,10 +127,19 @@ def _find_keys(table: type) -> Mapping[str, Key]:
 def fields_read(
     keys: Mapping[str, Key], document: Document, start: Event, what: str
 ) -> Iterator[tuple[str, Place, object]]:
-    """Name, place and value of each key that is written, in the file's order."""
+    """Name, place and value of each key that is written, in the file's order.
+
+    What is mistaken is left out: see ``Document.tried``.
+    """
     mistaken = {word: name for name, entry in keys.items() for word in entry.mistaken}
     for name, event, value in document.fields(start, what, keys, mistaken):
-        yield name, document.place(event), keys[name].kind.read(document, value, f"'{name}'")
+        read = partial(_read_value, keys[name].kind, document, f"'{name}'")
+        for found in document.tried(read, value):
+            yield name, document.place(event), found
+
+
+def _read_value(kind: Kind[T], document: Document, what: str, event: Event) -> T:
+    return kind.read(document, event, what)
 
 
 def read_table(table: type[T], document: Document, start: Event, what: str) -> T:

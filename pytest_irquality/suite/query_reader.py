@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.edges.printable import as_read
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite.grades import Word
@@ -195,10 +194,9 @@ class QueryReader:
     def _kinds(self, named: Iterable[tuple[str, Place]]) -> Sequence[str]:
         for kind, place in named:
             if kind not in self.perturbations:
-                near = did_you_mean(kind, self.perturbations)
-                known = f"; there are {', '.join(self.perturbations)}"
+                known = f"there are {', '.join(self.perturbations)}"
                 self.document.fail_at(
-                    place, f"nothing is known of the perturbation {short(kind)}{near or known}"
+                    place, f"nothing is known of the perturbation {short(kind)}; {known}"
                 )
         return [kind for kind, _ in named]
 

@@ -49,8 +49,8 @@ def load_suite(
     ``shown`` is how errors and reports name the file (default: the path as given); ``definitions``
     the measures that may be named, ``perturbations`` the kinds of variants that may be generated;
     ``allowed`` the folders that it and the files it names may lie in (default: anywhere, for suites
-    that are the caller's own). Raises ``SuiteError`` with one line, ``path:line:column: what is
-    wrong``.
+    that are the caller's own). Raises ``SuiteError`` with a line for each mistake, at most
+    ten: ``path:line:column: what is wrong``.
     """
     path = Path(path)
     shown = shown or str(path)
@@ -98,7 +98,7 @@ class _Assembly:
         entries = files.entries if files else self._inline
         self._refuse_repeated_ids(entries)
         reader = QueryReader(self.document, written, self.limits, self.perturbations, files)
-        queries = tuple(map(reader.query, entries))
+        queries = tuple(self.document.each(reader.query, entries))
         if files:
             files.refuse_unjudged(queries)
         reworded = tuple(reader.reworded(queries))

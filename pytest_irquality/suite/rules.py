@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import inf
 from typing import ClassVar
 
-from yaml.events import Event, SequenceStartEvent
+from yaml.events import Event, ScalarEvent, SequenceStartEvent
 
 from pytest_irquality.suite.demands import Demand, Role
 from pytest_irquality.suite.key_tables import Key, Kind, Schema
@@ -27,6 +27,8 @@ def _ranks(document: Document, event: Event, what: str) -> Written:
     found: dict[str, int | None]
     if isinstance(event, SequenceStartEvent):
         found = dict.fromkeys(texts(document, event, what))
+    elif isinstance(event, ScalarEvent):
+        found = {document.text(event, what): None}
     else:
         found = {
             id: cutoff(document, rank, f"the rank of {short(id)}")
@@ -50,11 +52,14 @@ def _nothing(document: Document, event: Event, what: str) -> Written | None:
 
 RANKS_SCHEMA: Schema = {
     "anyOf": [
+        ANY_TEXT,
         distinct(ANY_TEXT, minItems=1),
         {"type": "object", "minProperties": 1, "additionalProperties": CUTOFF.schema},
     ]
 }
-RANKS: Kind[Written] = Kind(_ranks, ref("ranks"), "documents with ranks, or a list of documents")
+RANKS: Kind[Written] = Kind(
+    _ranks, ref("ranks"), "documents with ranks, a list of documents, or one"
+)
 IN_ORDER: Kind[Written] = Kind(
     _in_order, distinct(ANY_TEXT, minItems=2), "a list of two or more documents"
 )

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import chain
 from typing import Any, TypeVar
 
 from yaml.events import Event, MappingStartEvent, SequenceStartEvent
@@ -182,7 +184,9 @@ def one_or_list(
 
     def read_all(document: Document, event: Event, what: str) -> tuple[T, ...]:
         if isinstance(event, SequenceStartEvent):
-            return tuple(read(document, entry) for entry in document.entries(event, what))
+            entries = document.entries(event, what)
+            found = (document.tried(partial(read, document), entry) for entry in entries)
+            return tuple(chain.from_iterable(found))
         return () if document.is_empty(event) else (read(document, event),)
 
     return Kind(read_all, schema, form)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
@@ -28,6 +29,7 @@ from yaml.events import (
 from pytest_irquality.edges import bounds
 from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.edges.printable import terminal
+from pytest_irquality.suite.mistakes import Mistake, Mistakes
 
 try:
     from yaml import CBaseLoader as Loader
@@ -49,7 +51,7 @@ class Place(NamedTuple):
     path: str = ""
 
 
-class SuiteError(Exception):
+class SuiteError(Mistake):
     """Bad input: one line, ``path:line:column: what is wrong``.
 
     ``line`` and ``column`` count from 1.
@@ -72,7 +74,7 @@ def clipped(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-class Document:
+class Document(Mistakes):
     """One YAML document, read from its first event to its last.
 
     The caller knows what should come.
@@ -83,7 +85,7 @@ class Document:
         self.path = path
         self.beside = path if beside else ""
         self.numbers: dict[str, float] = {}  # those read so far; grades are few and stand often
-        self._events = events
+        super().__init__(events, beside)
 
     @classmethod
     def of_text(cls, path: str, text: str) -> Document:
@@ -92,7 +94,7 @@ class Document:
         Syntax errors come up as it is read; ``finish`` reads whatever is left.
         """
         document = cls(path, iter(()))
-        document._events = document._checked(text)
+        document.events = document._checked(text)
         return document
 
     @classmethod
@@ -105,9 +107,13 @@ class Document:
         return cls(path, _json_events(value, mark), beside=True)
 
     def finish(self) -> None:
-        """Read on to the end of the file, so that a syntax error is found wherever it stands."""
-        for _ in self._events:
+        """Read on to the end of the file, and raise its mistakes.
+
+        A syntax error, wherever it stands, goes before all others.
+        """
+        for _ in self.events:
             pass
+        self.tell()
 
     def _checked(self, text: str) -> Iterator[Event]:
         """The events of a text, each checked for what no suite may hold whatever its schema."""
@@ -118,10 +124,15 @@ class Document:
                 if kind is not ScalarEvent:
                     depth += LEVELS.get(kind, 0)
                     documents += kind is DocumentStartEvent
+                    self.depth = depth
                     self._refuse(event, depth, documents)
                 yield event
         except yaml.YAMLError as error:
+            self.is_over = True
             raise _syntax_error(self.path, text, error) from None
+        except SuiteError:
+            self.is_over = True
+            raise
 
     def _refuse(self, event: Event, depth: int, documents: int) -> None:
         """Refuse an event that no suite may hold, ``depth`` levels within so many documents."""
@@ -136,6 +147,9 @@ class Document:
         """Raise the one-line error at an event's place."""
         raise SuiteError(self.path, *position(event), message)
 
+    def _refuse_key(self, key: Event, message: str, _: Event) -> NoReturn:
+        self.fail(key, message)
+
     def place(self, event: Event) -> Place:
         """The place where an event begins."""
         return Place(*position(event), self.beside)
@@ -146,14 +160,14 @@ class Document:
 
     def root(self) -> Event:
         """The first event of the document's content."""
-        next(self._events)  # stream start
-        if isinstance(start := next(self._events), StreamEndEvent):
+        next(self.events)  # stream start
+        if isinstance(start := next(self.events), StreamEndEvent):
             self.fail(start, "the suite is empty; it needs 'queries'")
-        return next(self._events)
+        return next(self.events)
 
     def first(self) -> Event:
         """The first event of a value of JSON."""
-        return next(self._events)
+        return next(self.events)
 
     def items(self, start: Event, what: str) -> Iterator[tuple[str, ScalarEvent, Event]]:
         """Key text, key and value of each entry of a mapping.
@@ -163,7 +177,7 @@ class Document:
         if not isinstance(start, MappingStartEvent):
             self.fail(start, f"{what} must be a mapping, not {kind(start)}{_instead(start, what)}")
         seen: dict[str, Event] = {}
-        for key in self._events:
+        for key in self.events:
             if isinstance(key, MappingEndEvent):
                 break
             name = self.text(key, "a key")
@@ -171,7 +185,7 @@ class Document:
             if name in seen:
                 self.fail(key, f"{short(name)} is already given on line {position(seen[name])[0]}")
             seen[name] = key
-            yield name, key, next(self._events)
+            yield name, key, next(self.events)
 
     def fields(
         self, start: Event, what: str, known: Iterable[str], meant: Mapping[str, str] | None = None
@@ -185,14 +199,18 @@ class Document:
                 near = did_you_mean(name, known)
                 if meant and name in meant:
                     near = f"; did you mean {meant[name]!r}?"
-                self.fail(key, f"unknown key {short(name)} in {what}{near}")
-            yield name, key, value
+                if "@" in name and "thresholds" in known:
+                    near = "; limits on measures stand under 'thresholds'"
+                unknown = f"unknown key {short(name)} in {what}{near}"
+                yield from self.tried(partial(self._refuse_key, key, unknown), value)
+            else:
+                yield name, key, value
 
     def entries(self, start: Event, what: str) -> Iterator[Event]:
         """The entries of a list. The caller reads each to its end."""
         if not isinstance(start, SequenceStartEvent):
             self.fail(start, f"{what} must be a list, not {kind(start)}")
-        for entry in self._events:
+        for entry in self.events:
             if isinstance(entry, SequenceEndEvent):
                 break
             yield entry

@@ -15,7 +15,7 @@ from pytest_irquality.wording.answers import broken
 from pytest_irquality.wording.moves import move, name
 from pytest_irquality.wording.numbers import apart, counted, few, grouped, judged, share
 from pytest_irquality.wording.sentences import causes, drop_of_all
-from pytest_irquality.wording.words import HOW, queries, query, quoted
+from pytest_irquality.wording.words import HOW, list_of, queries, query, quoted
 
 
 def notes(result: SuiteResult) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def _(fact: facts.WithoutRelevant, result: SuiteResult) -> str:
 def _(fact: facts.NothingExpected, result: SuiteResult) -> str:
     return (
         "no query has judgments or rules, so this tells what changed, and not what is right:"
-        " `pytest --ir-init=QUERIES.txt` writes a suite to grade"
+        f" `pytest --ir-init={list_of(result.path)}` writes a suite to grade"
     )
 
 

@@ -181,6 +181,11 @@ def command(again: Again, named: Sequence[str], *more: str) -> str:
     return " ".join(map(shell_word, words))
 
 
+def list_of(path: str) -> str:
+    """The list of queries that is judged, or a name for one where a suite is."""
+    return "QUERIES.txt" if path.endswith((".yaml", ".yml")) else shell_word(path)
+
+
 def shell_word(word: str) -> str:
     """A word as a shell takes it, also one whose characters would not survive being copied."""
     if word.isprintable():

@@ -192,3 +192,46 @@ def test_each_tag_needs_a_tag(tmp_path: Path) -> None:
     path.write_text(f"{Q}each_tag: {{recall@10: {{min: 0.5}}}}\n", encoding="utf-8")
     with pytest.raises(SuiteError, match="2:1: 'each_tag' in a suite where no query has a tag"):
         load_suite(path)
+
+
+def test_all_mistakes_of_a_file_are_told_up_to_ten(tmp_path: Path) -> None:
+    file = tmp_path / "s.ir.yaml"
+
+    def said(text: str) -> list[str]:
+        file.write_text(text, "utf-8")
+        with pytest.raises(SuiteError) as error:
+            load_suite(file, shown="s.ir.yaml")
+        return str(error.value).split("\n")
+
+    text = """toppk: 3
+depth: none
+queries:
+  - {query: a, relevant: [d1], ndcg@10: 0.5, foo: [1, {b: 2}]}
+  - {querry: [b, {c: [d]}]}
+  - must_find: {d: 1}
+  - {query: c, relevant: [d1], must_find: d1}
+"""
+    assert said(text) == [
+        "s.ir.yaml:1:1: unknown key 'toppk' in the suite; did you mean 'top_k'?",
+        "s.ir.yaml:2:8: 'depth' must be a number, not 'none'",
+        "s.ir.yaml:4:32: unknown key 'ndcg@10' in a query; limits on measures stand under 'thresholds'",
+        "s.ir.yaml:4:46: unknown key 'foo' in a query",
+        "s.ir.yaml:5:6: unknown key 'querry' in a query; did you mean 'query'?",
+        "s.ir.yaml:6:5: a query has no 'query'",
+    ]
+    many = said("queries:\n" + "  - {query: a, foo: 1}\n" * 30)
+    assert len(many) == 11
+    assert many[9].startswith("s.ir.yaml:11:")
+    assert many[10] == "s.ir.yaml: and 20 more"
+    assert len(said("queries:\n" + "  - {query: a, foo: 1}\n" * 5_000)) == 11
+    (syntax,) = said("queries:\n  - {query: a, foo: 1}\n  - {query: b\n")
+    assert "not YAML" in syntax
+    two = said("queries: [{query: a, thresholds: {nope@3: 1}}, {query: b, thresholds: {nix: 1}}]\n")
+    assert [line.split(":")[2] for line in two] == ["35", "72"]
+
+
+def test_one_document_needs_no_list(tmp_path: Path) -> None:
+    file = tmp_path / "s.ir.yaml"
+    file.write_text("queries: [{query: a, must_find: d1}]\n", "utf-8")
+    (rule,) = load_suite(file).queries[0].rules
+    assert rule.documents == {"d1": 10}

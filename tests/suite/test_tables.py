@@ -42,7 +42,10 @@ class Retry:
 
 def read(text: str) -> Retry:
     document = Document.of_text("s.yaml", text)
-    return read_table(Retry, document, document.root(), "'retry'")
+    event = document.root()
+    found = list(document.tried(lambda event: read_table(Retry, document, event, "'retry'"), event))
+    document.finish()
+    return found[0]
 
 
 def test_a_line_of_a_table_is_read_into_its_field() -> None:

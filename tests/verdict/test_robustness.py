@@ -134,7 +134,10 @@ def test_generated_kinds_of_the_suite_and_of_a_tag(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "error"),
     [
-        ("perturb: [tyop]\n", "nothing is known of the perturbation 'tyop'; did you mean 'typo'?"),
+        (
+            "perturb: [tyop]\n",
+            "nothing is known of the perturbation 'tyop'; there are typo, transpose",
+        ),
         (
             "robustness: {typo: {mrr@10: {max_drop: 0.1}}}\n",
             "no query has variants of the kind 'typo'; write 'perturb: [typo]'",

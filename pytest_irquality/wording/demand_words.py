@@ -23,7 +23,7 @@ from pytest_irquality.wording.answers import (
 from pytest_irquality.wording.losses import because, in_brackets
 from pytest_irquality.wording.moves import move, name, place, seen
 from pytest_irquality.wording.numbers import apart, counted, exact, few, figure, judged, probability
-from pytest_irquality.wording.words import queries
+from pytest_irquality.wording.words import queries, relevant
 
 Sentence = Callable[[SuiteResult, Finding], str]
 
@@ -120,7 +120,7 @@ def _guard(done: Sentence) -> Sentence:
 
 def _lost_all_relevant(result: SuiteResult, finding: Finding) -> str:
     lost = few([f"{move(d)}{in_brackets(d)}" for d in finding.ranked])
-    return f"lost all its relevant documents of the top {result.top_k}: {lost}"
+    return f"lost all its {relevant(result)} of the top {result.top_k}: {lost}"
 
 
 def _new_zero_results(result: SuiteResult, finding: Finding) -> str:
@@ -343,9 +343,7 @@ WORDS: Mapping[str, Words] = complete(
         "must_not_find": Words(_must_not_find),
         "in_order": Words(_in_order),
         "expect_no_results": Words(_expect_no_results),
-        "lost_all_relevant": Words(
-            _guard(_lost_all_relevant), several="lost all their relevant documents"
-        ),
+        "lost_all_relevant": Words(_guard(_lost_all_relevant), several="lost all their {relevant}"),
         "new_zero_results": Words(
             _guard(_new_zero_results),
             several="return nothing now and returned something before",

@@ -15,7 +15,7 @@ from pytest_irquality.wording.answers import broken
 from pytest_irquality.wording.moves import move, name
 from pytest_irquality.wording.numbers import apart, counted, few, grouped, judged, share
 from pytest_irquality.wording.sentences import causes, drop_of_all
-from pytest_irquality.wording.words import HOW, list_of, queries, query, quoted
+from pytest_irquality.wording.words import HOW, list_of, queries, query, quoted, relevant
 
 
 def notes(result: SuiteResult) -> tuple[str, ...]:
@@ -328,9 +328,11 @@ def _(fact: facts.JudgeFirst, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.InNoRanking, result: SuiteResult) -> str:
-    lost, named = counted(len(fact.documents), "relevant document"), map(name, fact.documents)
-    verb = "is" if len(fact.documents) == 1 else "are"
-    return f"{lost} of the baseline {verb} in no ranking now: {few(list(named))}"
+    lost, named = len(fact.documents), map(name, fact.documents)
+    what = (
+        f"{grouped(lost)} {relevant(result, lost)} of the baseline {'is' if lost == 1 else 'are'}"
+    )
+    return f"{what} in no ranking now: {few(list(named))}"
 
 
 @note.register
@@ -339,7 +341,7 @@ def _(fact: facts.NeverFound, result: SuiteResult) -> str:
     if not fact.documents:
         return f"{of_graded}: nothing is known to be relevant but what was returned"
     returned = "never returned" if fact.compared else "not returned"
-    never = f"{share(fact.documents, fact.total)} relevant documents were {returned}"
+    never = f"{share(fact.documents, fact.total)} {relevant(result)} were {returned}"
     return f"{never}; {of_graded}" if fact.recall else never
 
 

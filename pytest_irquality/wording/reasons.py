@@ -13,7 +13,7 @@ from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.wording.demand_words import of
 from pytest_irquality.wording.numbers import counted, few, share
 from pytest_irquality.wording.sentences import causes, sentence
-from pytest_irquality.wording.words import queries, query
+from pytest_irquality.wording.words import queries, query, relevant
 
 NAMED = 5
 """How many of the tags or queries that break a limit are named."""
@@ -56,7 +56,8 @@ def _broken(result: SuiteResult, verdict: Verdict) -> str:
 def _many(result: SuiteResult, broken: Sequence[Finding]) -> str:
     """``200 queries lost all their relevant documents: 'a', 'b', 'c', 'd', 'e' and 195 more``."""
     named = few(_subjects(result, broken), named=NAMED)
-    return f"{counted(len(broken), 'query', 'queries')} {of(broken[0]).several}: {named}"
+    did = of(broken[0]).several.format(relevant=relevant(result))
+    return f"{counted(len(broken), 'query', 'queries')} {did}: {named}"
 
 
 def _more(result: SuiteResult, verdict: Verdict, broken: Sequence[Finding]) -> str:

@@ -200,3 +200,9 @@ def value_and_limit(finding: Finding) -> tuple[str, str]:
     if finding.value is None:
         return "undefined", figure(limit, finding.unit)
     return apart(finding.value, limit, finding.unit)
+
+
+def relevant(result: SuiteResult, number: int = 2) -> str:
+    """The name of what queries want: ``relevant documents``, or passages, or both."""
+    what = result.fates.what if result.fates else "documents"
+    return f"relevant {what if number != 1 else what.replace('s and ', ' or ')[:-1]}"

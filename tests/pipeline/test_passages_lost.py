@@ -84,6 +84,8 @@ def test_a_chunker_that_cuts_three_passages_and_moves_one_down(project: Project)
     assert unknown == ["in stage", "not in the corpus", "in no stage"]
     result = project.run("-q", "--ir-markdown=out.md", "--ir-report=out.html")
     assert said in result.stdout.str()
+    assert "4 queries lost all their relevant passages: " in result.stdout.str()
+    assert "relevant document" not in text + result.stdout.str()
     markdown = (project.path / "out.md").read_text(encoding="utf-8")
     assert markdown.index(said) < markdown.index("0 better")
     page = (project.path / "out.html").read_text(encoding="utf-8")

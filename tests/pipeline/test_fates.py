@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -129,7 +130,11 @@ def committed(folder: Path, changes: list[Change]) -> None:
     git(folder, "commit", "-qm", "a change that has both")
 
 
-@pytest.mark.parametrize("many", [60, pytest.param(3000, marks=pytest.mark.slow)])
+MANY = int(os.environ.get("IRQUALITY_CHANGES", "240"))
+"""Changes that are drawn where there is time; 3,000 of them take some four minutes."""
+
+
+@pytest.mark.parametrize("many", [60, pytest.param(MANY, marks=pytest.mark.slow)])
 def test_the_fates_of_queries_add_up(tmp_path: Path, many: int) -> None:
     random = Random(many)
     changes = [Change(random) for _ in range(many)]

@@ -179,7 +179,7 @@ def test_commands_before_it_run_once_in_order_also_with_workers(shop: Project) -
 def test_a_server_is_started_in_each_sides_checkout(shop: Project) -> None:
     change(shop, "server.py", *WORSE)
     result = shop.run("--ir-baseline=run:HEAD")
-    result.assert_outcomes(passed=2, failed=3)
+    result.assert_outcomes(passed=3, failed=2)
     result.stdout.fnmatch_lines(["*2 worse, 0 better, 0 unchanged*"])
     folders = [line.split()[1] for line in starts()]
     assert len(folders) == 2
@@ -199,7 +199,7 @@ def test_a_command_is_run_on_both_sides_by_each_sides_own_settings(
     change(shop, "moved.py", *WORSE)
     ini(shop, f"ir_command = {PYTHON} moved.py")
     result = shop.run("--ir-baseline=run:HEAD")
-    result.assert_outcomes(passed=2, failed=3)
+    result.assert_outcomes(passed=3, failed=2)
     result.stdout.fnmatch_lines(["*2 worse, 0 better, 0 unchanged*"])
     assert len(starts()) == 2
 

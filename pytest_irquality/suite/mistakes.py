@@ -23,7 +23,7 @@ class Mistake(Exception):
         lines = [str(error) for error in (self, *others[: MOST_TOLD - 1])]
         if len(others) >= MOST_TOLD:
             lines.append(f"{self.path}: and {len(others) - MOST_TOLD + 1} more")
-        self.args = ("\n".join(lines),)
+        Exception.__init__(self, "\n".join(lines))
         return self
 
 
@@ -36,7 +36,7 @@ class Mistakes:
     def __init__(self, events: Iterator[Event], is_over: bool) -> None:
         self.events = events
         self.depth = 0
-        self.is_over = is_over
+        self.is_over: bool = is_over
         self.mistakes: list[Mistake] = []
 
     def tried(self, read: Callable[[Event], T], event: Event) -> Iterator[T]:

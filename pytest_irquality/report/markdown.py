@@ -37,8 +37,8 @@ BROKEN = 5
 SHORT, MOVED = 32, 40
 """Characters of a query, and of what moved, that stand on one line of a pull request's table."""
 DIFFERENCES = 5
-POINTS, POINT = 3, 105
-"""How many causes and caveats are seen before the fold, and how long one may be."""
+POINTS, STEPS, POINT = 2, 2, 105
+"""How many causes and caveats, and steps, are seen before the fold; how long a cause may be."""
 LOST, LOWEST = (
     ("Worst queries", "lost", "{}", "what moved"),
     ("Lowest queries", "{}", "", "what is missing"),
@@ -142,7 +142,7 @@ def _first_screen(story: Story, now: datetime) -> Iterator[str]:
     beside = f"compared with {markdown(provenance(before, now))}" if before else ""
     yield _worst([story], beside)
     yield f"{_broken(story)}\n"
-    yield bullets(_step(*step) for step in story.steps)
+    yield bullets(_step(*step) for step in story.steps[:STEPS])
 
 
 def _step(words: str, command: str) -> str:
@@ -240,6 +240,7 @@ def _rest(story: Story, now: datetime, *, alone: bool) -> Iterator[str]:
     if not alone:
         yield from _first_screen(story, now)
     yield f"{markdown('; '.join(filter(None, (story.ledger, story.beside_balance))))}\n"
+    yield bullets(_step(*step) for step in story.steps[STEPS:])
     _, others = _points(story)
     yield from details(story, others)
     yield "</details>\n"

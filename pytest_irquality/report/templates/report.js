@@ -13,7 +13,7 @@
   const page = await unpacking;
 
   // An English sentence, in which names that are written from right to left keep that to themselves, and commands are code.
-  const COMMAND = /`(pytest [^`|]*)(?:`|$)/;
+  const COMMAND = /`((?:pytest |--ir-)[^`|]*)(?:`|$)/;
   const sentence = (text) => text.split(COMMAND).flatMap((part, n) => n % 2 ? [h("code", { class: "command" }, part)] : isolated(part));
   const RIGHT_TO_LEFT = "\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufeff";
   const NAMES = new RegExp(`[${RIGHT_TO_LEFT}](?:[^'"(),;:\u2192]*[${RIGHT_TO_LEFT}])?`, "g");

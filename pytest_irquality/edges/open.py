@@ -177,14 +177,14 @@ class _Rows(io.RawIOBase):
     """The rows of a file of parquet, each a line of JSON, as far as they grow no further."""
 
     def __init__(self, file: BinaryIO) -> None:
+        self._source, self._rest = file, b""  # first: it is closed, whatever is raised
         try:
             import pyarrow  # noqa: PLC0415 - only where there is such a file
             import pyarrow.parquet  # noqa: PLC0415
         except ImportError:
-            file.close()
+            self.close()
             raise Unreadable("parquet, which needs pyarrow: pip install pyarrow") from None
         self._damage = (pyarrow.ArrowException, OSError, ValueError, TypeError)
-        self._source, self._rest = file, b""
         self._most = max(bounds.GROWTH_FROM, bounds.GROWTH * os.fstat(file.fileno()).st_size)
         try:
             self._table = pyarrow.parquet.ParquetFile(file)

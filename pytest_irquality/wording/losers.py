@@ -43,13 +43,13 @@ def worsened(damage: Damage, query: QueryResult) -> Worse:
 
 
 def not_compared(damage: Damage) -> str:
-    """The queries that are not compared, and why: ``1 not compared: 'desk' (new)``."""
+    """The queries without a value on both sides, and why: ``1 left out: 'desk' (no answer)``."""
     result = damage.result
     left = [query for query in result.queries if damage.gain(query) is None]
     if not left:
         return ""
     named = few([f"{quoted(query.text)} ({_why_not(query)})" for query in left])
-    return f"{grouped(len(left))} not compared: {named}"
+    return f"{grouped(len(left))} left out: {named}"
 
 
 def _why_not(query: QueryResult) -> str:

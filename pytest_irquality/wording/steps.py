@@ -133,9 +133,9 @@ def _edits(failures: Sequence[Failure]) -> Iterator[Step]:
 def _mend(stays: Sequence[Failure]) -> Iterator[Step]:
     """To mend search, or to edit what it breaks, which no baseline mends."""
     places = [*dict.fromkeys(result.place(verdict) for result, verdict in stays)]
-    if places:
-        where = few(places) if len(places) <= PLACES else f"{len(places)} lines of the suite"
-        yield Step(f"mend search, or edit {where}{_why(stays)}")
+    where = f", or edit {few(places)}" if 0 < len(places) <= PLACES else ""
+    if where or (stays and _why(stays)):
+        yield Step(f"mend search{where}{_why(stays)}")
 
 
 def _why(stays: Sequence[Failure]) -> str:

@@ -159,7 +159,7 @@ class Story:
         worse, better = sum(gain < 0 for gain in gains), sum(gain > 0 for gain in gains)
         same = len(gains) - worse - better
         if not worse and not better:
-            return f"{counted(same, 'compared query is', 'compared queries are')} unchanged"
+            return f"{counted(same, 'query is', 'queries are')} unchanged in {self.damage.measure}"
         return f"{grouped(worse)} worse, {grouped(better)} better, {grouped(same)} unchanged"
 
     @property

@@ -31,7 +31,7 @@ def test_a_query_whose_results_are_all_graded_bad_is_named(project: Project) -> 
     )
     result.stdout.fnmatch_lines(["*shop.ir.yaml:4: IRQualityWarning: 'desk' is graded without *"])
     told = project.run().stdout.str()
-    assert "1 not compared: 'desk' (no relevant document)" in told
+    assert "1 left out: 'desk' (no relevant document)" in told
 
 
 def test_of_judged_zero_it_scores_0_and_a_floor_sees_it(project: Project) -> None:

@@ -139,7 +139,7 @@ def test_quiet_says_what_failed_and_by_how_much_over_what_is_compared(tmp_path: 
     assert line == (
         "s.ir.yaml: FAILED: Search is not good enough: 1 of 3 limits broken;"
         " recall@10 is 0.800, below its floor 0.900; mrr@10 1.000 → 1.000 (0.800 over all 5);"
-        " 4 compared queries are unchanged"
+        " 4 queries are unchanged in mrr@10"
     )
     sunk = {name: hits[::-1] for name, hits in found(*"abcd").items()}
     (line,) = quiet([judged(tmp_path, text, {**now, **sunk}, found(*"abcd"))])

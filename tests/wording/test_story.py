@@ -53,7 +53,7 @@ def test_what_was_lost_and_won_and_in_how_few_queries() -> None:
 
 def test_nothing_is_lost_by_rounding() -> None:
     story = Story(result_of(lost("a", 0.5, 0.5 - 1e-12), lost("b", 1.0, 1.0)))
-    assert story.tally == "2 compared queries are unchanged"
+    assert story.tally == "2 queries are unchanged in ndcg@10"
     assert story.balance == ""
 
 

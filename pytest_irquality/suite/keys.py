@@ -3,7 +3,7 @@
 A key that later stages use as it is written belongs into ``SuiteSettings`` or ``QuerySettings``,
 and ``Suite`` and ``Query`` have it at once; with ``shown=True`` every report shows it. One whose
 meaning depends on other keys belongs into ``WrittenSuite`` or ``WrittenQuery``; ``reader.py`` works
-it out. ``tools/renew.py`` brings the JSON Schema and the reference page up to date.
+it out. ``docs/tools/renew.py`` brings the JSON Schema and the reference page up to date.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ from typing import Any
 
 import yaml
 
+from docs.tools.address import address
 from tests.docs.pages import ROOT, outer_environment
 from tests.repository import WHO
-from tools.address import address
 
 OURS = address()
 EXPRESSION = re.compile(r"\$\{\{ *(.*?) *\}\}")

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
+from docs.tools.address import MENTION, address, files, moved
+from docs.tools.audited import audited
+from docs.tools.pins import PINNED, USED, brought, ours
+from docs.tools.shown_files import BLOCK
 from pytest_irquality.edges.project import PATTERNS
 from pytest_irquality.suite.schema import schema
 from tests.docs.pages import ROOT
-from tools.address import MENTION, address, files, moved
-from tools.audited import audited
-from tools.pins import PINNED, USED, brought, ours
-from tools.shown_files import BLOCK
 
 PYPROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
 
@@ -30,7 +30,7 @@ def test_every_mention_of_the_projects_address_is_that_of_its_metadata() -> None
 
 
 def test_the_project_moves_by_one_line() -> None:
-    text = "[a](https://github.com/x/pytest-irquality/issues) uses: x/pytest-irquality/comment@v1"
+    text = "[a](https://github.com/x/pytest-irquality/issues) uses: x/pytest-irquality/action/comment@v1"
     assert moved(text, "acme/pytest-irquality") == text.replace("x/", "acme/")
 
 
@@ -78,7 +78,7 @@ def test_the_documentations_jobs_with_rights_pin_what_is_not_ours_by_our_hashes(
         named = {name for name, _, _ in USED.findall(text) if not name.startswith(address())}
         assert named == set(PINNED.findall(text)), page
         assert brought(text) == text, (
-            f"{page}: `python -m tools.renew` brings the hashes up to date"
+            f"{page}: `python -m docs.tools.renew` brings the hashes up to date"
         )
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from docs.tools.measures import page
 from pytest_irquality.metrics import Judgments, MeasureError, evaluate, own_measure, parse_measure
 from pytest_irquality.metrics.catalogue import DEFINITIONS, with_own
-from tools.measures import page
 
 
 def best_grade(ranking: Sequence[str], grades: Mapping[str, float], k: int) -> float:

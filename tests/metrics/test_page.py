@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from docs.tools.measures import page
 from pytest_irquality.metrics.catalogue import DEFINITIONS
-from tools.measures import page
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import Project
 
-EXAMPLE = Path(__file__).parents[2] / "example_rag"
+EXAMPLE = Path(__file__).parents[2] / "examples/rag"
 
 
 @pytest.fixture

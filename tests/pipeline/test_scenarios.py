@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Project
-from tests.repository import git
-from tools.pages import (
+from docs.tools.pages import (
     BLOCK,
     PICTURES,
     blocks,
@@ -19,6 +17,8 @@ from tools.pages import (
     renewed,
     stamp_of,
 )
+from tests.conftest import Project
+from tests.repository import git
 
 EXAMPLE = Path(__file__).parents[2] / "example_project"
 
@@ -394,7 +394,7 @@ def test_what_the_pages_show_of_a_red_build_is_what_one_sees(
     shown = blocks(red[0])
     text = (EXAMPLE.parent / page).read_text(encoding="utf-8")
     assert set(BLOCK.findall(text)), "the page shows nothing of the example"
-    assert timeless(renewed(text, shown)) == timeless(text), "run python tools/pages.py"
+    assert timeless(renewed(text, shown)) == timeless(text), "run python -m docs.tools.pages"
 
 
 def test_the_pictures_show_what_the_report_says(red: tuple[str, Path]) -> None:
@@ -402,7 +402,7 @@ def test_the_pictures_show_what_the_report_says(red: tuple[str, Path]) -> None:
     assert "mechanical keyboard" in said
     for name in PICTURES:
         shown = stamp_of((EXAMPLE.parent / name).read_bytes())
-        assert shown == said, "run python -m tools.pages"
+        assert shown == said, "run python -m docs.tools.pages"
 
 
 def timeless(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Literal
 import pytest
 import yaml
 
+from docs.tools import reference, renew
 from pytest_irquality import SuiteError
 from pytest_irquality.suite import Suite, load_suite
 from pytest_irquality.suite.key_tables import (
@@ -30,7 +31,6 @@ from pytest_irquality.suite.keys import (
 from pytest_irquality.suite.model import Query
 from pytest_irquality.suite.values import COUNT, FROM_0, TEXT, TEXTS, choice
 from pytest_irquality.suite.yaml import Document
-from tools import reference, renew
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +139,7 @@ def test_what_a_hand_made_suite_leaves_out_is_the_default() -> None:
 @pytest.mark.parametrize("name", renew.DRAWN)
 def test_drawn_files_are_current(name: str) -> None:
     assert (renew.ROOT / name).read_text("utf-8") == renew.DRAWN[name](), (
-        "run python -m tools.renew"
+        "run python -m docs.tools.renew"
     )
 
 

@@ -11,7 +11,7 @@ from pytest_irquality.plugin.options import Options
 HEAD = """\
 # Options
 
-Drawn from the plugin itself (`python -m tools.renew`); `pytest --help` says the same. Paths are relative to where pytest is
+Drawn from the plugin itself (`python -m docs.tools.renew`); `pytest --help` says the same. Paths are relative to where pytest is
 called. Write options that take a path with `=`: pytest takes a file that exists, after a space, for a test path.
 """
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 USED = re.compile(r"\buses: ([\w./-]+)@(\S+)(?: # (v[\d.]+))?")
 PINNED = re.compile(r"\buses: ([\w./-]+)@[0-9a-f]{40} # v[\d.]+")
 
@@ -14,7 +14,7 @@ PINNED = re.compile(r"\buses: ([\w./-]+)@[0-9a-f]{40} # v[\d.]+")
 def ours() -> Iterator[Path]:
     """The workflows and actions that run for this project, or for whoever uses its action."""
     yield from sorted((ROOT / ".github/workflows").glob("*.yml"))
-    yield from (ROOT / "action.yml", ROOT / "comment/action.yml")
+    yield from (ROOT / "action.yml", ROOT / "action/comment/action.yml")
 
 
 def pins() -> Mapping[str, str]:

@@ -13,7 +13,7 @@ DIRECTION = {True: "higher", False: "lower", None: "neither"}
 HEAD = """\
 # Measures
 
-Drawn from the measures themselves: `python -m tools.renew`.
+Drawn from the measures themselves: `python -m docs.tools.renew`.
 
 A name is `[weighted] [[stage] candidates] measure[(parameter=value, …)][@k]`, in capitals or small letters: `ndcg@10`, `AP(rel=2)@100`,
 `weighted mrr@10`. Without `@k`, a measure that takes one is computed at the suite's `top_k`. The spellings of

@@ -1,4 +1,4 @@
-"""Examples of a red build in the README and the docs: ``python tools/pages.py`` writes them.
+"""Examples of a red build in the README and the docs: ``python -m docs.tools.pages`` writes them.
 
 The example loses its title boost, pytest runs over it, and what it prints takes the place of every
 block of text under a line ``<!-- from the example: NAME -->``. With Chromium and playwright the two
@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = ("README.md", "example_project/README.md", "docs/start/reading.md")
 COLUMNS = 110
 PICTURES = ("docs/report-red.png", "docs/report-query.png")

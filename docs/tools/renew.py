@@ -1,15 +1,18 @@
-"""Bring every drawn file up to date: ``python -m tools.renew``. A test fails while one is not."""
+"""Bring every drawn file up to date: ``python -m docs.tools.renew``.
+
+A test fails while one is not.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from docs.tools import address, measures, options, pins, reference
 from pytest_irquality.report import json_schema
 from pytest_irquality.suite import schema as suite_schema
-from tools import address, measures, options, pins, reference
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 DRAWN: Mapping[str, Callable[[], str]] = {
     "docs/reference/measures.md": measures.page,

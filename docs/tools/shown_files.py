@@ -1,6 +1,6 @@
 """Write the YAML files that the documentation shows, to be held against their services' schemas.
 
-``python -m tools.shown_files FOLDER``. Each page has a folder of its own.
+``python -m docs.tools.shown_files FOLDER``. Each page has a folder of its own.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```yaml\n# ([\w./-]+)\n(.*?)^```$", re.M | re.S)
 
 

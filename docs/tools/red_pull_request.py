@@ -1,6 +1,6 @@
 """The report and the comment of the example's red pull request.
 
-``python -m tools.red_pull_request FOLDER`` writes them. The change is the one that
+``python -m docs.tools.red_pull_request FOLDER`` writes them. The change is the one that
 ``example_project/README.md`` shows.
 """
 
@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-EXAMPLE = Path(__file__).parents[1] / "example_project"
+EXAMPLE = Path(__file__).parents[2] / "example_project"
 
 
 def main(folder: Path) -> None:

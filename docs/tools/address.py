@@ -1,6 +1,6 @@
 """The project's address stands in ``[project.urls]`` of ``pyproject.toml``; all else repeats it.
 
-To move the project, change ``Homepage`` there and run ``python -m tools.renew``.
+To move the project, change ``Homepage`` there and run ``python -m docs.tools.renew``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SPOKEN = (".md", ".toml", ".cff", ".yml", ".yaml", ".py", ".json")
 OWNER_AND_NAME = r"[\w-]+/pytest-irquality"
 MENTION = re.compile(rf"(github\.com/|githubusercontent\.com/|uses: |--repo )({OWNER_AND_NAME})\b")

@@ -1,7 +1,7 @@
 """Known holes in what pip-audit's JSON lists, or that it could not be asked.
 
-``pip-audit -f json … | python -m tools.audited NAME``. A machine that reaches no advisory service
-is told so, and passes.
+``pip-audit -f json … | python -m docs.tools.audited NAME``. A machine that reaches no advisory
+service is told so, and passes.
 """
 
 from __future__ import annotations

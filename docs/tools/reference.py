@@ -11,7 +11,7 @@ from pytest_irquality.suite.keys import FILE_KEYS, QUERY_KEYS, SUITE_KEYS
 HEAD = """\
 # Keys
 
-Every key of [the suite file](suite.md), drawn from the tables that suites are read by (`python -m tools.renew`). A key
+Every key of [the suite file](suite.md), drawn from the tables that suites are read by (`python -m docs.tools.renew`). A key
 that is none of these is an error, with its line and the nearest one that is.
 """
 

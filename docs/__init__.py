@@ -1,0 +1,1 @@
+"""The documentation, with the tools that draw parts of it."""

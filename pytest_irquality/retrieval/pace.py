@@ -22,10 +22,13 @@ from pytest_irquality.retrieval.jobs import Done, Job, Reply, attempt
 from pytest_irquality.retrieval.retries import LONGEST_WAIT, is_refusal, wait_before
 
 TICK = 0.25  # seconds; a wait without an end would not be woken by Ctrl-C on every platform
-SLOWER = 1.25  # times the seconds between calls, where they were refused although they were spaced
+OWED = 0.5  # seconds by which calls may be late that are made up for
+NARROW = 0.8  # of the seconds between calls, while time is made up for
+LEAST, MOST = 1.05, 1.25  # times the seconds between calls, where spaced ones were refused
 ROUGH = 10  # answers before the first refusal; from fewer the pace cannot be told
 SEARCH = 0.8  # of the seconds between calls, with each answer, while the pace is only guessed
-FASTER = 0.01  # share of the pace that is gained with each second without a refusal
+TOO_FAR = 5  # answers by which a guess went too far, at most
+FASTER = 0.005  # share of the pace that is gained with each second without a refusal
 
 
 @dataclass
@@ -34,12 +37,72 @@ class _State:
 
     first: float = 0.0  # call of all
     next: float = 0.0  # no call begins before
+    due: float = 0.0  # when the next call would begin if none had been late
     gap: float = 0.0  # seconds between the beginnings of calls
+    pauses: int = 0
     paused: float = 0.0  # when the last pause began
+    until: float = 0.0  # when it ended
     silent: float = 0.0  # the first refusal since the last answer
     refusals: int = 0  # pauses in a row, without an answer between them
-    answers: int = 0
+    answers: int = 0  # to calls that began since the last pause
+    burst: int = 0  # answers to calls that began before the first one
+    took: float = 0.0  # seconds until that
+    was_unspaced: bool = False  # until the first pause
     is_guess: bool = False  # ``gap`` rests on few answers
+
+    def takes_turn(self, now: float) -> None:
+        """Say when the next call may begin. It is earlier where this one is late."""
+        if not self.first:
+            self.first = self.due = now
+        self.due = max(self.due, now - self._owed) + self.gap
+        self.next = max(self.due, now + NARROW * self.gap)
+
+    @property
+    def _owed(self) -> float:
+        """The seconds that are made up for, where the engine is known to let some calls follow."""
+        if not self.pauses:
+            return OWED
+        at_once = self.burst - self.took / self.gap - 1
+        return min(max(at_once / 2 * self.gap, 0.0), OWED)
+
+    def waits(self, until: float) -> None:
+        """Let no call begin before then."""
+        self.next, self.due = max(self.next, until), max(self.due, until)
+
+    def answered(self, began: float, least: float) -> None:
+        """Take note of an answer to a call; those that follow may be faster."""
+        self.refusals, self.silent = 0, 0.0
+        if began >= self.paused:
+            self.answers += 1
+            faster = SEARCH if self.is_guess else 1 - FASTER * min(self.gap, 1.0)
+            self.gap = max(self.gap * faster, least)
+        elif self.pauses == 1:
+            self.burst += 1
+            if self.was_unspaced:
+                self._guess()
+
+    def pause(self, now: float, seconds: float) -> None:
+        """Let no call begin for some seconds, and space those after as the engine held them."""
+        if not self.pauses:
+            self.burst, self.took = self.answers, now - self.first
+            self.gap *= LEAST
+        elif self.is_guess:
+            self.gap /= SEARCH ** (min(self.burst, TOO_FAR) + 1)
+        else:
+            held = (now - self.paused) / max(self.answers, 1)
+            self.gap = min(max(held, LEAST * self.gap), MOST * self.gap)
+        self.is_guess = False
+        self.pauses += 1
+        self.paused, self.until, self.answers = now, now + seconds, 0
+        self.waits(self.until)
+        if not self.gap:
+            self.was_unspaced = True
+            self._guess()
+
+    def _guess(self) -> None:
+        """Space calls by what was answered before the first pause, and until its end."""
+        self.gap = (self.until - self.first) / max(self.burst, 1)
+        self.is_guess = self.burst < ROUGH
 
 
 class Pace:
@@ -60,8 +123,7 @@ class Pace:
             now = time.monotonic()
             if state.next > now:
                 return state.next - now
-            state.first = state.first or now
-            state.next = now + state.gap
+            state.takes_turn(now)
             return 0.0
 
     def refuses(self, error: BaseException | None, seconds: float, since: float) -> bool:
@@ -70,39 +132,20 @@ class Pace:
         It is, where the engine refused it; but not once two minutes went by, since the call was
         made first or without any answer.
         """
-        if error is None or not is_refusal(error):
-            self._answered()
-            return False
         with self._held() as state:
             now = time.monotonic()
+            if error is None or not is_refusal(error):
+                state.answered(now - seconds, self._least)
+                return False
             state.silent = state.silent or now
             if now - min(since, state.silent) >= LONGEST_WAIT:
                 return False
             if now - seconds >= state.paused:  # it was not under way when all were paused
+                state.pause(now, wait_before(state.refusals, [error]))
                 state.refusals += 1
-                wait = wait_before(state.refusals - 1, [error])
-                self._slow_down(state, now + wait)
-                state.paused = now
             else:
-                wait = wait_before(0, [error])
-            state.next = max(state.next, now + wait)
+                state.waits(now + wait_before(0, [error]))
             return True
-
-    def _slow_down(self, state: _State, until: float) -> None:
-        """Space the calls as far as the engine held them, a pause until then included."""
-        if state.gap:
-            state.gap *= SLOWER
-            state.is_guess = False
-            return
-        state.gap = (until - state.first) / max(state.answers, 1)
-        state.is_guess = state.answers < ROUGH
-
-    def _answered(self) -> None:
-        with self._held() as state:
-            state.answers += 1
-            state.refusals, state.silent = 0, 0.0
-            faster = SEARCH if state.is_guess else 1 - FASTER * min(state.gap, 1.0)
-            state.gap = max(state.gap * faster, self._least)
 
     @contextmanager
     def _held(self) -> Iterator[_State]:

@@ -3,7 +3,7 @@
 The room knows nothing of suites and runs.
 """
 
-from pytest_irquality.passages.deciding import too_short
+from pytest_irquality.passages.deciding import same_but_articles, too_short
 from pytest_irquality.passages.find import Found, find, find_in
 from pytest_irquality.passages.lost import MOST_SHARED, Nearest, Part, nearest, parts
 from pytest_irquality.passages.normal import (
@@ -32,6 +32,7 @@ __all__ = [
     "normal",
     "parts",
     "placed_words",
+    "same_but_articles",
     "sought",
     "too_short",
     "words",

@@ -43,6 +43,16 @@ SHORT = listed("""
     le la les un une et de des du à en el los las y o que
     """)
 
+ARTICLES = listed("""
+    a an the der die das dem den des ein eine einen einem einer eines le la les un une el los las
+    il lo gli uno una het een
+    """)
+
+
+def same_but_articles(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Tell whether two passages say the same in the same words, with or without articles."""
+    return [w for w in one if w not in ARTICLES] == [w for w in other if w not in ARTICLES]
+
 
 def decides(words: Sequence[str]) -> set[int]:
     """The places of all the words that may not be missing.

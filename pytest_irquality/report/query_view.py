@@ -193,6 +193,8 @@ class QueryViews:
         if sides is None:
             now = query.compared[at] if query.compared is not None else returned
             then = figure(query.before[at], unit) if query.before is not None else ""
+            if query.before is not None and query.before[at] is None and now is not None:
+                then = "unknown then"
             return Value(measure, figure(now, unit), then)
         then, today = apart(*sides, unit)
         if returned is not None and abs(returned - sides[1]) > EQUAL:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import fsum
@@ -103,6 +103,19 @@ class Comparison:
         if depth is not None and depth < needed:
             return Lack("depth", needed, depth)
         return Lack("documents") if self.sides.renumbered else None
+
+    def known_then(self, query: Query) -> tuple[float | None, ...]:
+        """The values of a query in the baseline, as far as what is kept of it tells."""
+        row = self.scores.before.values[query.id]
+        if not self._unknown:
+            return row
+        return tuple(None if at in self._unknown else value for at, value in enumerate(row))
+
+    @cached_property
+    def _unknown(self) -> Set[int]:
+        """The places of the measures that cannot be compared."""
+        measures = enumerate(self.suite.measures)
+        return {at for at, measure in measures if self.missing_baseline(measure)}
 
     def nothing_compared(self, queries: Iterable[Query], measure: Measure | None = None) -> Lack:
         """Say why none of some queries could be compared.

@@ -20,6 +20,7 @@ Fate = Literal[
     "further down",
     "cut",
     "changed",
+    "duplicate",
     "in stage",
     "not in the corpus",
     "in no stage",
@@ -50,7 +51,8 @@ class Loss:
     ``cut``: ``holders`` hold its parts in order, not all of it where it is not ``whole``.
     ``changed``, and ``not in the corpus`` where something is near: the one that holds the most of
     its words, a ``share`` of them, with the words that are ``missing`` there and those that were
-    ``added``. ``further down``: the holder below the top. ``in stage``: the place among the ``of``
+    ``added``. ``duplicate``: the holder has another relevant passage, in the top, that says the
+    same. ``further down``: the holder below the top. ``in stage``: the place among the ``of``
     results of the last ``stage`` before the ranking that gave it, of which so many were
     ``passed_on``, where that is known.
     """

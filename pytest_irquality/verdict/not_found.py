@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, NamedTuple, get_args
 
-from pytest_irquality.passages import Normal, nearest, normal, parts, sought
+from pytest_irquality.passages import Normal, nearest, normal, parts, same_but_articles, sought
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.comparison import Comparison
@@ -156,8 +156,32 @@ class Losses:
             return Loss("found" if rank <= self.comparison.suite.top_k else "further down", holders)
         if self._half_read(query, document, side):
             return Loss("unknown")
-        of_none = Loss("in no stage" if side.knows_stages(id) else "not returned")
-        return side.in_stage(id, document) or self._in_texts(query, document, side) or of_none
+        return self._not_returned(query, document, side)
+
+    def _not_returned(self, query: Query, document: str, side: Shown) -> Loss:
+        """The first place that is true of what no result holds."""
+        in_stage = side.in_stage(query.id, document)
+        copy = self._copy_of(query, document, side)
+        altered = None if in_stage else self._in_texts(query, document, side)
+        if copy and altered and side.nowhere is None and copy.holders[0] in altered.holders:
+            altered = None  # what looks like a part of it is the other passage
+        of_none = Loss("in no stage" if side.knows_stages(query.id) else "not returned")
+        return altered or copy or in_stage or of_none
+
+    def _copy_of(self, query: Query, passage: str, side: Shown) -> Loss | None:
+        """The fate of a passage that another one repeats, which counted; else None."""
+        if not self._is_passage(query, passage):
+            return None
+        ranks, words = side.answers.ranks(query.id), sought(passage).words
+        top = sorted(
+            (rank, one) for one, rank in ranks.items() if rank <= self.comparison.suite.top_k
+        )
+        for rank, one in top:
+            is_relevant = one in query.judgments.relevant and self._is_passage(query, one)
+            if is_relevant and same_but_articles(words, sought(one).words):
+                holders = side.run.first.rankings[query.id].holders
+                return Loss("duplicate", (Holder(holders.get(one, one), rank),))
+        return None
 
     def _half_read(self, query: Query, document: str, side: Shown) -> bool:
         """Tell whether a passage may stand in a result whose text was not kept."""

@@ -45,7 +45,7 @@ def query_result(
         expects_nothing=query.expects_nothing,
         fault=_told(fault) if fault else None,
         skipped=fault is not None and fault.skipped,
-        before=scores.before.values[query.id] if is_compared else None,
+        before=comparison.known_then(query) if is_compared else None,
         compared=scores.compared.values[query.id] if is_compared else None,
         ranking_before=ranking_before if then else (),
         fates=losses.fates(query),

@@ -48,11 +48,11 @@ def not_compared(damage: Damage) -> str:
     left = [query for query in result.queries if damage.gain(query) is None]
     if not left:
         return ""
-    named = few([f"{quoted(query.text)} ({_why_not(query)})" for query in left])
+    named = few([f"{quoted(query.text)} ({_why_not(query, damage)})" for query in left])
     return f"{grouped(len(left))} left out: {named}"
 
 
-def _why_not(query: QueryResult) -> str:
+def _why_not(query: QueryResult, damage: Damage) -> str:
     """The reason why a query has no value on both sides."""
     if query.fault is not None:
         return "skipped" if query.skipped else "no answer"
@@ -60,6 +60,8 @@ def _why_not(query: QueryResult) -> str:
         return "expects no results"
     if query.before is None:
         return "not in the baseline"
+    if damage.column is not None and query.values[damage.column] is not None:
+        return "unknown then"
     return "no relevant document"
 
 

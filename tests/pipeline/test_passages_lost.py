@@ -95,6 +95,33 @@ def test_a_chunker_that_cuts_three_passages_and_moves_one_down(project: Project)
     assert [mean["value"] for mean in means] == [0.0]  # nothing of it is credited
 
 
+def test_a_duplicate_of_one_that_counted_is_told_so_everywhere(project: Project) -> None:
+    again = "Refunds are paid within 14 days of receipt of the goods"
+    project.suite(
+        f"match: text\ntop_k: 3\nmetrics: [recall@3]\nqueries:\n"
+        f"  - {{query: refunds, relevant: [{GOODS}, {again}], must_find: [{again}]}}\n"
+    )
+    copy = {"id": "copy", "text": f"Paid soon. {again}, as told."}
+    project.answers({"refunds": [*WHOLE["refunds"][:2], copy]})
+    project.run("--ir-update-baseline")
+    project.answers({"refunds": WHOLE["refunds"]})
+    result = project.run("-q", "--ir-markdown=out.md", "--ir-report=out.html")
+    said = "passages: duplicate of one that counted 0 → 1, found 2 → 1"
+    why = "not returned; duplicate of one that counted, in c1 (rank 1)"
+    texts = [(project.path / name).read_text(encoding="utf-8") for name in ("out.md", "out.html")]
+    assert said in result.stdout.str()
+    assert why in result.stdout.str()
+    assert said in texts[0]
+    assert why in texts[0]
+    assert f"P{said[1:]}." in texts[1]
+    assert 'data-find="fate:&#34;duplicate of one that counted&#34;"' in texts[1]
+    (query,) = project.data["suites"][0]["queries"]
+    assert sorted(now for _, now, _ in query["fates"]) == ["duplicate", "found"]
+    assert [one["loss"]["fate"] for one in query["missing"]] == ["duplicate"]
+    for text in (result.stdout.str(), *texts):
+        assert "changed:" not in text
+
+
 def test_new_chunks_that_hold_every_passage_whole_are_green(project: Project) -> None:
     project.suite(SUITE)
     project.answers(WHOLE)
@@ -240,5 +267,11 @@ def test_a_baseline_has_texts_as_far_down_as_something_reads_them(project: Proje
     text = project.run().stdout.str()
     assert "passages: cut 3 (unknown then), further down 1 (unknown then), found 3 → 0" in text
     project.suite(SUITE.replace("recall@3", "recall@5"))
-    result = project.run()
+    result = project.run("--ir-markdown=out.md", "--ir-report=out.html")
     result.stdout.fnmatch_lines(["*recall@5 *0.250 *nothing to compare*"])
+    (query,) = [q for q in project.data["suites"][0]["queries"] if q["id"] == "cookies"]
+    assert (query["before"], query["values"]) == ([None], [1.0])
+    texts = [(project.path / name).read_text(encoding="utf-8") for name in ("out.md", "out.html")]
+    for said in (result.stdout.str(), *texts):
+        assert "0.000 →" not in said
+    assert "unknown then" in texts[1]

@@ -128,3 +128,68 @@ def test_candidates_tell_what_the_ranking_lost() -> None:
         ("keep it", "in no stage"),
         (passage, "cut"),
     ]
+
+
+def place_of(
+    passage: str,
+    others: Mapping[str, str],
+    results: list[str],
+    stage: list[str] | None,
+    corpus: bool,
+) -> str:
+    """The place of a passage that stands in the chunk of its name, as places alone tell."""
+    if passage in results:
+        return "found" if results.index(passage) < TOP_K else "further down"
+    again = others.get(passage, "")
+    if again in results[:TOP_K]:
+        return "duplicate"
+    if passage in (stage or ()):
+        return "in stage"
+    if not corpus and again in (*results, *(stage or ())):
+        return "changed"
+    return "in no stage" if stage is not None else "not returned"
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_passage_that_another_repeats_is_a_duplicate_where_that_one_counted(seed: int) -> None:
+    draw = random.Random(seed)
+    words = draw.sample(WORDS, 9)
+    passages = {
+        "a": " ".join(words),
+        "b": " ".join([*words[:3], "the", *words[3:6], "an", *words[6:]]),
+        "c": " ".join(draw.sample(WORDS, 9)),
+    }
+    around = {name: " ".join(draw.choices(WORDS, k=5)) for name in "abcdefgh"}
+    chunks = {name: f"{near} {passages.get(name, '')} {near}" for name, near in around.items()}
+    results = draw.sample([*chunks], draw.randrange(2, 7))
+    stage = draw.sample([*chunks], draw.randrange(9)) if draw.random() < 0.6 else None
+    has_corpus = draw.random() < 0.5
+
+    def given(names: list[str]) -> list[dict[str, str]]:
+        return [{"id": name, "text": chunks[name]} for name in names]
+
+    class Engine:
+        def search(self, query: str, k: int) -> list[dict[str, str]]:
+            return given(results)
+
+        if stage is not None:
+
+            def candidates(self, query: str, k: int) -> list[dict[str, str]]:
+                return given(stage or [])
+
+        if has_corpus:
+
+            def texts(self) -> list[dict[str, str]]:
+                return given([*chunks])
+
+    queries = (Query("q", "q", Judgments(dict.fromkeys(passages.values(), 1))),)
+    suite = Suite("s", "s.ir.yaml", queries, match="text", top_k=TOP_K, depth=10,
+                  metrics=(parse_measure("recall@3"),))  # fmt: skip
+    nowhere = lost_passages(Target(suite, Path("s.ir.yaml"), ""), Engine(), Allowed.project(Path()))
+    (query,) = judge(suite, retrieve(suite, Engine()), nowhere=nowhere).queries
+    names = {text: name for name, text in passages.items()}
+    told = {names[fated.id]: fated.now for fated in query.fates}
+    again = {"a": "b", "b": "a"}
+    assert told == {name: place_of(name, again, results, stage, has_corpus) for name in passages}
+    named = {names[one.id]: one.loss.fate for one in query.missing if one.id in names and one.loss}
+    assert named.items() <= told.items()

@@ -7,13 +7,15 @@ looked through before anything is asked. Who grades can look for documents in it
 from __future__ import annotations
 
 import json
+import pickle
 import re
 import warnings
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
 from heapq import nlargest
 from itertools import accumulate, islice
 from math import log
@@ -41,6 +43,8 @@ MOST_NEAR = 200  # chunks that are compared word by word with a passage that sta
 LEAST_NEAR = 0.4
 MOST_ON_A_PAGE = 100_000  # documents
 LONGEST_ON_A_PAGE = 300  # characters of a text
+MOST_KEPT = 4
+KEPT: dict[Hashable, Corpus] = {}
 
 
 class Chunk(NamedTuple):
@@ -83,10 +87,10 @@ def lost_passages(target: Target, retriever: object, allowed: Allowed) -> Mappin
     """
     suite = target.suite
     wanted = {passage: sought(passage) for passage in _passages(suite)}
-    chunks = chunks_of(target, retriever, allowed) if wanted else None
-    if chunks is None:
+    corpus = _corpus_of(target, retriever, allowed) if wanted else None
+    if corpus is None:
         return None
-    lost = _lost(wanted, _indexed(tuple(chunks)))
+    lost = {passage: why for passage, form in wanted.items() if (why := corpus.loss(form))}
     if lost:
         place = suite.places.get("corpus") or Place(1)
         said = f"{suite.path}:{place.line}: {_said_of(lost)}"
@@ -167,17 +171,40 @@ def _read(suite: Suite, chunks: Any, instead: str) -> Iterator[Chunk]:
         yield Chunk(id, hits.titles.get(id, ""), text)
 
 
-@lru_cache(maxsize=4)
-def _indexed(chunks: tuple[Chunk, ...]) -> Corpus:
-    """The corpus, once for all suites over it."""
-    return Corpus(chunks)
+def _corpus_of(target: Target, retriever: object, allowed: Allowed) -> Corpus | None:
+    """The corpus, looked through once for all suites over the same texts."""
+    suite = target.suite
+    if not suite.corpus.files and callable(texts := getattr(retriever, "texts", None)):
+        given = texts()
+        try:  # what it was, in case it is edited in place
+            known = sha256(pickle.dumps((given, suite.id_field, suite.text_field))).digest()
+        except Exception:
+            return Corpus(tuple(_of_retriever(suite, given)))
+        return _kept(known, lambda: _of_retriever(suite, given))
+    chunks = chunks_of(target, retriever, allowed)
+    if chunks is None:
+        return None
+    every = tuple(chunks)
+    return _kept(every, lambda: every)
+
+
+def _kept(known: Hashable, read: Callable[[], Iterable[Chunk]]) -> Corpus:
+    if known not in KEPT:
+        for old in [*KEPT][: len(KEPT) + 1 - MOST_KEPT]:
+            del KEPT[old]
+        KEPT[known] = Corpus(tuple(read()))
+    return KEPT[known]
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Chunks, and what makes it cheap to look for passages in them."""
+    """Chunks, and what makes it cheap to look for passages in them.
+
+    ``losses`` are of the passages that were looked for.
+    """
 
     chunks: tuple[Chunk, ...]
+    losses: dict[Normal, Loss | None] = field(default_factory=dict)
 
     @cached_property
     def line(self) -> str:
@@ -198,8 +225,14 @@ class Corpus:
                 having[word].append(place)
         return having
 
-    def holds(self, passage: Normal) -> bool:
-        """Tell whether any chunk holds a passage whole."""
+    def loss(self, passage: Normal) -> Loss | None:
+        """The fate of a passage that stands whole in no chunk; None of any other."""
+        if passage not in self.losses:
+            is_whole = passage.words and self._holds(passage)
+            self.losses[passage] = None if is_whole else _loss(passage, self)
+        return self.losses[passage]
+
+    def _holds(self, passage: Normal) -> bool:
         longest = max((part.letters for part in passage.parts or (passage,)), key=len)
         at = self.line.find(longest)
         while 0 <= at < len(self.line):
@@ -208,15 +241,6 @@ class Corpus:
                 return True
             at = self.line.find(longest, self.ends[place])
         return False
-
-
-def _lost(wanted: Mapping[str, Normal], corpus: Corpus) -> Mapping[str, Loss]:
-    """Give the passages that no chunk holds."""
-    return {
-        passage: _loss(form, corpus)
-        for passage, form in wanted.items()
-        if not form.words or not corpus.holds(form)
-    }
 
 
 def _near(passage: Normal, corpus: Corpus) -> list[Chunk]:

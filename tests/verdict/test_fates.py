@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -193,3 +193,23 @@ def test_a_passage_that_another_repeats_is_a_duplicate_where_that_one_counted(se
     assert told == {name: place_of(name, again, results, stage, has_corpus) for name in passages}
     named = {names[one.id]: one.loss.fate for one in query.missing if one.id in names and one.loss}
     assert named.items() <= told.items()
+
+
+def test_a_corpus_that_was_edited_in_place_is_looked_through_again() -> None:
+    passage = "paid within fourteen days"
+    chunks = [{"id": "a", "meta": {"text": f"They are {passage}."}}]
+    query = Query("q", "q", Judgments({passage: 1}))
+    suite = Suite("s", "s", (query,), match="text", text_field="meta.text")
+
+    class Engine:
+        def texts(self) -> list[dict[str, Any]]:
+            return chunks
+
+    def lost() -> Mapping[str, Any] | None:
+        target = Target(suite, Path("s.ir.yaml"), "")
+        return lost_passages(target, Engine(), Allowed.project(Path()))
+
+    assert lost() == lost() == {}
+    chunks[0]["meta"]["text"] = "They are paid within a week."  # type: ignore[index]
+    with pytest.warns(UserWarning, match="whole in no chunk"):
+        assert {*(lost() or ())} == {passage}

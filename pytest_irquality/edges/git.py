@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING
 
 from pytest_irquality.edges import bounds
@@ -69,6 +71,17 @@ class Repository:
         if (top := checkout_above(folder)) is None:
             raise OSError("the project is in no git checkout")
         return cls(top)
+
+    @property
+    def is_there(self) -> bool:
+        """Tell whether there is a git to ask, and a repository behind the entry ``.git``.
+
+        One of which git refuses to speak is there.
+        """
+        with suppress(OSError):  # no git, or none that answers in time
+            said = self.ask("rev-parse", "--git-dir").stderr
+            return not said.startswith(b"fatal: not a git repository")
+        return which("git") is not None
 
     def ask(
         self, *arguments: str, patience: float | None = bounds.PATIENCE

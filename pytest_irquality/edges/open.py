@@ -64,8 +64,10 @@ class Allowed:
         return cls(tuple(_real(folder) for folder in (checkout_above(root) or root, *others)))
 
     def within(self, folder: Path) -> Allowed:
-        """Leave one of the folders alone; a folder that lies in none of them stays refused."""
-        return Allowed((_real(folder),), what=f"{folder.name}/") if self.holds(folder) else self
+        """Leave a folder alone that lies in one of them; one that is a link leads nowhere."""
+        place = Path(_real(folder.parent), folder.name)
+        what = f"{folder.name}/; --ir-baseline may name where it leads"
+        return Allowed((place,), what=what) if self.holds(folder) else self
 
     def holds(self, path: Path) -> bool:
         """Tell whether a path leads into one of the folders, wherever its links go."""

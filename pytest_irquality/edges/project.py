@@ -55,7 +55,7 @@ class Project:
     def has_git(self) -> bool:
         """Tell whether git knows the files of the project."""
         try:
-            return bool(self.repository.output("rev-parse", "--git-dir"))
+            return self.repository.is_there
         except OSError:
             return False
 

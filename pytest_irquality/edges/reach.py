@@ -10,7 +10,6 @@ import inspect
 import os
 import types
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
-from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import chain, filterfalse
@@ -23,6 +22,12 @@ SUFFIX = "_retriever"
 DECLARING = "ir_retrievers"
 MADE = "ir_files"
 SUBMODULE = b"160000 "
+CI = ("CI", "BUILD_NUMBER", "TF_BUILD")
+"""Variables of which each CI system sets one: the first most, the others Jenkins and Azure."""
+ASKED = 100
+"""Files that git is asked about at once: a system bounds how long a command may be."""
+FILTERS = (b"unspecified", b"unset", b"lfs")
+"""Filters that make of what git holds nothing else; one that decrypts does."""
 MACHINERY = (
     type, types.ModuleType, types.FrameType, types.CodeType, types.TracebackType,
     types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType,
@@ -60,7 +65,8 @@ class OwnFiles:
 
     They are those that git tracks, in CI as it holds them, and elsewhere also those that are edited
     or new. ``made``: patterns of the ini file for what jobs make on the way. ``suite``: the suite's
-    own file, which pytest was given: a list of queries names itself.
+    own file, which pytest was given: a list of queries names itself. Where that is a link it is
+    held to the same rules.
     """
 
     root: Path
@@ -70,15 +76,17 @@ class OwnFiles:
     def refusal(self, paths: Iterable[Path]) -> str | None:
         """Say why one of some files must not be read; None where all may be.
 
-        A file that lies elsewhere is not asked about. Without git nothing but names tells.
+        Of a file that lies elsewhere only that is asked. Without git nothing but names tells.
         """
         checkout = checkout_above(self.root)
         top = Path(os.path.realpath(checkout or self.root))
-        asked = (path for path in paths if path != self.suite)
-        places = chain.from_iterable(map(_on_the_way, asked))
+        places = {*chain.from_iterable(map(_on_the_way, paths))}
+        if self.suite and self.suite.is_relative_to(checkout or self.root):
+            places -= {top / self.suite.relative_to(checkout or self.root)}
         named = {place.relative_to(top) for place in places if place.is_relative_to(top)}
+        elsewhere = {place for place in places if not place.is_relative_to(top)}
         left = {*filterfalse(self._is_made, named)}
-        if of_git := min(filter(_is_of_git, named), default=None):
+        if of_git := min(filter(_is_of_git, named | elsewhere), default=None):
             return f"{of_git}: nothing under .git is read"
         if hidden := min(filter(_is_hidden, left), default=None):
             return f"{hidden}: files and folders that begin with a dot are not read"
@@ -107,36 +115,58 @@ def _on_the_way(path: Path) -> Iterator[Path]:
 
 
 def _in_ci() -> bool:
-    return os.environ.get("CI", "").lower() not in ("", "0", "false")
+    said = (os.environ.get(name, "").lower() for name in CI)
+    return any(value not in ("", "0", "false") for value in said)
 
 
 def _not_kept(repository: Repository, names: Set[Path]) -> str | None:
-    with suppress(OSError):  # no git, or none that answers
-        if lacking := names - _kept(repository, names):
-            rule = "as git holds it" if _in_ci() else "or is new and not ignored"
-            name = min(lacking)
-            return f"{name}: only a file is read that git tracks, {rule}; `{MADE}` may name it"
-    return None
+    """Say which of some files git does not hold; None, too, where there is no git to ask."""
+    try:
+        lacking = names - _kept(repository, names)
+    except OSError as error:
+        if not repository.is_there:
+            return None
+        return f"{min(names)}: git cannot tell whether it holds it: {error}"
+    if not lacking:
+        return None
+    rule = "as git holds it" if _in_ci() else "or is new and not ignored"
+    return f"{min(lacking)}: only a file is read that git tracks, {rule}; `{MADE}` may name it"
 
 
 def _kept(repository: Repository, names: Set[Path]) -> set[Path]:
     """Those of some files of a checkout that git holds, or would take; of submodules, too."""
-    if not names:
-        return set()
-    asked = ("--", *(name.as_posix() for name in names))
-    new = () if _in_ci() else ("--others", "--exclude-standard")
-    listed = _names(repository.output("ls-files", "-z", "--cached", *new, *asked))
-    if _in_ci():
-        listed -= _names(repository.output("diff", "--name-only", "-z", "HEAD", *asked))
-    for name in names - listed:
-        inside = checkout_above(repository.top / name.parent)
-        if inside is None or inside == repository.top:
-            continue
+    every = sorted(names)
+    parts = [every[start : start + ASKED] for start in range(0, len(every), ASKED)]
+    listed = set().union(*(_listed(repository, part) for part in parts))
+    lacking = names - listed
+    tops = {checkout_above(repository.top / name.parent) for name in lacking}
+    for inside in filter(None, tops - {repository.top}):
         link = inside.relative_to(repository.top)
-        stage = repository.output("ls-files", "--stage", "-z", "--", link.as_posix())
-        if stage.startswith(SUBMODULE) and _kept(Repository(inside), {name.relative_to(link)}):
-            listed.add(name)
+        if _is_submodule(repository, link):
+            theirs = {name.relative_to(link) for name in lacking if name.is_relative_to(link)}
+            listed |= {link / name for name in _kept(Repository(inside), theirs)}
     return listed
+
+
+def _listed(repository: Repository, names: Sequence[Path]) -> set[Path]:
+    asked = ("--", *(name.as_posix() for name in names))
+    if not _in_ci():
+        others = ("--others", "--exclude-standard")
+        return _names(repository.output("ls-files", "-z", "--cached", *others, *asked))
+    held = _names(repository.output("ls-files", "-z", "--cached", *asked))
+    edited = _names(repository.output("diff", "--name-only", "-z", "HEAD", *asked))
+    words = iter(repository.output("check-attr", "-z", "filter", *asked).split(b"\0"))
+    filtered = {name for name, _, by in zip(words, words, words, strict=False) if by not in FILTERS}
+    return held - edited - set(map(Path, map(os.fsdecode, filtered)))
+
+
+def _is_submodule(repository: Repository, link: Path) -> bool:
+    """Tell whether git holds a folder as a submodule; in CI at the very commit that it is at."""
+    asked = ("-z", "--", link.as_posix())
+    if not repository.output("ls-files", "--stage", *asked).startswith(SUBMODULE):
+        return False
+    differs = ("diff", "--name-only", "--ignore-submodules=dirty", "HEAD", *asked)
+    return not (_in_ci() and repository.output(*differs))
 
 
 def _names(output: bytes) -> set[Path]:

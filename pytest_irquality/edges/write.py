@@ -44,8 +44,9 @@ def write(
     """Replace a file. A kill at any moment leaves the old one or the new one.
 
     ``sync``: so does a power cut, for which the disk is waited for. ``allowed`` None: the path is
-    the command line's own, and may lead anywhere but by a link that a commit brought. A target that
-    is no regular file, a device or a pipe, is written in place. Raises ``OSError``.
+    the command line's own, and may lead anywhere. No path leads through a link that a commit
+    brought. A target that is no regular file, a device or a pipe, is written in place. Raises
+    ``OSError``.
     """
     real = _target(path, allowed)
     if real.exists() and not real.is_file():
@@ -136,24 +137,26 @@ def _target(path: Path, allowed: Allowed | None) -> Path:
     real = Path(os.path.realpath(path))
     if allowed and not allowed.holds(real):
         raise OSError(f"{path.name} leads out of {allowed.what.partition(';')[0]}")
-    if not allowed and (link := _committed_link(path, real)):
-        raise OSError(f"{link} is a link in git that leads out of the project")
+    if link := _committed_link(path):
+        raise OSError(f"{link} is a link in git, and nothing is written through one")
     return real
 
 
-def _committed_link(path: Path, real: Path) -> str | None:
-    """The name of a link on the way that leads out of the checkout and came with a commit."""
+def _committed_link(path: Path) -> str | None:
+    """The name of a link on the way that came with a commit; of any, where git cannot tell.
+
+    It could lead to what is run later: to a conftest, to a script, to ``activate``.
+    """
     absolute = Path(os.path.abspath(path))
     top = checkout_above(absolute.parent)
-    if top is None or real.is_relative_to(os.path.realpath(top)):
-        return None
-    repository = Repository(top)
     for part in (absolute, *absolute.parents):
-        if part == top:
+        if top is None or part == top:
             break
-        with suppress(OSError):  # no git, or nothing that it knows
-            if part.is_symlink() and repository.tracks(part):
+        try:
+            if part.is_symlink() and Repository(top).tracks(part):
                 return part.name
+        except OSError:
+            return part.name
     return None
 
 

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from glob import has_magic
+from itertools import chain
 from pathlib import Path
 
 from pytest_irquality.edges import bounds
 from pytest_irquality.edges.objects import Tree, placed
-from pytest_irquality.edges.open import Allowed, read_text
+from pytest_irquality.edges.open import Allowed, Unreadable, read_text
 from pytest_irquality.edges.project import Project
-from pytest_irquality.suite import Suite
+from pytest_irquality.suite import Suite, SuiteError
 from pytest_irquality.suite.keys import WrittenFile, read_suite
 from pytest_irquality.suite.reader import LISTS
 from pytest_irquality.suite.yaml import Document
@@ -47,9 +48,12 @@ class BaseSuites:
             if not placed(self.tree, path, root):
                 return None
             todays = [name for name in _named(root / path) if not self._placed(path, name, root)]
-            found = [name for name in todays if _linked(top / path, root / path, name)]
-            folders = (Path(os.path.realpath(folder)), *self.project.allowed(file).folders)
-            shown = self.project.shown(file)
+            shown, allowed = self.project.shown(file), self.project.allowed(file)
+            try:
+                found = [n for n in todays if _linked(top / path, root / path, n, allowed)]
+            except Unreadable as error:
+                raise SuiteError(shown, 1, 1, f"the base's suite: {error}") from None
+            folders = (Path(os.path.realpath(folder)), *allowed.folders)
             suite = today.reread(root / path, shown=shown, allowed=Allowed(folders))
         kept = tuple(
             f"{name} is not in git at the base: today's is read for both" for name in found
@@ -117,9 +121,14 @@ def _named(file: Path) -> Iterator[str]:
             yield entry.file
 
 
-def _linked(today: Path, then: Path, name: str) -> bool:
-    """Link what today's suite means by a name to where the base's looks for it."""
+def _linked(today: Path, then: Path, name: str, allowed: Allowed) -> bool:
+    """Link what today's suite means by a name to where the base's looks for it.
+
+    Raises ``Unreadable`` for what a suite must not name today.
+    """
     found = sorted(today.parent.glob(name)) if has_magic(name) else [today.parent / name]
+    in_folders = chain(*(source.glob(pattern) for source in found for pattern in OF_BEIR))
+    allowed.check_named([*filter(Path.exists, found), *in_folders])
     for source in found if not os.path.isabs(name) else ():
         target = Path(os.path.normpath(then.parent / os.path.relpath(source, today.parent)))
         if source.exists() and not os.path.lexists(target):

@@ -32,6 +32,13 @@ AS_CODE = (
 )  # fmt: skip
 """Keys of a suite that say how its retriever is asked: today's hold."""
 
+ACTIVATE = ("activate", "activate.csh", "activate.fish", "Activate", "Activate.bat", "Activate.ps1")
+HIDING = (
+    "conftest.py", "pyvenv.cfg", "conda-meta/history",
+    *(f"{folder}/{name}" for folder in ("bin", "Scripts") for name in ACTIVATE),
+)  # fmt: skip
+"""Files for which pytest may pass over a folder: what a conftest ignores, and environments."""
+
 
 @dataclass(frozen=True)
 class BaseExam:
@@ -204,11 +211,18 @@ class Exams:
         return self.at.tree.read(self.project.repository.path(file))
 
     def _hides(self, file: Path) -> bool:
-        """Tell whether a conftest above a suite speaks of ignoring, and is another now."""
+        """Tell whether a file above a suite that may have pytest pass over it is another now.
+
+        A conftest may that speaks of ignoring.
+        """
         top = self.project.repository.top.resolve()
-        above = [folder / "conftest.py" for folder in file.parents if folder.is_relative_to(top)]
+        folders = [folder for folder in file.parents if folder.is_relative_to(top)]
+        above = [folder / name for folder in folders for name in HIDING]
         now = {path: path.read_bytes() for path in above if path.is_file()}
-        return any(b"ignore" in code and code != self._then(path) for path, code in now.items())
+        return any(
+            (path.suffix != ".py" or b"ignore" in code) and code != self._then(path)
+            for path, code in now.items()
+        )
 
     def _all(self, suite: Suite, file: Path) -> Sequence[BaseExam]:
         if file not in self.known:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pytest_irquality.edges.git import Repository
-from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.project import Project
 from pytest_irquality.metrics.errors import MeasureError
 from pytest_irquality.storage.jsonl import parse_run
@@ -64,11 +63,11 @@ class Shelved:
 
 @dataclass(frozen=True)
 class Shelf:
-    """The baselines under a folder, and the suites, which may read what is ``allowed``."""
+    """The baselines under a folder of a project, and the suites."""
 
     baselines: Sequence[Shelved] = ()
     suites: Sequence[Path] = ()
-    allowed: Allowed | None = None
+    project: Project | None = None
 
     def of(self, target: Target) -> Shelved | None:
         """Give the baseline of a target that has none under its name.
@@ -105,8 +104,9 @@ class Shelf:
         for path in self.suites:
             if path == but or any(own_files(path)):
                 continue
+            allowed = self.project.allowed(path) if self.project else None
             try:
-                takes = shelved.shares_half(load_suite(path, allowed=self.allowed))
+                takes = shelved.shares_half(load_suite(path, allowed=allowed))
             except (SuiteError, MeasureError, OSError):
                 takes = True  # nobody can tell, so the file stays
             if takes:
@@ -160,7 +160,7 @@ def in_tree(project: Project) -> Shelf:
                 baselines += _shelved(path, project)
             elif any(map(path.match, project.patterns)):
                 suites.append(path)
-    return Shelf(baselines, suites, project.allowed())
+    return Shelf(baselines, suites, project)
 
 
 def gone_from(folder: Path, project: Project) -> Iterator[Shelved]:

@@ -56,6 +56,8 @@ def load_suite(
     shown = shown or str(path)
     text = json.dumps({"queries": [{"file": path.name}]})
     try:
+        if allowed:
+            allowed.check_named([path])
         if path.suffix not in LISTS:
             text = read_text(path, bounds.SUITE, allowed)
     except Unreadable as error:

@@ -94,18 +94,20 @@ def test_a_link_leads_as_far_as_is_allowed(tmp_path: Path) -> None:
     assert not (tmp_path / "no").exists()
 
 
-def test_a_link_that_a_commit_brought_never_leads_out(tmp_path: Path) -> None:
+def test_nothing_is_written_through_a_link_that_a_commit_brought(tmp_path: Path) -> None:
     project = tmp_path / "project"
-    project.mkdir()
+    (project / "inside").mkdir(parents=True)
     git(project, "init", "-q")
-    for name in ("report.html", "folder", "mine"):
-        (project / name).symlink_to("../outside")
-    git(project, "add", "report.html", "folder")
-    for name in ("report.html", "folder/report.html"):
-        with pytest.raises(OSError, match="is a link in git that leads out of the project"):
-            write_text(project / name, "x")
+    for name, target in [("a.html", "../outside"), ("b.html", "c.html"), ("folder", "inside")]:
+        (project / name).symlink_to(target)
+    (project / "mine").symlink_to("../outside")
+    git(project, "add", "a.html", "b.html", "folder")
+    for name in ("a.html", "b.html", "folder/report.html"):
+        with pytest.raises(OSError, match="is a link in git, and nothing is written through one"):
+            write_text(project / name, "x", Allowed.project(tmp_path))
     write_text(project / "mine", "x")
     assert (tmp_path / "outside").read_text() == "x"
+    assert not (project / "c.html").exists()
 
 
 def test_two_writers_at_once_leave_one_whole_file(tmp_path: Path) -> None:

@@ -80,17 +80,21 @@ class OwnFiles:
         """
         checkout = checkout_above(self.root)
         top = Path(os.path.realpath(checkout or self.root))
-        places = {*chain.from_iterable(map(_on_the_way, paths))}
-        if self.suite and self.suite.is_relative_to(checkout or self.root):
-            places -= {top / self.suite.relative_to(checkout or self.root)}
-        named = {place.relative_to(top) for place in places if place.is_relative_to(top)}
-        elsewhere = {place for place in places if not place.is_relative_to(top)}
-        left = {*filterfalse(self._is_made, named)}
-        if of_git := min(filter(_is_of_git, named | elsewhere), default=None):
+        places = {*chain.from_iterable(map(_on_the_way, paths))} - {self._itself(top)}
+        below = {place for place in places if place.is_relative_to(top)}
+        named = {place.relative_to(top) for place in below}
+        if of_git := min(filter(_is_of_git, named | (places - below)), default=None):
             return f"{of_git}: nothing under .git is read"
+        left = {*filterfalse(self._is_made, named)}
         if hidden := min(filter(_is_hidden, left), default=None):
             return f"{hidden}: files and folders that begin with a dot are not read"
         return _not_kept(Repository(top), left) if checkout else None
+
+    def _itself(self, top: Path) -> Path | None:
+        """Place of the suite's own file, where no link below ``top`` leads to it."""
+        start = checkout_above(self.root) or self.root
+        inside = self.suite is not None and self.suite.is_relative_to(start)
+        return top / self.suite.relative_to(start) if self.suite and inside else None
 
     def _is_made(self, name: Path) -> bool:
         text = name.as_posix()

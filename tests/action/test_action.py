@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -19,6 +18,8 @@ from docs.tools.pins import ours
 from docs.tools.shown_files import BLOCK
 from pytest_irquality.edges.project import PATTERNS
 from tests.conftest import ALONE
+from tests.github import github
+from tests.servers import reply
 
 ROOT = Path(__file__).parents[2]
 ACTIONS = [
@@ -41,40 +42,28 @@ def retriever():
     return lambda query: {"office chair": ["d1"], "desk": ["d2"]}[query]
 """
 
-# What the action needs of `gh api`, over a file of comments; --jq is jq.
-GH = """#!{python}
-import json, os, subprocess, sys
-from pathlib import Path
-store = Path(os.environ["STORE"])
-comments = json.loads(store.read_text()) if store.exists() else []
-options = sys.argv[2:]
-method = options[options.index("--method") + 1] if "--method" in options else "GET"
-if method == "GET" and options[2].endswith("/pulls"):
-    known = {{"head=stranger:fix": [{{"number": 7}}]}}.get(next(o for o in options if o.startswith("head=")), [])
-    jq = options[options.index("--jq") + 1]
-    sys.exit(subprocess.run(["jq", "-r", jq], input=json.dumps(known), text=True).returncode)
-if method == "GET":
-    done = subprocess.run(["jq", "-r", options[options.index("--jq") + 1]], input=json.dumps(comments), text=True)
-    sys.exit(done.returncode)
-field = options[options.index("-F") + 1]
-body = Path(field.removeprefix("body=@")).read_text()
-place = next(option for option in options if option.startswith("repos/"))
-if method == "POST":
-    assert place == "repos/o/r/issues/7/comments", place
-    comments.append({{"id": 100 + len(comments), "user": {{"type": "Bot"}}, "body": body}})
-else:
-    (known,) = (comment for comment in comments if place == f"repos/o/r/issues/comments/{{comment['id']}}")
-    known["body"] = body
-store.write_text(json.dumps(comments))
-"""
 
-
-def bash(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def step(name: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the shell of a step of the action, by its id or name, as GitHub does."""
+    (shell,) = [one["run"] for one in STEPS if name in (one.get("id"), one.get("name"))][:1]
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    known = {"GITHUB_ACTION_PATH": str(ROOT), "RUNNER_TEMP": str(folder / "temp")}
     return subprocess.run(
-        ["bash", str(ROOT / "action" / script)], cwd=folder, env={**kept, **environment},
-        text=True, capture_output=True, check=False,
+        ["bash", "-e", "-o", "pipefail", "-c", shell], cwd=folder,
+        env={**kept, **known, "GITHUB_ACTIONS": "true", **environment}, text=True, capture_output=True, check=False,
     )  # fmt: skip
+
+
+def outputs(name: str, folder: Path, **environment: str) -> dict[str, str]:
+    """Run a step that must end well; what it gives to later ones."""
+    output = folder / "output"
+    output.write_text("")
+    done = step(name, folder, GITHUB_OUTPUT=str(output), **environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return dict(line.split("=", 1) for line in output.read_text().splitlines())
+
+
+INPUTS = dict.fromkeys(["IR_COMMAND", "IR_HISTORY", "IR_SERVE", "IR_URL"], "")
 
 
 def judge(
@@ -82,9 +71,10 @@ def judge(
 ) -> tuple[subprocess.CompletedProcess[str], dict[str, str]]:
     output = folder / "output"
     output.write_text("")
-    done = bash(
-        "judge.sh", folder, IR_PYTHON=sys.executable, IR_ARGS=args, RUNNER_TEMP=str(folder / "temp"),
-        GITHUB_OUTPUT=str(output), PYTHONPATH=str(ROOT), **ALONE, **environment,
+    done = step(
+        "judge", folder,
+        **{**INPUTS, "IR_PYTHON": sys.executable, "IR_ARGS": args, "GITHUB_OUTPUT": str(output),
+           "PYTHONPATH": str(ROOT), **ALONE, **environment},
     )  # fmt: skip
     return done, dict(line.split("=", 1) for line in output.read_text().splitlines())
 
@@ -120,16 +110,15 @@ def test_an_older_report_is_not_taken_for_this_one(shop: Path) -> None:
 
 
 def test_a_history_is_added_to_and_the_artifact_has_a_copy(shop: Path) -> None:
-    _, output = judge(shop)
-    assert output == {"exit-status": "0", "report": "true"}
+    history = shop / "temp/irquality-history/history.jsonl"
     for _ in range(2):
-        _, output = judge(shop, IR_HISTORY="true")
+        _, output = judge(shop, IR_HISTORY=str(history))
         assert output == {"exit-status": "0", "report": "true", "history": "true"}
-        copy = shop / "temp/irquality/history.jsonl"
-        assert copy.read_bytes() == (shop / "temp/irquality-history/history.jsonl").read_bytes()
+        assert (shop / "temp/irquality/history.jsonl").read_bytes() == history.read_bytes()
     (shop / "shop.ir.yaml").write_text("queries: 3\n")
-    _, output = judge(shop, IR_HISTORY="true")  # what earlier jobs left stays
+    _, output = judge(shop, IR_HISTORY=str(history))  # what earlier jobs left stays
     assert output == {"exit-status": "2", "history": "true"}
+    assert judge(shop)[1] == {"exit-status": "2"}
 
 
 def test_arguments_are_words_and_nothing_in_them_runs(shop: Path) -> None:
@@ -145,7 +134,7 @@ def test_arguments_with_a_quote_left_open_fail_the_job_and_judge_nothing(shop: P
     (shop / "shop.ir.yaml").write_text(RED)
     done, output = judge(shop, "--ir-baseline=git:main -k it's")
     assert (done.returncode, output) == (1, {})
-    assert done.stdout == (
+    assert done.stderr == (
         "::error::args cannot be split into words, as a shell would: is a quote left open?\n"
     )
 
@@ -211,22 +200,32 @@ def test_without_them_those_of_the_repository_are_gone_by(service: Path) -> None
     assert judge(service)[1]["exit-status"] == "0"
 
 
+def found_python(folder: Path, python: str = "") -> str:
+    """The Python that the action judges with, where the project's has no plugin."""
+    own = folder / "bin/python"
+    own.parent.mkdir(exist_ok=True)
+    own.write_text("#!/bin/sh\nexit 1\n")
+    own.chmod(0o755)
+    path = f"{own.parent}{os.pathsep}{os.environ['PATH']}"
+    return outputs("python", folder, IR_PYTHON=python, PATH=path)["python"]
+
+
 def test_where_python_has_no_plugin_the_action_installs_itself(service: Path) -> None:
-    python = service / "bin/python"
-    python.parent.mkdir()
-    python.write_text("#!/bin/sh\nexit 1\n")
-    python.chmod(0o755)
+    python = found_python(service)
     for settings, status in (({"IR_COMMAND": COMMAND}, "0"), ({}, "1")):
         output = service / "output"
         output.write_text("")
-        done = bash(
-            "judge.sh", service, IR_PYTHON="", IR_ARGS="-k 'office or desk'", RUNNER_TEMP=str(service / "temp"),
-            GITHUB_OUTPUT=str(output), GITHUB_ACTION_PATH=str(ROOT),
-            PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}", **settings,
+        done = step(
+            "judge", service,
+            **{**INPUTS, "IR_PYTHON": python, "IR_ARGS": "-k 'office or desk'", "GITHUB_OUTPUT": str(output), **settings},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert f"exit-status={status}\n" in output.read_text(), done.stdout
         assert "plugins: irquality-" in done.stdout
+
+
+def test_a_python_that_is_named_is_taken(service: Path) -> None:
+    assert found_python(service, sys.executable) == sys.executable
 
 
 HOSTILE = (
@@ -252,16 +251,12 @@ def test_no_module_of_the_working_folder_is_imported(service: Path, installs: bo
     search.write_text(PROGRAM)
     command = f"{shlex.quote(sys.executable)} bin/search.py"
     if installs:
-        python = service / "bin/python"
-        python.write_text("#!/bin/sh\nexit 1\n")
-        python.chmod(0o755)
         output = service / "output"
+        python = found_python(service)
         output.write_text("")
-        bash(
-            "judge.sh", service, IR_PYTHON="", IR_ARGS="", IR_COMMAND=command, RUNNER_TEMP=str(service / "temp"),
-            GITHUB_OUTPUT=str(output), GITHUB_ACTION_PATH=str(ROOT),
-            PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}",
-        )  # fmt: skip
+        step("judge", service, **{
+            **INPUTS, "IR_PYTHON": python, "IR_ARGS": "", "IR_COMMAND": command, "GITHUB_OUTPUT": str(output),
+        })  # fmt: skip
         assert "exit-status=0\n" in output.read_text()
     else:
         assert judge(service, IR_COMMAND=command)[1]["exit-status"] == "0"
@@ -274,71 +269,113 @@ def test_jobs_with_rights_start_python_by_scripts_or_isolated() -> None:
         for page in (ROOT / "docs").rglob("*.md")
         for name, text in BLOCK.findall(page.read_text("utf-8"))
     }
-    written = {
-        path.name: path.read_text("utf-8") for path in (*ours(), *(ROOT / "action").glob("*.sh"))
-    }
+    written = {path.name: path.read_text("utf-8") for path in (*ours(), ROOT / "action/python.sh")}
     for name, text in {**shown, **written}.items():
         for options in re.findall(r"\bpython3?\b[\"']? ((?:-\w+ )*)-m\b", text, re.I):
             assert "-I" in options.split(), name
 
 
-@pytest.mark.skipif(not shutil.which("jq"), reason="needs jq")
 class TestComment:
-    @pytest.fixture
-    def comment(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-        gh = tmp_path / "bin/gh"
-        gh.parent.mkdir()
-        gh.write_text(GH.format(python=sys.executable))
-        gh.chmod(0o755)
-        monkeypatch.setenv("PATH", f"{gh.parent}{os.pathsep}{os.environ['PATH']}")
-        self.store = tmp_path / "comments.json"
+    @pytest.fixture(autouse=True)
+    def _github(self, tmp_path: Path) -> Iterator[None]:
+        with github() as self.hub:
+            self.folder = tmp_path
+            yield
 
-        def comment(
-            text: str, name: str = "search quality", number: str = "7", head: str = ""
-        ) -> list[Any]:
-            (tmp_path / "report.md").write_text(text)
-            done = bash(
-                "comment.sh", tmp_path, IR_NAME=name, IR_NUMBER=number, IR_HEAD=head, STORE=str(self.store),
-                IR_MARKDOWN=str(tmp_path / "report.md"), GITHUB_REPOSITORY="o/r",
-            )  # fmt: skip
-            assert done.returncode == 0, done.stderr
-            comments: list[Any] = json.loads(self.store.read_text()) if self.store.exists() else []
-            return comments
+    def written(
+        self,
+        text: str,
+        name: str = "search quality",
+        number: str = "7",
+        head: str = "",
+        status: int = 0,
+        **more: str,
+    ) -> str:
+        """What the step says that writes a comment."""
+        (self.folder / "report.md").write_text(text)
+        (described,) = [action for action in ACTIONS if ("head" in action["inputs"]) == bool(head)]
+        (shell,) = [
+            one["run"]
+            for one in described["runs"]["steps"]
+            if one.get("name") == "Comment on the pull request"
+        ]
+        at = ROOT / "action/comment" if head else ROOT
+        known = {
+            "GITHUB_ACTION_PATH": str(at), "GITHUB_API_URL": self.hub.server.origin, "GITHUB_REPOSITORY": "o/r",
+            "GITHUB_ACTIONS": "true", "GH_TOKEN": "token", "IR_HEAD": head, "IR_MARKDOWN": str(self.folder / "report.md"),
+            "IR_NAME": name, "IR_NUMBER": number, "IR_PYTHON": sys.executable, "PATH": os.environ["PATH"], **more,
+        }  # fmt: skip
+        done = subprocess.run(
+            ["bash", "-e", "-c", shell],
+            cwd=self.folder,
+            env=known,
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == status, done.stderr
+        return done.stdout + done.stderr
 
-        return comment
+    @property
+    def bodies(self) -> list[str]:
+        return [one["body"] for one in self.hub.comments]
 
-    def test_one_comment_a_name_is_written_anew(self, comment: Any) -> None:
-        assert len(comment("red")) == 1
-        (one,) = comment("green")
-        assert one["body"].splitlines() == ["<!-- pytest-irquality: search quality -->", "green"]
-        assert len(comment("other", name="rag")) == 2
+    def test_one_comment_a_name_is_written_anew(self) -> None:
+        self.written("red")
+        self.written("green")
+        assert self.bodies == ["<!-- pytest-irquality: search quality -->\ngreen"]
+        self.written("other", name="rag")
+        assert len(self.bodies) == 2
 
-    def test_what_people_wrote_stays(self, comment: Any) -> None:
-        theirs = {
-            "id": 1,
-            "user": {"type": "User"},
-            "body": "<!-- pytest-irquality: search quality -->",
-        }
-        self.store.write_text(json.dumps([theirs]))
-        assert [one["id"] for one in comment("red")] == [1, 101]
+    def test_it_is_found_on_a_later_page(self) -> None:
+        for name in "abcde":
+            self.written("red", name=name)
+        self.written("green", name="e")
+        assert [body.endswith("green") for body in self.bodies] == [False] * 4 + [True]
 
-    def test_a_name_can_end_neither_the_marker_nor_the_filter(self, comment: Any) -> None:
-        (one,) = comment("red", name='a --> b") | .id, ("')
-        assert one["body"].startswith("<!-- pytest-irquality: a ___ b__ _ .id_ __ -->\n")
+    def test_what_people_wrote_stays(self) -> None:
+        theirs = "<!-- pytest-irquality: search quality -->"
+        self.hub.comments.append({"id": 1, "user": {"type": "User"}, "body": theirs})
+        self.written("red")
+        assert self.bodies == [theirs, f"{theirs}\nred"]
 
-    def test_the_pull_request_of_a_fork_is_asked_of_github(self, comment: Any) -> None:
-        assert len(comment("red", number="", head="stranger:fix")) == 1
-        assert len(comment("green", number="", head="stranger:fix")) == 1
-        assert len(comment("red", number="", head="stranger:closed")) == 1
+    def test_a_name_cannot_end_the_marker(self) -> None:
+        self.written("red", name='a --> b") | .id, ("')
+        (body,) = self.bodies
+        assert body.startswith("<!-- pytest-irquality: a ___ b__ _ .id_ __ -->\n")
 
-    def test_a_text_of_any_length_is_a_comment(self, comment: Any) -> None:
-        (one,) = comment("x" * 100_000)
-        assert len(one["body"]) < 65_536
+    def test_the_pull_request_of_a_fork_is_asked_of_github(self) -> None:
+        self.written("red", head="stranger:fix")
+        self.written("green", head="stranger:fix")
+        assert len(self.bodies) == 1
+        assert (
+            "no open pull request from a:b"
+            in self.written("red", head="a:b&head=stranger:fix")[:35]
+        )
+        assert len(self.bodies) == 1
+
+    def test_a_text_of_any_length_is_a_comment(self) -> None:
+        self.written("☂ line\n" * 100_000)
+        (body,) = self.bodies
+        assert 60_000 < len(body) < 65_536
+        assert body.endswith("☂ line\n\n*This is cut here: the report of the job has all of it.*\n")
 
     @pytest.mark.parametrize("number", ["", "7/../8", "7; ls"])
-    def test_the_number_is_a_number(self, comment: Any, number: str) -> None:
-        with pytest.raises(AssertionError, match="not the number"):
-            comment("red", number=number)
+    def test_the_number_is_a_number(self, number: str) -> None:
+        assert "invalid int value" in self.written("red", number=number, status=2)
+        assert self.bodies == []
+
+    def test_what_fails_for_a_moment_is_tried_again(self) -> None:
+        self.hub.faults = [reply({}, "502 Bad Gateway"), b""]
+        self.written("red")
+        assert len(self.bodies) == 1
+
+    def test_a_refusal_names_the_permission(self) -> None:
+        said = self.written("red", status=1, GH_TOKEN="another")
+        assert said.startswith(
+            "::error::the comment was not written: 401 Unauthorized: does the job have"
+        )
+        assert len(self.hub.server.asked) == 1
 
 
 def test_every_step_of_the_action_runs_a_script_that_is_there() -> None:

@@ -28,14 +28,11 @@ NAME = re.compile(r"'[^']*'|[\w.*-]+(?:\.[\w.*-]+)*\(?")
 
 @dataclass
 class Service:
-    """What outlasts a job: ``caches`` by their keys, ``artifacts`` by run and name, ``comments`` (a file of JSON)."""
+    """What outlasts a job: ``caches`` by their keys, ``artifacts`` by run and name. ``api``: where comments go."""
 
     folder: Path
+    api: str = "http://127.0.0.1:1"
     runs: int = 0
-
-    @property
-    def comments(self) -> Path:
-        return self.folder / "comments.json"
 
     def cache(self, key: str) -> Path:
         return self.folder / "caches" / key.replace("/", "~")
@@ -102,7 +99,7 @@ class Job:
             "GITHUB_ACTION_PATH": str(at), "GITHUB_OUTPUT": str(outputs),
             "GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(self.work), "GITHUB_REPOSITORY": "o/r",
             "GITHUB_STEP_SUMMARY": str(self.folder / "summary"), "RUNNER_TEMP": str(self.temp),
-            "STORE": str(self.service.comments),
+            "GITHUB_API_URL": self.service.api,
         }  # fmt: skip
         environment["PATH"] = f"{self.path}{os.pathsep}{environment['PATH']}"
         folder = self.work / self._filled(step.get("working-directory", "."))

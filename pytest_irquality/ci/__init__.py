@@ -1,0 +1,1 @@
+"""The jobs of a CI service as commands: what a workflow would otherwise do by hand, in shell."""

@@ -6,7 +6,7 @@ import argparse
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -81,16 +81,7 @@ def _judge(options: argparse.Namespace, others: Sequence[str]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     for name in (*REPORTS.values(), HISTORY):
         (folder / name).unlink(missing_ok=True)  # an earlier run's is not taken for this one's
-    words = [f"{option}={folder / name}" for option, name in REPORTS.items()]
-    if any(getattr(options, name) for name in SERVICES):
-        for name in SERVICES:
-            words += ["-o", f"ir_{name}={getattr(options, name)}"]
-    if options.history:
-        words.append(f"--ir-history={options.history}")
-    if options.against and standing(options.against):
-        words.append(f"--ir-baseline={options.against}")
-    elif options.against:
-        print(f"nothing to compare with yet: {options.against}")
+    words = [*_words(options)]
     try:
         words += shlex.split(options.args)
     except ValueError:
@@ -107,6 +98,21 @@ def _judge(options: argparse.Namespace, others: Sequence[str]) -> int:
     there = [f"{what}=true" for what, name in made.items() if (folder / name).exists()]
     append(options.output, "".join(f"{line}\n" for line in (f"exit-status={status}", *there)))
     return 0
+
+
+def _words(options: argparse.Namespace) -> Iterator[str]:
+    """The arguments for pytest that the options stand for."""
+    for option, name in REPORTS.items():
+        yield f"{option}={options.folder / name}"
+    if any(getattr(options, name) for name in SERVICES):
+        for name in SERVICES:
+            yield from ("-o", f"ir_{name}={getattr(options, name)}")
+    if options.history:
+        yield f"--ir-history={options.history}"
+    if options.against and standing(options.against):
+        yield f"--ir-baseline={options.against}"
+    elif options.against:
+        print(f"nothing to compare with yet: {options.against}")
 
 
 def _history(given: argparse.Namespace) -> str:

@@ -16,6 +16,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,10 @@ TIMEOUT = 30  # seconds
 
 class CommentError(Exception):
     """A comment that was not written: one line."""
+
+
+class WaveringError(CommentError):
+    """A fault of the service or the network, which may be gone in a moment."""
 
 
 @dataclass(frozen=True)
@@ -98,24 +103,28 @@ def commented(options: argparse.Namespace) -> str:
     )
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", comments.repository) or not comments.token:
         raise CommentError("GITHUB_REPOSITORY (owner/name) and GH_TOKEN say where, and as whom")
-    for pause in (*PAUSES, None):
-        try:
-            number = comments.number_of(options.head) if options.head else options.number
-            if number is None:
-                return f"no open pull request from {options.head}"
-            comments.write(number, options.name, text)
-            return f"comment written on pull request {number}"
-        except urllib.error.HTTPError as error:
-            refused = error.code < 500 and error.code != 429
-            wrong = f"{error.code} {error.reason}"
-            if error.code in (401, 403, 404):
-                wrong += ': does the job have the permission "pull-requests: write"?'
-        except (OSError, ValueError) as error:
-            refused, wrong = False, str(error)
-        if refused or pause is None:
-            break
+    for pause in PAUSES:
+        with suppress(WaveringError):
+            return _once(comments, options, text)
         time.sleep(pause)
-    raise CommentError(f"the comment was not written: {wrong}")
+    return _once(comments, options, text)
+
+
+def _once(comments: Comments, options: argparse.Namespace, text: str) -> str:
+    try:
+        number = comments.number_of(options.head) if options.head else options.number
+        if number is None:
+            return f"no open pull request from {options.head}"
+        comments.write(number, options.name, text)
+    except urllib.error.HTTPError as error:
+        wrong = f"the comment was not written: {error.code} {error.reason}"
+        if error.code in (401, 403, 404):
+            wrong += ': does the job have the permission "pull-requests: write"?'
+        passing = error.code >= 500 or error.code == 429
+        raise (WaveringError(wrong) if passing else CommentError(wrong)) from None
+    except (OSError, ValueError) as error:
+        raise WaveringError(f"the comment was not written: {error}") from None
+    return f"comment written on pull request {number}"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -171,7 +171,11 @@ class Job:
 
         source = NAME.sub(named, expression).replace("&&", " and ").replace("||", " or ")
         source = re.sub(r"!(?!=)", " not ", source)
-        functions = {"startsWith": str.startswith, "contains": list.__contains__}
+        functions = {
+            "startsWith": str.startswith,
+            "contains": list.__contains__,
+            "format": str.format,
+        }
         return eval(source, {**functions, "always": lambda: True})
 
     def _look_up(self, name: str) -> Any:

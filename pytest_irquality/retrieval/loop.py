@@ -44,8 +44,9 @@ async def in_loop(
         while True:
             while job.begun is None and (seconds := pace.turn()):
                 await asyncio.sleep(seconds)
+            began = time.monotonic()
             reply = await made(job)
-            if not pace.refuses(reply.error, reply.seconds, since):
+            if not pace.refuses(reply.error, began, since):
                 done(job, reply._replace(refused=refused))
                 return
             refused += 1

@@ -23,11 +23,11 @@ from pytest_irquality.retrieval.retries import LONGEST_WAIT, is_refusal, wait_be
 
 TICK = 0.25  # seconds; a wait without an end would not be woken by Ctrl-C on every platform
 OWED = 0.5  # seconds by which calls may be late that are made up for
-NARROW = 0.8  # of the seconds between calls, while time is made up for
+NARROW = 0.6  # of the seconds between calls, while time is made up for
 LEAST, MOST = 1.05, 1.25  # times the seconds between calls, where spaced ones were refused
 ROUGH = 10  # answers before the first refusal; from fewer the pace cannot be told
 SEARCH = 0.8  # of the seconds between calls, with each answer, while the pace is only guessed
-TOO_FAR = 5  # answers by which a guess went too far, at most
+TOO_FAR = 6  # answers by which a guess went too far, at most
 FASTER = 0.005  # share of the pace that is gained with each second without a refusal
 
 
@@ -87,11 +87,11 @@ class _State:
             self.burst, self.took = self.answers, now - self.first
             self.gap *= LEAST
         elif self.is_guess:
-            self.gap /= SEARCH ** (min(self.burst, TOO_FAR) + 1)
+            self.gap /= SEARCH ** min(self.burst + 1, TOO_FAR, self.answers)
         else:
             held = (now - self.paused) / max(self.answers, 1)
             self.gap = min(max(held, LEAST * self.gap), MOST * self.gap)
-        self.is_guess = False
+        self.is_guess = self.is_guess and not self.answers
         self.pauses += 1
         self.paused, self.until, self.answers = now, now + seconds, 0
         self.waits(self.until)
@@ -126,8 +126,8 @@ class Pace:
             state.takes_turn(now)
             return 0.0
 
-    def refuses(self, error: BaseException | None, seconds: float, since: float) -> bool:
-        """Take note of a reply, which took so long, and tell whether its call is to be made again.
+    def refuses(self, error: BaseException | None, began: float, since: float) -> bool:
+        """Take note of a reply, whose turn was then, and tell whether its call is to be made again.
 
         It is, where the engine refused it; but not once two minutes went by, since the call was
         made first or without any answer.
@@ -135,12 +135,12 @@ class Pace:
         with self._held() as state:
             now = time.monotonic()
             if error is None or not is_refusal(error):
-                state.answered(now - seconds, self._least)
+                state.answered(began, self._least)
                 return False
             state.silent = state.silent or now
             if now - min(since, state.silent) >= LONGEST_WAIT:
                 return False
-            if now - seconds >= state.paused:  # it was not under way when all were paused
+            if began >= state.paused:  # it was not under way when all were paused
                 state.pause(now, wait_before(state.refusals, [error]))
                 state.refusals += 1
             else:
@@ -195,12 +195,13 @@ def in_its_turn(job: Job, pace: Pace, begins: Callable[[], bool]) -> Reply | Job
     while True:
         while seconds := pace.turn():
             time.sleep(min(seconds, TICK))
+        began = time.monotonic()
         if not begins():
             return None
         reply = attempt(job)
         if isinstance(reply, Job):
             return reply
-        if not pace.refuses(reply.error, reply.seconds, since):
+        if not pace.refuses(reply.error, began, since):
             return reply._replace(refused=refused)
         refused += 1
 

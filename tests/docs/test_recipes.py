@@ -11,7 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import yaml
 
 from tests.docs.jobs import Job, Service
 from tests.docs.pages import ROOT, outer_environment
-from tests.github import github
+from tests.github import GitHub, github
 from tests.repository import WHO, git
 
 pytestmark = [
@@ -219,8 +219,15 @@ def guarded(guarded_once: Path, tmp_path: Path) -> Team:
     return team
 
 
-def test_the_first_baseline_and_the_history_of_main(tmp_path: Path) -> None:
+@pytest.fixture
+def hub() -> Iterator[GitHub]:
+    with github() as one:
+        yield one
+
+
+def test_the_first_baseline_and_the_history_of_main(tmp_path: Path, hub: GitHub) -> None:
     team = made(tmp_path)
+    team.service.api = hub.server.origin
     clone = team.clone("ours")
     for name, text in FILES.items():
         write(clone, name, text)
@@ -243,6 +250,8 @@ def test_the_first_baseline_and_the_history_of_main(tmp_path: Path) -> None:
     first, second = map(json.loads, entries)
     assert (first["accepted"], second["accepted"]) == (False, True)
     assert second["changes"]["mrr@10"] == pytest.approx(-1 / 6)
+    (comment,) = hub.comments
+    assert "tests/search/shop.ir.yaml" in comment["body"]
 
 
 def test_a_drop_is_red_and_accepted_in_the_open_it_is_green_and_loud(guarded: Team) -> None:

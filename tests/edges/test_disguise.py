@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from _pytest.main import _in_venv
 
 from tests.conftest import Project
 from tests.repository import git
@@ -241,6 +242,8 @@ def test_a_folder_that_is_made_to_look_like_an_environment_is_missed(
     place = job.path / "old" / file
     place.parent.mkdir(exist_ok=True)
     place.write_text("")
+    if not _in_venv(job.path / "old"):
+        pytest.skip("this pytest looks for other files")
     commit(job)
     result = job.run("--ir-baseline=git:HEAD~1")
     said = "old/old.ir.yaml: not asked: pytest passes over it since this change"

@@ -189,7 +189,7 @@
       const last = Math.min(this.first + PAGE, this.rows.length);
       this.body.replaceChildren(...this.rows.slice(this.first, last).map((row, n) => this.row(row, this.first + n)));
       if (this.detail) this.made.get(this.opened)?.after(this.detail);
-      const to = (place, words) => h("button", { type: "button", onclick: () => { this.turn(place); this.table.scrollIntoView(); this.focus(place); } }, words);
+      const to = (place, words) => h("button", { type: "button", onclick: () => { this.turn(place); this.table.scrollIntoView(); } }, words);
       this.pages.replaceChildren(...(this.rows.length <= PAGE ? [] : [
         this.first ? to(this.first - PAGE, `previous ${PAGE}`) : "", ` ${this.first + 1} to ${last} of ${this.rows.length} `,
         last < this.rows.length ? to(last, `next ${Math.min(PAGE, this.rows.length - last)}`) : ""]));

@@ -26,8 +26,9 @@ import sqlite3
 import tempfile
 import time
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from heapq import nlargest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -187,11 +188,11 @@ class Search:
 
     def ranked(self, query: str, k: int) -> list[int]:
         """The fusion by ranks."""
-        scores = Counter[int]()
+        scores = defaultdict[int, float](float)
         for found in (self.bm25(query, CANDIDATES), self.dense(query, CANDIDATES)):
             for rank, n in enumerate(found):
-                scores[n] += 1 / (60 + rank)  # type: ignore[assignment]
-        return [n for n, _ in scores.most_common(k)]
+                scores[n] += 1 / (60 + rank)
+        return nlargest(k, scores, key=scores.__getitem__)
 
     def search(self, query: str, k: int) -> list[dict[str, str]]:
         return [self.chunks[n] for n in self.ranked(query, k)]

@@ -14,8 +14,8 @@ else:
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
-from docs.tools import red_pull_request  # noqa: E402
-from docs.tools.address import address  # noqa: E402
+from docs.tools import red_pull_request  # noqa: E402 - found only from the root, see above
+from docs.tools.address import address  # noqa: E402 - the same
 
 METADATA = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 

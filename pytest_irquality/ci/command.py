@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     judge.add_argument("--folder", type=Path, required=True, help="where the reports go")
     judge.add_argument("--args", default="", help="more arguments for pytest, as in a shell")
-    judge.add_argument("--against", type=Path, help="compare with this kept run, if there is one")
+    judge.add_argument("--against", default="", help="compare with this kept run, if there is one")
     judge.add_argument("--history", default="", help="a history to add to; the folder has a copy")
     for name in SERVICES:
         judge.add_argument(f"--{name}", default="", help=f"ir_{name}, and none of the repository's")
@@ -109,7 +109,7 @@ def _words(options: argparse.Namespace) -> Iterator[str]:
             yield from ("-o", f"ir_{name}={getattr(options, name)}")
     if options.history:
         yield f"--ir-history={options.history}"
-    if options.against and standing(options.against):
+    if options.against and standing(Path(options.against)):
         yield f"--ir-baseline={options.against}"
     elif options.against:
         print(f"nothing to compare with yet: {options.against}")

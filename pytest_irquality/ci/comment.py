@@ -56,8 +56,9 @@ class Comments:
         marker = f"<!-- pytest-irquality: {re.sub('[^A-Za-z0-9 ._]', '_', name)} -->"
         body = {"body": shortened(f"{marker}\n{text}")}
         for comment in self._all(f"/issues/{number}/comments?per_page=100"):
-            # Anyone may write the marker.
-            if comment["user"]["type"] == "Bot" and comment["body"].startswith(marker):
+            # Anyone may write the marker, and an account that is gone is nobody.
+            by = (comment["user"] or {}).get("type")
+            if by == "Bot" and (comment["body"] or "").startswith(marker):
                 self._ask("PATCH", self._address(f"/issues/comments/{comment['id']}"), body)
                 return
         self._ask("POST", self._address(f"/issues/{number}/comments"), body)

@@ -38,7 +38,12 @@ def promoted(run: Path, last: Path, report: Path, *, by_hand: bool) -> str:
         shutil.rmtree(aside, ignore_errors=True)
         last.rename(aside)
     last.parent.mkdir(parents=True, exist_ok=True)
-    shutil.move(run, last)
+    try:
+        shutil.move(run, last)
+    except OSError:  # a full disk, where the two lie on different ones
+        shutil.rmtree(last, ignore_errors=True)
+        standing(last)
+        raise
     shutil.rmtree(aside, ignore_errors=True)
     return f"promoted: {run} is {last} now"
 

@@ -8,6 +8,7 @@ entry, which no commit can bring; and whatever configuration could start a progr
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -276,9 +277,7 @@ def time_of(seconds: float) -> str:
 
 def now() -> str:
     """The time now."""
-    from time import time  # noqa: PLC0415
-
-    return time_of(time())
+    return time_of(time.time())
 
 
 def package_version() -> str | None:

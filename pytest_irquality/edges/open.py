@@ -147,7 +147,7 @@ class _Unpacked(io.RawIOBase):
 
     def __init__(self, packed: BinaryIO) -> None:
         import gzip  # noqa: PLC0415 - most files are none
-        import zlib  # noqa: PLC0415
+        import zlib  # noqa: PLC0415 - it comes with gzip
 
         self._damage = (EOFError, zlib.error, gzip.BadGzipFile)
         self._packed = packed

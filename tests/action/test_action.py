@@ -336,8 +336,9 @@ class TestComment:
     def test_what_people_wrote_stays(self) -> None:
         theirs = "<!-- pytest-irquality: search quality -->"
         self.hub.comments.append({"id": 1, "user": {"type": "User"}, "body": theirs})
+        self.hub.comments.append({"id": 2, "user": None, "body": theirs})
         self.written("red")
-        assert self.bodies == [theirs, f"{theirs}\nred"]
+        assert self.bodies == [theirs, theirs, f"{theirs}\nred"]
 
     def test_a_name_cannot_end_the_marker(self) -> None:
         self.written("red", name='a --> b") | .id, ("')

@@ -73,6 +73,17 @@ def test_a_run_that_was_killed_in_between_loses_no_night(nights: Path) -> None:
     assert last(nights) == "new"
 
 
+def test_a_run_that_cannot_be_moved_leaves_the_last_one(
+    nights: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (nights / "report.json").write_text('{"outcome": "passed"}')
+    last_one = str(nights / "nights/last")
+    report = f"--report={nights / 'report.json'}"
+    assert main(["promote", last_one, last_one, report]) == 1
+    assert last(nights) == "old"
+    assert "No such file" in capsys.readouterr().err
+
+
 def entry(commit: str, time: str) -> Entry:
     return Entry("shop", "", commit, time, "q", "j", 10, {"mrr@10": (0.5, 3)})
 

@@ -10,6 +10,7 @@ from pytest_irquality.suite.model import Check, Limits, Place, Query, Rule, Suit
 
 FEW = 5
 NAMED = 3
+SHOWN = 9
 
 
 class IRQualityWarning(UserWarning):
@@ -17,20 +18,46 @@ class IRQualityWarning(UserWarning):
 
 
 def lint(suite: Suite) -> Iterator[tuple[Place, str]]:
-    """Every doubt about a suite, and where it arises."""
-    yield from suite.doubts
-    yield from _nothing_expected(suite)
-    yield from _never_satisfied(suite)
+    """The doubts about a suite, and where each arises: of each kind the first ones in full."""
+    for doubts in (
+        suite.doubts,
+        _nothing_expected(suite),
+        _never_satisfied(suite),
+        _contradictory(suite),
+        _too_high(suite),
+        _of_few_queries(suite),
+    ):
+        yield from _first(list(doubts))
+
+
+def _first(doubts: list[tuple[Place, str]]) -> Iterator[tuple[Place, str]]:
+    """The first of one kind, as many as somebody reads: a suite of 400 tags may give 1,200."""
+    yield from doubts[:SHOWN]
+    more = len(doubts) - SHOWN
+    if more > 0:
+        place, text = doubts[SHOWN]
+        yield place, f"{text} (and {more - 1:,} more such lines)" if more > 1 else text
+
+
+def _contradictory(suite: Suite) -> Iterator[tuple[Place, str]]:
     for query in suite.queries:
         if query.rules and (why := _contradiction([*suite.rules_of_all, *query.rules])):
             yield query.place, f"the rules of {query.quoted} contradict each other: {why}"
+
+
+def _too_high(suite: Suite) -> Iterator[tuple[Place, str]]:
+    for query in suite.queries:
         for limits in query.thresholds:
             yield from _out_of_reach(limits, {"this query": [query]})
     for check in suite.checks:
         if check.limits:
-            groups = _groups(suite, check)
-            yield from _out_of_reach(check.limits, groups)
-            yield from _too_few(check, check.limits, groups)
+            yield from _out_of_reach(check.limits, _groups(suite, check))
+
+
+def _of_few_queries(suite: Suite) -> Iterator[tuple[Place, str]]:
+    for check in suite.checks:
+        if check.limits:
+            yield from _too_few(check, check.limits, _groups(suite, check))
 
 
 def _nothing_expected(suite: Suite) -> Iterator[tuple[Place, str]]:

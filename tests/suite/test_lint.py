@@ -69,6 +69,14 @@ def test_they_are_warnings_that_can_be_made_errors(project: Project) -> None:
     result.stdout.no_fnmatch_line("*collection.py*")
 
 
+def test_of_each_kind_ten_stand_and_the_last_counts_the_rest(tmp_path: Path) -> None:
+    queries = "".join(f"  - {{query: q{n}, tags: [t{n}], relevant: [d]}}\n" for n in range(400))
+    limits = "".join(f"  t{n}: {{ndcg: 0.5, mrr: 0.5, recall: 0.5}}\n" for n in range(400))
+    said = doubts(tmp_path, f"queries:\n{queries}tags:\n{limits}")
+    assert len(said) == 10
+    assert said[-1].endswith("where one query moves it a lot (and 1,190 more such lines)")
+
+
 def test_collecting_only_is_a_check_that_needs_no_retriever(project: Project) -> None:
     project.suite("queries: [{query: a, relevant: [d]}]\nthresholds: {mrr: 0.5}\n", "good.ir.yaml")
     result = project.run("--collect-only", "-q")

@@ -2,7 +2,7 @@
 
 Run it with `python benchmarks/broken_builds.py FOLDER` (`pip install -e '.[bench]'`), where the
 folder is that of `wavering.py`, whose engines these are. It prints the table of
-`docs/guides/wavering.md`.
+`docs/why/wavering.md`.
 
 Each trial draws builds and a suite of queries. A broken build has lost so many of its queries that
 its mean is at least 0.2 lower.

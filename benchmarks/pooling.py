@@ -2,7 +2,7 @@
 
 Run it with `python benchmarks/pooling.py FOLDER`, where the folder holds `runs/*.run.gz` (TREC runs
 of several retrievers over the same queries) and `qrels/test.qrels`. It prints the tables of
-`docs/guides/pooling.md`.
+`docs/why/pooling.md`.
 
 First, what recall, nDCG and a comparison say where only the top 10 of one engine was graded, of
 two, of all. Then draws of queries in which a worse engine is the change and the build is red: the

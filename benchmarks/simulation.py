@@ -2,7 +2,7 @@
 
 Run it with `python benchmarks/simulation.py FOLDER`, where the folder holds `runs/*.run.gz` (TREC
 runs of several retrievers over the same queries) and `qrels/test.qrels`. It prints the tables of
-`docs/guides/limits.md`.
+`docs/why/simulation.md`.
 
 Every case is a suite of 20, 50 or 200 queries drawn from those of the folder, a baseline and a
 changed run, put through `judge` as a build would. Floors are written 0.05 below the baseline on the

@@ -2,7 +2,7 @@
 
 Run it with `python benchmarks/wavering.py FOLDER` (`pip install -e '.[bench]'`), where the folder
 holds `corpus.jsonl`, `queries.jsonl` and `qrels/test.qrels`. It prints the tables of
-`docs/guides/limits.md`.
+`docs/why/wavering.md`.
 
 Real HNSW and IVF indexes over the collection are rebuilt for every build, with another seed (HNSW
 also in another order of the documents). Each trial draws builds for the baseline and for today and

@@ -3,7 +3,7 @@
 Among several builds of unchanged code (or answers of one) the mean of one may lie so far from the
 others that no wavering explains it. It would blind all that asks how far unchanged code wavers. So
 the baseline's are left out; today's stay, and fail. The rule was simulated: see
-``benchmarks/broken_builds.py`` and ``docs/guides/wavering.md``.
+``benchmarks/broken_builds.py`` and ``docs/why/wavering.md``.
 """
 
 from __future__ import annotations

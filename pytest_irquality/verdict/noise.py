@@ -2,7 +2,7 @@
 
 A *unit* is a build of a side, or, where a side has one build, a repeated answer. ``b`` and ``n``
 count the units of the baseline and of today. Each rule here was simulated on real engines
-(``docs/limits.md``).
+(``docs/why/statistics.md``).
 """
 
 from __future__ import annotations

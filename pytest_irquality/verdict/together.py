@@ -2,7 +2,7 @@
 
 A retriever's suites are one sample of what it is asked, however they are cut into files. So the
 drop of their first measure is judged over all of their queries at once. The rule was simulated: see
-``benchmarks/simulation.py`` and ``docs/guides/limits.md``.
+``benchmarks/simulation.py`` and ``docs/why/simulation.md``.
 """
 
 from __future__ import annotations

@@ -19,7 +19,9 @@ pytest.importorskip("sybil", reason="an older environment: pip install -e '.[tes
 from tests.docs.pages import EVALUATORS, ROOT, follow, languages, outer_environment
 from tests.engines.conftest import DOCUMENTS, library
 
-PAGES = sorted(path.stem for path in (ROOT / "docs/engines").glob("*.md") if path.stem != "index")
+PAGES = sorted(
+    path.stem for path in (ROOT / "docs/recipes/engines").glob("*.md") if path.stem != "index"
+)
 NEEDED = {
     "sqlite": [], "http": [], "postgresql": ["psycopg", "pgvector", "pgserver"],
     "elasticsearch": ["elasticsearch", "opensearchpy"], "qdrant": ["qdrant_client"], "lancedb": ["lancedb"],
@@ -106,11 +108,11 @@ def test_the_fixture_of_a_page_finds_what_is_there(
         monkeypatch.setenv("DATABASE_URL", request.getfixturevalue("database"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_shop.py").write_text(MY_SHOP)
-    follow(ROOT / "docs/engines/index.md", tmp_path)
+    follow(ROOT / "docs/recipes/engines/index.md", tmp_path)
     suite = (tmp_path / "shop.ir.yaml").read_text()
-    follow(ROOT / f"docs/engines/{page}.md", tmp_path)
+    follow(ROOT / f"docs/recipes/engines/{page}.md", tmp_path)
     keys = re.findall(
-        r"```yaml\n(.*?)```", (ROOT / f"docs/engines/{page}.md").read_text("utf-8"), re.S
+        r"```yaml\n(.*?)```", (ROOT / f"docs/recipes/engines/{page}.md").read_text("utf-8"), re.S
     )
     for conftest in tmp_path.rglob("conftest.py"):
         (conftest.parent / "shop.ir.yaml").write_text("".join(keys) + suite)
@@ -129,9 +131,9 @@ def test_the_fixture_of_a_page_finds_what_is_there(
 
 @pytest.mark.parametrize("page", ["http", "elasticsearch"])
 def test_a_url_alone_finds_what_is_there(page: str, tmp_path: Path, server: str) -> None:
-    text = (ROOT / f"docs/engines/{page}.md").read_text("utf-8")
+    text = (ROOT / f"docs/recipes/engines/{page}.md").read_text("utf-8")
     (suite,) = re.findall(
-        r"```yaml\n(.*?)```", (ROOT / "docs/engines/index.md").read_text("utf-8"), re.S
+        r"```yaml\n(.*?)```", (ROOT / "docs/recipes/engines/index.md").read_text("utf-8"), re.S
     )
     (ini,) = re.findall(r"```ini\n(.*?)```", text, re.S)
     for body in re.findall(r"```json\n(.*?)```", text, re.S):
@@ -148,7 +150,7 @@ def test_a_url_alone_finds_what_is_there(page: str, tmp_path: Path, server: str)
 
 
 def test_every_page_is_listed() -> None:
-    index = (ROOT / "docs/engines/index.md").read_text("utf-8")
+    index = (ROOT / "docs/recipes/engines/index.md").read_text("utf-8")
     (listed,) = re.findall(r"```{toctree}\n:maxdepth: 1\n\n(.*?)```", index, re.S)
     assert sorted(listed.split()) == PAGES
     assert sorted(NEEDED) == PAGES
@@ -156,4 +158,4 @@ def test_every_page_is_listed() -> None:
 
 @pytest.mark.parametrize("page", [*PAGES, "index"])
 def test_every_block_says_what_it_is(page: str) -> None:
-    assert languages(ROOT / f"docs/engines/{page}.md") <= {*EVALUATORS, "{toctree}"}
+    assert languages(ROOT / f"docs/recipes/engines/{page}.md") <= {*EVALUATORS, "{toctree}"}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from math import fsum, sqrt
 from statistics import fmean, median
 from typing import Literal, NamedTuple
 
@@ -21,15 +20,13 @@ from pytest_irquality.suite.by_default import first_mean
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.accepted import Accepting
 from pytest_irquality.verdict.facts import Fact
-from pytest_irquality.verdict.noise import squares
 from pytest_irquality.verdict.passages import by_passages
 from pytest_irquality.verdict.scoring import Scoring
 from pytest_irquality.verdict.sides import Side, Sides
 from pytest_irquality.verdict.statistics import EQUAL
 
-FAR = 5 * 1.4826  # times the median distance from the median: five standard deviations
-LEAST, QUERIES = 0.05, 2  # a mean that is nearer, or that so many queries make up, is not broken
-WAVERING = 3  # nor one within so many standard deviations of what single queries waver
+FAR = 5 * 1.4826  # times the others' median distance from their median: five standard deviations
+LEAST, QUERIES = 0.08, 3  # a mean that is nearer, or that so many queries make up, is not broken
 FEWEST, ENOUGH = 3, 4  # units of which one can be told, and that must remain of a baseline
 
 Of = Literal["today", "baseline", "HEAD"]
@@ -127,21 +124,15 @@ def unlike(units: Sequence[Sequence[float]]) -> tuple[tuple[int, float], ...]:
     """The means that are not like the others, each with its number, of units with their values."""
     if len(units) < FEWEST or not units[0]:
         return ()
-    means = [*map(fmean, units)]
-    middle = median(means)
-    apart = [abs(mean - middle) for mean in means]
-    far = max(FAR * median(apart), LEAST, QUERIES / len(units[0])) + EQUAL
-    alike = [unit for unit, distance in zip(units, apart, strict=True) if distance <= far]
-    far = max(far, WAVERING * _wavering(alike))
-    return tuple((n, mean) for n, mean in enumerate(means, 1) if apart[n - 1] > far)
-
-
-def _wavering(units: Sequence[Sequence[float]]) -> float:
-    """The standard deviation of the mean, were each query to waver by itself."""
-    if len(units) < 2:
-        return 0.0
-    variances = (squares(values) / (len(units) - 1) for values in zip(*units, strict=True))
-    return sqrt(fsum(variances)) / len(units[0])
+    means, least = [*map(fmean, units)], max(LEAST, QUERIES / len(units[0]))
+    found = []
+    for number, mean in enumerate(means, 1):
+        others = [*means[: number - 1], *means[number:]]
+        middle = median(others)
+        spread = median(abs(other - middle) for other in others)
+        if abs(mean - middle) > max(FAR * spread, least) + EQUAL:
+            found.append((number, mean))
+    return tuple(found)
 
 
 def _without(suite: Suite, run: Run, fact: BrokenBuilds | None) -> Run:

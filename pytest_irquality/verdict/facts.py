@@ -311,10 +311,11 @@ class Unjudged:
 
 @dataclass(frozen=True)
 class JudgeFirst(Fact):
-    """Unjudged documents of the top results, the weightiest first: a few of ``total``."""
+    """Unjudged documents new in the top results, weightiest first: a few of ``total``."""
 
     documents: tuple[Unjudged, ...]
     total: int
+    of_worse: bool = False  # of the queries that got worse
 
 
 @dataclass(frozen=True)

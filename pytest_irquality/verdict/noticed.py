@@ -360,15 +360,19 @@ def _got_worse(measure: Measure, change: Change) -> bool:
 
 
 def _unjudged(comparison: Comparison, pardoned: Sequence[str]) -> Iterator[facts.Fact]:
-    """The verdicts that rest on documents that nobody judged, and which to judge first."""
-    if not pardoned:
-        return
-    yield facts.RestsOnUnjudged(tuple(pardoned))
+    """The verdicts that rest on documents that nobody judged, and which to judge first.
+
+    They are named, too, where nothing rests on them and a query got worse. With a baseline those
+    are named that it does not have in its top results.
+    """
+    if pardoned:
+        yield facts.RestsOnUnjudged(tuple(pardoned))
+    sides, top = comparison.sides, comparison.suite.top_k
     ranks: dict[str, list[int]] = {}
-    for id, ids in comparison.sides.rankings.items():
-        grades = comparison.suite.by_id[id].judgments.grades
-        for rank, document in enumerate(ids[: comparison.suite.top_k], 1):
-            if document not in grades:
+    for id in sides.rankings if pardoned else comparison.worse:
+        grades, before = comparison.suite.by_id[id].judgments.grades, sides.answers_before.ranks(id)
+        for rank, document in enumerate(sides.answers.shown(id)[:top], 1):
+            if document not in grades and before.get(document, inf) > top:
                 ranks.setdefault(document, []).append(rank)
 
     def heaviest_first(document: str) -> tuple[float, str]:
@@ -380,7 +384,8 @@ def _unjudged(comparison: Comparison, pardoned: Sequence[str]) -> Iterator[facts
         )
         for document in sorted(ranks, key=heaviest_first)[:FEW]
     ]
-    yield facts.JudgeFirst(tuple(first), len(ranks))
+    if first:
+        yield facts.JudgeFirst(tuple(first), len(ranks), of_worse=not pardoned)
 
 
 def _in_no_ranking(comparison: Comparison) -> Iterator[facts.Fact]:

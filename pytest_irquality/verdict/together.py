@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from json import dumps
 from math import fsum
-from operator import attrgetter, mul
+from operator import mul
 from statistics import fmean
 from typing import NamedTuple
 
@@ -21,8 +21,8 @@ from pytest_irquality.suite.model import Limits, Suite
 from pytest_irquality.verdict.accepted import acceptance
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.exam import is_not_passed, item
-from pytest_irquality.verdict.facts import Accepted, Fact, JudgeFirst, RestsOnUnjudged, Unjudged
-from pytest_irquality.verdict.findings import Change, Finding, RankedDocument
+from pytest_irquality.verdict.facts import Accepted, Fact, RestsOnUnjudged
+from pytest_irquality.verdict.findings import Change, Finding
 from pytest_irquality.verdict.noise import drop_noise
 from pytest_irquality.verdict.result import Compared, Exam, Share, SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import (
@@ -36,7 +36,6 @@ from pytest_irquality.verdict.statistics import (
 from pytest_irquality.verdict.verdicts import Verdicts, on_answers
 from pytest_irquality.verdict.without_unjudged import without_unjudged
 
-FEW = 3  # documents that are named
 SMALL = 0.01  # a drop that is more than this, and significant, fails
 LARGE, LIKELY = 0.15, 0.2  # and one that is more than this at such a p
 FEWEST, FEWEST_FOR_A_TEST = 3, 5  # queries for the second, and for the first
@@ -267,33 +266,16 @@ def _with_pardoned(result: SuiteResult, verdicts: Sequence[Verdict], share: Shar
     """A result with the fact that the verdict over all suites rests on unjudged documents."""
     for one in verdicts:
         if one.check == share.check and one.outcome == "failed":
-            return replace(result, facts=(*_resting(result, share, one.label),))
+            return replace(result, facts=(*_resting(result, one.label),))
     return result
 
 
-def _resting(result: SuiteResult, share: Share, label: str) -> Iterator[Fact]:
+def _resting(result: SuiteResult, label: str) -> Iterator[Fact]:
     """The facts, first that one more check rests on unjudged documents."""
     known = [fact for fact in result.facts if isinstance(fact, RestsOnUnjudged)]
     labels = dict.fromkeys([label, *chain.from_iterable(fact.checks for fact in known)])
     yield RestsOnUnjudged((*labels,))
-    if not known:
-        yield from _newcomers(result, share)
     yield from (fact for fact in result.facts if fact not in known)
-
-
-def _newcomers(result: SuiteResult, share: Share) -> Iterator[JudgeFirst]:
-    """The unjudged documents that came to the queries that got worse, in most queries first."""
-    column = result.measures.index(share.measure)
-    worse = (query for query in result.queries if (query.change(column) or 0.0) < 0)
-    found = defaultdict[str, list[RankedDocument]](list)
-    for document in chain.from_iterable(query.ranking for query in worse):
-        if document.grade is None and document.before is None and document.rank:
-            found[document.id].append(
-                RankedDocument(document.id, document.rank, title=document.title)
-            )
-    often = sorted(found.values(), key=len, reverse=True)
-    named = (Unjudged(min(one, key=attrgetter("rank")), len(one)) for one in often[:FEW])
-    yield JudgeFirst(tuple(named), len(found))
 
 
 def _with_accepted(

@@ -146,10 +146,10 @@ def _(fact: facts.LowestSince, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.NewSuite, result: SuiteResult) -> str:
-    missing = f"{fact.source} does not exist, so no limit on a drop applies"
+    what = f"{result.path} is new"
     if fact.first:
-        return f"this change brings the first baseline of {result.path}: {missing}"
-    return f"{result.path} is new: {missing}"
+        what = f"this change brings the first baseline of {result.path}"
+    return f"{what}: {fact.source} does not exist, so no limit on a drop applies"
 
 
 @note.register
@@ -174,9 +174,7 @@ def _(fact: facts.NewQueries, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.OtherVersion, result: SuiteResult) -> str:
-    return (
-        f"the retriever is of version {fact.now} now; the baseline is that of version {fact.before}"
-    )
+    return f"the retriever is of version {fact.now} now; the baseline of version {fact.before}"
 
 
 @note.register
@@ -323,7 +321,8 @@ def _(fact: facts.JudgeFirst, result: SuiteResult) -> str:
         f" {some.document.rank})"
         for some in fact.documents
     ]
-    return f"judge these first: {few(documents, fact.total)}"
+    new = f"not judged, and new in the top {result.top_k} of queries that got worse"
+    return f"{new if fact.of_worse else 'judge these first'}: {few(documents, fact.total)}"
 
 
 @note.register

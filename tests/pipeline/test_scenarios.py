@@ -128,7 +128,7 @@ def test_s5_unjudged_documents_on_top_are_told_apart_from_worse_ranking(project:
     result.stdout.fnmatch_lines(
         [
             "*without unjudged documents 'mrr@10' would hold",
-            "*judge these first: new (Fresh) (20 queries, best rank 1), x (20 queries, best rank 3)",
+            "*judge these first: new (Fresh) (20 queries, best rank 1)",
             "*40 of 60 (67 %) results in the top 10 are not judged; 20 of 40 (50 %) in the baseline",
         ]
     )

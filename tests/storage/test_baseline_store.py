@@ -130,9 +130,7 @@ def test_each_retriever_has_its_file_in_the_folder_that_is_named(shop: Project) 
     assert sorted(files) == ["deep/ir_lamps.a%2Fb%2Ec.jsonl", "deep/ir_lamps.bm25.jsonl"]
     shop.conftest((shop.path / "conftest.py").read_text().replace("version = 7", "version = 8"))
     result = shop.run("--ir-baseline=kept", "deep", "-k", "bm25")
-    result.stdout.fnmatch_lines(
-        ["  the retriever is of version 8 now; the baseline is that of version 7"]
-    )
+    result.stdout.fnmatch_lines(["  the retriever is of version 8 now; the baseline of version 7"])
     kept = lines(shop, "kept/deep/ir_lamps.bm25.jsonl")
     assert (kept[""]["retriever"], kept["desk"]["version"]) == ("bm25", "7")
 

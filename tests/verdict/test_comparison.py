@@ -454,10 +454,20 @@ def test_unjudged_documents_that_turn_the_verdict_are_named(tmp_path: Path) -> N
     text = twenty("thresholds: {mrr: {max_drop: 0.1}}\n")
     said = notes(judged(tmp_path, text, run_of(now, titles={"new": "Fresh"}), run_of(FIRST)))
     assert "without unjudged documents 'mrr@10' would hold" in said
-    assert (
-        "judge these first: new (Fresh) (20 queries, best rank 1), x (20 queries, best rank 3)"
-        in said
+    assert "judge these first: new (Fresh) (20 queries, best rank 1)" in said
+
+
+def test_new_unjudged_documents_are_named_wherever_queries_got_worse(tmp_path: Path) -> None:
+    now = {id: [*ids, "below"] for id, ids in FIRST.items()}
+    now |= {"q0": ["new", *FIRST["q0"]], "q1": ["new", *FIRST["q1"]]}
+    before = {**FIRST, "q2": ["x", *FIRST["q2"]]}
+    said = notes(judged(tmp_path, twenty(""), run_of(now), run_of(before)))
+    words = (
+        "not judged, and new in the top 10 of queries that got worse: new (2 queries, best rank 1)"
     )
+    assert words in said
+    assert "would hold" not in said
+    assert "not judged" not in notes(judged(tmp_path, twenty(""), run_of(before), run_of(before)))
 
 
 def test_relevant_documents_that_left_every_ranking_are_named(tmp_path: Path) -> None:

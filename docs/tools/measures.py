@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pytest_irquality.metrics.catalogue import DEFINITIONS
-from pytest_irquality.metrics.definition import Definition, Parameter
+from pytest_irquality.metrics.definition import REL, Definition, Parameter
 from pytest_irquality.metrics.measure import written
 
 DIRECTION = {True: "higher", False: "lower", None: "neither"}
@@ -16,42 +16,33 @@ HEAD = """\
 Drawn from the measures themselves: `python -m docs.tools.renew`.
 
 A name is `[weighted] [[stage] candidates] measure[(parameter=value, …)][@k]`, in capitals or small letters: `ndcg@10`, `AP(rel=2)@100`,
-`weighted mrr@10`. Without `@k`, a measure that takes one is computed at the suite's `top_k`. The spellings of
-ir_measures (`nDCG@10`, `SetP`) and trec_eval (`ndcg_cut_10`, `P_5`) are read too;
-names of trec_eval that carry no cutoff (`map`, `recip_rank`, `ndcg`) are computed at `top_k` like any other. Reports
-print one canonical name. A project's own measures, made with `own_measure`, are named in the same way.
+`weighted mrr@10`. Without `@k` it is computed at the suite's `top_k`. The spellings of ir_measures (`nDCG@10`) and trec_eval
+(`ndcg_cut_10`, `P_5`, `map`) are read too.
 
 What holds of all of them:
 
-- **Relevant** is a document whose grade is at least `relevant_from` (1 unless the suite says otherwise), or at least
-  the measure's own `rel`. Grades may be fractions. A grade of 0 or below is never relevant and gives no gain; a
-  negative one means, as in trec_eval, that nobody judged the document, but `judged` counts it as judged.
-- **A query without a relevant document** has no value and enters no mean; reports show how many did. Under
-  `undefined: judged_zero` it scores 0 where anything of it was graded, and under `undefined: zero` always, as in
-  trec_eval (`rank_of_first`: k + 1). Graded measures need a positive grade
-  instead, whatever `relevant_from` says. A limit over no defined query fails.
-- **No results** score 0 (`rank_of_first`: k + 1). With fewer than k results the rest count as not relevant:
-  `precision@k` still divides by k.
-- **Duplicates** are removed before anything is computed, and ranks close up. Nothing is ever credited twice.
-- **Order** is the retriever's. Scores are not looked at, so ties are not broken anew.
-- **Weighted** means are Σ(weight · value) ÷ Σ weight over the queries that have a value. Only means can be weighted.
-- **Candidates**: `candidates recall@100` is recall of what the [first stage](../guides/stages.md) gave, not of the ranking;
-  `dense candidates recall@100` that of the stage `dense`, where there are several.
+- **Relevant** is a document whose grade is at least `relevant_from` (1 unless the suite says otherwise), or the measure's own `rel`, as in
+  `AP(rel=2)@100`. A grade of 0 or below is never relevant and gives no gain. A negative one means that nobody judged the document.
+- **A query without a relevant document** has no value and enters no mean, unless something else stands below. Under
+  `undefined: judged_zero` it scores 0 where anything of it was graded, under `undefined: zero` always, as in trec_eval. A limit over no
+  defined query fails.
+- **No results** score 0 (`rank_of_first`: k + 1). With fewer than k results the rest count as not relevant.
+- **Duplicates** are removed first, and ranks close up. **Order** is the retriever's: scores are not looked at.
+- **Weighted** means are Σ(weight · value) ÷ Σ weight.
+- **Candidates**: `candidates recall@100` is recall of what the [first stage](../guides/stages.md) gave; `dense candidates recall@100` that
+  of the stage `dense`.
 - **Budgets**: `recall(tokens=4000)` and `ndcg(words=3000)` have a [budget](../guides/passages.md#context-for-a-reader) in place of a
-  cutoff: k is the number of whole results that fit. So may every measure of relevance that takes a cutoff and is better high.
-- Nothing is rounded, and means are summed without loss (`math.fsum`).
+  cutoff: k is the number of whole results that fit.
+- Nothing is rounded.
 
-What other tools do differently, whatever the measure (each was run, or its code was read):
+Other tools, whatever the measure (each was run, or its code was read):
 
-- **trec_eval, pytrec_eval**: sort by score as a 32-bit float, ties by document id descending; count a query that is
-  judged but has no relevant document as 0; leave a judged query that is absent from the run out of the mean
-  (trec_eval's `-c` counts it). pytrec_eval takes only whole grades.
-- **ir_measures**: as pytrec_eval where that computes the measure, but counts a judged query that is absent from the
-  run. Its `Judged` and `RR@k` break ties by document id ascending instead.
-- **ranx**: sorts by score, ties in the order given; counts a query without a relevant document as 0; refuses a run
-  whose queries are not those of the judgments; cuts fractions off grades.
-- **BEIR**: pytrec_eval's values, rounded to five digits, after dropping results whose id equals the query's.
-- **scikit-learn**: takes arrays of grades and scores, not rankings; what was not retrieved must stand in the array too.
+- **trec_eval, pytrec_eval** sort by score as a 32-bit float, ties by document id descending. They count a judged query without a
+  relevant document as 0, and leave one that is absent from the run out (`-c` counts it).
+- **ir_measures** counts that one. Its `Judged` and `RR@k` break ties by document id ascending.
+- **ranx** sorts by score, counts a query without a relevant document as 0, and cuts fractions off grades.
+- **BEIR** rounds pytrec_eval's values to five digits, and drops results whose id equals the query's.
+- **scikit-learn** takes arrays: what was not retrieved must stand in them, too.
 """
 
 
@@ -79,19 +70,17 @@ def section(definition: Definition) -> Iterator[str]:
     """All that is to be said of one measure."""
     yield f"## {definition.name}"
     yield ""
-    yield f"**{definition.title}**: `{example(definition)}`"
-    yield ""
     yield f"> {definition.formula}"
     yield ""
-    yield f"- Range: {bounds(definition)}; {DIRECTION[definition.higher_is_better]} is better."
-    if definition.aggregate == "sum":
-        yield "- Over many queries: their sum."
-    yield f"- Undefined: {definition.undefined}."
+    if definition.undefined not in (Definition.undefined, "never"):
+        yield f"- Undefined: {definition.undefined}."
     for parameter in definition.parameters:
-        yield f"- `{parameter.name}`: {parameter.meaning}{default(parameter)}."
+        if parameter is not REL:
+            yield f"- `{parameter.name}`: {parameter.meaning}{default(parameter)}."
     if definition.aliases:
         yield f"- Also read as: {', '.join(f'`{alias}`' for alias in definition.aliases)}."
-    yield f"- Source: {definition.source}."
+    if definition.source != "ours":
+        yield f"- Source: {definition.source}."
     if definition.differs:
         yield f"- Elsewhere: {definition.differs}."
     yield ""

@@ -11,20 +11,18 @@ from pytest_irquality.plugin.options import Options
 HEAD = """\
 # Options
 
-Drawn from the plugin itself (`python -m docs.tools.renew`); `pytest --help` says the same. Paths are relative to where pytest is
-called. Write options that take a path with `=`: pytest takes a file that exists, after a space, for a test path.
+Drawn from the plugin itself (`python -m docs.tools.renew`); `pytest --help` says the same. Write options that take a path with
+`=`: pytest takes a file that exists, after a space, for a test path.
 """
 
 TAIL = """\
-Without `--ir-suite`, and unless a suite file is named on the command line, the plugin imports nothing heavy, prints nothing
-and writes nothing. `-p no:irquality` turns it off.
+Without `--ir-suite`, and unless a suite file is named, the plugin does nothing. `-p no:irquality` turns it off.
 
 ## Selecting
 
 Each query and each limit is a test item: `shop.ir.yaml::office-chair`, `shop.ir.yaml::ndcg-10[bm25]`,
-`shop.ir.yaml::head-mrr-10`, `shop.ir.yaml::each_tag-recall-10`. So `-k`, `-m ir_suite`, `--lf`, `-x`, node ids,
-`--collect-only`, `--junitxml` and `--durations` work. Tags and the words of a query are keywords for `-k`:
-`-k "office and chair"`, `-k "head and not bm25"`.
+`shop.ir.yaml::head-mrr-10`. So `-k`, `-m ir_suite`, `--lf`, `-x`, node ids, `--collect-only`, `--junitxml` and `--durations`
+work. Tags and the words of a query are keywords: `-k "head and not bm25"`.
 
 ## Exit status
 
@@ -32,11 +30,9 @@ Each query and each limit is a test item: `shop.ir.yaml::office-chair`, `shop.ir
 |---|---|
 | 0 | everything was checked and held, or is a known issue |
 | 1 | a rule, a limit or a guard failed, or a query could not be answered |
-| 2 | nothing failed, but a suite could not be judged: it cannot be read, its fixture or its baseline fails, or the run was stopped |
+| 2 | a suite could not be judged: it cannot be read, its fixture or its baseline fails, or the run was stopped |
 | 4 | an option is wrong |
 | 5 | nothing was selected |
-
-Each of them is pytest's own.
 """
 
 

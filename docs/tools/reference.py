@@ -11,8 +11,7 @@ from pytest_irquality.suite.keys import FILE_KEYS, QUERY_KEYS, SUITE_KEYS
 HEAD = """\
 # Keys
 
-Every key of [the suite file](suite.md), drawn from the tables that suites are read by (`python -m docs.tools.renew`). A key
-that is none of these is an error, with its line and the nearest one that is.
+Every key of [the suite file](suite.md), drawn from the tables that suites are read by (`python -m docs.tools.renew`).
 """
 
 TABLES: Mapping[str, tuple[Mapping[str, Key], str]] = {
@@ -21,8 +20,7 @@ TABLES: Mapping[str, tuple[Mapping[str, Key], str]] = {
     "File": (FILE_KEYS, "An entry under `judgments`, or one under `queries` that is a file."),
     "Limit": (
         LINE_KEYS,
-        "Under a measure, in `thresholds`, `tags`, `each_tag`, `each_query` or a query's own"
-        " `thresholds`. A number that stands alone is the floor, or the ceiling where lower is"
+        "Under a measure. A number that stands alone is the floor, or the ceiling where lower is"
         " better.",
     ),
     "Guard": (GUARD_KEYS, "Under `each_query`, beside measures and `must_not_find`."),
@@ -44,5 +42,6 @@ def section(title: str) -> Iterator[str]:
     yield "| key | value | what | default |"
     yield "|---|---|---|---|"
     for name, key in keys.items():
-        yield f"| `{name}` | {key.kind.form} | {key.help} | {key.default or '**required**'} |"
+        default = {"": "**required**", "none": "", "no such rule": ""}.get(key.default, key.default)
+        yield f"| `{name}` | {key.kind.form} | {key.help} | {default} |"
     yield ""

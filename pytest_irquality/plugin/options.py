@@ -36,66 +36,58 @@ class Options(Reports):
     """Every option and ini key. Paths are relative to where pytest was called."""
 
     suite = Flag(
-        "Collect suites, in the files and folders that pytest is given (a list of queries, .txt or"
-        " .csv, where it is named), and judge what the retriever finds (default: implied by an"
-        " option below on the command line that needs them).",
+        "Collect suites (also a list of queries, .txt or .csv, that is named), and judge what the"
+        " retriever finds; options below that need suites imply it.",
         implies_suites=False,
         looks_at_once=True,
     )
     baseline = Texts(
-        "Compare with this stored run (a file, or a folder of them), with the baseline as it stands"
-        " at the merge base of a revision and HEAD, or with what the code of that merge base"
-        " returns now; a PATH may be given several times, once for each build of the index"
-        " (default: .ir-baseline/ beside the suite).",
+        "Compare with this stored run (a file, or a folder of them), with the baseline as it was at"
+        " the merge base of REF and HEAD, or with what its code returns now; several PATHs are"
+        " several builds of the index (default: .ir-baseline/ beside the suite).",
         "PATH|git:REF|run:REF",
         group=COMPARED,
         looks_at_once=True,
     )
     update_baseline = Flag(
-        "Write what was retrieved as the new baseline; drops are shown and do not fail.",
+        "Write what was retrieved as the new baseline; drops do not fail.",
         group=COMPARED,
     )
     history = Text(
-        "Add a line a suite and retriever to FILE, which is kept outside the change, and show what"
-        " measures did over the last changes (default: no history).",
+        "Add this run's measures to FILE, and show those of the last changes (default: none).",
         "FILE",
         group=RUNS,
     )
     save_runs = Text(
-        "Keep what was retrieved in DIR, to be judged again by --ir-runs, or as FILE.run one run in"
-        " TREC's format; 'DIR,resume' goes on with what DIR holds already, and asks only what is"
-        " missing there or failed; 'DIR,shard=I/N' asks and keeps only share I of N of every"
-        " suite's queries, which --ir-runs joins (default: not kept).",
+        "Keep what was retrieved in DIR, for --ir-runs, or as FILE.run in TREC's format; 'resume'"
+        " asks only what DIR lacks or what failed there, 'shard=I/N' only share I of N of every"
+        " suite's queries (default: not kept).",
         "DIR[,resume][,shard=I/N]",
         group=RUNS,
         words={"resume": alone, "shard": str},
     )
     runs = Texts(
-        "Judge the runs kept in this folder or file (JSONL, or TREC's .run and .trec, gzip too)"
-        " instead of calling the retriever; may be given several times, once for each build of"
-        " the index (default: call it).",
+        "Judge the runs kept in this folder or file (ours, or TREC's) instead of calling the"
+        " retriever; several are several builds of the index (default: call it).",
         group=RUNS,
         looks_at_once=True,
     )
     concurrency = Count(
-        "Keep N calls in flight at once, whatever the suites say (default: what a suite says,"
-        " else 1).",
+        "Make N calls at the same time (default: what a suite says, else 1).",
     )
     repeat = Count(
-        "Ask every query N times, for engines that answer otherwise each time (default: what a"
-        " suite says under 'repeat', else once).",
+        "Ask every query N times, for engines that answer differently each time (default: what a"
+        " suite says, else 1).",
     )
     audit = Flag(
-        "Look whether the suite is still true (documents that no longer exist, judges that"
-        " disagree) and whether it guards anything; it fails only where 'audit:' limits what it"
-        " finds.",
+        "Tell whether the suite is still true and guards anything; it fails only where 'audit:'"
+        " says so.",
         group=JUDGMENTS,
     )
     init = Text(
-        "Write a first suite beside this list of queries (text, one a line, or CSV), with what the"
-        " retriever returns for them today as candidates to grade (with --ir-judge, on a page). Of"
-        " a log, which has a column 'count', a sample of N queries is drawn, 200 unless written"
-        " (default: no suite is written).",
+        "Write a first suite beside this list of queries (one a line, or CSV), with what is"
+        " returned today to grade (with --ir-judge, on a page); of a log with a column"
+        " 'count' a sample of N is drawn (default: no suite; N is 200).",
         "QUERIES[,size=N]",
         group=JUDGMENTS,
         implies_suites=False,
@@ -111,50 +103,45 @@ class Options(Reports):
         "Ask this program where a fixture is missing (default: none).", kind="linelist"
     )
     serve = IniText(
-        "Start this server for ir_url, at a free {port} that both name, and end it with the run"
-        " (default: none)."
+        "Start this server for ir_url, at a free {port} that both name (default: none)."
     )
     prepare = IniTexts(
         "Run these commands before ir_serve and ir_command, one a line (default: none).",
         kind="linelist",
     )
     retrievers = IniTexts(
-        "Fixtures that suites may name as their retriever, besides `retriever` and names that end"
-        " in `_retriever` (default: none)."
+        "More fixtures that suites may name, besides `retriever` and `*_retriever` (default: none)."
     )
     files = IniTexts(
-        "Files that suites may name though git does not track them, as jobs make them: patterns"
-        " from the top of the checkout, and folders outside it, as ../shared (default: none)."
+        "Files that suites may name though git does not track them: patterns from the top of the"
+        " checkout, and folders outside it (default: none)."
     )
     max_calls = IniCount(
-        "Calls of retrievers that one session may ask for, on both sides and with every retry, and"
-        " a hundred results for each (default: 100000).",
+        "The most calls that a session may make, of both sides and with every retry, and a hundred"
+        " results for each (default: 100000).",
     )
     accepted = IniChoice(
-        "What a drop is under git:REF and run:REF that the change accepts, by its own committed"
-        " baseline or by a suite that passes what the base's does not: fail, or what is green and"
-        " loud (default: pass).",
+        "Whether a drop passes that the change accepts, by its own baseline or suite, under git:REF"
+        " and run:REF: pass or fail (default: pass).",
         "pass",
         choices=("pass", "fail"),
     )
     exam = IniChoice(
-        "What a weaker suite than the base's is, under git:REF and run:REF: fail, or a word in the"
-        " last line (default: pass).",
+        "Whether a suite passes that demands less than the base's, under git:REF and run:REF: pass"
+        " or fail (default: pass).",
         "pass",
         choices=("pass", "fail"),
     )
     strict = IniFlag(
-        "Fail a run that was judged in part: something was deselected (but by the command line"
-        " itself), skipped, not asked or not evaluated, or under four in five of the baseline's"
-        " queries are compared (default: false).",
+        "Fail a run that was judged in part, but for what the command line left out, or that"
+        " compares under four in five of the baseline's queries (default: false).",
     )
     base_command = IniText(
-        "What runs pytest on the code of the base's checkout, for --ir-baseline=run:REF (default:"
-        " this Python)."
+        "What runs pytest on the base's code for --ir-baseline=run:REF (default: this Python)."
     )
     base_link = IniTexts(
-        "Files and folders that git does not track and the retriever needs: --ir-baseline=run:REF"
-        " links them into the base's checkout, relative to its top (default: none)."
+        "Files and folders that git does not track and the base's code needs, linked for"
+        " --ir-baseline=run:REF (default: none)."
     )
 
     @property

@@ -119,10 +119,8 @@ class Reports(Declared):
         also="GITHUB_STEP_SUMMARY",
     )
     judge = Report(
-        "Write what nobody has graded yet to PATH, first what could move a verdict most: as a page"
-        " in which anybody can grade, blind and without a server (.html), or as a list to be filled"
-        " in, as Quepid's (.csv). Either CSV goes under 'judgments:'. 'PATH,depth=N' takes N"
-        " results of each query, not the suite's top_k (default: not written).",
+        "Write what nobody has graded yet, to the first N results of each query, as a page to grade"
+        " in (.html) or a list to fill in (.csv) (default: not written; N is the suite's top_k).",
         "PATH[,depth=N]",
         group=JUDGMENTS,
         suffixes=(".html", ".csv"),

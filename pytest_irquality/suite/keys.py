@@ -165,7 +165,7 @@ class QuerySettings:
     weight: float = key(WEIGHT, "Read by `weighted` measures.", 1.0)
     variants: tuple[str, ...] = key(
         TEXT_OR_TEXTS,
-        "Other wordings that share its expectation; asked and scored, never in a headline mean.",
+        "Other wordings that share its expectation; in no other mean.",
         (),
     )
     params: Mapping[str, Any] = key(
@@ -189,8 +189,7 @@ class WrittenQuery(QuerySettings):
     id: str | None = key(TEXT, "Its name in reports and node ids.", None, "the query's text")
     relevant: Relevant = key(
         RELEVANT,
-        "Documents with their grades (a number, or a word of `grades`); in a list, each is simply"
-        " relevant.",
+        "Documents with their grades (numbers, or words of `grades`); in a list, each is relevant.",
         Relevant({}, ()),
         "none",
         mistaken=RELEVANT_IN_OTHER_TOOLS,
@@ -198,7 +197,7 @@ class WrittenQuery(QuerySettings):
     )
     passages: Relevant = key(
         RELEVANT,
-        "Passages that a result must hold, beside the ids under `relevant`; written like them.",
+        "Passages beside the ids under `relevant`; written like them.",
         Relevant({}, ()),
         "none",
         wants_results=True,
@@ -277,8 +276,8 @@ class SuiteSettings:
     )
     undefined: Undefined = key(
         choice(*get_args(Undefined)),
-        "Queries without a relevant document: left out of means; scored 0 where they are graded; or"
-        " scored 0, graded or not.",
+        "Queries without a relevant document: left out of means, or scored 0 where they are graded,"
+        " or always.",
         "skip",
     )
     id_field: str | None = key(
@@ -295,40 +294,35 @@ class SuiteSettings:
     )
     retry: Retry = key(
         table(Retry, "`{times: …, on: …}`"),
-        "Failed calls that are made again; the wait is in no latency.",
+        "Failed calls that are made again.",
         Retry(times=0),
         "none is",
     )
     rate: float | None = key(
         RATE,
-        "The most calls of the retriever in a time; they are spaced. The lowest of its suites"
-        " counts.",
+        "The most calls of the retriever in a time; the lowest of its suites counts.",
         None,
         "none",
     )
     match: Match = key(MATCH, "What stands under `relevant` and in rules: ids, or passages.", "id")
     corpus: Corpus = key(
         table(Corpus, "`{files: …, missing: …}`"),
-        "The documents or chunks as indexed: which passages stand in none of them, and what to"
-        " look for where documents are graded.",
+        "The documents or chunks as indexed, to tell which passages stand in none of them.",
         Corpus(),
         "the retriever's `texts()`, if it has one",
     )
     judges: Judges = key(
         JUDGES,
-        "What counts where several judges graded a pair: the mean (a document is then relevant when"
-        " at least half of them find it so), the median, or the grade of the first judge of a"
-        " list.",
+        "What counts where several judges graded a pair: the mean, the median, or the first judge"
+        " of a list.",
         Judges(),
         "mean",
     )
-    show: tuple[str, ...] = key(
-        TEXTS, "Fields of a result that the judging page shows beside title and text.", ()
-    )
+    show: tuple[str, ...] = key(TEXTS, "More fields of a result that the grading page shows.", ())
     audit: Mapping[str, int] = key(
         AUDIT,
-        "What `--ir-audit` may find: documents that no longer exist, queries that nothing protects,"
-        " lines of limits that nothing could break.",
+        "How many `--ir-audit` may find: documents that no longer exist, queries that nothing"
+        " protects, limits that nothing could break.",
         {},
         "nothing fails",
     )
@@ -336,12 +330,10 @@ class SuiteSettings:
     timeout: float | None = key(
         DURATION, "The longest one call may take.", None, "60 s; none for plain functions"
     )
-    repeat: int = key(
-        ANSWERS, "Answers asked of each query, for engines that answer otherwise each time.", 1
-    )
+    repeat: int = key(ANSWERS, "How often each query is asked, for engines that waver.", 1)
     max_errors: int = key(
         only("max", FROM_0, "the queries that may fail to be answered"),
-        "How many queries may fail to be answered; they are never counted as 0.",
+        "How many queries may have no answer.",
         0,
         name="errors",
     )
@@ -403,7 +395,7 @@ class WrittenSuite(SuiteSettings):
         BLOCK, "Limits over the whole suite.", (), mistaken=LIMITS_IN_OTHER_TOOLS
     )
     tags: tuple[TagBlock, ...] = key(
-        TAG_BLOCKS, "Limits of one slice; `perturb` and `robustness` may stand there, too.", ()
+        TAG_BLOCKS, "Limits of one slice; also `perturb` and `robustness`.", ()
     )
     perturb: tuple[tuple[str, Place], ...] = key(
         PERTURB, "Kinds of variants to generate of every query.", (), "none"
@@ -419,7 +411,7 @@ class WrittenSuite(SuiteSettings):
         "`lost_all_relevant: fail` where there is a baseline",
     )
     trend: tuple[TrendLine, ...] = key(
-        TREND, "What the last changes together may lose, under `--ir-history`.", ()
+        TREND, "What the last changes together may lose (`--ir-history`).", ()
     )
     places: Mapping[str, Place] = field(default_factory=dict)
 

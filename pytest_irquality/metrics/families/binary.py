@@ -84,10 +84,7 @@ DEFINITIONS = (
         parameters=(REL,),
         make=precision,
         source="van Rijsbergen, Information Retrieval, 1979; trec_eval `P`, ir_measures `P@k`",
-        differs=(
-            "pytrec_eval, ir_measures, ranx and BEIR (`P@k`) agree, short rankings included:"
-            " all divide by k"
-        ),
+        differs=("pytrec_eval, ir_measures, ranx and BEIR agree"),
     ),
     Definition(
         name="set_precision",
@@ -110,10 +107,9 @@ DEFINITIONS = (
         make=recall,
         source="van Rijsbergen, Information Retrieval, 1979; trec_eval `recall`, ir_measures `R@k`",
         differs=(
-            "pytrec_eval, ir_measures, ranx and BEIR agree. Some papers say recall@k for what is"
-            " `success@k` here. `context_recall` of ragas and DeepEval is, with ids or passages,"
-            " the same over all that was retrieved; with a model as judge it is the share of the"
-            " answer's claims that the retrieved texts support"
+            "pytrec_eval, ir_measures, ranx and BEIR agree. Some papers say recall@k for "
+            "`success@k`. `context_recall` of ragas and DeepEval is the same with ids or "
+            "passages; with a model as judge it is about an answer's claims"
         ),
     ),
     Definition(
@@ -124,12 +120,8 @@ DEFINITIONS = (
         parameters=(REL,),
         make=all_relevant,
         source=(
-            "for questions that need several documents at once; HotpotQA's retrieval papers call it"
-            " exact match of the supporting documents"
-        ),
-        differs=(
-            "no tool of the field has it under one name; it is `recall@k` = 1, as a share of the"
-            " queries"
+            "for questions that need several documents at once; it is `recall@k` = 1, as a "
+            "share of the queries"
         ),
     ),
     Definition(
@@ -141,11 +133,7 @@ DEFINITIONS = (
         parameters=(BETA, REL),
         make=f_measure,
         source="van Rijsbergen, Information Retrieval, 1979; ranx `f1@k`",
-        differs=(
-            "trec_eval's F covers only all that was returned. ranx `f1@k` agrees; it"
-            " has no other β. scikit-learn's `fbeta_score` judges sets of labels and knows no"
-            " cutoff"
-        ),
+        differs=("trec_eval's F covers all that was returned. ranx agrees, for β = 1 only"),
     ),
     Definition(
         name="success",
@@ -154,13 +142,10 @@ DEFINITIONS = (
         formula="1 if any of the first k results is relevant, else 0",
         parameters=(REL,),
         make=success,
-        source=(
-            "trec_eval `success` (Stephen Tomlinson), ir_measures `Success@k`, ranx `hit_rate@k`"
-        ),
+        source=("trec_eval `success`, ir_measures `Success@k`, ranx `hit_rate@k`"),
         differs=(
-            "pytrec_eval and ir_measures agree, and so do ranx `hit_rate@k`, BEIR `Accuracy@k`,"
-            " `accuracy@k` of sentence-transformers and LlamaIndex's `hit_rate`, which knows no"
-            " cutoff. ranx `hits@k` is a number of documents, not a share of queries"
+            "they agree, and so do BEIR `Accuracy@k` and sentence-transformers `accuracy@k`. "
+            "ranx `hits@k` is a number of documents"
         ),
     ),
     Definition(
@@ -171,10 +156,7 @@ DEFINITIONS = (
         parameters=(REL,),
         make=capped_recall,
         source="Thakur et al., BEIR, NeurIPS 2021, `R_cap@k`; trec_eval `relative_P`",
-        differs=(
-            "BEIR divides by zero where a query has no relevant document; trec_eval's"
-            " `relative_P` agrees"
-        ),
+        differs=("trec_eval agrees; BEIR divides by zero where a query has no relevant document"),
     ),
     Definition(
         name="rprec",

@@ -40,9 +40,10 @@ DEFINITIONS = (
         make=judged,
         needs="",
         undefined="for a query with no results",
-        source="ir_measures `Judged@k` (from OpenNIR)",
-        differs="ir_measures agrees, but fails on a query without results. BEIR's `Hole@k` is about"
-        " its complement: results judged for no query at all ÷ k",
+        source=("ir_measures `Judged@k`"),
+        differs=(
+            "ir_measures fails on a query without results. BEIR's `Hole@k` is about its complement"
+        ),
     ),
     Definition(
         name="num_results",
@@ -58,7 +59,7 @@ DEFINITIONS = (
         unit="count",
         undefined="never",
         source="trec_eval `num_ret`, ir_measures `NumRet`",
-        differs="trec_eval and ir_measures add the queries up; here it is their mean",
+        differs=("they add the queries up; here it is their mean"),
     ),
     Definition(
         name="zero_results",
@@ -74,6 +75,6 @@ DEFINITIONS = (
         aggregate="sum",
         unit="count",
         undefined="never",
-        source="ours; zero-result rate is what e-commerce search watches first",
+        source=("ours"),
     ),
 )

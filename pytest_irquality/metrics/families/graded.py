@@ -104,16 +104,15 @@ DEFINITIONS = (
         needs="gain",
         top_grade=largest_exponent,
         undefined="for a query without a positive grade (whatever `relevant_from` says)",
-        source="Järvelin and Kekäläinen, Cumulated gain-based evaluation, ACM TOIS 20(4), 2002,"
-        " with the discount of Burges et al., Learning to rank using gradient descent, ICML"
-        " 2005; trec_eval `ndcg_cut`, ir_measures `nDCG@k`",
-        differs="pytrec_eval, ir_measures, ranx and BEIR agree on `gains=lin`; ranx calls"
-        " `gains=exp` `ndcg_burges`, and with `-l2` drops grades below 2, where trec_eval"
-        " keeps them at any relevance level. ir_measures' `nDCG(dcg='exp-log2')@k` comes"
-        " from gdeval.pl, with five digits and grades up to 4. scikit-learn's `ndcg_score`"
-        " agrees on `gains=lin` where scores do not tie, averages over ties unless told not"
-        " to, and refuses negative grades. Järvelin and Kekäläinen's own discount, log_b(i)"
-        " from rank b on, is not used by any of them",
+        source=(
+            "Järvelin and Kekäläinen, ACM TOIS 20(4), 2002, with the discount of Burges et al., "
+            "ICML 2005; trec_eval `ndcg_cut`"
+        ),
+        differs=(
+            "pytrec_eval, ir_measures, ranx and BEIR agree on `gains=lin`. ranx calls "
+            "`gains=exp` `ndcg_burges`. ir_measures' `nDCG(dcg='exp-log2')@k` has five digits "
+            "and grades up to 4. scikit-learn averages over ties and refuses negative grades"
+        ),
     ),
     Definition(
         name="dcg",
@@ -125,11 +124,10 @@ DEFINITIONS = (
         top_grade=largest_exponent,
         range=(0, float("inf")),
         undefined="for a query without a positive grade (whatever `relevant_from` says)",
-        source="Järvelin and Kekäläinen, Cumulated gain-based evaluation, ACM TOIS 20(4), 2002,"
-        " with the discount of Burges et al., Learning to rank using gradient descent, ICML"
-        " 2005; ranx `dcg@k`",
-        differs="ranx agrees, `dcg_burges` being `gains=exp`. scikit-learn's `dcg_score` agrees"
-        " where scores do not tie and no grade is negative (it subtracts those)",
+        source=("as `ndcg`; ranx `dcg@k`"),
+        differs=(
+            "ranx agrees, `dcg_burges` being `gains=exp`; scikit-learn subtracts negative grades"
+        ),
     ),
     Definition(
         name="err",
@@ -141,10 +139,9 @@ DEFINITIONS = (
         needs="gain",
         top_grade=top_of_scale,
         undefined="for a query without a positive grade (whatever `relevant_from` says)",
-        source="Chapelle, Metzler, Zhang and Grinspan, Expected reciprocal rank for graded"
-        " relevance, CIKM 2009; gdeval.pl of the TREC Web track, ir_measures `ERR@k`",
-        differs="the scale is part of the formula: gdeval.pl, and so ir_measures, take a scale that"
-        " ends at 4, and print five digits; an implementation that takes the highest grade"
-        " it happens to see gives other values",
+        source=("Chapelle, Metzler, Zhang and Grinspan, CIKM 2009; ir_measures `ERR@k`"),
+        differs=(
+            "gdeval.pl, and so ir_measures, take a scale that ends at 4, and print five digits"
+        ),
     ),
 )

@@ -78,8 +78,9 @@ DEFINITIONS = (
         needs="",
         compares=True,
         undefined="for a query that the baseline does not have",
-        source="Webber, Moffat and Zobel, A similarity measure for indefinite rankings, ACM TOIS"
-        " 28(4), 2010, cut at k and normalised to 1 as in Clarke, Vtyurina and Smucker,"
-        " Assessing top-k preferences, ACM TOIS 39(3), 2021",
+        source=(
+            "Webber, Moffat and Zobel, ACM TOIS 28(4), 2010, cut at k and normalised to 1 as in "
+            "Clarke, Vtyurina and Smucker, ACM TOIS 39(3), 2021"
+        ),
     ),
 )

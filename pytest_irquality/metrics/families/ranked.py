@@ -88,11 +88,14 @@ DEFINITIONS = (
         formula="1 ÷ rank of the first relevant result, if it is in the first k, else 0",
         parameters=(REL,),
         make=reciprocal_rank,
-        source="Kantor and Voorhees, The TREC-5 Confusion Track, 2000; trec_eval `recip_rank`,"
-        " ir_measures `RR@k`",
-        differs="trec_eval's and pytrec_eval's `recip_rank` has no cutoff. ranx and BEIR (`MRR@k`,"
-        " a mean over all judged queries) agree on `mrr@k`; ir_measures computes `RR@k`"
-        " with MS MARCO's script, and only `RR` with pytrec_eval",
+        source=(
+            "Kantor and Voorhees, The TREC-5 Confusion Track, 2000; trec_eval `recip_rank`, "
+            "ir_measures `RR@k`"
+        ),
+        differs=(
+            "trec_eval's has no cutoff. ranx and BEIR (`MRR@k`) agree; ir_measures computes "
+            "`RR@k` with MS MARCO's script"
+        ),
     ),
     Definition(
         name="map",
@@ -104,10 +107,11 @@ DEFINITIONS = (
         make=average_precision,
         source="Harman, Evaluation issues in information retrieval, 1992; trec_eval `map_cut`,"
         " ir_measures `AP@k`",
-        differs="pytrec_eval, ir_measures, ranx and BEIR divide by R, as `by=all` does. `by=min` is"
-        " the AP@k of many recommender papers and Kaggle contests, `by=found` that of many"
-        " tutorials. scikit-learn's `average_precision_score` divides by the relevant ones"
-        " in the array, knows no cutoff, and gives tied scores one precision together",
+        differs=(
+            "pytrec_eval, ir_measures, ranx and BEIR divide by R, as `by=all` does. `by=min` is "
+            "the AP@k of recommender papers and Kaggle, `by=found` that of many tutorials. "
+            "scikit-learn knows no cutoff, and gives tied scores one precision"
+        ),
     ),
     Definition(
         name="rank_of_first",
@@ -118,7 +122,7 @@ DEFINITIONS = (
         make=rank_of_first,
         range=(1, float("inf")),
         higher_is_better=False,
-        source="ours; the reciprocal of `mrr` before it is taken",
+        source="ours",
     ),
     Definition(
         name="rbp",
@@ -126,11 +130,11 @@ DEFINITIONS = (
         formula="(1 − p) · Σ p^(i − 1) over every relevant result, at rank i ≤ k",
         parameters=(PERSISTENCE, REL),
         make=rank_biased_precision,
-        source="Moffat and Zobel, Rank-biased precision, ACM TOIS 27(1), 2008; ir_measures"
-        " `RBP(p,rel)@k`",
-        differs="trec_eval 10 has p = 0.9 and takes grades for gains; ranx (`rbp.80`) multiplies by"
-        " the grade, so that it can pass 1, and knows no cutoff; ir_measures needs `rel` and"
-        " knows no cutoff either",
+        source=("Moffat and Zobel, ACM TOIS 27(1), 2008; ir_measures `RBP(p,rel)@k`"),
+        differs=(
+            "trec_eval 10 has p = 0.9 and takes grades for gains; ranx (`rbp.80`) multiplies by "
+            "the grade; neither ranx nor ir_measures knows a cutoff"
+        ),
     ),
     Definition(
         name="bpref",
@@ -142,9 +146,10 @@ DEFINITIONS = (
         make=bpref,
         takes_cutoff=False,
         reach="all",
-        source="Buckley and Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004;"
-        " trec_eval `bpref`",
-        differs="pytrec_eval and ir_measures agree. ranx gives NaN where no document is judged"
-        " nonrelevant, and counts negative grades among the nonrelevant",
+        source=("Buckley and Voorhees, SIGIR 2004; trec_eval `bpref`"),
+        differs=(
+            "pytrec_eval and ir_measures agree. ranx gives NaN where no document is judged "
+            "nonrelevant, and counts negative grades"
+        ),
     ),
 )

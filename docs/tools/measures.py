@@ -8,40 +8,34 @@ from pytest_irquality.metrics.catalogue import DEFINITIONS
 from pytest_irquality.metrics.definition import REL, Definition, Parameter
 from pytest_irquality.metrics.measure import written
 
-DIRECTION = {True: "higher", False: "lower", None: "neither"}
+DIRECTION = {False: "lower is better", None: "neither is better"}
 
 HEAD = """\
 # Measures
 
-Drawn from the measures themselves: `python -m docs.tools.renew`.
+A measure is a number for each query, and its mean over a suite or a tag. Its name is
+`[weighted] [[stage] candidates] measure[(parameter=value, …)][@k]`: `ndcg@10`, `AP(rel=2)@100`, `weighted mrr@10`. Without `@k` it is
+computed at the suite's `top_k`. The spellings of ir_measures (`nDCG@10`) and trec_eval (`ndcg_cut_10`, `P_5`) are read too. This page is
+drawn from the measures themselves (`python -m docs.tools.renew`).
 
-A name is `[weighted] [[stage] candidates] measure[(parameter=value, …)][@k]`, in capitals or small letters: `ndcg@10`, `AP(rel=2)@100`,
-`weighted mrr@10`. Without `@k` it is computed at the suite's `top_k`. The spellings of ir_measures (`nDCG@10`) and trec_eval
-(`ndcg_cut_10`, `P_5`, `map`) are read too.
+- **Relevant** is a document whose grade is at least `relevant_from` (1 unless written), or the measure's own `rel`. A grade of 0 or below
+  is never relevant. A negative one means that nobody judged the document.
+- **A query without a relevant document** has no value and enters no mean. Under `undefined: judged_zero` it scores 0 where anything of it
+  was graded, under `undefined: zero` always, as in trec_eval. A limit over no defined query fails.
+- **No results** score 0. With fewer than k results the rest count as not relevant.
+- **Duplicates** are removed first. **Order** is the retriever's: scores are not looked at. Nothing is rounded.
+- **Candidates**: `candidates recall@100` is recall of what the [first stage](../guides/stages.md) gave.
+- **Budgets**: in `recall(tokens=4000)` and `ndcg(words=3000)` k is the number of whole results that
+  [fit](../guides/passages.md#context-for-a-reader).
 
-What holds of all of them:
-
-- **Relevant** is a document whose grade is at least `relevant_from` (1 unless the suite says otherwise), or the measure's own `rel`, as in
-  `AP(rel=2)@100`. A grade of 0 or below is never relevant and gives no gain. A negative one means that nobody judged the document.
-- **A query without a relevant document** has no value and enters no mean, unless something else stands below. Under
-  `undefined: judged_zero` it scores 0 where anything of it was graded, under `undefined: zero` always, as in trec_eval. A limit over no
-  defined query fails.
-- **No results** score 0 (`rank_of_first`: k + 1). With fewer than k results the rest count as not relevant.
-- **Duplicates** are removed first, and ranks close up. **Order** is the retriever's: scores are not looked at.
-- **Weighted** means are Σ(weight · value) ÷ Σ weight.
-- **Candidates**: `candidates recall@100` is recall of what the [first stage](../guides/stages.md) gave; `dense candidates recall@100` that
-  of the stage `dense`.
-- **Budgets**: `recall(tokens=4000)` and `ndcg(words=3000)` have a [budget](../guides/passages.md#context-for-a-reader) in place of a
-  cutoff: k is the number of whole results that fit.
-- Nothing is rounded.
-
-Other tools, whatever the measure (each was run, or its code was read):
+trec_eval, pytrec_eval, ir_measures, ranx and BEIR agree where they have the measure, unless *Elsewhere* says otherwise. Each was run, or its
+code was read. But:
 
 - **trec_eval, pytrec_eval** sort by score as a 32-bit float, ties by document id descending. They count a judged query without a
   relevant document as 0, and leave one that is absent from the run out (`-c` counts it).
 - **ir_measures** counts that one. Its `Judged` and `RR@k` break ties by document id ascending.
 - **ranx** sorts by score, counts a query without a relevant document as 0, and cuts fractions off grades.
-- **BEIR** rounds pytrec_eval's values to five digits, and drops results whose id equals the query's.
+- **BEIR** rounds to five digits, and drops results whose id equals the query's.
 - **scikit-learn** takes arrays: what was not retrieved must stand in them, too.
 """
 
@@ -54,15 +48,14 @@ def page(definitions: Mapping[str, Definition] = DEFINITIONS) -> str:
 
 
 def index(definitions: Mapping[str, Definition]) -> Iterator[str]:
-    """One line a measure."""
-    yield "| measure | what | range | better |"
-    yield "|---|---|---|---|"
+    """One line a measure. Said is what is not usual: 0 to 1, and high is good."""
     for definition in definitions.values():
-        link = f"[`{example(definition)}`](#{definition.name})"
-        yield (
-            f"| {link} | {definition.title} | {bounds(definition)} |"
-            f" {DIRECTION[definition.higher_is_better]} |"
-        )
+        unusual = [
+            *([bounds(definition)] if definition.range != (0, 1) else ()),
+            *([] if definition.higher_is_better else [DIRECTION[definition.higher_is_better]]),
+        ]
+        said = f" ({', '.join(unusual)})" if unusual else ""
+        yield f"- [`{example(definition)}`](#{definition.name}): {definition.title}{said}"
     yield ""
 
 

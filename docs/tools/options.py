@@ -26,40 +26,34 @@ work. Tags and the words of a query are keywords: `-k "head and not bm25"`.
 
 ## Exit status
 
-| | |
-|---|---|
-| 0 | everything was checked and held, or is a known issue |
-| 1 | a rule, a limit or a guard failed, or a query could not be answered |
-| 2 | a suite could not be judged: it cannot be read, its fixture or its baseline fails, or the run was stopped |
-| 4 | an option is wrong |
-| 5 | nothing was selected |
+- 0: everything was checked and held, or is a known issue
+- 1: a rule, a limit or a guard failed, or a query could not be answered
+- 2: a suite could not be judged: it cannot be read, its fixture or its baseline fails, or the run was stopped
+- 4: an option is wrong
+- 5: nothing was selected
 """
 
 
 def page() -> str:
     """The whole page, as Markdown."""
-    return "\n".join([HEAD, *_tables(), TAIL])
+    return "\n".join([HEAD, *_lists(), TAIL])
 
 
-def _tables() -> Iterator[str]:
+def _lists() -> Iterator[str]:
     for title, options in groupby(Options.options(), key=lambda option: option.group):
-        yield from (f"## {title[0].upper()}{title[1:]}", "", "| option | |", "|---|---|")
+        yield from (f"## {title[0].upper()}{title[1:]}", "")
         for option in options:
             metavar = option.arguments.get("metavar")
             written = f"{option.flag}={metavar}" if metavar else option.flag
-            yield f"| `{_cell(written)}` | {_cell(option.help)} |"
+            yield f"- `{written}`: {_said(option.help)}"
         yield ""
-    yield from ("## In the settings", "", "| ini key | |", "|---|---|")
+    yield from ("## In the settings", "")
     for key in Options.ini_keys():
-        yield f"| `{key.key}` | {_cell(key.help)} |"
+        yield f"- `{key.key}`: {_said(key.help)}"
     yield ""
 
 
-def _cell(text: str) -> str:
-    text = text.replace("%%", "%").replace("|", "\\|")
-    # What is typed is set as code: options, files, values in quotes.
-    return (
-        re.sub(r"(?<![`\w])(--ir-[a-z-]+|ir_[a-z_]+|\$GITHUB_\w+)", r"`\1`", text)
-        if " " in text
-        else text
-    )
+def _said(text: str) -> str:
+    # What is typed is set as code: options, ini keys.
+    text = text.replace("%%", "%").replace(" (default: none)", "")
+    return re.sub(r"(?<![`\w])(--ir-[a-z-]+(?:=run:REF)?|ir_[a-z_]+|\$GITHUB_\w+)", r"`\1`", text)

@@ -26,6 +26,8 @@ TABLES: Mapping[str, tuple[Mapping[str, Key], str]] = {
     "Guard": (GUARD_KEYS, "Under `each_query`, beside measures and `must_not_find`."),
 }
 
+NOTHING = ("none", "no such rule", "no floor", "no ceiling")
+
 
 def page() -> str:
     """The whole page, as Markdown."""
@@ -39,9 +41,8 @@ def section(title: str) -> Iterator[str]:
     yield ""
     yield about
     yield ""
-    yield "| key | value | what | default |"
-    yield "|---|---|---|---|"
     for name, key in keys.items():
-        default = {"": "**required**", "none": "", "no such rule": ""}.get(key.default, key.default)
-        yield f"| `{name}` | {key.kind.form} | {key.help} | {default} |"
+        default = "**Required.**" if not key.default else f"Default: {key.default}."
+        said = "" if key.default in NOTHING else f" {default}"
+        yield f"- `{name}` ({key.kind.form}): {key.help}{said}"
     yield ""

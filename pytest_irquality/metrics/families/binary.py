@@ -83,8 +83,7 @@ DEFINITIONS = (
         formula="relevant results in the first k ÷ k",
         parameters=(REL,),
         make=precision,
-        source="van Rijsbergen, Information Retrieval, 1979; trec_eval `P`, ir_measures `P@k`",
-        differs=("pytrec_eval, ir_measures, ranx and BEIR agree"),
+        source=("van Rijsbergen, Information Retrieval, 1979; trec_eval `P`"),
     ),
     Definition(
         name="set_precision",
@@ -96,7 +95,6 @@ DEFINITIONS = (
         takes_cutoff=False,
         reach="all",
         source="trec_eval `set_P`, ir_measures `SetP`",
-        differs="pytrec_eval, ir_measures and ranx (`precision` without a cutoff) agree",
     ),
     Definition(
         name="recall",
@@ -105,11 +103,11 @@ DEFINITIONS = (
         formula="relevant results in the first k ÷ R, the number of relevant documents",
         parameters=(REL,),
         make=recall,
-        source="van Rijsbergen, Information Retrieval, 1979; trec_eval `recall`, ir_measures `R@k`",
+        source=("van Rijsbergen, 1979; trec_eval `recall`, ir_measures `R@k`"),
         differs=(
-            "pytrec_eval, ir_measures, ranx and BEIR agree. Some papers say recall@k for "
-            "`success@k`. `context_recall` of ragas and DeepEval is the same with ids or "
-            "passages; with a model as judge it is about an answer's claims"
+            "some papers say recall@k for `success@k`. `context_recall` of ragas and DeepEval "
+            "is the same with ids or passages; with a model as judge it is about an answer's "
+            "claims"
         ),
     ),
     Definition(
@@ -120,8 +118,7 @@ DEFINITIONS = (
         parameters=(REL,),
         make=all_relevant,
         source=(
-            "for questions that need several documents at once; it is `recall@k` = 1, as a "
-            "share of the queries"
+            "for questions that need several documents; `recall@k` = 1, as a share of the queries"
         ),
     ),
     Definition(
@@ -132,8 +129,8 @@ DEFINITIONS = (
         formula="(1 + β²) · P · R ÷ (β² · P + R), of precision@k and recall@k; `f1` where β = 1",
         parameters=(BETA, REL),
         make=f_measure,
-        source="van Rijsbergen, Information Retrieval, 1979; ranx `f1@k`",
-        differs=("trec_eval's F covers all that was returned. ranx agrees, for β = 1 only"),
+        source=("van Rijsbergen, 1979; ranx `f1@k`"),
+        differs=("trec_eval's F covers all that was returned"),
     ),
     Definition(
         name="success",
@@ -142,11 +139,8 @@ DEFINITIONS = (
         formula="1 if any of the first k results is relevant, else 0",
         parameters=(REL,),
         make=success,
-        source=("trec_eval `success`, ir_measures `Success@k`, ranx `hit_rate@k`"),
-        differs=(
-            "they agree, and so do BEIR `Accuracy@k` and sentence-transformers `accuracy@k`. "
-            "ranx `hits@k` is a number of documents"
-        ),
+        source=("trec_eval `success`, ranx `hit_rate@k`, BEIR `Accuracy@k`"),
+        differs=("ranx `hits@k` is a number of documents"),
     ),
     Definition(
         name="r_cap",
@@ -156,7 +150,7 @@ DEFINITIONS = (
         parameters=(REL,),
         make=capped_recall,
         source="Thakur et al., BEIR, NeurIPS 2021, `R_cap@k`; trec_eval `relative_P`",
-        differs=("trec_eval agrees; BEIR divides by zero where a query has no relevant document"),
+        differs=("BEIR divides by zero where a query has no relevant document"),
     ),
     Definition(
         name="rprec",
@@ -167,7 +161,6 @@ DEFINITIONS = (
         make=r_precision,
         takes_cutoff=False,
         reach="relevant",
-        source="Buckley and Voorhees, Retrieval System Evaluation, 2005; trec_eval `Rprec`",
-        differs="pytrec_eval, ir_measures and ranx (`r-precision`) agree",
+        source=("Buckley and Voorhees, 2005; trec_eval `Rprec`"),
     ),
 )

@@ -109,9 +109,9 @@ DEFINITIONS = (
             "ICML 2005; trec_eval `ndcg_cut`"
         ),
         differs=(
-            "pytrec_eval, ir_measures, ranx and BEIR agree on `gains=lin`. ranx calls "
-            "`gains=exp` `ndcg_burges`. ir_measures' `nDCG(dcg='exp-log2')@k` has five digits "
-            "and grades up to 4. scikit-learn averages over ties and refuses negative grades"
+            "ranx calls `gains=exp` `ndcg_burges`. ir_measures' `nDCG(dcg='exp-log2')@k` has "
+            "five digits and grades up to 4. scikit-learn averages over ties and refuses "
+            "negative grades"
         ),
     ),
     Definition(
@@ -125,9 +125,7 @@ DEFINITIONS = (
         range=(0, float("inf")),
         undefined="for a query without a positive grade (whatever `relevant_from` says)",
         source=("as `ndcg`; ranx `dcg@k`"),
-        differs=(
-            "ranx agrees, `dcg_burges` being `gains=exp`; scikit-learn subtracts negative grades"
-        ),
+        differs=("ranx calls `gains=exp` `dcg_burges`; scikit-learn subtracts negative grades"),
     ),
     Definition(
         name="err",

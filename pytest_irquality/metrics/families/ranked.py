@@ -88,14 +88,8 @@ DEFINITIONS = (
         formula="1 ÷ rank of the first relevant result, if it is in the first k, else 0",
         parameters=(REL,),
         make=reciprocal_rank,
-        source=(
-            "Kantor and Voorhees, The TREC-5 Confusion Track, 2000; trec_eval `recip_rank`, "
-            "ir_measures `RR@k`"
-        ),
-        differs=(
-            "trec_eval's has no cutoff. ranx and BEIR (`MRR@k`) agree; ir_measures computes "
-            "`RR@k` with MS MARCO's script"
-        ),
+        source=("Kantor and Voorhees, TREC-5, 2000; trec_eval `recip_rank`, ir_measures `RR@k`"),
+        differs=("trec_eval's has no cutoff; ir_measures computes `RR@k` with MS MARCO's script"),
     ),
     Definition(
         name="map",
@@ -105,12 +99,11 @@ DEFINITIONS = (
         " relevant documents",
         parameters=(BY, REL),
         make=average_precision,
-        source="Harman, Evaluation issues in information retrieval, 1992; trec_eval `map_cut`,"
-        " ir_measures `AP@k`",
+        source=("Harman, 1992; trec_eval `map_cut`, ir_measures `AP@k`"),
         differs=(
-            "pytrec_eval, ir_measures, ranx and BEIR divide by R, as `by=all` does. `by=min` is "
-            "the AP@k of recommender papers and Kaggle, `by=found` that of many tutorials. "
-            "scikit-learn knows no cutoff, and gives tied scores one precision"
+            "they divide by R, as `by=all` does. `by=min` is the AP@k of recommender papers and "
+            "Kaggle, `by=found` that of many tutorials. scikit-learn knows no cutoff, and gives "
+            "tied scores one precision"
         ),
     ),
     Definition(
@@ -148,8 +141,7 @@ DEFINITIONS = (
         reach="all",
         source=("Buckley and Voorhees, SIGIR 2004; trec_eval `bpref`"),
         differs=(
-            "pytrec_eval and ir_measures agree. ranx gives NaN where no document is judged "
-            "nonrelevant, and counts negative grades"
+            "ranx gives NaN where no document is judged nonrelevant, and counts negative grades"
         ),
     ),
 )

@@ -19,11 +19,14 @@ from hypothesis import HealthCheck, settings
 
 import pytest_irquality
 
-# pytester forgets modules that an inner run imports; libyaml's extension survives that only if it was here before.
+# pytester forgets modules that an inner run imports: each would import them again, and libyaml's extension survives that
+# only if it was here before.
 import pytest_irquality.plugin.checking
 import pytest_irquality.plugin.init
 import pytest_irquality.plugin.session
+import pytest_irquality.report.data
 import pytest_irquality.report.html
+import pytest_irquality.report.markdown
 
 pytest_plugins = ["pytester"]
 
@@ -49,6 +52,12 @@ def absent(what: str) -> None:
     if os.environ.get("IRQUALITY_BROWSER") == "required":
         pytest.fail(what, pytrace=False)
     pytest.skip(what)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """A worker more than there are cores: some tests do nothing but wait."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_finish() -> None:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "pytest_irquality"
+
+
+@cache
+def nodes(text: str) -> tuple[ast.AST, ...]:
+    """Every node of a module: several tests look through all of them."""
+    return tuple(ast.walk(ast.parse(text)))
 
 
 def test_the_root_holds_nothing_but_rooms() -> None:
@@ -27,7 +34,7 @@ def test_no_arrow_points_upward_and_none_goes_round(monkeypatch: pytest.MonkeyPa
 def test_pytest_is_known_at_the_edge_alone() -> None:
     knows = set()
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes(path.read_text("utf-8")):
             modules = []
             if isinstance(node, ast.Import):
                 modules = [alias.name for alias in node.names]
@@ -95,9 +102,9 @@ def test_no_file_is_long_that_is_no_table() -> None:
 
 def test_no_file_knows_many_others() -> None:
     def known(text: str) -> int:
-        nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom))
+        imports = (node for node in nodes(text) if isinstance(node, ast.ImportFrom))
         return len(
-            {node.module for node in nodes if (node.module or "").startswith("pytest_irquality.")}
+            {node.module for node in imports if (node.module or "").startswith("pytest_irquality.")}
         )
 
     files = {path for path, text in modules() if known(text) > MOST_IMPORTS}
@@ -126,7 +133,7 @@ def test_docstrings_begin_with_what_they_are_about() -> None:
     bad = [
         f"{path}: {getattr(node, 'name', 'module')}"
         for path, text in modules()
-        for node in ast.walk(ast.parse(text))
+        for node in nodes(text)
         if isinstance(node, DOCUMENTED) and NO_BEGINNING.match(ast.get_docstring(node) or "")
     ]
     assert not bad
@@ -136,7 +143,7 @@ def test_nothing_is_told_by_the_name_of_its_kind() -> None:
     """A rule, guard, bound, finding or scope says itself what a stage asks of it."""
     found = []
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes(path.read_text("utf-8")):
             if _tells_by_name(node):
                 found.append(f"{path.relative_to(ROOT)}:{node.lineno}")  # type: ignore[attr-defined]
     assert not found

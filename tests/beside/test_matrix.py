@@ -111,6 +111,7 @@ def check(beside: Beside, result: pytest.RunResult, plugins: list[Plugin], broke
             assert (path / name).exists(), f"{plugin.name} wrote no {name}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", [False, True], ids=["passes", "fails"])
 @pytest.mark.parametrize(
     "plugin", [pytest.param(p, id=p.name, marks=pytest.mark.needs(p.module)) for p in PLUGINS]

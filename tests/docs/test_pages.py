@@ -19,7 +19,10 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow if "ten-minutes" in page else ()) for page in PAGES],
+)
 def test_what_a_page_shows_is_so(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

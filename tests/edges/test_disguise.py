@@ -112,6 +112,7 @@ def test_what_a_filter_decrypts_is_not_as_git_holds_it(job: Project) -> None:
     assert job.run().ret == 0
 
 
+@pytest.mark.slow
 def test_many_long_names_hide_none(job: Project) -> None:
     """All in one command were more than a system takes, and the command failed."""
     deep = Path(*["x" * 200] * 18)

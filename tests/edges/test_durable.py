@@ -67,6 +67,7 @@ def temporary(folder: Path) -> list[Path]:
     return list(folder.rglob("*.tmp"))
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_old_files_and_fails(shop: Project) -> None:
     """A limit on the size of files is a disk that is full in the middle of each of them."""
     (shop.path / "report.html").write_text("the old page")

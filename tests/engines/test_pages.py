@@ -94,6 +94,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     postgres.cleanup()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_the_fixture_of_a_page_finds_what_is_there(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
@@ -129,6 +130,7 @@ def test_the_fixture_of_a_page_finds_what_is_there(
         conftest.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["http", "elasticsearch"])
 def test_a_url_alone_finds_what_is_there(page: str, tmp_path: Path, server: str) -> None:
     text = (ROOT / f"docs/recipes/engines/{page}.md").read_text("utf-8")

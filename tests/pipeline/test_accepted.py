@@ -48,7 +48,9 @@ def commit(project: Project, message: str = "change") -> None:
     git(project.path, "commit", "-qm", message)
 
 
-@pytest.mark.parametrize("option", [GIT, "--ir-baseline=run:main"])
+@pytest.mark.parametrize(
+    "option", [GIT, pytest.param("--ir-baseline=run:main", marks=pytest.mark.slow)]
+)
 def test_s16_an_accepted_drop_is_green_loud_and_exact(shop: Project, option: str) -> None:
     answers(shop, desk="d2 d1", lamp="d3")
     accept(shop, "wanted")

@@ -109,6 +109,7 @@ def test_a_history_that_is_none_changes_nothing(
     assert not (tmp_path / "one").exists()
 
 
+@pytest.mark.slow
 def test_judging_keeps_every_report_and_compares_with_what_is_there(project: Project) -> None:
     project.suite(
         "queries: [{query: desk, relevant: [d1]}]\nthresholds: {mrr@10: {max_drop: 0.1}}\n"

@@ -222,7 +222,7 @@ def test_honest_work_stays_green(shop: Project, change: str) -> None:
     assert "Accepted" not in result.stdout.str()
 
 
-@pytest.mark.parametrize("against", ["-n1", "-k q5"])
+@pytest.mark.parametrize("against", [pytest.param("-n1", marks=pytest.mark.slow), "-k q5"])
 def test_it_is_judged_under_xdist_and_of_some(shop: Project, against: str) -> None:
     shop.conftest(BROKEN)
     shop.suite(EXAMS["limits loosened and rules removed"])
@@ -378,6 +378,7 @@ def test_a_suite_that_is_split_moves_its_queries(shop: Project) -> None:
     assert last(result).startswith(accepted)
 
 
+@pytest.mark.slow
 def test_a_suite_that_is_gone_is_examined_with_another_or_not_asked(shop: Project) -> None:
     git(shop.path, "checkout", "-q", "main")
     shop.suite("queries: [{query: q99, relevant: [q99-d]}]\n", "more.ir.yaml")
@@ -403,7 +404,7 @@ def test_a_suite_that_is_gone_is_examined_with_another_or_not_asked(shop: Projec
     assert "that of git:main shop.ir.yaml fails: mrr@10" in result.stdout.str()
 
 
-@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=str)
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n1",), marks=pytest.mark.slow)], ids=str)
 def test_the_drop_over_all_suites_is_judged_by_the_bases_suites_too(
     project: Project, workers: tuple[str, ...]
 ) -> None:

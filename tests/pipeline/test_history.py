@@ -54,6 +54,7 @@ for n in range(15):
 """
 
 
+@pytest.mark.slow
 def test_four_writers_of_fifteen_lines_keep_sixty(tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "kept/history.jsonl")

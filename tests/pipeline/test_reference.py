@@ -64,7 +64,11 @@ def test_nor_does_a_change_break_all_alike(shop: Project, against: str) -> None:
     assert ended(shop) == {"bm25": "accepted", "hybrid": "passed"}
 
 
-@pytest.mark.parametrize("options", [(), ("--ir-baseline=git:main",), ("-n1",)], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--ir-baseline=git:main",), pytest.param(("-n1",), marks=pytest.mark.slow)],
+    ids=str,
+)
 def test_without_one_it_is_said_to_be_unguarded(shop: Project, options: tuple[str, ...]) -> None:
     commit(shop)
     result = shop.run(*options)

@@ -143,6 +143,7 @@ KILLED = RETRIEVER.replace(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", [SUITE, "concurrency: 2\n" + SUITE])
 def test_a_crash_loses_no_answer(project: Project, suite: str) -> None:
     project.suite(suite)

@@ -385,6 +385,7 @@ def red(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     return red_example(folder), folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", ["example_project/README.md", "README.md", "docs/start/reading.md"]
 )

@@ -255,6 +255,7 @@ def test_the_deeper_calls_are_in_no_latency(project: Project) -> None:
     assert "3.0" not in json.dumps(took)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["-n1", "-n2"])
 def test_under_xdist(project: Project, workers: str) -> None:
     changed(project, LONG, workers, text=SUITE.replace("0.1", "0.9"))

@@ -66,7 +66,11 @@ def test_where_no_suite_is_asked_for_nothing_is_said_or_written(
     assert not (shop.path / "ir-report.html").exists()
 
 
-@pytest.mark.parametrize("arguments", [[], ["-q"], ["-qq"], ["-p", "xdist", "-n1"]], ids=str)
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["-q"], ["-qq"], pytest.param(["-p", "xdist", "-n1"], marks=pytest.mark.slow)],
+    ids=str,
+)
 def test_an_editor_looks_for_tests(shop: Project, arguments: list[str]) -> None:
     """VS Code and PyCharm collect first, and want node ids and no more."""
     result = run(shop, "--collect-only", f"--rootdir={shop.path}", *arguments)

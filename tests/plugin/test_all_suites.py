@@ -70,7 +70,7 @@ TWO = {"s": names("s", 20), "t": names("t", 20)}
 BUG = [*names("s", 4), *names("t", 3)]
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n2",), marks=pytest.mark.slow)])
 def test_s41_one_bug_in_two_suites_is_red_as_one_build(
     project: Project, workers: Sequence[str]
 ) -> None:

@@ -27,7 +27,7 @@ def shop(project: Project) -> Project:
         (),
         ("--rootdir=.", "./shop.ir.yaml"),
         ("-p", "xdist", "-n1", "shop.ir.yaml"),
-        ("-p", "xdist", "-n1"),
+        pytest.param(("-p", "xdist", "-n1"), marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -140,6 +140,7 @@ def test_a_number_of_toml(shop: Project, value: str) -> None:
     assert shop.run().ret == (0 if value == "3" else 4)
 
 
+@pytest.mark.slow
 def test_an_ascii_terminal_shows_a_query_of_another_script(shop: Project) -> None:
     shop.suite("queries: [{query: 椅子, must_find: [d9]}]\n")
     command = ["-m", "pytest", "--ir-suite", *QUIET]

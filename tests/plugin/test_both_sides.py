@@ -81,12 +81,15 @@ def starts() -> list[str]:
 # -- one side ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("args", [(), ("-n", "2"), ("--ir-concurrency=4",)])
+@pytest.mark.parametrize(
+    "args", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow), ("--ir-concurrency=4",)]
+)
 def test_a_server_is_started_asked_and_ended(shop: Project, args: tuple[str, ...]) -> None:
     shop.run(*args).assert_outcomes(passed=3)
     assert len(starts()) == (2 if "-n" in args else 1)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("end", ["SIGKILL", "SIGTERM"])
 def test_a_server_ends_with_a_run_that_is_killed(shop: Project, end: str) -> None:
@@ -164,6 +167,7 @@ def test_a_server_that_dies_is_named_with_its_last_words(shop: Project) -> None:
     assert "ended with status 9; it wrote 'out of memory'" in text
 
 
+@pytest.mark.slow
 def test_commands_before_it_run_once_in_order_also_with_workers(shop: Project) -> None:
     write = "import sys; open('built', 'a').write(sys.argv[1])"
     lines = [f'{PYTHON} -c "{write}" {n}' for n in (1, 2)]

@@ -22,7 +22,7 @@ def queries(number: int) -> str:
         ("repeat: 300\nretry: {times: 3}\n", "144,000 calls for 1,440,000 results"),
     ],
 )
-@pytest.mark.parametrize("workers", [(), ("-n1",)])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n1",), marks=pytest.mark.slow)])
 def test_too_many_are_refused_before_the_first(
     project: Project, more: str, reckoned: str, workers: tuple[str, ...]
 ) -> None:
@@ -45,6 +45,7 @@ def test_the_ini_file_allows_more_or_less(project: Project) -> None:
     assert project.run().ret == 0
 
 
+@pytest.mark.slow
 def test_many_are_said(project: Project) -> None:
     project.conftest(RETRIEVER)
     project.suite(queries(11) + "repeat: 1000\n")

@@ -69,6 +69,7 @@ def test_two_causes_are_told_once_each_with_a_count(project: Project) -> None:
     assert "pytest_irquality" not in text.partition("search quality")[0].partition("ERRORS")[2]
 
 
+@pytest.mark.slow
 def test_a_hung_call_is_an_error_under_a_time_out_and_keeps_nothing_from_ending(
     project: Project,
 ) -> None:
@@ -209,6 +210,7 @@ def test_a_count_that_is_no_number_is_a_usage_error(
     project.run(*args).stderr.fnmatch_lines([said])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal to write to")
 def test_progress_is_one_line_on_a_terminal_lines_in_a_log_and_nothing_under_q(
     project: Project,
@@ -262,6 +264,7 @@ def test_a_long_wait_names_the_query_and_its_limit_once(project: Project) -> Non
     assert "still waiting" not in project.run("-q").stdout.str()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["def", "async def"])
 def test_ctrl_c_while_calls_are_in_flight_ends_the_pass_and_keeps_what_there_is(
     project: Project, kind: str

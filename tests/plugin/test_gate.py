@@ -36,7 +36,7 @@ def change(shop: Project, ini: str, then: str, name: str = "pytest.ini", now: st
 
 
 @pytest.mark.parametrize("ini", ["", "ir_accepted = pass", "addopts = -o ir_accepted=pass"])
-@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=str)
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n1",), marks=pytest.mark.slow)], ids=str)
 def test_no_change_allows_itself_to_accept(
     shop: Project, ini: str, workers: tuple[str, ...]
 ) -> None:

@@ -112,6 +112,7 @@ def test_what_can_go_wrong_is_one_line_and_writes_nothing(project: Project) -> N
     assert not list(project.path.glob("*.ir.yaml"))
 
 
+@pytest.mark.slow
 def test_it_works_in_a_worker_of_xdist(project: Project) -> None:
     project.suite("a\n", "q.txt")
     project.answers({"a": ["d1"]})
@@ -244,6 +245,7 @@ def test_every_retriever_and_every_kept_run_has_its_candidates_in_one_pool(
     assert not (project.path / "q.ir.yaml").exists()
 
 
+@pytest.mark.slow
 def test_several_retrievers_in_several_workers_are_one_line(project: Project) -> None:
     project.suite("a\n", "q.txt")
     project.conftest(

@@ -98,7 +98,7 @@ def whole() -> Suite:
         return load_suite(file)
 
 
-@settings(max_examples=1000)
+@settings(max_examples=300)
 @given(st.lists(TOLD, min_size=1, max_size=8), st.booleans(), st.booleans(), st.integers(0, 3))
 def test_the_classes_are_those_of_the_page_and_add_up(
     told: list[Told], baseline: bool, then: bool, left: int
@@ -176,7 +176,7 @@ SELECTIONS = {
 
 
 @pytest.mark.parametrize("how", SELECTIONS)
-@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=str)
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n1",), marks=pytest.mark.slow)], ids=str)
 def test_what_is_deselected_costs_the_tick(
     project: Project, how: str, workers: tuple[str, ...]
 ) -> None:
@@ -208,7 +208,7 @@ def test_a_broken_rule_that_is_left_out_is_no_pass(project: Project) -> None:
     result.stdout.fnmatch_lines(["! PARTIAL*: Partial: 2 checks deselected, 1 limit holds*"])
 
 
-@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=str)
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n1",), marks=pytest.mark.slow)], ids=str)
 def test_a_suite_of_which_nothing_is_selected_costs_the_tick(
     project: Project, workers: tuple[str, ...]
 ) -> None:

@@ -18,7 +18,7 @@ MARKS = (
 )
 
 
-@pytest.mark.parametrize("args", [(), ("-n1",)], ids=str)
+@pytest.mark.parametrize("args", [(), pytest.param(("-n1",), marks=pytest.mark.slow)], ids=str)
 def test_marks_of_a_conftest_excuse_in_every_report(
     project: Project, args: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -162,7 +162,7 @@ def test_secrets_stand_in_no_report(project: Project, given: list[str], said: st
     assert "s3cr3t" not in told
 
 
-@pytest.mark.parametrize("source", ["git:main", "run:main"])
+@pytest.mark.parametrize("source", ["git:main", pytest.param("run:main", marks=pytest.mark.slow)])
 def test_against_a_commit_the_advice_is_against_it_too(project: Project, source: str) -> None:
     started(project, GUARD + LIMIT + QUERIES, committed=True)
     answer(project, LOST)
@@ -331,6 +331,7 @@ def test_where_no_pytest_ran_no_command_is_advised(project: Project) -> None:
     assert "pytest --" not in done.to_html()
 
 
+@pytest.mark.slow
 def test_from_another_folder_and_with_workers(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,6 +70,7 @@ def test_broken_checks_say_the_line_of_the_suite_and_calls_that_raised_the_users
     assert crashes == ["a shop.ir.yaml 2", "b conftest.py 6", "precision-1 shop.ir.yaml 7"]
 
 
+@pytest.mark.slow
 def test_pdb_lands_in_the_suite_or_in_the_users_call(project: Project) -> None:
     project.suite("queries:\n  - query: a\n    must_find: [d9]\n")
     project.conftest("@pytest.fixture\ndef retriever(): return lambda query: ['d1']\n")
@@ -91,7 +92,9 @@ def test_reports_hold_plain_values_only(project: Project) -> None:
     assert json.dumps(project.data)
 
 
-@pytest.mark.parametrize("args", [(), ("-p", "xdist", "-n1")], ids=str)
+@pytest.mark.parametrize(
+    "args", [(), pytest.param(("-p", "xdist", "-n1"), marks=pytest.mark.slow)], ids=str
+)
 def test_a_suite_outside_the_project_is_named_from_where_we_stand(
     project: Project, args: tuple[str, ...]
 ) -> None:

@@ -123,6 +123,7 @@ def test_it_loads_itself_as_pytest_loads_what_is_installed(
     result.assert_outcomes(passed=4)
 
 
+@pytest.mark.slow
 def test_it_can_be_named_where_plugins_do_not_load_themselves(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -286,7 +287,9 @@ def test_without_the_option_nothing_is_seen_or_felt(project: Project) -> None:
     ids=str,
 )
 def test_manners(shop: Project, args: list[str]) -> None:
-    result = shop.pytester.runpytest_subprocess("--ir-suite", *args)
+    # Warnings of the start are seen by a process of its own alone.
+    run = shop.pytester.runpytest_subprocess if "-W" in args else shop.pytester.runpytest
+    result = run("--ir-suite", *QUIET, *args)
     assert result.ret == 0, result.stdout.str()
     assert (shop.path / "ir-report.html").exists() == ("--setup-plan" not in args)
 

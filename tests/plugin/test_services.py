@@ -70,7 +70,7 @@ def test_a_url_is_enough(project: Project, server: Server, concurrency: str) -> 
     ]
 
 
-@pytest.mark.parametrize("args", [(), ("-n", "2")])
+@pytest.mark.parametrize("args", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)])
 def test_a_command_is_enough_and_ends_with_the_run(project: Project, args: tuple[str]) -> None:
     (project.path / "search.py").write_text(PROGRAM)
     ini(project, f"ir_command = {COMMAND}")
@@ -278,6 +278,7 @@ def test_what_failed_alike_is_shown_once(project: Project) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_base_that_would_be_the_same_server_is_refused(project: Project, server: Server) -> None:
     ini(project, f"ir_url = {server.url()}")
     project.suite(SUITE)

@@ -65,7 +65,7 @@ def test_a_skip_is_that_querys_alone(project: Project, form: str, way: str) -> N
     result.stdout.no_fnmatch_line("*could not be answered*")
 
 
-@pytest.mark.parametrize("args", [(), ("-n2",)], ids=str)
+@pytest.mark.parametrize("args", [(), pytest.param(("-n2",), marks=pytest.mark.slow)], ids=str)
 def test_what_is_skipped_costs_the_tick(project: Project, args: tuple[str, ...]) -> None:
     project.suite(HOLDS)
     project.conftest(skipping())

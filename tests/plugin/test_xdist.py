@@ -62,6 +62,7 @@ def test_a_suite_that_is_named_is_summed_up_without_an_option(project: Project) 
     result.stdout.fnmatch_lines(["*= search quality =*", "*9 queries*"])
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_reported_and_what_was_finished_is_kept(project: Project) -> None:
     project.suite(QUERIES, "a.ir.yaml")
     project.suite(QUERIES, "b.ir.yaml")
@@ -82,6 +83,7 @@ def test_a_worker_that_dies_is_reported_and_what_was_finished_is_kept(project: P
     assert project.data["outcome"] == "failed"
 
 
+@pytest.mark.slow
 def test_a_retriever_that_answers_otherwise_elsewhere_fails_and_is_said(project: Project) -> None:
     project.suite(QUERIES)
     project.conftest(

@@ -121,7 +121,9 @@ def test_a_green_build_names_the_queries_that_got_worse() -> None:
     assert "lost (Lost one) 2 → left the index" in text
 
 
-@pytest.mark.parametrize(("suites", "most"), [(1, 60), (5, 120), (30, 160)])
+@pytest.mark.parametrize(
+    ("suites", "most"), [(1, 60), (5, 120), pytest.param(30, 160, marks=pytest.mark.slow)]
+)
 def test_the_section_stays_short_whatever_broke(suites: int, most: int) -> None:
     queries = [moved(f"query {n}", 0.9, n / 900, tags=(f"t{n}",)) for n in range(400)]
     verdicts = [check(q.id, "failed") for q in queries]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 
+import pytest
+
 from tests.conftest import Project
 
 SUITE = """\
@@ -99,6 +101,7 @@ def test_what_only_the_baseline_returned_is_to_be_graded_too(project: Project) -
     assert [row["docid"] for row in rows(project)] == ["old", "new"], "whoever returned it"
 
 
+@pytest.mark.slow
 def test_workers_send_home_what_there_is_to_grade(project: Project) -> None:
     project.suite("queries: [{query: a, relevant: [d]}, {query: b, relevant: [d]}]\n")
     project.answers({"a": ["x", "d"], "b": ["y", "z"]})

@@ -130,6 +130,7 @@ def test_ids_have_no_texts(project: Project) -> None:
     assert data["wholes"] == []
 
 
+@pytest.mark.slow
 def test_json_holds_no_whole_texts_and_workers_send_them(project: Project) -> None:
     project.suite(
         "match: text\nqueries:\n  - {query: q, relevant: [paid within 14 days], must_find: [paid within 14 days]}\n"

@@ -42,21 +42,7 @@ code was read. But:
 
 def page(definitions: Mapping[str, Definition] = DEFINITIONS) -> str:
     """The whole page, as Markdown."""
-    return "\n".join(
-        [HEAD, *index(definitions), *(line for d in definitions.values() for line in section(d))]
-    )
-
-
-def index(definitions: Mapping[str, Definition]) -> Iterator[str]:
-    """One line a measure. Said is what is not usual: 0 to 1, and high is good."""
-    for definition in definitions.values():
-        unusual = [
-            *([bounds(definition)] if definition.range != (0, 1) else ()),
-            *([] if definition.higher_is_better else [DIRECTION[definition.higher_is_better]]),
-        ]
-        said = f" ({', '.join(unusual)})" if unusual else ""
-        yield f"- [`{example(definition)}`](#{definition.name}): {definition.title}{said}"
-    yield ""
+    return "\n".join([HEAD, *(line for d in definitions.values() for line in section(d))])
 
 
 def section(definition: Definition) -> Iterator[str]:
@@ -65,6 +51,12 @@ def section(definition: Definition) -> Iterator[str]:
     yield ""
     yield f"> {definition.formula}"
     yield ""
+    unusual = [
+        *([bounds(definition)] if definition.range != (0, 1) else ()),
+        *([] if definition.higher_is_better else [DIRECTION[definition.higher_is_better]]),
+    ]
+    said = f" ({', '.join(unusual)})" if unusual else ""
+    yield f"- {definition.title}: `{example(definition)}`{said}."
     if definition.undefined not in (Definition.undefined, "never"):
         yield f"- Undefined: {definition.undefined}."
     for parameter in definition.parameters:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sqlite3
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,21 @@ def test_options_that_take_a_path_are_written_with_an_equals_sign(page: str) -> 
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 180
+
+
+@pytest.mark.skipif(not shutil.which("sed"), reason="needs sed")
+def test_the_readme_breaks_the_example_as_the_examples_page_does(tmp_path: Path) -> None:
+    (broken,) = re.findall(
+        r"<!-- red command -->\n```sh\n(.*?) && ", (ROOT / "README.md").read_text("utf-8")
+    )
+    shutil.copytree(ROOT / "example_project", tmp_path / "example_project")
+    subprocess.run(broken, shell=True, cwd=tmp_path, check=True)
+    removed, added = re.findall(
+        r"^[-+](WEIGHTS.*\n)", (ROOT / "example_project/README.md").read_text("utf-8"), re.M
+    )
+    before = (ROOT / "example_project/shop_search.py").read_text("utf-8")
+    after = (tmp_path / "example_project/shop_search.py").read_text("utf-8")
+    assert after == before.replace(removed, added) != before
 
 
 def _has_fts5() -> bool:

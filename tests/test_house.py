@@ -66,9 +66,9 @@ IMPORTING = {"plugin/collect.py"}
 COMPLEX = {
     "pipeline/base/guard.py: on_event", "plugin/init.py: _ir_first",
     "plugin/session.py: pytest_report_collectionfinish", "report/data.py: _indented", "report/data.py: _suite",
-    "report/data.py: _timing", "report/means_view.py: cell", "report/page.py: _headline", "report/page.py: _reasons",
+    "report/data.py: _timing", "report/page.py: _headline", "report/page.py: _reasons",
     "report/page.py: page_view", "report/page_data.py: _rows", "report/query_view.py: moved",
-    "report/tables.py: _limit_row", "retrieval/results.py: _fields", "retrieval/results.py: _rows",
+    "retrieval/results.py: _fields", "retrieval/results.py: _rows",
     "retrieval/retrieve.py: retrieve", "retrieval/wrappers.py: _mapping", "storage/kept.py: _read",
     "storage/trec.py: _add_lines", "storage/trec.py: _ranking", "suite/files/formats.py: recognise",
     "suite/files/judgment_files.py: _read_regular", "suite/files/judgment_files.py: _take", "suite/first_suite.py: _query",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import ceil
 
-from pytest_irquality.report.query_view import QueryViews, side
+from pytest_irquality.report.query_view import QueryViews
 from pytest_irquality.report.views import ChangeBar, Changes
+from pytest_irquality.wording.mean_tables import coloured
 from pytest_irquality.wording.numbers import counted, figure, signed
 from pytest_irquality.wording.words import cut
 
@@ -51,7 +52,7 @@ def _steps(views: QueryViews, most: float) -> Iterator[ChangeBar]:
         low, high = sorted((group[0][0], group[-1][0]))
         named = ", ".join(cut(query.text, 40) for _, query in group[:NAMED])
         yield ChangeBar(
-            css=side(mean, views, measure) or "quiet",
+            css=coloured(views.result, measure, mean) or "quiet",
             x=round(at * width, 1),
             y=round(FALL if sign * mean < 0 else FALL - tall, 1),
             width=round(max(width - 1, width * 0.8), 1),

@@ -17,7 +17,7 @@ from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.wording.notes import note, notes
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import sentence, warnings
-from pytest_irquality.wording.story import State, Story
+from pytest_irquality.wording.story import End, Story
 
 VERSION: Literal[1] = 1
 
@@ -54,7 +54,7 @@ class Report:
     """
 
     version: Literal[1]
-    outcome: State
+    outcome: End
     suites: tuple[SuiteResult, ...]
     side_by_side: tuple[SideBySide, ...]
     not_evaluated: tuple[str, ...]
@@ -77,7 +77,7 @@ SAID: Mapping[type, Mapping[str, Any]] = {
     Finding: {"text": str, "documents": tuple[str, ...]},
     Verdict: {"reason": str},
     SuiteResult: {
-        "outcome": State,
+        "outcome": End,
         "headline": str,
         "ledger": Ledger,
         "notes": tuple[str, ...],
@@ -109,7 +109,7 @@ def document(
 
 def _outcome(
     results: Sequence[SuiteResult], not_evaluated: Sequence[str], left_out: Sequence[str]
-) -> State:
+) -> End:
     if not_evaluated or any(result.failed for result in results):
         return "failed"
     partial = left_out or any(result.partial for result in results)

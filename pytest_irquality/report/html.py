@@ -15,12 +15,14 @@ from markupsafe import Markup
 from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.git import package_version
 from pytest_irquality.report import page_data
-from pytest_irquality.report.answers_view import kinds, loss_rows, noise_view
 from pytest_irquality.report.assets import asset, environment
 from pytest_irquality.report.change_view import changes
 from pytest_irquality.report.charts import charts
 from pytest_irquality.report.page import page_view
 from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.wording.answer_tables import texts, wavering, wordings
+from pytest_irquality.wording.answers import noise_said, wordings_said
+from pytest_irquality.wording.mean_tables import tags
 from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.sentences import warnings
 
@@ -76,10 +78,13 @@ def html_report(
             changes=changes,
             charts=charts,
             counted=counted,
-            kinds=kinds,
-            loss_rows=loss_rows,
-            noise_view=noise_view,
+            noise_said=noise_said,
+            tags=tags,
+            texts=texts,
             warnings=warnings,
+            wavering=wavering,
+            wordings=wordings,
+            wordings_said=wordings_said,
             data=Markup(page_data.packed(page["sections"])),
         )
     )

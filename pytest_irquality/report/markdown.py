@@ -12,28 +12,25 @@ from pytest_irquality.edges.printable import (
     markdown_code,
     markdown_sentence,
 )
+from pytest_irquality.report.layout import markdown_rows, markdown_table
 from pytest_irquality.report.markdown_details import details
 from pytest_irquality.report.markdown_parts import (
     NOTES,
     bullets,
-    mean_value,
-    table,
 )
-from pytest_irquality.report.tables import beside, one_side
-from pytest_irquality.report.views import LEVELS
 from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.wording.acceptance import accepted
-from pytest_irquality.wording.examined import HEAD, in_full
+from pytest_irquality.wording.block import LEVELS
+from pytest_irquality.wording.examined import in_full
 from pytest_irquality.wording.losers import Worse
+from pytest_irquality.wording.mean_tables import retrievers, suites
 from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.stories import overall, steps_of, worst_first
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import cut, provenance
 
 LONGEST = 65_000
-WORST = 5
-BROKEN = 5
+WORST, BROKEN, SUITES = 5, 5, 100
 SHORT, MOVED = 32, 40
 """Characters of a query, and of what moved, that stand on one line of a pull request's table."""
 DIFFERENCES = 5
@@ -84,11 +81,11 @@ def _blocks(
     if alone:
         yield from _first_screen(stories[0], now)
     else:
-        yield _suites(stories)
+        yield markdown_table(suites(stories), SUITES)
         yield bullets(_fates(stories))
         yield _worst([story for story in stories if story.state == "failed"] or stories)
         yield bullets(_step(*step) for step in steps_of(stories))
-    yield from map(_retrievers, side_by_side([story.result for story in stories]))
+    yield from _retrievers(stories)
     for story in stories:
         yield from _rest(story, now, alone=alone)
 
@@ -96,9 +93,9 @@ def _blocks(
 def _exams(stories: Sequence[Story]) -> Iterator[str]:
     """The suites of the base: how many of their checks pass, and how today's differ from them."""
     for exam in [exam for story in stories for exam in story.result.exams]:
-        said, rows, more = in_full(exam, DIFFERENCES)
-        below = f"and {counted(more, 'more difference')}, all in the JSON\n" if more else ""
-        yield f"### The base's suite\n\n{markdown_sentence(said)}\n\n{table(HEAD, rows)}\n{below}"
+        said, differences = in_full(exam)
+        shown = markdown_table(differences, DIFFERENCES)
+        yield f"### The base's suite\n\n{markdown_sentence(said)}\n\n{shown}"
 
 
 def _without_result(mark: str, names: Sequence[str]) -> str:
@@ -180,16 +177,6 @@ def _broken(story: Story) -> str:
     return f"**Limits** {' · '.join(parts)}" if parts else ""
 
 
-def _suites(stories: Sequence[Story]) -> str:
-    """A line a suite, the worst first."""
-    rows = []
-    for story in stories:
-        mean = story.result.mean(story.damage.measure)
-        verdict = f"{LEVELS[story.level]} {story.headline}"
-        rows.append([story.name, verdict, mean_value(mean, named=True), story.tally])
-    return table(["Suite", "Verdict", "First measure", "Queries"], rows)
-
-
 def _worst(stories: Sequence[Story], beside: str = "") -> str:
     """The worst queries of all suites, how many more there are, and what stands beside that."""
     lowest = all(story.lowest for story in stories)
@@ -199,7 +186,7 @@ def _worst(stories: Sequence[Story], beside: str = "") -> str:
     rows = [_worst_row(story, worse, len(stories) > 1, len(measures) > 1) for story, worse in worst]
     head = [cell.format(", ".join(measures)) for cell in (LOWEST if lowest else LOST)]
     more = sum(len(story.damage.worse) for story in told) - len(rows)
-    return "\n".join(filter(None, (table(head, rows), _below(more if rows else 0, beside))))
+    return "\n".join(filter(None, (markdown_rows(head, rows), _below(more if rows else 0, beside))))
 
 
 def _worst_of(stories: Sequence[Story]) -> Sequence[tuple[Story, Worse]]:
@@ -227,10 +214,9 @@ def _worst_row(story: Story, worse: Worse, several: bool, measured: bool) -> lis
     ]
 
 
-def _retrievers(of: SideBySide) -> str:
-    rows = [[row.measure, *(one_side(side, row.unit) for side in row.sides)] for row in of.rows]
-    measures = table(["measure", *of.retrievers], rows)
-    return f"**{markdown(of.suite)}**: {beside(of)}\n\n{measures}"
+def _retrievers(stories: Sequence[Story]) -> Iterator[str]:
+    for title, table in retrievers([story.result for story in stories]):
+        yield f"{markdown(title)}\n\n{markdown_table(table, SUITES)}"
 
 
 def _rest(story: Story, now: datetime, *, alone: bool) -> Iterator[str]:

@@ -5,84 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_irquality.edges.printable import markdown, markdown_code, markdown_sentence
+from pytest_irquality.report.layout import markdown_rows, markdown_table
 from pytest_irquality.report.markdown_parts import (
     CELL,
     NOTES,
     bullets,
     folded,
-    mean_value,
     sentences,
-    table,
-    value_now,
 )
-from pytest_irquality.report.views import state_in
 from pytest_irquality.verdict.findings import Finding
-from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
-from pytest_irquality.wording.answers import in_one_line_each
-from pytest_irquality.wording.caveats import MARKS as CAVEATS
-from pytest_irquality.wording.demand_words import bound
+from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult
+from pytest_irquality.wording.answer_tables import wordings
+from pytest_irquality.wording.answers import noise_said, wordings_said
+from pytest_irquality.wording.limit_table import Limits
+from pytest_irquality.wording.mean_tables import tags
 from pytest_irquality.wording.moves import in_answers, rank
-from pytest_irquality.wording.numbers import counted, figure
-from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.sentences import demand, sentence, warnings
+from pytest_irquality.wording.numbers import counted
+from pytest_irquality.wording.sentences import demand, warnings
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import cut, rerun
 
-QUERIES = 10
-LINES = 40
-TAGS = 30
+QUERIES, LINES, TAGS = 10, 40, 30
 
 
 def details(story: Story, points: Sequence[str]) -> Iterator[str]:
     """Everything about a suite that is no first screen; ``points`` are those that it left out."""
     result = story.result
-    lines = [row for verdict in _limits(story) for row in _limit_rows(result, verdict)]
-    yield table(["", "Limit", "before", "now", "limit", "what was seen"], lines[:LINES])
-    yield f"{counted(len(lines) - LINES, 'more line')}\n" if len(lines) > LINES else ""
+    limits = Limits(result, story.damage)
+    yield markdown_table(limits.table, LINES, rank=2)
     yield sentences(points)
     yield bullets(f"⚠ {markdown_sentence(cut(text, CELL))}" for text in warnings(result)[:NOTES])
-    answers = (markdown(cut(text, 2 * CELL)) for text in in_one_line_each(result))
-    yield bullets([*answers][:NOTES])
+    yield markdown_table(wordings(result), NOTES)
+    yield sentences([*wordings_said(result), *noise_said(result)])
     yield sentences([*story.notes, *result.written])
     yield from _queries(story)
-    yield _tags(result)
+    if len((of := tags(result, limits)).rows) > 1:
+        yield markdown_table(of, TAGS)
     if story.coverage:
         yield f"{markdown(story.coverage)}\n"
-
-
-def _limits(story: Story) -> Sequence[Verdict]:
-    """The limits, the broken ones first."""
-    broken = list(story.damage.failed_limits)
-    limits = [verdict for verdict in story.result.verdicts if verdict.query is None]
-    return [*broken, *(verdict for verdict in limits if verdict not in broken)]
-
-
-def _limit_rows(result: SuiteResult, verdict: Verdict) -> Iterator[list[str]]:
-    """A row for each broken demand of a limit; one for a limit that holds."""
-    symbol = state_in(result, "warned" if verdict.warned else verdict.outcome).symbol
-    if verdict.caveat:
-        symbol = CAVEATS[verdict.caveat]
-    if verdict.outcome not in ("failed", "known", "accepted") or not verdict.broken:
-        held = verdict.findings[0] if len(verdict.findings) == 1 else None
-        limit = ", ".join(dict.fromkeys(map(bound, verdict.findings[:3])))
-        before, now = _sides(result, verdict, held) if held else ("", "")
-        yield [symbol, verdict.label, before, now, limit, cut(reason(result, verdict), CELL)]
-        return
-    worst = sorted(verdict.broken, key=lambda finding: finding.kind)[:LINES]
-    for finding in worst:
-        before, now = _sides(result, verdict, finding)
-        seen = cut(sentence(result, verdict, finding), CELL)
-        yield [symbol, verdict.label, before, now, bound(finding), seen]
-
-
-def _sides(result: SuiteResult, verdict: Verdict, finding: Finding) -> tuple[str, str]:
-    """The mean that a demand is about, before and now."""
-    if verdict.over.queries or finding.variants:
-        return "", ""
-    mean = result.mean(finding.measure, finding.subject)
-    if mean is None:
-        return "", ""
-    return (figure(mean.change.before, mean.unit) if mean.change else ""), value_now(mean)
 
 
 def _queries(story: Story) -> Iterator[str]:
@@ -126,7 +86,7 @@ def _detail(result: SuiteResult, query: QueryResult, demands: Sequence[Finding])
     )
     fault = f"{markdown(cut(query.fault, 2 * CELL))}\n\n" if query.fault else ""
     moved = [d for d in query.ranking if query.before is None or d.rank != d.before]
-    documents = table(
+    documents = markdown_rows(
         ["rank", "was", "grade", "document"],
         [_document(document, query) for document in [*moved, *query.missing][:NOTES]],
     )
@@ -150,15 +110,3 @@ def _document(document: ShownDocument, query: QueryResult) -> list[str]:
     grade = "not judged" if document.grade is None else f"{document.grade:g}"
     was = "" if document.before is None else str(document.before)
     return [where, was, grade, cut(title, CELL)]
-
-
-def _tags(result: SuiteResult) -> str:
-    tags = [*dict.fromkeys(mean.tag for mean in result.means if mean.tag is not None)]
-    if not tags:
-        return ""
-    rows = [
-        [tag, *(mean_value(result.mean(measure, tag)) for measure in result.shown)]
-        for tag in tags[:TAGS]
-    ]
-    more = f"\n{counted(len(tags) - TAGS, 'more tag')}\n" if len(tags) > TAGS else ""
-    return f"{table(['Tag', *result.shown], rows)}{more}"

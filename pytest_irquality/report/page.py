@@ -5,25 +5,19 @@ It has the verdict in words, the few reasons for it, and a section a suite and r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 from typing import Any
 
-from pytest_irquality.report.means_view import Sides
 from pytest_irquality.report.suite_view import SuiteView
-from pytest_irquality.report.views import (
-    MeansRow,
-    MeasureName,
-    Reason,
-    State,
-    loudness,
-)
+from pytest_irquality.report.views import MeasureName, Reason
 from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.verdict.side_by_side import side_by_side
 from pytest_irquality.wording.acceptance import accepted
 from pytest_irquality.wording.audit_lines import audit_of
+from pytest_irquality.wording.block import State, loudness
 from pytest_irquality.wording.caveats import with_urgent
+from pytest_irquality.wording.mean_tables import retrievers, suites
 from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.stories import called, caveats_of, worst_first
 from pytest_irquality.wording.story import Story
@@ -44,12 +38,12 @@ def page_view(
     """Values that the template draws; suites and retrievers the worst first."""
     stories, several = worst_first(results), len(results) > 1
     names = _names(results, definitions)
-    views = [SuiteView(story.result, f"s{n}", names, now) for n, story in enumerate(stories, 1)]
+    views = [SuiteView(story.result, f"s{n}", now) for n, story in enumerate(stories, 1)]
     state, words = _headline(stories, not_evaluated, left_out)
     broken, reasons, more = _reasons(views)
-    suites = ", ".join(dict.fromkeys(result.suite for result in results))
+    named = ", ".join(dict.fromkeys(result.suite for result in results))
     return dict(  # noqa: C408 - names are read better without quotes
-        title=f"{_word(state, stories)}: {suites or 'search quality'}",
+        title=f"{_word(state, stories)}: {named or 'search quality'}",
         state=state,
         headline=words,
         accepted=tuple(line for result in results for line in accepted(result)),
@@ -59,10 +53,11 @@ def page_view(
         facts=() if several else tuple(chain(*(view.facts() for view in views))),
         not_evaluated=(*not_evaluated, *left_out),
         generated=generated,
-        compared=tuple(names.values()),
+        names=names,
         audits=audit_of(results),
         sections=views,
-        rows=tuple(_rows(views, list(names), _sides(results))) if several else (),
+        suites=suites(stories) if several else None,
+        retrievers=tuple(retrievers(results)),
         definitions=tuple((name, definitions[m]) for m, name in names.items() if name.anchor),
     )
 
@@ -74,21 +69,6 @@ def _names(
     shown = dict.fromkeys(measure for result in results for measure in result.shown)
     anchors = {measure: f"measure-{number}" for number, measure in enumerate(shown, 1)}
     return {m: MeasureName(m, anchors[m] if m in definitions else "") for m in shown}
-
-
-def _sides(results: Sequence[SuiteResult]) -> Sides:
-    """The scores of each retriever beside the others of its suite."""
-    sides = {}
-    for table in side_by_side(results):
-        for row in table.rows:
-            for retriever, side in zip(table.retrievers, row.sides, strict=True):
-                sides[table.path, retriever, row.measure] = side
-    return sides
-
-
-def _rows(views: Sequence[SuiteView], measures: Sequence[str], sides: Sides) -> Iterator[MeansRow]:
-    for view in views:
-        yield view.means.row_of_several(measures, sides, view.story, view.title, view.state)
 
 
 def _word(state: State, stories: Sequence[Story]) -> str:

@@ -20,7 +20,8 @@ from pytest_irquality.report.query_table import table
 from pytest_irquality.report.query_view import KINDS
 from pytest_irquality.report.suite_view import SuiteView
 from pytest_irquality.report.texts_view import chunks
-from pytest_irquality.report.views import Column, Detail, DocumentRow, State
+from pytest_irquality.report.views import Column, Detail, DocumentRow
+from pytest_irquality.wording.block import State
 from pytest_irquality.wording.words import cut
 
 TITLES = 1_800_000
@@ -109,7 +110,7 @@ def _rows(section: SuiteView, shared: Shared) -> dict[str, Any]:
     return {
         "path": result.path,
         "stem": PurePosixPath(result.path).name.partition(".")[0],
-        "name": section.title,
+        "name": section.story.title,
         "retriever": result.retriever,
         "text": [query.text for query in queries],
         "id": [query.id for query in queries],
@@ -123,7 +124,7 @@ def _rows(section: SuiteView, shared: Shared) -> dict[str, Any]:
         "compared": section.queries.compared,
         "top": result.top_k,
         "change": ["" if change is None else change for change in shown.changes],
-        "bad": section.state.css == "bad",
+        "bad": section.story.level == "bad",
     }
 
 

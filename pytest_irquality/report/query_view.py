@@ -9,18 +9,13 @@ from math import inf
 
 from pytest_irquality.report.texts_view import elsewhere
 from pytest_irquality.report.views import (
-    EXPECTED,
-    STATES,
     Chip,
     DemandRow,
     Detail,
     DocumentRow,
     Listed,
     QueryRow,
-    State,
     Value,
-    loudness,
-    state_in,
 )
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.findings import Finding
@@ -32,7 +27,9 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.wording.block import EXPECTED, loudness, state_in, state_of
 from pytest_irquality.wording.losses import because, fates_of
+from pytest_irquality.wording.mean_tables import coloured
 from pytest_irquality.wording.moves import in_answers, place, rank
 from pytest_irquality.wording.numbers import apart, counted, figure, signed
 from pytest_irquality.wording.reasons import reason
@@ -201,7 +198,9 @@ class QueryViews:
             today = f"{today} (as returned {figure(returned, unit)})"
         if not change:
             return Value(measure, today, then, "=")
-        return Value(measure, today, then, signed(change, unit), side(change, self, measure))
+        return Value(
+            measure, today, then, signed(change, unit), coloured(self.result, measure, change)
+        )
 
     def said(self, query: QueryResult, own: Verdict | None, outcome: str) -> str:
         """The words of the row: why it is not green, or what there is to see."""
@@ -369,23 +368,6 @@ class QueryViews:
 def _listed(missing: int) -> str:
     """The number of missing documents that are listed, where that is not all."""
     return f"the first {MOST_MISSING} of {missing:,}" if missing > MOST_MISSING else ""
-
-
-def side(change: float, views: QueryViews, measure: str) -> str:
-    """The colour of a change: good, bad, or none where it is nothing or no side is better."""
-    better = views.result.higher_is_better(measure)
-    if abs(change) <= EQUAL or better is None:
-        return ""
-    return "good" if (change > 0) == better else "bad"
-
-
-def state_of(result: SuiteResult, verdict: Verdict, finding: Finding) -> State:
-    """The state of a single demand."""
-    if finding.ok:
-        return state_in(result, "passed")
-    if not finding.fails:
-        return STATES["warned"]
-    return STATES[verdict.outcome if verdict.outcome in EXPECTED else "failed"]
 
 
 @cache

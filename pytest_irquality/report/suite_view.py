@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from pytest_irquality.report.limit_view import LimitViews
-from pytest_irquality.report.means_view import MeansViews
 from pytest_irquality.report.query_view import QueryViews
-from pytest_irquality.report.views import (
-    LEVELS,
-    STATES,
-    Listed,
-    MeasureName,
-    QueryRow,
-    Reason,
-    State,
-)
+from pytest_irquality.report.views import Listed, QueryRow, Reason
 from pytest_irquality.verdict.result import SuiteResult, Verdict
+from pytest_irquality.wording.block import STATES, State, Table
 from pytest_irquality.wording.examined import in_full
+from pytest_irquality.wording.limit_table import Limits
 from pytest_irquality.wording.losses import FATES
+from pytest_irquality.wording.mean_tables import mark
 from pytest_irquality.wording.numbers import counted, few, figure, share
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.story import Story
@@ -32,7 +25,6 @@ MOVERS = 6
 DIFFERENCES = 100
 LISTED, DETAILED = 200, 20
 """Queries that the page shows where scripts do not run, and those of them in full."""
-WORDS = {"failed": "fail", "partial": "partial", "passed": "pass"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +36,6 @@ class SuiteView:
 
     result: SuiteResult
     anchor: str
-    names: Mapping[str, MeasureName]
     now: datetime
 
     @cached_property
@@ -52,25 +43,16 @@ class SuiteView:
         return QueryViews(self.result, self.anchor, self.story.damage)
 
     @cached_property
-    def limits(self) -> LimitViews:
-        return LimitViews(self.result, self.queries)
-
-    @cached_property
-    def means(self) -> MeansViews:
-        return MeansViews(self.result, self.queries, self.limits)
-
-    @cached_property
     def story(self) -> Story:
         return Story(self.result)
 
-    @property
-    def title(self) -> str:
-        return " · ".join(filter(None, (self.result.suite, self.result.retriever)))
+    @cached_property
+    def limits(self) -> Limits:
+        return Limits(self.result, self.story.damage)
 
     @property
     def state(self) -> State:
-        level = self.story.level
-        return State(level, LEVELS[level], WORDS[self.story.state])
+        return mark(self.story)
 
     # -- the facts under the headline --------------------------------------------------------------
 
@@ -122,7 +104,7 @@ class SuiteView:
                 if words not in undecided:
                     continue  # reported with the first limit that has this cause
                 words = f"{few(undecided.pop(words))}: {words}"
-            yield self.reason(verdict, words, self.title if several else "")
+            yield self.reason(verdict, words, self.story.title if several else "")
 
     def reason(self, verdict: Verdict, words: str, where: str) -> Reason:
         row = self.queries.rows.get(verdict.query) if verdict.query is not None else None
@@ -130,7 +112,7 @@ class SuiteView:
         if row is not None:
             anchor = self.queries.anchor(verdict.query or "")
         elif verdict.query is None:
-            anchor = self.limits.anchor(verdict)
+            anchor = f"{self.anchor}-{self.limits.name(verdict)}"
         state = State("bad", STATES[verdict.outcome].symbol, verdict.outcome)
         return Reason(state, verdict.label, where, cut(words), anchor, self.anchor, row)
 
@@ -150,11 +132,11 @@ class SuiteView:
         """Notes beside the names of the tabs: how much is to be seen there."""
         counts = {chip.key: chip.count for chip in self.queries.chips(self.rows)}
         key = next((key for key in ("failed", "worse") if counts.get(key)), "")
-        broken = sum(limit.state.css == "bad" for limit in self.limits.views())
+        broken = len(self.story.damage.failed_limits)
         return {
             "queries": f"{counts[key]} {key}" if key else "",
             "limits": f"{broken} broken" if broken else "",
-            "slices": str(sum(map(len, self.means.tags())) or ""),
+            "slices": str(len({mean.tag for mean in self.result.means if mean.tag}) or ""),
         }
 
     @property
@@ -163,9 +145,10 @@ class SuiteView:
         return (story.ledger, *story.notes, *story.small_print, *self.result.written)
 
     @property
-    def exams(self) -> Iterator[tuple[str, Sequence[Sequence[str]], int]]:
+    def exams(self) -> Iterator[tuple[str, Table]]:
         """The suites of the base, each with its differences from today's."""
-        return (in_full(exam, DIFFERENCES) for exam in self.result.exams)
+        exams = map(in_full, self.result.exams)
+        return ((said, differences.most(DIFFERENCES)) for said, differences in exams)
 
     def movers(self) -> Iterator[tuple[str, str]]:
         """Documents that moved in several queries, each with the search that lists these."""

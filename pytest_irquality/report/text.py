@@ -7,21 +7,21 @@ from itertools import chain
 from typing import NamedTuple
 
 from pytest_irquality.edges.printable import terminal
-from pytest_irquality.report.answers_text import unchanged_code, wordings
-from pytest_irquality.report.failure import remarks_lines
-from pytest_irquality.report.tables import aligned, retrievers, rows_of
+from pytest_irquality.report.layout import text_table
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.acceptance import accepted
+from pytest_irquality.wording.answer_tables import wordings
+from pytest_irquality.wording.answers import noise_said, wordings_said
 from pytest_irquality.wording.audit_lines import audit_of
-from pytest_irquality.wording.caveats import whole
-from pytest_irquality.wording.numbers import apart, counted, figure, grouped
-from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.limit_table import Limits
+from pytest_irquality.wording.mean_tables import retrievers
+from pytest_irquality.wording.numbers import counted, grouped
 from pytest_irquality.wording.sentences import warnings
-from pytest_irquality.wording.stories import overall, steps_of, worst_first
+from pytest_irquality.wording.stories import known_issues, overall, steps_of, worst_first
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import cells, fit, fitted, wrapped
 
-WORST = 5
+WORST, ROWS, KINDS = 5, 16, 6
 LINES, LINES_EACH, FEWEST = 56, 112, 5
 """How long the summary of one suite may be, those of several, and the least of one of these."""
 
@@ -48,7 +48,7 @@ def summary(
     was judged.
     """
     stories = worst_first(results)
-    tables = retrievers(results)
+    tables = [[title, *text_table(table, width)] for title, table in retrievers(results)]
     yield from _fitted(tables, width)
     if len(stories) == 1:
         yield from _within(list(_blocks(stories[0], width, alone=True)), LINES)
@@ -93,7 +93,7 @@ def quiet(results: Iterable[SuiteResult]) -> Iterator[str]:
             f"{result.path}{variant}: {_word(story)}: {story.headline}",
             story.fates,
             *_worst_failure(story),
-            *_first_mean(story),
+            story.first_mean,
             story.tally,
         ]
         yield "; ".join(filter(None, said))
@@ -107,19 +107,6 @@ def _worst_failure(story: Story) -> Iterator[str]:
         yield reasons[0]
     if len(reasons) > 1:
         yield counted(len(reasons) - 1, "more failure")
-
-
-def _first_mean(story: Story) -> Iterator[str]:
-    """The first measure over the queries that are compared, and over all, where that is another."""
-    mean = story.result.mean(story.damage.measure)
-    if mean is None or mean.value is None:
-        return
-    if mean.change is None:
-        yield f"{mean.measure} {figure(mean.value, mean.unit)}"
-        return
-    before, now = apart(mean.change.before, mean.change.now, mean.unit)
-    other = whole(mean)
-    yield f"{mean.measure} {before} → {now}{f' ({other})' if other else ''}"
 
 
 def _within(blocks: Sequence[Block], budget: int) -> Iterator[str]:
@@ -143,14 +130,16 @@ def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
         yield Block(0, (terminal(fitted(f"{story.name} ({result.path})", width)),))
     told = enumerate(accepted(result))
     yield Block(0, tuple(chain(*(_lines(text, width, "  " if n else "") for n, text in told))))
-    yield from (Block(25, _lines(remark, width)) for remark in remarks_lines(result.remarks, ""))
+    for name, text in result.remarks.items():
+        yield Block(25, _lines(f"{name}: {text}", width))
     yield Block(1, _lines(story.fates, width))
     yield Block(2, _lines(story.compared, width))
     yield from _listed(10, story.causes, 6, width)
     yield Block(3, tuple(_worst_lines(story, WORST if alone else 3, width)))
     if story.tags and story.state == "failed":
         yield Block(14, _lines(f"tags that lost most: {story.tags}", width))
-    yield Block(4, tuple(aligned(list(rows_of(story)), width)))
+    limits = Limits(result, story.damage).table.most(ROWS, rank=0)
+    yield Block(4, tuple(text_table(limits, width)))
     yield Block(12, _lines(story.held, width))
     yield from _listed(6, story.rests_on, 5, width)
     yield from _beside_story(story, width)
@@ -166,16 +155,11 @@ def _step(words: str, command: str, width: int) -> tuple[str, ...]:
 def _beside_story(story: Story, width: int) -> Iterator[Block]:
     """Known issues, warnings, notes, and what was written and compared."""
     result = story.result
-    known = [
-        fit(f"known issue {verdict.known_issue}: {reason(result, verdict)}", width - 4)
-        for verdict in result.verdicts
-        if verdict.outcome == "known"
-    ]
-    yield from _listed(20, known, 3, width)
+    yield from _listed(20, [fit(text, width - 4) for text in known_issues(result)], 3, width)
     yield from _listed(15, [fit(text, width - 6) for text in warnings(result)], 3, width, "! ")
     yield from _listed(30, story.notes, 8, width)
-    yield Block(16, tuple(wordings(result, width)))
-    yield Block(17, tuple(unchanged_code(result, width)))
+    yield Block(16, tuple(text_table(wordings(result).most(KINDS), width)))
+    yield from _listed(16, [*wordings_said(result), *noise_said(result)], KINDS, width)
     written = [terminal(f"  {line}") for line in result.written[:12]]
     yield Block(5, tuple(fitted(n, width) if n.startswith("   ") else n for n in written))
     yield Block(1, _lines(f"{story.compared_with}; {story.ledger}", width))

@@ -5,64 +5,11 @@ They are words and widths, nothing left to compute.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pytest_irquality.verdict.result import Chunk, SuiteResult
-
-
-class State(NamedTuple):
-    """An outcome, never told by its colour alone. ``css`` is one of good, bad, warn, quiet."""
-
-    css: str
-    symbol: str
-    word: str
-
-
-STATES: Mapping[str, State] = {
-    "passed": State("good", "✓", "passed"),
-    "failed": State("bad", "✗", "failed"),
-    "error": State("bad", "⊘", "error"),
-    "fixed": State("bad", "★", "fixed, still marked as known issue"),
-    "not evaluated": State("bad", "◌", "not evaluated"),
-    "known": State("warn", "⚠", "known issue"),
-    "accepted": State("warn", "▼", "accepted drop"),
-    "warned": State("warn", "⚠", "warning"),
-    "tied": State("warn", "≈", "tie order only"),
-    "new": State("quiet", "+", "new"),
-    "uncompared": State("quiet", "–", "nothing to compare"),
-    "no rules": State("quiet", "·", "no rules"),
-}
-IN_PART = State("good", "·", "holds")
-"""What passed in a suite that was judged in part: nothing there has a tick."""
-LEVELS = {"bad": "✗", "warn": "⚠", "good": "✓"}
-EXPECTED = ("known", "accepted")  # broken, and said to be
-LOUDEST_FIRST = (
-    "failed",
-    "error",
-    "fixed",
-    "not evaluated",
-    "accepted",
-    "known",
-    "passed",
-    "no rules",
-)
-
-
-def state_in(result: SuiteResult, outcome: str) -> State:
-    """The state of an outcome in a suite's result."""
-    return IN_PART if outcome == "passed" and result.partial else STATES[outcome]
-
-
-def percent(part: float) -> str:
-    """A part of a bar's width, never beyond either end."""
-    return f"{100 * min(max(part, 0.0), 1.0):.4g}"
-
-
-def loudness(outcome: str) -> int:
-    """The place of an outcome in a list that begins with the worst."""
-    return LOUDEST_FIRST.index(outcome)
+from pytest_irquality.verdict.result import Chunk
+from pytest_irquality.wording.block import State
 
 
 class MeasureName(NamedTuple):
@@ -70,18 +17,6 @@ class MeasureName(NamedTuple):
 
     text: str
     anchor: str
-
-
-class Bar(NamedTuple):
-    """A bar in percent of its width: how far it is filled, and its ticks.
-
-    ``limit`` and ``before`` are the places of the limit's tick and of the baseline's.
-    """
-
-    css: str
-    filled: str
-    limit: str | None = None
-    before: str | None = None
 
 
 class Reason(NamedTuple):
@@ -97,79 +32,6 @@ class Reason(NamedTuple):
     anchor: str
     section: str
     query: int | None
-
-
-class BoundRow(NamedTuple):
-    """One demand of a line of limits, as a row."""
-
-    subject: str
-    anchor: str
-    query: int | None
-    state: State
-    text: str
-    before: str
-    value: str
-    limit: str
-    note: str
-    queries: str
-    bar: Bar | None
-
-
-class LimitView(NamedTuple):
-    """A limit as a card.
-
-    ``only``: its one demand, which then says all. Of several, ``rows`` are listed and ``held_rows``
-    folded away under ``held_title``, since they hold.
-    """
-
-    anchor: str
-    label: str
-    place: str
-    state: State
-    reason: str
-    rerun: str
-    only: BoundRow | None
-    rows: tuple[BoundRow, ...]
-    held_rows: tuple[BoundRow, ...]
-    held_title: str
-    unlisted: str
-    otherwise: str = ""
-
-
-class Cell(NamedTuple):
-    """A mean, marked where a limit on it is broken.
-
-    ``over`` says of how many, where its row does not. ``best``: no retriever of the suite has a
-    better one. ``note`` is how it stands beside the best. ``heat`` is how much changed, 0 to 4.
-    """
-
-    measure: str
-    before: str
-    value: str
-    change: str
-    css: str
-    over: str
-    state: State | None
-    bar: Bar | None
-    best: bool = False
-    note: str = ""
-    heat: int = 0
-
-
-class MeansRow(NamedTuple):
-    """The means of a tag or a suite.
-
-    That of a suite says too how many checks failed, what queries did and how long calls took.
-    """
-
-    name: str
-    anchor: str
-    state: State | None
-    queries: str
-    cells: tuple[Cell, ...]
-    failures: str = ""
-    tally: str = ""
-    latency: str = ""
 
 
 class DocumentRow(NamedTuple):

@@ -20,7 +20,7 @@ from pytest_irquality.wording.numbers import apart, counted, few, figure, signed
 from pytest_irquality.wording.words import quoted
 
 BY_HAND = "variants"
-NAMED = 3
+NAMED, SPREADS = 3, 4
 NO_VARIANTS = "no query that finds something has variants that were answered"
 
 
@@ -86,20 +86,22 @@ def _texts(kind: Robustness) -> str:
 # -- for the reports -------------------------------------------------------------------------------
 
 
-def in_one_line_each(result: SuiteResult) -> Iterator[str]:
-    """The loss of each kind of other wordings, and the noise of unchanged code, a line each."""
+def wordings_said(result: SuiteResult) -> Iterator[str]:
+    """The texts of each kind of other wordings that broke, and what changed since the baseline."""
     for kind in result.robustness:
-        losses = [
-            f"{loss.measure} {' → '.join(sides(result, loss))}" for loss in kind.losses[:NAMED]
-        ]
-        yield "; ".join(
-            [asked(kind), ", ".join(losses), *since_then(result, kind), *worst_of(result, kind)]
-        )
+        if not kind.losses and not kind.empty:
+            yield asked(kind)
+        for said in (*worst_of(result, kind), *since_then(result, kind)):
+            yield f"{kind_name(kind.kind)}: {said}"
+
+
+def noise_said(result: SuiteResult) -> Iterator[str]:
+    """The noise of unchanged code: how far answers lie apart, and how many queries waver."""
     if result.noise is not None:
-        spreads = [
-            spread_of(spread, result.unit(spread.measure)) for spread in result.noise.spreads
-        ]
-        yield "; ".join([units_said(result.noise), *spreads[:NAMED], wavering_said(result)])
+        yield units_said(result.noise)
+        for spread in result.noise.spreads[:SPREADS]:
+            yield spread_of(spread, result.unit(spread.measure))
+        yield wavering_said(result)
 
 
 def asked(kind: Robustness) -> str:

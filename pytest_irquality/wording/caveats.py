@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.broken_builds import BrokenBuilds
@@ -15,12 +15,6 @@ from pytest_irquality.wording.numbers import apart, counted, few
 from pytest_irquality.wording.words import queries
 
 MOST = 0.8  # the share of a limit's queries that is to be compared, or else every headline says so
-MARKS: Mapping[str, str] = {
-    "tied": "tie order only",
-    "new": "new",
-    "uncompared": "nothing to compare",
-}
-"""What stands in place of a tick."""
 
 
 def whole(mean: Mean) -> str:
@@ -55,7 +49,7 @@ def urgent(result: SuiteResult) -> Iterator[str]:
     yield from _partly(result)
     new = sum(verdict.caveat == "new" for verdict in result.verdicts)
     if new:
-        yield f"{counted(new, 'limit')} {MARKS['new']}"
+        yield f"{counted(new, 'limit')} new"
 
 
 def _caveats(result: SuiteResult) -> Iterator[str]:

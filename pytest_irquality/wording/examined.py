@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.differences import Difference
 from pytest_irquality.verdict.result import Exam, SuiteResult
+from pytest_irquality.wording.block import Column, Row, Table
 from pytest_irquality.wording.losers import worsened
 from pytest_irquality.wording.numbers import counted, few
 from pytest_irquality.wording.reasons import reason
@@ -86,21 +87,18 @@ def _places(one: Difference) -> str:
     return " → ".join(filter(None, (one.place_then, one.place_now)))
 
 
-HEAD = ("", "what", "then", "now", "where")
+HEAD = tuple(map(Column, ("today's is", "what", "then", "now", "where")))
 
 
-def in_full(exam: Exam, most: int) -> tuple[str, Sequence[Sequence[str]], int]:
-    """An exam by itself: what it comes to, up to so many differences, and how many more there are.
-
-    What is weaker is first.
-    """
+def in_full(exam: Exam) -> tuple[str, Table]:
+    """An exam by itself: what it comes to, and its differences, what is weaker first."""
     failed = len(exam.verdicts)
     checks = counted(sum(exam.checks.values()), "check")
     does = f"{failed} of its {checks} not passed" if failed else f"its {checks} passed"
     said = exam.unread or "; ".join([does, *_sums(exam.differences)])
     ordered = sorted(exam.differences, key=lambda one: ORDER.index(one.direction))
-    rows = [(one.direction, _what(one), one.then, one.now, _places(one)) for one in ordered[:most]]
-    return f"{exam.path} as in {exam.source}: {said}", rows, len(ordered) - len(rows)
+    rows = [Row((one.direction, _what(one), one.then, one.now, _places(one))) for one in ordered]
+    return f"{exam.path} as in {exam.source}: {said}", Table(HEAD, tuple(rows))
 
 
 def of_the_base(result: SuiteResult) -> Iterator[str]:

@@ -56,6 +56,13 @@ def _pools(stories: Sequence[Story]) -> Sequence[Sequence[tuple[Story, Verdict]]
     return [*pools.values()]
 
 
+def known_issues(result: SuiteResult) -> Iterator[str]:
+    """The known issues that are still broken, each with what is seen of it."""
+    for verdict in result.verdicts:
+        if verdict.outcome == "known":
+            yield f"known issue {verdict.known_issue}: {reason(result, verdict)}"
+
+
 def called(stories: Sequence[Story]) -> str:
     """The name for several results: suites, or the retrievers of one."""
     return "retriever" if len({story.result.path for story in stories}) == 1 else "suite"

@@ -17,12 +17,12 @@ from pytest_irquality.verdict.damage import Damage, overturned_by
 from pytest_irquality.verdict.result import Outcome, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.causes import CAUSES, as_before, known_causes, renumbered
-from pytest_irquality.wording.caveats import caveats, with_urgent
+from pytest_irquality.wording.caveats import caveats, whole, with_urgent
 from pytest_irquality.wording.counts import counts, fates, held, sums
 from pytest_irquality.wording.demand_words import rose_or_fell
 from pytest_irquality.wording.losers import Worse, low, not_compared, worsened, worst_tags
 from pytest_irquality.wording.notes import note
-from pytest_irquality.wording.numbers import counted, figure, grouped, judged, share
+from pytest_irquality.wording.numbers import apart, counted, figure, grouped, judged, share
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.steps import Step, next_steps, on_change
 from pytest_irquality.wording.words import provenance, quoted
@@ -45,7 +45,7 @@ IN_STORY: tuple[type[facts.Fact], ...] = (
     facts.NoiseUnknown,
 )
 """Facts that have a place of their own in the story; the others are notes."""
-State = Literal["failed", "partial", "passed"]
+End = Literal["failed", "partial", "passed"]
 Level = Literal["bad", "warn", "good"]
 
 
@@ -69,7 +69,7 @@ class Story:
         return f"{result.suite} [{result.retriever}]" if result.retriever else result.suite
 
     @property
-    def state(self) -> State:
+    def state(self) -> End:
         """The end of the run: failed, partial or passed."""
         if self.result.failed:
             return "failed"
@@ -95,6 +95,11 @@ class Story:
             return "bad"
         short = self.state == "partial" or self.qualified or self.accepts
         return "warn" if short else "good"
+
+    @property
+    def title(self) -> str:
+        """A suite beside its retriever."""
+        return " · ".join(filter(None, (self.result.suite, self.result.retriever)))
 
     @property
     def verdict(self) -> str:
@@ -206,6 +211,18 @@ class Story:
         if resolution and resolution.measure == measure and _got_surely_worse(resolution):
             words += f", which chance does not explain ({judged(resolution.change)})"
         yield words
+
+    @property
+    def first_mean(self) -> str:
+        """The first measure over the queries that are compared, and over all if that differs."""
+        mean = self.result.mean(self.damage.measure)
+        if mean is None or mean.value is None:
+            return ""
+        if mean.change is None:
+            return f"{mean.measure} {figure(mean.value, mean.unit)}"
+        before, now = apart(mean.change.before, mean.change.now, mean.unit)
+        other = whole(mean)
+        return f"{mean.measure} {before} → {now}{f' ({other})' if other else ''}"
 
     def _broken_limit(self, measure: str) -> str:
         """The floor or ceiling of a mean that is broken, in brackets; else ""."""

@@ -544,7 +544,7 @@ def test_four_measures_and_long_outcomes_stay_inside_their_cards(show: Open, wid
     limits = page.locator(".limits .scroll")
     assert limits.evaluate("it => it.scrollWidth <= it.clientWidth")
     if width > 360:  # where the tags scroll
-        tags = page.locator(".scroll:has(> .tags)")
+        tags = page.locator(".slices .scroll")
         assert tags.evaluate("it => it.scrollWidth <= it.clientWidth")
     assert (
         page.locator(".notes").evaluate("it => parseFloat(getComputedStyle(it).paddingInlineStart)")

@@ -479,7 +479,7 @@ def test_s16_a_change_that_updates_its_own_baseline_still_shows_the_drop(project
     project.answers({f"q{i}": ["x", f"d{i}"] for i in range(4)})
     result = project.run("--ir-update-baseline")
     assert result.ret == 0
-    assert re.search(r"mrr@10 +1\.000 +0\.500 .* drop ≤ 0\.05 +! +4", result.stdout.str())
+    assert re.search(r"mrr@10 +1\.000 +0\.500 .* drop ≤ 0\.05 +⚠ warning +4", result.stdout.str())
     result.stdout.fnmatch_lines(
         ["*! mrr@10 fell 1.000 → 0.500*", "*baseline written: *: 4 rankings changed"]
     )

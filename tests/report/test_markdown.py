@@ -52,7 +52,7 @@ def test_a_green_run_is_short() -> None:
     assert text.startswith(
         "## ✓ Search is as good as demanded\n\n1 query, 1 limit holds, but nothing was compared\n"
     )
-    assert "| ✓ | ndcg@10 | 0.900 | ≥ 0.8 |" in text
+    assert "| ndcg@10 | 0.900 | ≥ 0.8 | ✓ | 1 |" in text
     assert "<details><summary>sofa" not in text
 
 

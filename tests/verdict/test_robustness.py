@@ -10,7 +10,7 @@ import pytest
 from pytest_irquality import SuiteError, judge, load_suite, retrieve
 from pytest_irquality.suite import Suite
 from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.wording.answers import in_one_line_each
+from pytest_irquality.wording.answers import wordings_said
 from pytest_irquality.wording.reasons import reason
 
 SUITE = """\
@@ -107,9 +107,9 @@ def test_an_engine_that_loses_the_queries_too_is_not_robust(tmp_path: Path) -> N
 def test_a_variant_that_finds_nothing_is_named(tmp_path: Path) -> None:
     result = judged(suite(tmp_path), {**GOOD, "offce chair": []})
     assert [variant.text for variant in result.robustness[0].empty] == ["offce chair"]
-    assert "; 1 finds nothing: 'offce chair'" in "\n".join(in_one_line_each(result))
+    assert ": 1 finds nothing: 'offce chair'" in "\n".join(wordings_said(result))
     lossy = judged(suite(tmp_path), {**GOOD, "offce chair": ["x"]})
-    assert "; 'offce chair' lost most mrr@10: 1.000 → 0.000" in "\n".join(in_one_line_each(lossy))
+    assert ": 'offce chair' lost most mrr@10: 1.000 → 0.000" in "\n".join(wordings_said(lossy))
 
 
 def test_failed_calls_of_variants_are_counted_apart(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_each_kind_is_compared_with_its_own_baseline(tmp_path: Path) -> None:
     since = kind.losses[0].since
     assert since is not None
     assert (since.worse, since.better) == (1, 0)
-    assert "since the baseline 0.500 → 0.375" in "\n".join(in_one_line_each(result))
+    assert "since the baseline 0.500 → 0.375" in "\n".join(wordings_said(result))
     mean = result.means[0].change
     assert mean is not None
     assert (mean.worse, mean.better) == (0, 0)  # the queries themselves are as they were

@@ -1,0 +1,79 @@
+"""Tables of several answers: what other wordings lose, and which queries waver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_irquality.verdict.findings import Robustness
+from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.wording.answers import (
+    asked,
+    common,
+    interval,
+    lost_by,
+    sides,
+    since_baseline,
+    span,
+)
+from pytest_irquality.wording.block import Column, Row, Table
+from pytest_irquality.wording.numbers import counted, signed
+
+LOSSES = (
+    Column("other wordings"),
+    Column("measure"),
+    Column("n", number=True, rank=4, about="queries"),
+    Column("queries", number=True),
+    Column("variants", number=True),
+    Column("difference", number=True),
+    Column("90 % interval", rank=3),
+    Column("since the baseline", rank=2),
+    Column("lost most", rank=5),
+)
+
+
+def wordings(result: SuiteResult) -> Table:
+    """A row for each kind of variants and measure shown; the first measure of each kind first."""
+    rows = (row for kind in result.robustness for row in _losses(result, kind))
+    return Table(LOSSES, tuple(rows)).without_empty()
+
+
+def _losses(result: SuiteResult, kind: Robustness) -> Iterator[Row]:
+    for place, loss in enumerate(kind.losses):
+        unit, change = result.unit(loss.measure), loss.change
+        since = since_baseline(loss, unit).removeprefix("since the baseline ")
+        texts = "; ".join(f"{worst.text} {lost_by(worst, unit)}" for worst in loss.worst)
+        numbers = str(change.queries), *sides(result, loss), signed(change.difference, unit)
+        cells = (asked(kind), loss.measure, *numbers, interval(change, unit), since, texts)
+        yield Row(cells, rank=place)
+
+
+def texts(result: SuiteResult) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """All texts of each kind, query by query."""
+    for kind in result.robustness:
+        empty = (f"{variant.text} finds nothing" for variant in kind.empty)
+        of = (f"{result.query(id).text}: {', '.join(some)}" for id, some in kind.texts.items())
+        yield asked(kind), (*empty, *of)
+
+
+def wavering(result: SuiteResult) -> Table:
+    """The queries that are not answered alike each time."""
+    noise, measure = result.noise, next(iter(result.shown), "")
+    columns = (
+        Column("query that wavers"),
+        Column("in common", number=True),
+        Column("RBO", number=True, about="rank-biased overlap"),
+        Column(measure, number=True),
+        Column("documents that come and go", rank=1),
+    )
+    rows = []
+    for one in noise.wavering if noise else ():
+        documents = ", ".join(
+            f"{document.title or document.id} (in {document.in_answers} of {one.answers})"
+            for document in one.documents
+        )
+        values = span(one.low, one.high, result.unit(measure))
+        text = result.query(one.query).text
+        rows.append(Row((text, common(one), f"{one.rbo:.2f}", values, documents)))
+    more = noise.total - len(rows) if noise else 0
+    left = f"{counted(more, 'more query', 'more queries')} waver" if more > 0 else ""
+    return Table(columns, tuple(rows), left)

@@ -113,4 +113,6 @@ def test_every_report_shows_them(project: Project) -> None:
     page = (project.path / "ir-report.html").read_text(encoding="utf-8")
     assert "Other wordings" in page
     assert "What unchanged code does" in page
-    assert "| 1 variant of 1 query | mrr@10 | " in (project.path / "out.md").read_text(encoding="utf-8")
+    assert "| 1 variant of 1 query | mrr@10 | " in (project.path / "out.md").read_text(
+        encoding="utf-8"
+    )

@@ -152,7 +152,10 @@ def test_markdown_holds_now_against_before_over_the_same_queries(tmp_path: Path)
     text = suite("abcde", "thresholds: {mrr: {max_drop: 0.2}}\nmetrics: [mrr]\n")
     result = judged(tmp_path, text, now, found(*"abcd"))
     report = markdown_report([result])
-    assert "| mrr@10 | 1.000 | 0.875 | −0.125 | 1/0 | drop ≤ 0.2 | ✓ | 5, 4 compared; 0.700 over all 5 |" in report
+    assert (
+        "| mrr@10 | 1.000 | 0.875 | −0.125 | 1/0 | drop ≤ 0.2 | ✓ | 5, 4 compared; 0.700 over all 5 |"
+        in report
+    )
     assert "| all | 5 | 0.875 (−0.125); 0.700 over all 5 |" in report
     several = markdown_report([result, replace(result, path="t.ir.yaml")])
     assert "| 0.875 (−0.125); 0.700 over all 5 |" in several

@@ -21,7 +21,7 @@ from pytest_irquality.wording.words import hanging, one_line, quoted
 
 WORST = 5
 FINDINGS = 20
-BY_DEFAULT = "by default: the suite has no limit on a drop; write one under 'thresholds'"
+BY_DEFAULT = "by default: write another limit under 'thresholds'"
 IN_FULL = 3
 """Failures of a suite that the terminal tells in full."""
 

@@ -208,6 +208,11 @@ class Check(NamedTuple):
         return self.limits is not None and not self.limits.written
 
     @property
+    def over_suites(self) -> bool:
+        """True where it is the drop that all suites of a retriever share."""
+        return self.by_default and not (self.limits and self.limits.measure.definition.compares)
+
+    @property
     def allowed(self) -> int:
         """The number of queries that may break it, where it is a guard."""
         return (self.demand.most or 0) if isinstance(self.demand, Guard) else 0

@@ -169,7 +169,7 @@ class CheckJudge:
                 yield from self.over_variants(limits, check.tag or "", needed)
             case Limits() as limits:
                 found = self.limits(limits, check)
-                yield from map(_excused, found) if check.by_default else found
+                yield from map(_excused, found) if check.over_suites else found
 
     def rule(self, rule: Rule, query: Query) -> Iterator[Finding]:
         """A finding for each part of a rule, over all answers to its query.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 from pytest_irquality.verdict.findings import Finding, RankedDocument
 from pytest_irquality.verdict.limits import margin
@@ -63,7 +64,7 @@ class Damage:
         """
         gain = self.gain(query)
         if gain is not None:
-            return max(0.0, -gain) * self._weight(query)
+            return max(0.0, -gain) * self.weight(query)
         return 0.0 if self.result.baseline else self.shortfall(query)
 
     def shortfall(self, query: QueryResult) -> float:
@@ -71,9 +72,10 @@ class Damage:
         value = query.values[self.column] if self.column is not None and query.values else None
         if value is None or self.sign < 0 or not 0 <= value <= 1:
             return 0.0
-        return (1 - value) * self._weight(query)
+        return (1 - value) * self.weight(query)
 
-    def _weight(self, query: QueryResult) -> float:
+    def weight(self, query: QueryResult) -> float:
+        """The number of times that the measure counts a query."""
         return query.weight if self.measure.startswith("weighted ") else 1.0
 
     # -- all queries -------------------------------------------------------------------------------
@@ -92,24 +94,20 @@ class Damage:
 
     @cached_property
     def lost(self) -> float:
-        """The loss of all queries together, unweighted."""
-        return -sum(gain for gain in self.gains if gain < 0)
+        """The loss of all queries together."""
+        return sum(map(self.loss, self.worse))
 
     @cached_property
     def won(self) -> float:
-        """The gain of all queries together, unweighted."""
-        return sum(gain for gain in self.gains if gain > 0)
+        """The gain of all queries together, weighed as a loss is."""
+        gains = [(self.gain(query) or 0.0, query) for query in self.result.queries]
+        return sum(gain * self.weight(query) for gain, query in gains if gain > 0)
 
     @property
     def half(self) -> int:
         """In how few queries half of the loss is."""
-        losses = sorted((-gain for gain in self.gains if gain < 0), reverse=True)
-        total = 0.0
-        for number, loss in enumerate(losses, 1):
-            total += loss
-            if total >= self.lost / 2 - EQUAL:
-                return number
-        return 0
+        sums = accumulate(map(self.loss, self.worse))
+        return next((n for n, loss in enumerate(sums, 1) if loss >= self.lost / 2 - EQUAL), 0)
 
     @property
     def lowest(self) -> Sequence[QueryResult]:

@@ -112,7 +112,7 @@ def broken(every: Sequence[Held], columns: Columns) -> Iterator[Check]:
     yield from (held.check for held in plain if not columns.holds(held))
     if not all(map(columns.holds, tested)):
         yield from _broken_by_tests(tested, columns)
-    yield from _broken_by_default([held for held in every if held.check.by_default], columns)
+    yield from _broken_by_default([held for held in every if held.check.over_suites], columns)
 
 
 def _broken_by_default(every: Sequence[Held], columns: Columns) -> Iterator[Check]:

@@ -69,7 +69,7 @@ def share_of(judged: Verdicts) -> Share | None:
     if comparison.baseline is None or judged.updating:
         return None
     for check in suite.checks:
-        if check.limits and not check.limits.written:
+        if check.limits and check.over_suites:
             accepting, committed = judged.accepting, judged.committed_judge
             source = comparison.baseline.source
             return Share(

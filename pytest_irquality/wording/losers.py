@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.result import QueryResult
 from pytest_irquality.verdict.statistics import EQUAL
-from pytest_irquality.wording.moves import moves, shortcomings
+from pytest_irquality.wording.moves import left_the_top, moves, shortcomings
 from pytest_irquality.wording.numbers import apart, digits_apart, few, figure, grouped, signed
 from pytest_irquality.wording.words import quoted
 
@@ -24,11 +24,15 @@ class Worse(NamedTuple):
 
 
 def low(damage: Damage, query: QueryResult) -> Worse:
-    """A query's value where nothing is compared, and what keeps it low."""
+    """A query's value where nothing is compared, and what keeps it low.
+
+    Where nobody said what is relevant that is what left the top.
+    """
     value = query.values[damage.column or 0] or 0.0
     words = figure(value, damage.result.unit(damage.measure))
-    short = shortcomings(query, titled=False)
-    return Worse(query, value - 1, words, "", shortcomings(query), short)
+    moved = "" if any(one.grade is not None for one in query.ranking) else left_the_top(query)
+    long, short = (shortcomings(query, titled=titled) or moved for titled in (True, False))
+    return Worse(query, value - 1, words, "", long, short)
 
 
 def worsened(damage: Damage, query: QueryResult) -> Worse:
@@ -38,6 +42,8 @@ def worsened(damage: Damage, query: QueryResult) -> Worse:
     change = sides[1] - sides[0]
     before, now = apart(*sides, unit)
     lost = signed(change, unit, digits_apart(*sides, unit))
+    if (weight := damage.weight(query)) != 1:
+        lost += f" × {weight:g}"
     short = moves(query, titled=False)
     return Worse(query, change, lost, f"{before} → {now}", moves(query), short)
 

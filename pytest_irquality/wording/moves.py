@@ -88,6 +88,12 @@ def shortcomings(query: QueryResult, *, titled: bool = True) -> str:
     return ", ".join(named) + (" …" if len(low) > MOVES else "")
 
 
+def left_the_top(query: QueryResult) -> str:
+    """The move of what stood on top before; "" where it still does."""
+    first = next(iter(query.ranking_before), None)
+    return move(first) if first and first.rank != 1 else ""
+
+
 def _sank(document: ShownDocument) -> bool:
     if document.before is None:
         return False

@@ -73,7 +73,7 @@ def _(fact: facts.ReturnedNothing, result: SuiteResult) -> str:
     if not fact.newly:
         return f"{empty}, as before: {queries(result, fact.queries)}"
     all_new = len(fact.newly) == len(fact.queries)
-    new = "all of them" if all_new else f"{grouped(len(fact.newly))} of them"
+    new = "each" if all_new else f"{grouped(len(fact.newly))} of them"
     return f"{empty}; {new} returned something before: {queries(result, fact.newly)}"
 
 

@@ -120,7 +120,10 @@ class Story:
             "Nothing can fail": not self.result.gated,
             "Partial": self.result.partial,
         }
-        return next((words for words, so in said.items() if so), "Search is as good as demanded")
+        passed = "Search is as good as demanded"
+        if self.says_nothing and self.result.baseline:
+            passed = "Rankings stayed alike"
+        return next((words for words, so in said.items() if so), passed)
 
     @property
     def _failed(self) -> str:
@@ -131,6 +134,8 @@ class Story:
         lacks = [finding.lacks for finding in self.result.broken]
         if all(lack is not None and lack.why.uncompared for lack in lacks):
             return "Search could not be compared"
+        if self.says_nothing and self.on_baseline:
+            return "Rankings changed too much"
         return "Search is not good enough"
 
     @property
@@ -317,7 +322,7 @@ class Story:
             yield f"without the query {quoted(query.text)} {label!r} would hold"
         yield from self._noise()
         yield from self._unknown_noise() if self.on_baseline else ()
-        if self.state == "failed" and result.returned and result.judged < result.returned:
+        if self.state == "failed" and self.coverage and result.judged < result.returned:
             yield self.coverage
 
     def _noise(self) -> Iterator[str]:

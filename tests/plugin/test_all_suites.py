@@ -177,7 +177,7 @@ def test_check_judges_it_too(project: Project) -> None:
     result = check(project.path / "s.ir.yaml", rankings=now)
     assert result.failed
     assert "which chance does not explain: p = 0.016" in result.failures[0]
-    assert "write one under 'thresholds'" in result.failures[0]
+    assert "write another limit under 'thresholds'" in result.failures[0]
 
 
 def test_the_next_update_forgives_it(project: Project) -> None:

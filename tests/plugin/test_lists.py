@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -219,10 +220,26 @@ def test_s40_every_result_another_is_red_and_nothing_changed_green(listed: Proje
     result = listed.run("queries.txt")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["✓ passed  queries (queries.txt): *"])
-    for queries, said in ((20, "Search could not be compared"), (17, "Search is not good enough")):
+    for queries, said in ((20, "Search could not be compared"), (17, "Rankings changed too much")):
         listed.answers(changed("other", queries))
         result = listed.run("queries.txt")
         assert result.ret == 1
         result.stdout.fnmatch_lines(
-            ["  lowest rbo*", "*0.000  query 0", f"✗ FAILED  queries *: {said}*"]
+            ["  lowest rbo*", "*0.000  query 0*", f"✗ FAILED  queries *: {said}*"]
         )
+
+
+def test_what_nobody_graded_is_told_alike_or_changed_and_never_good(listed: Project) -> None:
+    with_baseline(listed)
+    result = listed.run("queries.txt", "--ir-markdown=out.md")
+    assert "Rankings stayed alike" in result.stdout.str()
+    listed.answers(changed("reversed", 20))
+    result = listed.run("queries.txt", "--ir-markdown=out.md")
+    said = result.stdout.str() + (listed.path / "out.md").read_text("utf-8")
+    result.stdout.fnmatch_lines([
+        "  by default: write another limit under 'thresholds'",
+        "  *0.2*  query 0*1 → *",
+        "  rbo(p=0.9)@10  0.2*≥ 0.5 by default  ✗*",
+    ])  # fmt: skip
+    assert not re.search(r"good (enough|as)|as good", said)
+    assert not re.search(r"^- *$", said, re.MULTILINE)

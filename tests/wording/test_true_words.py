@@ -52,6 +52,22 @@ def test_a_score_is_no_loss(project: Project, baseline: bool) -> None:
     assert "| a | 0.500 |" in markdown
 
 
+def test_losses_are_sorted_by_what_is_shown_and_add_up_to_the_mean(project: Project) -> None:
+    """Nine times 0.5 is more than 0.667, and both together a tenth of the mean's fall by ten."""
+    text = "metrics: [weighted mrr@10]\nqueries:\n  - {query: head, relevant: [d], weight: 9}\n"
+    project.suite(text + "  - {query: tail, relevant: [d]}\n")
+    project.answers({"head": ["d"], "tail": ["d"]})
+    project.run("--ir-update-baseline")
+    project.answers({"head": ["x", "d"], "tail": ["x", "y", "d"]})
+    project.run("--ir-markdown=out.md").stdout.fnmatch_lines([
+        "  2 worse*; lost 5.17 and won 0.00 weighted mrr@10 over 2 queries; the mean fell 1.000 → 0.483",
+        "  *−0.500 × 9  head *",
+        "  *−0.667  tail *",
+    ])  # fmt: skip
+    markdown = (project.path / "out.md").read_text(encoding="utf-8")
+    assert markdown.index("| head | −0.500 × 9 |") < markdown.index("| tail | −0.667 |")
+
+
 def test_a_floor_names_first_what_fell(project: Project) -> None:
     project.suite(suite("abcd", "metrics: [mrr@10]\nthresholds: {mrr@10: 0.99}\n"))
     before = {name: [f"{name}-d"] for name in "abcd"}

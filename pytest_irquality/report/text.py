@@ -19,7 +19,7 @@ from pytest_irquality.wording.numbers import counted, grouped
 from pytest_irquality.wording.sentences import warnings
 from pytest_irquality.wording.stories import known_issues, overall, steps_of, worst_first
 from pytest_irquality.wording.story import Story
-from pytest_irquality.wording.words import cells, fit, fitted, wrapped
+from pytest_irquality.wording.words import cells, fit, fitted, hanging, wrapped
 
 WORST, ROWS, KINDS = 5, 16, 6
 LINES, LINES_EACH, FEWEST = 56, 112, 5
@@ -57,7 +57,9 @@ def summary(
         room = LINES_EACH - sum(map(len, tables)) - len(written) - len(steps)
         yield from _several(stories, width, room)
         yield from steps
-    yield from _fitted(audits(results), width)
+    for lines in audits(results):
+        yield from chain.from_iterable(hanging(line, width) for line in lines)
+        yield ""
     yield from written
     if len(stories) == 1 and not left_out:
         yield from _headline(stories[0], width, alone=True)

@@ -66,7 +66,12 @@ def default_drop(queries: int) -> float:
 
 def first_mean(suite: Suite) -> Measure | None:
     """The measure shown first that is a plain mean of relevance; None where none is."""
-    return next(filter(_is_mean_of_relevance, suite.metrics), None)
+    return next(means_of_relevance(suite), None)
+
+
+def means_of_relevance(suite: Suite) -> Iterator[Measure]:
+    """The measures shown that are plain means of relevance."""
+    return filter(_is_mean_of_relevance, suite.metrics)
 
 
 def _is_mean_of_relevance(measure: Measure) -> bool:

@@ -37,7 +37,12 @@ from pytest_irquality.verdict.findings import (
     WorstVariant as WorstVariant,
 )
 from pytest_irquality.verdict.gauge_facts import (
+    Drop as Drop,
     Gauge as Gauge,
+    Harms as Harms,
+    Power as Power,
+    Proposal as Proposal,
+    ProposedLimit as ProposedLimit,
     Rate as Rate,
 )
 from pytest_irquality.verdict.judge import judge as judge

@@ -14,8 +14,9 @@ from operator import and_, or_
 from typing import NamedTuple
 
 from pytest_irquality.metrics import Measure
-from pytest_irquality.retrieval.run import Answer, Ranking, Run
+from pytest_irquality.retrieval.run import Answer, Run
 from pytest_irquality.storage.provenance import Baseline
+from pytest_irquality.suite.by_default import means_of_relevance
 from pytest_irquality.suite.demands import Guard
 from pytest_irquality.suite.model import Check, Limits, Query, Suite, VariantLimits
 from pytest_irquality.suite.rules import Rule
@@ -29,16 +30,17 @@ from pytest_irquality.verdict.sides import Sides
 
 @dataclass(frozen=True)
 class Harmed(Answer):
-    """An answer in which the rankings of some queries (ids) are others than in ``base``."""
+    """An answer in which some queries (ids) have the rankings of another, ``harm``."""
 
     base: Answer = field(default_factory=lambda: Answer({}))
+    harm: Answer = field(default_factory=lambda: Answer({}))
     changed: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, base: Answer, changed: Mapping[str, Ranking]) -> Harmed:
-        """An answer with some other rankings."""
-        rankings = {**base.rankings, **changed}
-        return cls(rankings, build=base.build, base=base, changed=frozenset(changed))
+    def of(cls, base: Answer, harm: Answer, changed: Collection[str]) -> Harmed:
+        """An answer with some rankings of another."""
+        rankings = {**base.rankings, **{id: harm.rankings[id] for id in changed}}
+        return cls(rankings, build=base.build, base=base, harm=harm, changed=frozenset(changed))
 
 
 class Seen(NamedTuple):
@@ -110,7 +112,7 @@ class Gate:
             if check not in self._others
             for limits in check.all_limits
             for subject, queries in self._subjects(check)
-            if (weights := self._weights(limits.measure, queries))
+            if (weights := self.weights(limits.measure, queries))
             for bound in limits.bounds
             if bound.fails
         ]
@@ -122,7 +124,8 @@ class Gate:
             return self.suite.tags.items()
         return [(check.tag or "", self.suite.tagged(check.tag))]
 
-    def _weights(self, measure: Measure, queries: Sequence[Query]) -> Mapping[int, float]:
+    def weights(self, measure: Measure, queries: Sequence[Query]) -> Mapping[int, float]:
+        """The weights of some queries in a mean, by their place."""
         of_each = (
             (self.place[query.id], query.weight if measure.weighted else 1.0)
             for query in queries
@@ -131,7 +134,8 @@ class Gate:
         return {place: weight for place, weight in of_each if weight}
 
     @cached_property
-    def _guards(self) -> Sequence[tuple[Check, Guard]]:
+    def guards(self) -> Sequence[tuple[Check, Guard]]:
+        """The checks that are guards."""
         return [(check, check.demand) for check in self.checks if isinstance(check.demand, Guard)]
 
     @cached_property
@@ -144,54 +148,71 @@ class Gate:
     def seen(self, first: Answer, answer: Answer) -> Seen:
         """An answer with its ties in the order of another; by itself it is as it was returned."""
         if isinstance(answer, Harmed):
-            base = self.seen(answer.base if first is answer else first, answer.base)
-            return self._with(base, first, answer, answer.changed, Scoring(self.suite))
+            parts = answer.base, answer.harm
+            base, harm = (self.seen(one if first is answer else first, one) for one in parts)
+            return self._mixed(base, harm, answer.changed)
         key = id(first), id(answer)
         if key not in self.known:
-            columns = dict.fromkeys((held.measure for held in self.held), [0.0] * len(self.place))
-            seen = self._with(Seen(columns, {}), first, answer, self.place, self.scoring)
-            self.known[key] = first, answer, seen  # which keeps the ids of both theirs
+            self.known[key] = first, answer, self._seen(first, answer)  # keeps the ids theirs
         return self.known[key][2]
 
-    def _with(
-        self, seen: Seen, first: Answer, answer: Answer, ids: Collection[str], scoring: Scoring
-    ) -> Seen:
-        """The figures with those of some queries from another answer."""
-        queries = tuple(query for query in self.queries if query.id in ids)
-        of_them = replace(self.suite, queries=queries)
-        sides = Sides(of_them, Run("", (answer,)), Run("", (first,)))
-        scores = scoring.scores(answer, sides.aligned)
-        values = {measure: [*column] for measure, column in seen.values.items()}
+    def _mixed(self, base: Seen, harm: Seen, changed: Collection[str]) -> Seen:
+        """The figures with those of some queries from others."""
+        places = [self.place[id] for id in changed]
+        mask = reduce(or_, (1 << place for place in places), 0)
+        values = {measure: [*column] for measure, column in base.values.items()}
         for measure, column in values.items():
-            for query in queries:
-                column[self.place[query.id]] = scores.value(query.id, measure) or 0.0
-        found = {
-            check.name: self._bits(guard, sides, seen.found.get(check.name, 0))
-            for check, guard in self._guards
-        }
-        return Seen(values, found)
+            for place in places:
+                column[place] = harm.values[measure][place]
+        bits = base.found.items()
+        return Seen(values, {key: had & ~mask | harm.found[key] & mask for key, had in bits})
 
-    def _bits(self, guard: Guard, sides: Sides, bits: int) -> int:
-        """The bits of a guard, with those of the queries of some sides."""
-        top_k = self.suite.top_k
-        for query in sides.suite.queries:
+    def _seen(self, first: Answer, answer: Answer) -> Seen:
+        suite = replace(self.suite, queries=tuple(self.queries))
+        sides = Sides(suite, Run("", (answer,)), Run("", (first,)))
+        scores = self.scoring.scores(answer, sides.aligned)
+        columns = {
+            measure: [scores.value(query.id, measure) or 0.0 for query in self.queries]
+            for measure in self.measures
+        }
+        return Seen(columns, {check.name: self._bits(guard, sides) for check, guard in self.guards})
+
+    @cached_property
+    def measures(self) -> Collection[Measure]:
+        """The measures that bounds are on, and those shown that are means of relevance."""
+        limited = (held.measure for held in self.held)
+        return dict.fromkeys([*limited, *means_of_relevance(self.suite)])
+
+    def _bits(self, guard: Guard, sides: Sides) -> int:
+        bits, top_k = 0, self.suite.top_k
+        for place, query in enumerate(self.queries):
             top, then = sides.aligned[query.id][:top_k], sides.before[query.id][:top_k]
-            has = not query.expects_nothing and guard.has(top, query.judgments.relevant, then)
-            bit = 1 << self.place[query.id]
-            bits = bits | bit if has else bits & ~bit
+            if not query.expects_nothing and guard.has(top, query.judgments.relevant, then):
+                bits |= 1 << place
         return bits
 
     # -- limits and guards -------------------------------------------------------------------------
 
     def _by_limits(self, before: Units, now: Units) -> Iterator[Check]:
+        return broken(self.held, self.columns(before, now))
+
+    def columns(self, before: Units, now: Units) -> Columns:
+        """The means of both sides."""
+
         def values(first: Answer, answer: Answer, measure: Measure) -> Sequence[float]:
             return self.seen(first, answer).values[measure]
 
-        return broken(self.held, Columns(values, before, now))
+        return Columns(values, before, now)
 
     def _by_guards(self, before: Units, now: Units) -> Iterator[Check]:
+        lost = self.lost(before, now)
+        return (check for check, guard in self.guards if guard.refuses(lost[check.name]))
+
+    def lost(self, before: Units, now: Units) -> Mapping[str, int]:
+        """By guard the number of queries lost; none where wavering may lose as many."""
         first, then, today = before[0][0], units_of(before), units_of(now)
-        for check, guard in self._guards:
+        number = {}
+        for check, _ in self.guards:
             was, found = (
                 [
                     reduce(or_, (self.seen(first, answer).found[check.name] for answer in unit))
@@ -199,11 +220,10 @@ class Gate:
                 ]
                 for side in (then, today)
             )
-            lost = reduce(and_, was) & ~reduce(or_, found)
-            if guard.refuses(lost.bit_count()):
-                wavering = _wavering(was, found)
-                if exceeds_wavering(lost.bit_count(), wavering, len(was), len(found)):
-                    yield check
+            lost = (reduce(and_, was) & ~reduce(or_, found)).bit_count()
+            beyond = lost and exceeds_wavering(lost, _wavering(was, found), len(was), len(found))
+            number[check.name] = lost if beyond else 0
+        return number
 
     # -- rules, and what is judged as ever ---------------------------------------------------------
 
@@ -215,8 +235,8 @@ class Gate:
     def _breaking(self, answer: Answer) -> frozenset[str]:
         """The queries of which an answer breaks a rule."""
         if isinstance(answer, Harmed):
-            changed = [id for id in answer.changed if self._breaks(id, answer)]
-            return (self._breaking(answer.base) - answer.changed).union(changed)
+            by_harm = self._breaking(answer.harm) & answer.changed
+            return self._breaking(answer.base) - answer.changed | by_harm
         if id(answer) not in self.broken:
             ids = frozenset(id for id in self.place if self._breaks(id, answer))
             self.broken[id(answer)] = answer, ids

@@ -11,13 +11,17 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 from math import sqrt
 from random import Random
+from statistics import fmean
 
 from pytest_irquality.retrieval.run import Answer
-from pytest_irquality.suite.by_default import guarded
+from pytest_irquality.suite.by_default import first_mean, guarded
+from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.build_gate import Gate
 from pytest_irquality.verdict.comparison import Comparison
-from pytest_irquality.verdict.gauge_facts import Gauge, Rate
+from pytest_irquality.verdict.gauge_facts import Gauge, Power, Rate
 from pytest_irquality.verdict.held import Unit, Units
+from pytest_irquality.verdict.planted import MORE, PAIRS, SIZES, TOLD, Pair, Planting
+from pytest_irquality.verdict.proposals import proposed
 
 FEWEST = 6  # builds from which a rate is told
 A_SIDE = (1, 3, 5)  # builds, where there are enough for two sides
@@ -25,16 +29,20 @@ SPLITS = 200  # judged of each
 Z = 1.645  # of a normal variable: an interval that is true nine times in ten
 SEED = 0
 
-Pair = tuple[Units, Units]
-
 
 def gauged(now: Comparison) -> Gauge:
     """Findings on a suite's gate; builds of unchanged code are today's side."""
     sides = now.sides
     gate = Gate(guarded(now.suite), sides.run, sides.baseline_run, now.scoring)
     builds = builds_of(gate.run.answers)
-    rates = _rates(gate, builds) if len(builds) >= FEWEST else ()
-    return Gauge(len(builds), len(gate.run.answers) // len(builds), tuple(rates))
+    several = len(builds) >= FEWEST
+    return Gauge(
+        len(builds),
+        len(gate.run.answers) // len(builds),
+        tuple(_rates(gate, builds)) if several else (),
+        _power(gate, builds, now.suite) if gate.queries else None,
+        proposed(gate, builds) if several and gate.queries else None,
+    )
 
 
 def builds_of(answers: Sequence[Answer]) -> Sequence[Unit]:
@@ -56,6 +64,30 @@ def _rates(gate: Gate, builds: Units) -> Iterator[Rate]:
         if FEWEST * side <= len(others):
             groups = zip(*[iter(others)] * side, strict=False)
             yield _rate(gate, [(baseline, group) for group in groups], len(others), kept=True)
+
+
+def _power(gate: Gate, builds: Units, suite: Suite) -> Power:
+    """Harm some of these builds, and see what the gate finds, as they would be compared."""
+    baseline = builds_of(gate.before.answers) if gate.before else ()
+    side = max((side for side in A_SIDE if 2 * side <= len(builds)), default=1)
+    if baseline:
+        pairs: Sequence[Pair] = [(baseline, (one,)) for one in _not_in(baseline, builds) or builds]
+    else:
+        pairs = drawn(builds, side, side) if len(builds) > 1 else [(builds, builds)]
+    planting = Planting(gate, Random(SEED).sample(pairs, min(PAIRS, len(pairs))))
+    drops = tuple(filter(None, map(planting.drop, SIZES)))
+    then, today = map(len, pairs[0])
+    return Power(
+        then,
+        today,
+        bool(baseline),
+        str(first_mean(suite) or ""),
+        drops,
+        planting.grown(suite, MORE).drop(TOLD) if drops else None,
+        planting.lost(),
+        planting.broken_tags(),
+        fmean(map(bool, planting.unharmed)),
+    )
 
 
 def drawn(builds: Units, before: int, now: int) -> Sequence[Pair]:

@@ -25,12 +25,96 @@ class Rate:
 
 
 @dataclass(frozen=True)
+class Drop:
+    """The share of drops of one ``size`` of the mean that the gate finds, made on purpose.
+
+    ``means``, ``guards`` and ``rules`` are the shares that these find, each by itself; ``ways`` has
+    the share of each way to do harm by its name, the best found first. So many were ``judged``.
+    """
+
+    size: float
+    found: float
+    means: float
+    guards: float
+    rules: float
+    ways: tuple[tuple[str, float], ...]
+    judged: int
+
+
+@dataclass(frozen=True)
+class Harms:
+    """Queries, or tags, that were harmed one after the other, of which a share was ``found``.
+
+    ``never`` names those of which no harm was ever found, ``queries`` how many one is, as a rule.
+    """
+
+    of: int
+    found: float
+    never: tuple[str, ...]
+    queries: int = 1
+
+
+@dataclass(frozen=True)
+class Power:
+    """Findings on harm done on purpose to the suite's own rankings, as the gate sees it.
+
+    So many builds a side were judged (``before`` and ``now``); ``kept``: the former are those of
+    the baseline that is there. ``drops`` are those of ``measure``, the smallest first; ``more`` is
+    one of them with ``MORE`` queries beside these, of their kind. ``lost`` are queries that lost
+    every relevant document, ``tags`` those of which each query lost its first results. Of the
+    judgings a share was ``red`` without any harm.
+    """
+
+    before: int
+    now: int
+    kept: bool
+    measure: str
+    drops: tuple[Drop, ...]
+    more: Drop | None
+    lost: Harms
+    tags: Harms
+    red: float
+
+
+@dataclass(frozen=True)
+class ProposedLimit:
+    """A limit to write in a block of the suite: its ``bounds`` as texts, each with its key.
+
+    ``worst`` is what unchanged code did at the most: a drop, or queries lost.
+    """
+
+    block: str
+    key: str
+    bounds: tuple[tuple[str, str], ...]
+    worst: float
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Limits that unchanged code holds, each of ``builds`` judged against the others.
+
+    ``red`` of these fail as the suite is, and ``still`` with these limits, by the checks
+    ``written`` (labels), which no proposal loosens. ``drop`` is what the gate finds then.
+    """
+
+    builds: int
+    limits: tuple[ProposedLimit, ...]
+    red: int
+    still: int
+    written: tuple[str, ...]
+    drop: Drop | None
+
+
+@dataclass(frozen=True)
 class Gauge:
     """Findings on the gate of a suite from ``builds`` of unchanged code.
 
-    Each has so many ``answers``. ``rates`` are empty where too few builds tell.
+    Each has so many ``answers``. ``rates`` are empty where too few builds tell, and nothing is
+    proposed then. ``power`` is None where no query was answered.
     """
 
     builds: int
     answers: int
     rates: tuple[Rate, ...] = ()
+    power: Power | None = None
+    proposal: Proposal | None = None

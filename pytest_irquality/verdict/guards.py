@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from operator import attrgetter
 
 from pytest_irquality.suite.model import Guard, Query
 from pytest_irquality.verdict.comparison import Comparison
+from pytest_irquality.verdict.facts import Fact
 from pytest_irquality.verdict.findings import Finding, Lack, RankedDocument
+from pytest_irquality.verdict.noise import exceeds_wavering
 from pytest_irquality.verdict.sides import Ids, JudgedAnswer, Sides, median_rank
 from pytest_irquality.verdict.wavering import Lost, lost
 
+ENOUGH = 0.8  # the share of queries whose loss is to be seen, or else every verdict says so
+
 Documents = tuple[RankedDocument, ...]
+
+
+@dataclass(frozen=True)
+class BlindGuard(Fact):
+    """A guard that can see a loss of ``sees`` of the ``of`` queries that the baseline found."""
+
+    guard: str
+    sees: int
+    of: int
 
 
 def hold_guard(guard: Guard, comparison: Comparison, updating: bool) -> Iterator[Finding]:
@@ -82,6 +96,22 @@ def _held_by_ties(guard: Guard, comparison: Comparison, losses: Lost) -> Iterato
                 ranked=_documents_lost(guard, query, comparison),
                 as_returned=float(len(as_returned.queries)),
             )
+
+
+def blind(comparison: Comparison) -> Iterator[BlindGuard]:
+    """The guards that see too few queries lost, since the builds of the baseline differ so much."""
+    sides = comparison.sides
+    if comparison.baseline is None or not sides.tells_noise or _not_compared(comparison):
+        return
+    now, before = sides.answers, sides.answers_before
+    b, n = (len(side.units(side)) for side in (before, now))
+    for check in comparison.suite.checks:
+        if isinstance(guard := check.demand, Guard) and guard.can_fail:
+            lost = _lost(guard, sides, attrgetter("aligned"))
+            seen = exceeds_wavering(check.allowed + 1, lost.wavering, b, n)
+            sees = lost.steady if seen else 0
+            if sees < ENOUGH * lost.found:
+                yield BlindGuard(guard.key, sees, lost.found)
 
 
 # -- what it watches for ---------------------------------------------------------------------------

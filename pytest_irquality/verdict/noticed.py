@@ -16,6 +16,7 @@ from pytest_irquality.verdict.accepted import acceptance
 from pytest_irquality.verdict.classes import Skipped
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.findings import Cause, Change, RankedDocument
+from pytest_irquality.verdict.guards import blind
 from pytest_irquality.verdict.renumbered import renumbered
 from pytest_irquality.verdict.result import Verdict
 from pytest_irquality.verdict.sides import Sides, causes_of
@@ -83,8 +84,7 @@ def _unnoticed(sides: Sides, verdicts: Sequence[Verdict], skipped: Set[str]) -> 
 
 
 def _retrieval(comparison: Comparison) -> Iterator[facts.Fact]:
-    sides, suite = comparison.sides, comparison.suite
-    asked = sides.asked
+    sides, suite, asked = comparison.sides, comparison.suite, comparison.sides.asked
     if sides.run.interrupted:
         yield facts.Interrupted(len(asked))
     elif len(asked) < len(suite.queries):
@@ -259,6 +259,7 @@ def _movement(comparison: Comparison) -> Iterator[facts.Fact]:
         return
     yield from _ends(comparison)
     if sides.tells_noise:  # of which no two need have one order
+        yield from blind(comparison)
         return
     if sides.changed and sides.suite.baseline_retriever is None:
         yield facts.NoiseUnknown()

@@ -49,29 +49,34 @@ class Lost(NamedTuple):
     """The queries that were found in every unit of the baseline and in none of today's.
 
     ``wavering`` others were found in as many units as the baseline has, scattered over both sides.
-    ``beyond_chance`` is False where as many losses may be wavering alone.
+    ``beyond_chance`` is False where as many losses may be wavering alone. Of the ``found`` queries,
+    which any unit of the baseline found, ``steady`` were found by all of them: only these can be
+    seen lost.
     """
 
     queries: Sequence[Query]
     wavering: int
     beyond_chance: bool
+    found: int
+    steady: int
 
 
 def lost(sides: Sides, finds: Finds) -> Lost:
     """The queries that a guard sees lost over all units of both sides."""
     now = sides.answers.units(sides.answers)
     before = sides.answers_before.units(sides.answers_before)
-    gone, wavering = [], 0
+    gone, wavering, ever, steady = [], 0, 0, 0
     for query in sides.suite.queries:
         if query.id not in sides.before or query.expects_nothing:
             continue
         then, today = _found(before, finds, query), _found(now, finds, query)
+        ever, steady = ever + any(then), steady + all(then)
         if all(then) and not any(today):
             gone.append(query)
         elif _wavers(then, today):
             wavering += 1
     beyond = exceeds_wavering(len(gone), wavering, len(before), len(now))
-    return Lost(gone, wavering, beyond)
+    return Lost(gone, wavering, beyond, ever, steady)
 
 
 def _found(units: Sequence[Sequence[JudgedAnswer]], finds: Finds, query: Query) -> Sequence[bool]:

@@ -15,6 +15,7 @@ from pytest_irquality.verdict.findings import (
     Wavering,
     WorstVariant,
 )
+from pytest_irquality.verdict.guards import BlindGuard
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.numbers import apart, counted, few, figure, signed
 from pytest_irquality.wording.words import quoted
@@ -227,3 +228,8 @@ def span(low: float | None, high: float | None, unit: str) -> str:
         return ""
     least, most = apart(low, high, unit)
     return least if least == most else f"{least} to {most}"
+
+
+def blind(fact: BlindGuard) -> str:
+    """``'lost_all_relevant' can see a lost query in 0 of 20``."""
+    return f"{fact.guard!r} can see a lost query in {fact.sees} of {fact.of}"

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from pytest_irquality.suite.judges import UNNAMED
 from pytest_irquality.verdict.audit_facts import Agreement, Audit, Dead, Disputed, WeakLimit
+from pytest_irquality.verdict.findings import Noise
+from pytest_irquality.verdict.gauge_facts import Gauge
 from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.wording.gauge_lines import is_rare, red_for_nothing
+from pytest_irquality.wording.gauge_lines import (
+    Curve,
+    curve,
+    is_rare,
+    limits,
+    misses_nothing,
+    red_for_nothing,
+    would_find,
+)
 from pytest_irquality.wording.numbers import apart, counted, few, figure, grouped
 from pytest_irquality.wording.words import quoted
 
@@ -16,11 +27,16 @@ MOST = 5
 
 
 class AuditPart(NamedTuple):
-    """One thing that an audit looked at; ``fine`` where nothing is to be done about it."""
+    """One thing that an audit looked at; ``fine`` where nothing is to be done about it.
+
+    ``yaml``: the lines are to be copied as they are; ``curves`` are for the page.
+    """
 
     heading: str
     lines: tuple[str, ...]
     fine: bool = True
+    yaml: bool = False
+    curves: tuple[Curve, ...] = ()
 
 
 def audit_of(results: Sequence[SuiteResult]) -> dict[str, list[AuditPart]]:
@@ -57,6 +73,8 @@ def _suite(results: Sequence[SuiteResult]) -> Iterator[AuditPart]:
     yield from _per_retriever("loose floors", results, _loose, "")
     yield from _per_retriever("resolution", results, _resolution, "")
     yield _red_for_nothing(results)
+    yield from _would_find(results)
+    yield from _proposals(results)
 
 
 def _exists(results: Sequence[SuiteResult]) -> AuditPart:
@@ -180,15 +198,36 @@ def _resolution(audit: Audit) -> Iterator[str]:
         )
 
 
-def _red_for_nothing(results: Sequence[SuiteResult]) -> AuditPart:
-    lines: list[str] = []
-    fine = True
+def _gauges(results: Sequence[SuiteResult]) -> Iterator[tuple[str, Gauge, Noise | None]]:
+    """The findings on the gate with each retriever, and its name where there are several."""
     for result in results:
         if result.audit and result.audit.gauge:
-            gauge, which = result.audit.gauge, _which(result, results)
-            lines += (f"{which}{line}" for line in red_for_nothing(gauge, result.noise))
-            fine = fine and is_rare(gauge)
+            yield _which(result, results), result.audit.gauge, result.noise
+
+
+def _red_for_nothing(results: Sequence[SuiteResult]) -> AuditPart:
+    gauges = [*_gauges(results)]
+    lines = [
+        f"{which}{line}" for which, gauge, noise in gauges for line in red_for_nothing(gauge, noise)
+    ]
+    fine = all(is_rare(gauge) for _, gauge, _ in gauges)
     return AuditPart("red for nothing", tuple(lines), fine)
+
+
+def _would_find(results: Sequence[SuiteResult]) -> Iterator[AuditPart]:
+    gauges = [*_gauges(results)]
+    lines = [f"{which}{line}" for which, gauge, _ in gauges for line in would_find(gauge)]
+    if lines:
+        fine = all(misses_nothing(gauge) for _, gauge, _ in gauges)
+        curves = tuple(chain.from_iterable(curve(gauge) for _, gauge, _ in gauges))
+        yield AuditPart("would find", tuple(lines), fine, curves=curves)
+
+
+def _proposals(results: Sequence[SuiteResult]) -> Iterator[AuditPart]:
+    for which, gauge, _ in _gauges(results):
+        if gauge.proposal:
+            lines = tuple(limits(gauge.proposal))
+            yield AuditPart(f"limits {which}".strip(" :"), lines, yaml=True)
 
 
 def _per_retriever(

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.broken_builds import BrokenBuilds
 from pytest_irquality.verdict.findings import Finding
+from pytest_irquality.verdict.guards import BlindGuard
 from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict, tells_nothing
 from pytest_irquality.verdict.statistics import EQUAL
-from pytest_irquality.wording.answers import broken
+from pytest_irquality.wording.answers import blind, broken
 from pytest_irquality.wording.examined import of_the_base
 from pytest_irquality.wording.numbers import apart, counted, few
 from pytest_irquality.wording.words import queries
@@ -41,6 +42,8 @@ def urgent(result: SuiteResult) -> Iterator[str]:
     for fact in result.facts:
         if isinstance(fact, BrokenBuilds):
             yield broken(fact)
+        if isinstance(fact, BlindGuard):
+            yield blind(fact)
         if isinstance(fact, facts.ReturnedNothing) and fact.newly:
             more = counted(len(fact.newly), "more query returns", "more queries return")
             yield f"{more} nothing: {queries(result, fact.newly)}"

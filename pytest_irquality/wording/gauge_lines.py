@@ -3,14 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from pytest_irquality.verdict.findings import Noise
 from pytest_irquality.verdict.gauge import FEWEST
-from pytest_irquality.verdict.gauge_facts import Gauge, Rate
-from pytest_irquality.wording.numbers import apart, counted
+from pytest_irquality.verdict.gauge_facts import Drop, Gauge, Harms, Power, Proposal, Rate
+from pytest_irquality.verdict.planted import MORE, TOLD
+from pytest_irquality.wording.numbers import apart, counted, few
+from pytest_irquality.wording.words import quoted
 
 RARE = 0.1  # times that a gate may be red for nothing, and nobody need look
 NUMBERS = {1: "one build", 3: "three builds", 5: "five builds"}
+SHOWN = (0.02, TOLD, 0.1)  # drops that the terminal tells of
+
+
+class Curve(NamedTuple):
+    """Drops of a measure: ``rows`` are words, ``shares`` those of the gate and of its parts."""
+
+    measure: str
+    rows: tuple[tuple[str, ...], ...]
+    shares: tuple[tuple[float, ...], ...]
+
+
+def curve(gauge: Gauge) -> Iterator[Curve]:
+    """The share that is found, by the size of a drop, with what finds it and how it was made."""
+    power = gauge.power
+    if power is None or not power.drops:
+        return
+    shares = tuple((drop.found, drop.means, drop.guards, drop.rules) for drop in power.drops)
+    ways = (", ".join(f"{way} {found(share)}" for way, share in drop.ways) for drop in power.drops)
+    told = zip(power.drops, shares, ways, strict=True)
+    rows = ((f"{drop.size:g}", *map(found, parts), said) for drop, parts, said in told)
+    yield Curve(power.measure, tuple(rows), shares)
 
 
 def red_for_nothing(gauge: Gauge, noise: Noise | None) -> Iterator[str]:
@@ -43,10 +67,10 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _sides(rate: Rate) -> str:
-    now = NUMBERS[rate.now]
-    if rate.kept:
-        return f"with {now} against this baseline of {rate.before}"
+def _sides(of: Rate | Power) -> str:
+    now = NUMBERS[of.now]
+    if of.kept:
+        return f"with {now} against this baseline of {of.before}"
     return f"with {now} a side, the baseline made anew each time"
 
 
@@ -55,6 +79,81 @@ def _causes(rate: Rate) -> str:
         return ""
     labels = (f"{label!r} {often(share)}" for label, share in rate.checks[:3])
     return f": {', '.join(labels)}"
+
+
+def would_find(gauge: Gauge) -> Iterator[str]:
+    """The lines on what the gate finds of harm done on purpose."""
+    power = gauge.power
+    if power is None:
+        return
+    yield from _drops(power, alone=gauge.builds == 1 and not power.kept)
+    one_by_one = {
+        "a query that loses all it found": power.lost,
+        f"a broken tag of {counted(power.tags.queries, 'query', 'queries')}": power.tags,
+    }
+    if harms := [f"{what}: {_seen(harm)}" for what, harm in one_by_one.items() if harm.of]:
+        yield "; ".join(harms)
+    yield from _with_more(power)
+
+
+def _drops(power: Power, *, alone: bool) -> Iterator[str]:
+    """The line on drops of the mean; ``alone``: no other build tells how far they differ."""
+    drops = [f"of {drop.size:g}: {_finds(drop)}" for drop in power.drops if drop.size in SHOWN]
+    if drops:
+        sides = "if the next build answers alike" if alone else _sides(power)
+        red = f"; red without any harm: {often(power.red)}" if power.red else ""
+        yield f"a drop of {power.measure} {', '.join(drops)} ({sides}{red})"
+
+
+def _seen(harms: Harms) -> str:
+    named = f", never {few(list(map(quoted, harms.never)))}"
+    return found(harms.found) + (named if 0 < len(harms.never) < harms.of else "")
+
+
+def _with_more(power: Power) -> Iterator[str]:
+    now = next((drop for drop in power.drops if drop.size == TOLD), None)
+    if now and power.more:
+        more = f"{found(now.found)} → {found(power.more.found)}"
+        yield f"with {MORE} more queries like these a drop of {TOLD:g}: {more}"
+
+
+def misses_nothing(gauge: Gauge) -> bool:
+    """Tell whether every query and tag is noticed by some check."""
+    return not (gauge.power and (gauge.power.lost.never or gauge.power.tags.never))
+
+
+def found(share: float) -> str:
+    """The share that is found: ``always``, ``63 %``, ``never``."""
+    return {0.0: "never", 1.0: "always"}.get(share) or f"{min(99, max(1, round(100 * share)))} %"
+
+
+def _finds(drop: Drop) -> str:
+    (_, best), (hardest, worst) = drop.ways[0], drop.ways[-1]
+    by_kind = f" ({hardest}: {found(worst)})" if worst < best else ""
+    return f"{found(drop.found)}{by_kind}"
+
+
+def limits(proposal: Proposal) -> Iterator[str]:
+    """The proposed limits as YAML, with what was measured as comments."""
+    builds = proposal.builds
+    yield f"# {builds} builds of unchanged code, each against the {builds - 1} others:"
+    yield f"# {proposal.red} of {builds} fail as it is, {proposal.still} with these limits."
+    if not proposal.still:
+        yield f"# Of new builds about 1 in {builds + 1} will, against a baseline of these;"
+        yield f"# no {builds} builds promise more: 1 in 50 takes 49."
+    if proposal.drop:
+        yield f"# A drop of {TOLD:g} is found: {found(proposal.drop.found)}."
+    if proposal.written:
+        yield f"# Left as you wrote it, though it fails: {few(list(proposal.written))}."
+    block = ""
+    for limit in proposal.limits:
+        if limit.block != block:
+            yield f"{(block := limit.block)}:"
+        bounds = ", ".join(f"{key}: {text}" for key, text in limit.bounds)
+        yield f"  # unchanged code did {limit.worst:.2g} at the most"
+        yield f"  {limit.key}: {{{bounds}}}"
+    if not proposal.limits:
+        yield "# Nothing to propose: all limits on changes are your own."
 
 
 def _too_few(gauge: Gauge, noise: Noise | None) -> str:
@@ -68,4 +167,8 @@ def _too_few(gauge: Gauge, noise: Noise | None) -> str:
     if gauge.builds == 1:
         answers = counted(gauge.answers, "answer")
         return f"{answers} of one build show what asking again does{spread}, and no more; {takes}"
-    return f"{gauge.builds} builds show how far they lie apart{spread}, and no more; {takes}"
+    return (
+        f"{gauge.builds} builds show how far they lie apart{spread}, and no more; {takes}, and so"
+        f" do proposed limits: of {gauge.builds} builds they would fail 1 new one in"
+        f" {gauge.builds + 1}"
+    )

@@ -8,10 +8,11 @@ from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.broken_builds import BrokenBuilds
 from pytest_irquality.verdict.classes import Skipped
 from pytest_irquality.verdict.facts import Fact
+from pytest_irquality.verdict.guards import BlindGuard
 from pytest_irquality.verdict.renumbered import Renumbered
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.together import NotTogether
-from pytest_irquality.wording.answers import broken
+from pytest_irquality.wording.answers import blind, broken
 from pytest_irquality.wording.moves import move, name
 from pytest_irquality.wording.numbers import apart, counted, few, grouped, judged, share
 from pytest_irquality.wording.sentences import causes, drop_of_all
@@ -140,8 +141,9 @@ def _(fact: facts.UnknownIds, result: SuiteResult) -> str:
 @note.register
 def _(fact: facts.LowestSince, result: SuiteResult) -> str:
     word = "lowest" if result.higher_is_better(fact.measure) else "highest"
-    ago = counted(fact.changes, "change")
-    return f"{fact.measure} is the {word} since {fact.commit}, {ago} ago"
+    return (
+        f"{fact.measure} is the {word} since {fact.commit}, {counted(fact.changes, 'change')} ago"
+    )
 
 
 @note.register
@@ -220,9 +222,8 @@ def _(fact: facts.Moved, result: SuiteResult) -> str:
     if fact.rankings:
         what = "ranking" if fact.total == 1 else "rankings"
         return f"{share(fact.rankings, fact.total)} {what} changed"
-    if fact.total == 1:
-        return "the one ranking has not changed"
-    return f"none of {fact.total} rankings changed"
+    none = f"none of {fact.total} rankings changed"
+    return none if fact.total > 1 else "the one ranking has not changed"
 
 
 @note.register
@@ -233,8 +234,8 @@ def _(fact: facts.NoiseUnknown, result: SuiteResult) -> str:
 @note.register
 def _(fact: facts.TiesMoved, result: SuiteResult) -> str:
     only = f"{share(fact.rankings, fact.total)} rankings differ in the order of equal scores only"
-    moves = few(list(map(move, fact.documents)))
-    return f"{only}, which is no drift: {query(result, fact.query)} {moves}"
+    which = f"{query(result, fact.query)} {few(list(map(move, fact.documents)))}"
+    return f"{only}, which is no drift: {which}"
 
 
 @note.register
@@ -327,11 +328,10 @@ def _(fact: facts.JudgeFirst, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.InNoRanking, result: SuiteResult) -> str:
-    lost, named = len(fact.documents), map(name, fact.documents)
-    what = (
-        f"{grouped(lost)} {relevant(result, lost)} of the baseline {'is' if lost == 1 else 'are'}"
-    )
-    return f"{what} in no ranking now: {few(list(named))}"
+    lost = len(fact.documents)
+    what = f"{grouped(lost)} {relevant(result, lost)} of the baseline"
+    are, named = "is" if lost == 1 else "are", few(list(map(name, fact.documents)))
+    return f"{what} {are} in no ranking now: {named}"
 
 
 @note.register
@@ -399,16 +399,14 @@ def _(fact: facts.BudgetUnfilled, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.CandidatesUnknown, result: SuiteResult) -> str:
-    unknown = share(len(fact.queries), fact.total)
-    why = few([cause.message for cause in fact.causes])
-    return f"the candidates of {unknown} queries could not be had: {why}"
+    unknown, why = share(len(fact.queries), fact.total), [cause.message for cause in fact.causes]
+    return f"the candidates of {unknown} queries could not be had: {few(why)}"
 
 
 @note.register
 def _(fact: facts.Retried, result: SuiteResult) -> str:
-    were = "was" if fact.calls == 1 else "were"
-    calls = counted(fact.calls, "failed call")
-    return f"{calls} {were} made again ('retry'); waits are in no latency"
+    calls = counted(fact.calls, "failed call was", "failed calls were")
+    return f"{calls} made again ('retry'); waits are in no latency"
 
 
 @note.register
@@ -444,6 +442,8 @@ def _(fact: facts.Disputed, result: SuiteResult) -> str:
         return words
     return f"{words}; the worse verdict stands for {few(list(map(repr, fact.checks)))}"
 
+
+note.register(BlindGuard, lambda fact, _: f"{blind(fact)}: builds differ so; keep more of them")
 
 _wordless = {kind for kind in Fact.__subclasses__() if kind not in note.registry}
 assert not _wordless, f"wording/notes.py says nothing of {_wordless}"

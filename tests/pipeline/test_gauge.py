@@ -1,4 +1,7 @@
-"""``--ir-audit`` over kept builds of unchanged code: how often the gate is red for nothing."""
+"""``--ir-audit`` over kept builds of unchanged code: how often the gate is red for nothing.
+
+And what it would find of harm, and the limits that follow.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,8 @@ def test_under_six_builds_the_spread_and_no_rate(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "*red for nothing*not known: 5 builds show how far they lie apart (recall@5 0.950 to 0.950), and no"
-            " more; a rate takes 6 builds of unchanged code, each kept and given as --ir-runs"
+            " more; a rate takes 6 builds of unchanged code, each kept and given as --ir-runs, and so do proposed"
+            " limits: of 5 builds they would fail 1 new one in 6"
         ]
     )
 
@@ -132,3 +136,156 @@ def test_a_rate_is_that_of_every_split(project: Project) -> None:
     splits = [now for now in combinations(range(6), 3) if 2 in now]
     assert len(splits) / comb(6, 3) == 0.5
     assert rates(found)[3, 3, False]["share"] == pytest.approx(0.5, abs=0.12)
+
+
+# -- what it would see -----------------------------------------------------------------------------
+
+
+def seen(found: dict[str, Any], what: str) -> tuple[int, float, list[str]]:
+    harms = found["power"][what]
+    return harms["of"], harms["found"], harms["never"]
+
+
+def test_every_query_and_tag_is_seen_where_the_default_guard_stands(project: Project) -> None:
+    project.suite(SUITE)
+    result, found = gauge(project, *builds(project, 1, lambda build, i: i != 7))
+    assert seen(found, "lost") == (19, 1.0, []), "the twentieth has nothing to lose"
+    assert seen(found, "tags") == (4, 1.0, [])
+    result.stdout.fnmatch_lines(
+        [
+            "  would find *a drop of recall@5 of 0.05: always, of 0.1: always (if the next build answers alike)",
+            "*a query that loses all it found: always; a broken tag of 5 queries: always",
+            "*with 30 more queries like these a drop of 0.05: always → always",
+        ]
+    )
+
+
+def test_what_no_check_watches_is_named_and_30_more_queries_change_nothing(
+    project: Project,
+) -> None:
+    """Nine queries of a tag are held to a mean, and one by a rule of its own; nothing sees the rest."""
+    project.suite(
+        "metrics: [recall@5]\neach_query: {lost_all_relevant: ignore}\n"
+        "tags:\n  one: {recall@5: {max_drop: 0.15}}\nqueries:\n"
+        + "".join(
+            f"  - {{query: word{i}, id: q{i}, relevant: [d{i}], tags: [{'one' if i < 9 else 'two'}]"
+            f"{', must_find: [d9]' if i == 9 else ''}}}\n"
+            for i in range(20)
+        )
+    )
+    result, found = gauge(project, *builds(project, 1, lambda build, i: True))
+    of, share, never = seen(found, "lost")
+    assert (of, share) == (20, 0.05), "one of nine is a drop of 0.11, within 0.15"
+    assert never == [f"word{i}" for i in range(20) if i != 9]
+    assert seen(found, "tags") == (2, 1.0, []), "two has the query with the rule"
+    result.stdout.fnmatch_lines(
+        ["! would find*", "*loses all it found: 5 %, never 'word0', 'word1'*"]
+    )
+
+
+def test_a_drop_is_found_as_often_as_the_limits_say(project: Project) -> None:
+    """A limit of 0.08 lets every drop of 0.05 pass, and finds every one of 0.1, by the mean alone."""
+    project.suite(
+        SUITE
+        + "each_query: {lost_all_relevant: ignore}\nthresholds: {recall@5: {max_drop: 0.08}}\n"
+    )
+    _, found = gauge(project, *builds(project, 6, lambda build, i: True))
+    power = found["power"]
+    drops = {drop["size"]: drop for drop in power["drops"]}
+    assert (power["before"], power["now"], power["kept"]) == (3, 3, False)
+    assert [drops[size]["found"] for size in (0.05, 0.1, 0.2)] == [0.0, 1.0, 1.0]
+    assert [drops[0.1][kind] for kind in ("means", "guards", "rules")] == [1.0, 0.0, 0.0]
+    assert 0.02 not in drops, "of twenty queries each is worth 0.05"
+    assert power["more"]["found"] == 0.0, "fifty queries make no limit lower"
+
+
+def test_harm_is_counted_where_it_makes_the_difference(project: Project) -> None:
+    """Each build loses another query, so one build a side is red anyway, and shows nothing more."""
+    project.suite(SUITE)
+    result, found = gauge(project, *builds(project, 5, lambda build, i: build != i))
+    assert (found["power"]["red"], seen(found, "lost")[1]) == (1.0, 0.0)
+    result.stdout.fnmatch_lines(["*of 0.05: never*red without any harm: always)"])
+
+
+def test_the_page_has_the_curve(project: Project) -> None:
+    project.suite(SUITE)
+    project.run("--ir-audit", *builds(project, 6, lambda build, i: True), "--ir-report=page.html")
+    page = (project.path / "page.html").read_text(encoding="utf-8")
+    assert page.count("<polyline") == 4
+    assert '<th scope="col">Drop of' in page
+
+
+# -- limits ----------------------------------------------------------------------------------------
+
+
+def proposed(result: pytest.RunResult) -> str:
+    lines = [line[19:] for line in result.outlines]
+    start = next(n for n, line in enumerate(lines) if line.startswith("# ") and "builds of" in line)
+    end = next(n for n, line in enumerate(lines) if n > start and not line)
+    return "\n".join(lines[start:end])
+
+
+def test_limits_are_proposed_that_can_be_pasted_and_hold(project: Project) -> None:
+    """One of ten builds loses two queries that all others find: the guard is to allow them."""
+    project.suite(SUITE)
+    given = builds(project, 10, lambda build, i: build > 0 or i > 1)
+    result, found = gauge(project, *given)
+    assert (found["proposal"]["red"], found["proposal"]["still"]) == (1, 0)
+    text = proposed(result)
+    assert "# 1 of 10 fail as it is, 0 with these limits." in text
+    assert "about 1 in 11" in text
+    assert "1 in 50 takes 49" in text
+    assert "  lost_all_relevant: {max: 2}" in text
+    assert "  recall@5: {max_significant_drop: 0.01, max_drop: 0.15}" in text
+    project.suite(f"{SUITE}{text}\n")
+    for number, build in enumerate(given):
+        others = [name.replace("runs=", "baseline=") for name in given if name != build]
+        assert project.run(build, *others).ret == 0, number
+
+
+def test_what_is_written_is_never_loosened(project: Project) -> None:
+    project.suite(
+        SUITE + "each_query: {lost_all_relevant: fail}\nthresholds: {recall@5: {min: 0.5}}\n"
+    )
+    result, found = gauge(project, *builds(project, 10, lambda build, i: build > 0 or i > 1))
+    proposal = found["proposal"]
+    assert (proposal["red"], proposal["still"]) == (1, 1)
+    text = proposed(result)
+    assert "# Left as you wrote it, though it fails: each_query: lost_all_relevant." in text
+    assert "each_query:\n" not in text
+    assert "1 in 11" not in text
+    assert "recall@5: {min: 0.5, max_significant_drop: 0.01, max_drop: 0.15}" in text
+
+
+def test_limits_of_a_teams_own_get_no_proposal(project: Project) -> None:
+    project.suite(
+        SUITE + "each_query: {lost_all_relevant: fail}\nthresholds: {recall@5: {max_drop: 0.5}}\n"
+    )
+    result, found = gauge(project, *builds(project, 6, lambda build, i: True))
+    assert found["proposal"]["limits"] == []
+    assert "# Nothing to propose: all limits on changes are your own." in proposed(result)
+
+
+# -- a blind guard ---------------------------------------------------------------------------------
+
+
+def test_a_guard_that_a_baselines_builds_blind_says_so(project: Project) -> None:
+    """Each query is missed by one of five builds, so none is found by all of them."""
+    project.suite(SUITE)
+    given = builds(project, 5, lambda build, i: i % 5 != build)
+    kept = [name.replace("runs=", "baseline=") for name in given]
+    builds(project, 1, lambda build, i: True)
+    result = project.run("--ir-runs=runs/0", *kept[1:])
+    result.stdout.fnmatch_lines(
+        ["*passed*but 'lost_all_relevant' can see a lost query in 0 of 20*"]
+    )
+    builds(project, 1, lambda build, i: i > 17)
+    result = project.run("--ir-runs=runs/0", *kept[1:])
+    result.stdout.fnmatch_lines(["*FAILED*'lost_all_relevant' can see a lost query in 0 of 20*"])
+
+
+def test_a_guard_that_sees_is_silent(project: Project) -> None:
+    project.suite(SUITE)
+    given = builds(project, 5, lambda build, i: i > 4)
+    result = project.run(given[0], *(name.replace("runs=", "baseline=") for name in given[1:]))
+    result.stdout.no_fnmatch_line("*can see a lost query*")

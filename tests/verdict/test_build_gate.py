@@ -129,8 +129,10 @@ def test_the_same_checks_are_red_as_where_each_is_judged_alone(
     assert gate.red(before, now) == judged(suite, before, now)
     assert gate.red(now, before) == judged(suite, now, before), "what is kept of the first misled"
     lost = draw.sample("abcdefghijk", 3)
-    bare = {id: Ranking(("d8", "d5"), (1.0, 0.5)) for id in lost}
-    harmed = [tuple(Harmed.of(one, bare) for one in unit) for unit in now]
+    nothing = Ranking(("d8", "d5"), (1.0, 0.5))
+    harm = Answer(dict.fromkeys("abcdefghijkl", nothing))
+    harmed = [tuple(Harmed.of(one, harm, lost) for one in unit) for unit in now]
+    bare = dict.fromkeys(lost, nothing)
     plain = [tuple(replace(one, rankings={**one.rankings, **bare}) for one in unit) for unit in now]
     assert gate.red(before, harmed) == judged(suite, before, plain)
     assert gate.red(before, now) == judged(suite, before, now), "harm is not kept"

@@ -1,0 +1,262 @@
+"""Harm done on purpose to a suite's own rankings: what of it the gate finds, and what never.
+
+Each way to do it is that of a real bug. What counts as found are failures that the same builds do
+not give unharmed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from random import Random
+from statistics import fmean, median_low
+
+from pytest_irquality.retrieval.run import Answer, Ranking, Run
+from pytest_irquality.suite.by_default import first_mean, guarded
+from pytest_irquality.suite.model import Check, Guard, Query, Suite
+from pytest_irquality.suite.rules import Rule
+from pytest_irquality.verdict.build_gate import Gate, Harmed
+from pytest_irquality.verdict.gauge_facts import Drop, Harms
+from pytest_irquality.verdict.held import Units
+from pytest_irquality.verdict.scoring import Scoring, defined_for
+
+SIZES = (0.01, 0.02, 0.05, 0.1, 0.2)
+TOLD, MORE = 0.05, 30  # the drop that is made with so many queries more, too
+NEAR = 0.25  # of its size: a drop is as large as it should be, give or take so much
+TRIALS, HARMS = 12, 300  # judged of each size and way, and of queries or tags in all
+QUERIES = 5000  # judged in all trials of a size and way: of large suites there are fewer trials
+PAIRS = 5  # of sides that are harmed in turns
+FEWEST = 3  # of pairs, where there are as many, before a harm is called never found
+FIRST, NEARBY = 3, 10
+SEED = 0
+KINDS = ("means", "guards", "rules")
+
+Pair = tuple[Units, Units]
+Way = Callable[[Suite, Query, Ranking], Sequence[int]]
+"""The places of the results that are left, in the order in which they come then."""
+
+
+def _without_relevant(suite: Suite, query: Query, ranking: Ranking) -> Sequence[int]:
+    """Nothing relevant is left, and nothing at all where texts or nobody say what is relevant."""
+    gains = query.judgments.gains
+    if not gains or suite.reads_texts(query):
+        return ()
+    return [place for place, id in enumerate(ranking.ids) if id not in gains]
+
+
+def _without_best(suite: Suite, query: Query, ranking: Ranking) -> Sequence[int]:
+    gains = query.judgments.gains
+    best = max(ranking.ids, key=lambda id: gains.get(id, 0.0), default=None)
+    return [place for place, id in enumerate(ranking.ids) if id != best]
+
+
+def _in_another_order(suite: Suite, query: Query, ranking: Ranking) -> Sequence[int]:
+    draw = Random(query.id)
+    keys = [place + NEARBY * draw.random() for place in range(len(ranking.ids))]
+    return sorted(range(len(keys)), key=keys.__getitem__)
+
+
+LOSES_ALL: Way = _without_relevant
+SLICE = "a tag's first three results"
+WAYS: Mapping[str, Way] = {
+    "best documents lost": _without_best,
+    "first results lost": lambda suite, query, ranking: range(1, len(ranking.ids)),
+    "nothing returned": lambda suite, query, ranking: (),
+    "another order": _in_another_order,
+    SLICE: lambda suite, query, ranking: range(FIRST, len(ranking.ids)),
+    "cut after three": lambda suite, query, ranking: range(min(FIRST, len(ranking.ids))),
+}
+
+
+@dataclass(frozen=True)
+class Planting:
+    """A gate, and the builds that it compares: pairs of sides, of which the second is harmed."""
+
+    gate: Gate
+    pairs: Sequence[Pair]
+    harmed: dict[tuple[Way, int], Answer] = field(default_factory=dict)
+
+    @cached_property
+    def unharmed(self) -> Sequence[frozenset[str]]:
+        """The checks that fail without any harm, of each pair."""
+        return [self.gate.red(*pair) for pair in self.pairs]
+
+    def found(self, at: int, way: Way, ids: Collection[str]) -> frozenset[str]:
+        """The checks that fail where some queries are harmed, and hold where they are not."""
+        before, now = self.pairs[at]
+        harmed = [tuple(Harmed.of(one, self._harm(way, one), ids) for one in unit) for unit in now]
+        return self.gate.red(before, harmed) - self.unharmed[at]
+
+    def _harm(self, way: Way, answer: Answer) -> Answer:
+        """An answer in which every query is harmed."""
+        key = way, id(answer)
+        if key not in self.harmed:
+            rankings = {
+                query.id: _with(ranking, way(self.gate.suite, query, ranking))
+                for query in self.gate.queries
+                for ranking in [answer.rankings[query.id]]
+            }
+            self.harmed[key] = replace(answer, rankings={**answer.rankings, **rankings})
+        return self.harmed[key]
+
+    # -- drops of a size ---------------------------------------------------------------------------
+
+    def drop(self, size: float) -> Drop | None:
+        """Drops of a size, and the share found; None where the queries can make none."""
+        by_way = {name: found for name in WAYS if (found := [*self._found(name, size)])}
+        every = [*chain.from_iterable(by_way.values())]
+        if not every:
+            return None
+        kinds = {check.name: _kind(check) for check in self.gate.checks}
+        told = [{kinds[name] for name in names} for names in every]
+        means, guards, rules = (fmean(kind in some for some in told) for kind in KINDS)
+        ways = ((name, fmean(map(bool, found))) for name, found in by_way.items())
+        best_first = tuple(sorted(ways, key=lambda way: -way[1]))
+        share = fmean(map(bool, every))
+        return Drop(size, share, means, guards, rules, best_first, len(every))
+
+    def _found(self, name: str, size: float) -> Iterator[frozenset[str]]:
+        """The checks that find each drop of a size that is made in one way."""
+        for trial in range(min(TRIALS, 1 + QUERIES // len(self.gate.queries))):
+            at, draw = trial % len(self.pairs), Random(f"{SEED} {name} {size} {trial}")
+            if ids := self._chosen(self._losses(at, WAYS[name]), self._order(name, draw), size):
+                yield self.found(at, WAYS[name], ids)
+
+    def _order(self, name: str, draw: Random) -> Sequence[str]:
+        """The queries (ids) in the order in which they are harmed: one by one, or tag by tag."""
+        ids, tags = [*self.gate.place], [*self.gate.suite.tags.values()]
+        if name != SLICE:
+            return draw.sample(ids, len(ids))
+        tagged = chain.from_iterable(draw.sample(tags, len(tags)))
+        return [*dict.fromkeys(query.id for query in tagged)]
+
+    def _losses(self, at: int, way: Way) -> Mapping[str, float]:
+        """By query what the mean loses where it is harmed, on average over today's builds."""
+        gate, (before, now) = self.gate, self.pairs[at]
+        measure, first = first_mean(gate.suite), before[0][0]
+        counted = [q for q in gate.queries if measure and defined_for(gate.suite, measure, q)]
+        if measure is None or not counted:
+            return {}
+        losses = dict.fromkeys((query.id for query in counted), 0.0)
+        answers = [*chain.from_iterable(now)]
+        for answer in answers:
+            was, then = (gate.seen(first, one) for one in (answer, self._harm(way, answer)))
+            for query in counted:
+                place = gate.place[query.id]
+                lost = was.values[measure][place] - then.values[measure][place]
+                losses[query.id] += lost / len(answers) / len(counted)
+        return losses
+
+    def _chosen(
+        self, losses: Mapping[str, float], order: Sequence[str], size: float
+    ) -> Collection[str]:
+        """The queries to harm, so that the mean drops by a size; none where it cannot be met."""
+        chosen: list[str] = []
+        total = 0.0
+        for id in order:
+            lost = losses.get(id, 0.0)
+            if lost and total + lost <= size * (1 + NEAR):
+                chosen.append(id)
+                total += lost
+            if total >= size * (1 - NEAR):
+                return chosen
+        return ()
+
+    def grown(self, suite: Suite, more: int) -> Planting:
+        """Plant in a suite with more queries: copies of those that there are, drawn by lot."""
+        draw = Random(SEED)
+        drawn = [draw.choice(self.gate.queries) for _ in range(more)]
+        copies = [replace(query, id=f"{query.id} {n}") for n, query in enumerate(drawn)]
+        of = {copy.id: query.id for copy, query in zip(copies, drawn, strict=True)}
+        known: dict[int, Answer] = {}
+
+        def grow(answer: Answer) -> Answer:
+            if id(answer) not in known:
+                rankings = {copy: answer.rankings[id] for copy, id in of.items()}
+                rankings = {**answer.rankings, **rankings}
+                known[id(answer)] = replace(answer, rankings=rankings)
+            return known[id(answer)]
+
+        def grown(run: Run) -> Run:
+            return replace(run, answers=tuple(map(grow, run.answers)))
+
+        def units(side: Units) -> Units:
+            return [tuple(map(grow, unit)) for unit in side]
+
+        pairs = [(units(then), units(now)) for then, now in self.pairs]
+        asked = guarded(replace(suite, queries=(*suite.queries, *copies)))
+        before = self.gate.before and grown(self.gate.before)
+        return Planting(Gate(asked, grown(self.gate.run), before, Scoring(asked)), pairs)
+
+    # -- queries and tags --------------------------------------------------------------------------
+
+    def lost(self) -> Harms:
+        """One query after the other, each of which loses everything relevant that it found."""
+        asked = [one for one in self._drawn if not one.expects_nothing and self._harms(one)]
+        found = self._one_by_one({query.id: [query.id] for query in asked}, LOSES_ALL)
+        return replace(found, never=tuple(self.gate.suite.by_id[id].text for id in found.never))
+
+    @cached_property
+    def _drawn(self) -> Sequence[Query]:
+        queries = self.gate.queries
+        return queries if len(queries) <= HARMS else Random(SEED).sample(queries, HARMS)
+
+    def _harms(self, query: Query) -> bool:
+        """Tell whether a query found anything that it may lose, in any answer of today."""
+        answers = chain.from_iterable(chain.from_iterable(now for _, now in self.pairs))
+        return any(
+            len(self._harm(LOSES_ALL, one).rankings[query.id].ids) < len(one.rankings[query.id].ids)
+            for one in answers
+        )
+
+    def broken_tags(self) -> Harms:
+        """One tag after the other, of which each query loses its first results."""
+        tags = {
+            tag: [query.id for query in queries if query.id in self.gate.place]
+            for tag, queries in self.gate.suite.tags.items()
+        }
+        return self._one_by_one({tag: ids for tag, ids in tags.items() if ids}, WAYS[SLICE])
+
+    def _one_by_one(self, harmed: Mapping[str, Sequence[str]], way: Way) -> Harms:
+        most = max(FEWEST, HARMS // max(1, len(harmed)))
+        pairs = range(min(len(self.pairs), most))
+        found = {
+            name: [bool(self.found(at, way, ids)) for at in pairs] for name, ids in harmed.items()
+        }
+        return Harms(
+            len(found),
+            fmean(map(fmean, found.values())) if found else 0.0,
+            tuple(name for name, times in found.items() if not any(times)),
+            median_low(map(len, harmed.values())) if harmed else 0,
+        )
+
+
+def _with(ranking: Ranking, places: Sequence[int]) -> Ranking:
+    """A ranking of some of its results, with all that stands beside them."""
+
+    def left(values: Sequence[float]) -> tuple[float, ...]:
+        each = len(values) == len(ranking.ids)
+        return tuple(values[place] for place in places) if each else tuple(values)
+
+    return replace(
+        ranking,
+        ids=tuple(ranking.ids[place] for place in places),
+        scores=None,
+        own=tuple(ranking.own[place] for place in places) if ranking.own else (),
+        counts={unit: left(values) for unit, values in ranking.counts.items()},
+        asked_for={
+            name: tuple(values[place] for place in places)
+            for name, values in ranking.asked_for.items()
+        },
+        deeper=None,
+    )
+
+
+def _kind(check: Check) -> str:
+    """The part of the gate that a check is of."""
+    means, guards, rules = KINDS
+    if isinstance(check.demand, Guard):
+        return guards
+    return rules if check.query or isinstance(check.demand, Rule) else means

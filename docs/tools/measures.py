@@ -19,17 +19,16 @@ computed at the suite's `top_k`. The spellings of ir_measures (`nDCG@10`) and tr
 drawn from the measures themselves (`python -m docs.tools.renew`).
 
 - **Relevant** is a document whose grade is at least `relevant_from` (1 unless written), or the measure's own `rel`. A grade of 0 or below
-  is never relevant. A negative one means that nobody judged the document.
+  never is. A negative one means that nobody judged the document.
 - **A query without a relevant document** has no value and enters no mean. Under `undefined: judged_zero` it scores 0 where anything of it
-  was graded, under `undefined: zero` always, as in trec_eval. A limit over no defined query fails.
-- **No results** score 0. With fewer than k results the rest count as not relevant.
-- **Duplicates** are removed first. **Order** is the retriever's: scores are not looked at. Nothing is rounded.
-- **Candidates**: `candidates recall@100` is recall of what the [first stage](../guides/stages.md) gave.
-- **Budgets**: in `recall(tokens=4000)` and `ndcg(words=3000)` k is the number of whole results that
-  [fit](../guides/passages.md#context-for-a-reader).
+  was graded, under `undefined: zero` always. A limit over no defined query fails.
+- **No results** score 0. With fewer than k the rest count as not relevant. **Duplicates** are removed first.
+- **Order** is the retriever's: scores are not looked at. Nothing is rounded.
+- `candidates recall@100` is recall of what the [first stage](../guides/stages.md) gave. In `recall(tokens=4000)` and `ndcg(words=3000)` k is
+  the number of whole results that [fit](../guides/passages.md#context-for-a-reader).
 
-trec_eval, pytrec_eval, ir_measures, ranx and BEIR agree where they have the measure, unless *Elsewhere* says otherwise. Each was run, or its
-code was read. But:
+trec_eval, pytrec_eval, ir_measures, ranx and BEIR agree where they have the measure, unless *Elsewhere* says otherwise (each was run, or its
+code was read). But:
 
 - **trec_eval, pytrec_eval** sort by score as a 32-bit float, ties by document id descending. They count a judged query without a
   relevant document as 0, and leave one that is absent from the run out (`-c` counts it).
@@ -46,28 +45,25 @@ def page(definitions: Mapping[str, Definition] = DEFINITIONS) -> str:
 
 
 def section(definition: Definition) -> Iterator[str]:
-    """All that is to be said of one measure."""
-    yield f"## {definition.name}"
-    yield ""
-    yield f"> {definition.formula}"
-    yield ""
+    """What is to be said of one measure, but for what is usual: 0 to 1, and high is good."""
+    yield from (f"## {definition.name}", "", f"> {definition.formula}", "")
     unusual = [
         *([bounds(definition)] if definition.range != (0, 1) else ()),
         *([] if definition.higher_is_better else [DIRECTION[definition.higher_is_better]]),
     ]
     said = f" ({', '.join(unusual)})" if unusual else ""
-    yield f"- {definition.title}: `{example(definition)}`{said}."
+    yield f"{definition.title}: `{example(definition)}`{said}."
     if definition.undefined not in (Definition.undefined, "never"):
-        yield f"- Undefined: {definition.undefined}."
+        yield f"Undefined {definition.undefined}."
     for parameter in definition.parameters:
         if parameter is not REL:
-            yield f"- `{parameter.name}`: {parameter.meaning}{default(parameter)}."
+            yield f"`{parameter.name}`: {parameter.meaning}{default(parameter)}."
     if definition.aliases:
-        yield f"- Also read as: {', '.join(f'`{alias}`' for alias in definition.aliases)}."
+        yield f"Also written {', '.join(f'`{alias}`' for alias in definition.aliases)}."
     if definition.source != "ours":
-        yield f"- Source: {definition.source}."
+        yield f"Source: {definition.source}."
     if definition.differs:
-        yield f"- Elsewhere: {definition.differs}."
+        yield f"Elsewhere: {definition.differs}."
     yield ""
 
 
@@ -91,4 +87,4 @@ def bounds(definition: Definition) -> str:
 
 def default(parameter: Parameter) -> str:
     """What is taken unless it is written."""
-    return "" if parameter.default is None else f"; `{written(parameter.default)}` unless written"
+    return "" if parameter.default is None else f" (`{written(parameter.default)}` unless written)"

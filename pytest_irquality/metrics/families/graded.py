@@ -103,7 +103,7 @@ DEFINITIONS = (
         make=ndcg,
         needs="gain",
         top_grade=largest_exponent,
-        undefined="for a query without a positive grade (whatever `relevant_from` says)",
+        undefined=("for a query without a positive grade"),
         source=(
             "Järvelin and Kekäläinen, ACM TOIS 20(4), 2002, with the discount of Burges et al., "
             "ICML 2005; trec_eval `ndcg_cut`"
@@ -123,7 +123,7 @@ DEFINITIONS = (
         needs="gain",
         top_grade=largest_exponent,
         range=(0, float("inf")),
-        undefined="for a query without a positive grade (whatever `relevant_from` says)",
+        undefined=("for a query without a positive grade"),
         source=("as `ndcg`; ranx `dcg@k`"),
         differs=("ranx calls `gains=exp` `dcg_burges`; scikit-learn subtracts negative grades"),
     ),
@@ -136,7 +136,7 @@ DEFINITIONS = (
         make=expected_reciprocal_rank,
         needs="gain",
         top_grade=top_of_scale,
-        undefined="for a query without a positive grade (whatever `relevant_from` says)",
+        undefined=("for a query without a positive grade"),
         source=("Chapelle, Metzler, Zhang and Grinspan, CIKM 2009; ir_measures `ERR@k`"),
         differs=(
             "gdeval.pl, and so ir_measures, take a scale that ends at 4, and print five digits"

@@ -28,7 +28,7 @@ def over_queries(aggregate: Aggregation) -> Definition:
         higher_is_better=False,
         aggregate=aggregate,
         unit="seconds",
-        undefined="for a query whose call was not timed alone, such as one answered in a batch",
+        undefined="for a query that was answered in a batch",
         source="ours",
     )
 

@@ -361,14 +361,12 @@ def _got_worse(measure: Measure, change: Change) -> bool:
 
 
 def _unjudged(comparison: Comparison, pardoned: Sequence[str]) -> Iterator[facts.Fact]:
-    """The verdicts that rest on documents that nobody judged, and which to judge first.
-
-    They are named, too, where nothing rests on them and a query got worse. With a baseline those
-    are named that it does not have in its top results.
-    """
+    """The verdicts that rest on unjudged documents, and those new where queries got worse."""
     if pardoned:
         yield facts.RestsOnUnjudged(tuple(pardoned))
     sides, top = comparison.sides, comparison.suite.top_k
+    if next(renumbered(sides), None):
+        return  # every document is new
     ranks: dict[str, list[int]] = {}
     for id in sides.rankings if pardoned else comparison.worse:
         grades, before = comparison.suite.by_id[id].judgments.grades, sides.answers_before.ranks(id)

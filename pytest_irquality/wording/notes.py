@@ -73,8 +73,7 @@ def _(fact: facts.ReturnedNothing, result: SuiteResult) -> str:
         return f"{empty}: {queries(result, fact.queries)}"
     if not fact.newly:
         return f"{empty}, as before: {queries(result, fact.queries)}"
-    all_new = len(fact.newly) == len(fact.queries)
-    new = "each" if all_new else f"{grouped(len(fact.newly))} of them"
+    new = "each" if fact.newly == fact.queries else f"{grouped(len(fact.newly))} of them"
     return f"{empty}; {new} returned something before: {queries(result, fact.newly)}"
 
 
@@ -338,7 +337,9 @@ def _(fact: facts.InNoRanking, result: SuiteResult) -> str:
 def _(fact: facts.NeverFound, result: SuiteResult) -> str:
     of_graded = f"{fact.recall} is of what was graded"
     if not fact.documents:
-        return f"{of_graded}: nothing is known to be relevant but what was returned"
+        gone = any(isinstance(one, facts.InNoRanking) for one in result.facts)
+        returned = "returned, now or before" if gone else "returned"
+        return f"{of_graded}: nothing is known to be relevant but what was {returned}"
     returned = "never returned" if fact.compared else "not returned"
     never = f"{share(fact.documents, fact.total)} {relevant(result)} were {returned}"
     return f"{never}; {of_graded}" if fact.recall else never

@@ -20,13 +20,14 @@ TABLES: Mapping[str, tuple[Mapping[str, Key], str]] = {
     "File": (FILE_KEYS, "An entry under `judgments`, or one under `queries` that is a file."),
     "Limit": (
         LINE_KEYS,
-        "Under a measure. A number that stands alone is the floor, or the ceiling where lower is"
-        " better.",
+        "Under a measure: numbers, percentages, or durations for latency; drops in points, or a"
+        " percentage of the baseline's value. A number that stands alone is the floor, or the"
+        " ceiling where lower is better.",
     ),
-    "Guard": (GUARD_KEYS, "Under `each_query`, beside measures and `must_not_find`."),
+    "Guard": (GUARD_KEYS, "Under `each_query`: `fail`, `warn`, `ignore`, or `{max: 2}` queries."),
 }
 
-NOTHING = ("none", "no such rule", "no floor", "no ceiling")
+NOTHING = ("none", "no such rule", "no floor", "no ceiling", "any drop", "any rise")
 
 
 def page() -> str:
@@ -44,5 +45,6 @@ def section(title: str) -> Iterator[str]:
     for name, key in keys.items():
         default = "**Required.**" if not key.default else f"Default: {key.default}."
         said = "" if key.default in NOTHING else f" {default}"
-        yield f"- `{name}` ({key.kind.form}): {key.help}{said}"
+        form = "" if title in ("Limit", "Guard") else f" ({key.kind.form})"
+        yield f"- `{name}`{form}: {key.help}{said}"
     yield ""

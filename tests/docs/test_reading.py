@@ -38,9 +38,14 @@ def retriever(): return Retriever()
 
 
 def explained() -> list[str]:
-    """What the first column of the page's table quotes."""
-    rows = re.findall(r"^\| (`.*?) \|", PAGE, re.M)
-    return [text for row in rows for text in re.findall(r"`([^`]+)`", row)]
+    """What the page's list of explained words quotes, each before its colon."""
+    told = PAGE.partition("## The end of the output")[2].partition("## What to do next")[0]
+    listed = told.rpartition("```\n")[2]
+    return [
+        text
+        for quoted in re.findall(r"((?:`[^`]+`(?:,\s)?)+):\s", listed)
+        for text in re.findall(r"`([^`]+)`", quoted)
+    ]
 
 
 @pytest.fixture

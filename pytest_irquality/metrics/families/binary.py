@@ -83,7 +83,7 @@ DEFINITIONS = (
         formula="relevant results in the first k ÷ k",
         parameters=(REL,),
         make=precision,
-        source=("van Rijsbergen, Information Retrieval, 1979; trec_eval `P`"),
+        source=("trec_eval `P`"),
     ),
     Definition(
         name="set_precision",
@@ -103,11 +103,10 @@ DEFINITIONS = (
         formula="relevant results in the first k ÷ R, the number of relevant documents",
         parameters=(REL,),
         make=recall,
-        source=("van Rijsbergen, 1979; trec_eval `recall`, ir_measures `R@k`"),
+        source=("trec_eval `recall`, ir_measures `R@k`"),
         differs=(
             "some papers say recall@k for `success@k`. `context_recall` of ragas and DeepEval "
-            "is the same with ids or passages; with a model as judge it is about an answer's "
-            "claims"
+            "is the same with ids or passages, not with a model as judge"
         ),
     ),
     Definition(
@@ -129,7 +128,7 @@ DEFINITIONS = (
         formula="(1 + β²) · P · R ÷ (β² · P + R), of precision@k and recall@k; `f1` where β = 1",
         parameters=(BETA, REL),
         make=f_measure,
-        source=("van Rijsbergen, 1979; ranx `f1@k`"),
+        source=("ranx `f1@k`"),
         differs=("trec_eval's F covers all that was returned"),
     ),
     Definition(
@@ -161,6 +160,6 @@ DEFINITIONS = (
         make=r_precision,
         takes_cutoff=False,
         reach="relevant",
-        source=("Buckley and Voorhees, 2005; trec_eval `Rprec`"),
+        source=("trec_eval `Rprec`"),
     ),
 )

@@ -105,13 +105,12 @@ DEFINITIONS = (
         top_grade=largest_exponent,
         undefined=("for a query without a positive grade"),
         source=(
-            "Järvelin and Kekäläinen, ACM TOIS 20(4), 2002, with the discount of Burges et al., "
-            "ICML 2005; trec_eval `ndcg_cut`"
+            "Järvelin and Kekäläinen, ACM TOIS 20(4), 2002; Burges et al., ICML 2005; trec_eval "
+            "`ndcg_cut`"
         ),
         differs=(
-            "ranx calls `gains=exp` `ndcg_burges`. ir_measures' `nDCG(dcg='exp-log2')@k` has "
-            "five digits and grades up to 4. scikit-learn averages over ties and refuses "
-            "negative grades"
+            "ranx calls `gains=exp` `ndcg_burges`; ir_measures' `nDCG(dcg='exp-log2')@k` has "
+            "five digits and grades up to 4. scikit-learn averages over ties"
         ),
     ),
     Definition(
@@ -124,7 +123,7 @@ DEFINITIONS = (
         top_grade=largest_exponent,
         range=(0, float("inf")),
         undefined=("for a query without a positive grade"),
-        source=("as `ndcg`; ranx `dcg@k`"),
+        source=("as `ndcg`"),
         differs=("ranx calls `gains=exp` `dcg_burges`; scikit-learn subtracts negative grades"),
     ),
     Definition(
@@ -137,9 +136,7 @@ DEFINITIONS = (
         needs="gain",
         top_grade=top_of_scale,
         undefined=("for a query without a positive grade"),
-        source=("Chapelle, Metzler, Zhang and Grinspan, CIKM 2009; ir_measures `ERR@k`"),
-        differs=(
-            "gdeval.pl, and so ir_measures, take a scale that ends at 4, and print five digits"
-        ),
+        source=("Chapelle et al., CIKM 2009; ir_measures `ERR@k`"),
+        differs=("ir_measures takes a scale that ends at 4, and prints five digits"),
     ),
 )

@@ -79,8 +79,8 @@ DEFINITIONS = (
         compares=True,
         undefined="for a query that the baseline does not have",
         source=(
-            "Webber, Moffat and Zobel, ACM TOIS 28(4), 2010, cut at k and normalised to 1 as in "
-            "Clarke, Vtyurina and Smucker, ACM TOIS 39(3), 2021"
+            "Webber, Moffat and Zobel, ACM TOIS 28(4), 2010, normalised as in Clarke, Vtyurina "
+            "and Smucker, ACM TOIS 39(3), 2021"
         ),
     ),
 )

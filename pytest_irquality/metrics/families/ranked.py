@@ -88,7 +88,7 @@ DEFINITIONS = (
         formula="1 ÷ rank of the first relevant result, if it is in the first k, else 0",
         parameters=(REL,),
         make=reciprocal_rank,
-        source=("Kantor and Voorhees, TREC-5, 2000; trec_eval `recip_rank`, ir_measures `RR@k`"),
+        source=("trec_eval `recip_rank`, ir_measures `RR@k`"),
         differs=("trec_eval's has no cutoff; ir_measures computes `RR@k` with MS MARCO's script"),
     ),
     Definition(
@@ -99,11 +99,11 @@ DEFINITIONS = (
         " relevant documents",
         parameters=(BY, REL),
         make=average_precision,
-        source=("Harman, 1992; trec_eval `map_cut`, ir_measures `AP@k`"),
+        source=("trec_eval `map_cut`, ir_measures `AP@k`"),
         differs=(
-            "they divide by R, as `by=all` does. `by=min` is the AP@k of recommender papers and "
-            "Kaggle, `by=found` that of many tutorials. scikit-learn knows no cutoff, and gives "
-            "tied scores one precision"
+            "they divide as `by=all` does. `by=min` is the AP@k of recommender papers and "
+            "Kaggle, `by=found` that of many tutorials. scikit-learn gives tied scores one "
+            "precision"
         ),
     ),
     Definition(
@@ -126,7 +126,7 @@ DEFINITIONS = (
         source=("Moffat and Zobel, ACM TOIS 27(1), 2008; ir_measures `RBP(p,rel)@k`"),
         differs=(
             "trec_eval 10 has p = 0.9 and takes grades for gains; ranx (`rbp.80`) multiplies by "
-            "the grade; neither ranx nor ir_measures knows a cutoff"
+            "the grade; ranx and ir_measures know no cutoff"
         ),
     ),
     Definition(

@@ -65,7 +65,7 @@ class Report:
 PLAIN = (str, int, float, type(None))
 """What has no entries in JSON."""
 LEFT_OUT: Mapping[type, Sequence[str]] = {
-    SuiteResult: ["seconds", "texts", "classes", "deselected", "share", "again"],
+    SuiteResult: ["seconds", "texts", "fields", "classes", "deselected", "share", "again"],
     Exam: ["queries", "means", "share"],
     QueryResult: ["seconds", "seconds_before", "texts_left_out"],
     ShownDocument: ["chunk"],

@@ -211,7 +211,7 @@ def _rank(rank: int | None) -> str:
 def _titled(document: ShownDocument) -> str:
     if not document.title or document.title == document.id:
         return document.id
-    return f"{document.id}  {one_line(document.title)}"
+    return f"{one_line(document.title)}  {document.id}"
 
 
 def _why(document: ShownDocument, lost: str = "") -> str:

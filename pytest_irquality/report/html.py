@@ -85,6 +85,7 @@ def html_report(
             wavering=wavering,
             wordings=wordings,
             wordings_said=wordings_said,
+            pictures=any(result.fields for result in results),
             data=Markup(page_data.packed(page["sections"])),
         )
     )

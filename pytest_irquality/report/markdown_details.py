@@ -106,7 +106,7 @@ def _explanations(query: QueryResult) -> Iterator[str]:
 
 def _document(document: ShownDocument, query: QueryResult) -> list[str]:
     where = ", ".join(filter(None, (rank(document), in_answers(document, query))))
-    title = f"{document.id} {document.title or ''}".strip()
+    title = f"{document.title or ''} {document.id}".strip()
     grade = "not judged" if document.grade is None else f"{document.grade:g}"
     was = "" if document.before is None else str(document.before)
     return [where, was, grade, cut(title, CELL)]

@@ -86,6 +86,7 @@ def _data(sections: Sequence[SuiteView]) -> dict[str, Any]:
         "kinds": [*KINDS],
         "sections": tables,
         "ids": [id for id, _ in shared.documents],
+        "fields": _fields(sections, [id for id, _ in shared.documents]),
         "titles": _titles([title for _, title in shared.documents]),
         "grades": [*shared.grades],
         "moves": [*shared.moves],
@@ -93,6 +94,12 @@ def _data(sections: Sequence[SuiteView]) -> dict[str, Any]:
         "texts": [*shared.texts],
         "wholes": [*shared.wholes],
     }
+
+
+def _fields(sections: Sequence[SuiteView], ids: Sequence[str]) -> Sequence[Any]:
+    """The fields of each document; nothing where no suite shows any."""
+    known = {id: fields for section in sections for id, fields in section.result.fields.items()}
+    return [[*known.get(id, {}).items()] for id in ids] if known else []
 
 
 def _titles(titles: Sequence[str]) -> Sequence[str]:

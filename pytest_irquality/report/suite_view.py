@@ -154,7 +154,7 @@ class SuiteView:
         """Documents that moved in several queries, each with the search that lists these."""
         damage = self.story.damage
         for document, times in [*damage.vanished, *damage.risen][:MOVERS]:
-            yield f"{document.id} ({times})", f'doc:"{document.id}"'
+            yield f"{document.title or document.id} ({times})", f'doc:"{document.id}"'
 
     def fates(self) -> Iterator[tuple[str, str]]:
         """Places at which passages or documents were lost, each with the search for its queries."""

@@ -1,4 +1,4 @@
-"""Details that a person must see of a document to grade it: its text, and fields of it."""
+"""Details that a person must see of a document: its text, and fields of it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,12 @@ class Details(NamedTuple):
 
     text: str = ""
     fields: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The first of its fields that is called a title or a name."""
+        named = (text for name, text in self.fields if name.lower().endswith(("title", "name")))
+        return next(named, "")
 
 
 def details_of(

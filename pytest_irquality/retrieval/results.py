@@ -90,6 +90,7 @@ def read_result(
     text_field: str | None = None,
     texts: bool = False,
     show: Sequence[str] | None = None,
+    with_text: bool = True,
     measured: Measured | None = None,
 ) -> Returned:
     """The first ``depth`` hits of what a call returned.
@@ -97,7 +98,8 @@ def read_result(
     ``id_field`` and ``text_field`` are where an id and a text stand, with dots
     (``metadata.source``), if not in a usual place. With ``texts`` hits must have texts, though that
     of an empty chunk is empty, and one without an id gets one from its text. With ``show`` the
-    details of each hit are read, with the fields that it names. Raises ``UnreadableResult``.
+    details of each hit are read, with the fields that it names and, if wanted, its text. A shown
+    field may be the title of hits that have no other. Raises ``UnreadableResult``.
     """
     try:
         hits = hits_of(result, depth, id_field)
@@ -110,11 +112,17 @@ def read_result(
             )
         if show is None:
             return read
-        return read._replace(details=details_of(hits, read.ids, show, places, INSIDE))
+        return _with(read, details_of(hits, read.ids, show, places if with_text else (), INSIDE))
     except UnreadableResult as error:
         if inspect.iscoroutine(result):
             result.close()
         raise _unreadable(error, result) from None
+
+
+def _with(read: Returned, details: Mapping[str, Details]) -> Returned:
+    """A result with details, which may have titles where it has none."""
+    titles = read.titles or {id: one.title for id, one in details.items() if one.title}
+    return read._replace(details=details, titles=titles)
 
 
 def _besides(read: Returned, measured: Measured, hits: Hits, looked: Looked) -> Returned:

@@ -367,7 +367,8 @@ def _read(
         id_field=suite.id_field,
         text_field=suite.text_field,
         texts=suite.reads_texts(query),
-        show=suite.show if details else None,
+        show=suite.show if details or suite.show else None,
+        with_text=details,
         measured=None if depth else measured_by(suite),
     )
 

@@ -72,7 +72,7 @@ def _answer(query: StoredQuery, ranking: Ranking) -> Row:
         **seconds,
         **passed_on,
         **_known(counts=counts),
-        **_known(build=query.build),
+        **_known(build=query.build, fields=query.fields),
         "docs": _documents(query, ranking),
     }
 
@@ -115,6 +115,7 @@ ENTRIES: Mapping[str, tuple[Any, str]] = {
     "counts": (dict[str, list[float]], "'counts' is a table of numbers"),
     "passed_on": (int, "'passed_on' is a whole number"),
     "deeper": (dict, "'deeper' is an answer"),
+    "fields": (dict[str, dict[str, str]], "'fields' is a table of fields by document"),
 }
 """The type of each entry of a row, and what is said of one that is of another."""
 TESTS = {name: (shape_of(kind).fits, wrong) for name, (kind, wrong) in ENTRIES.items()}
@@ -159,6 +160,7 @@ def query_of(row: Row, shared: Shared) -> StoredQuery:
         of,
         {name: query_of(_alone(stage, row), shared) for name, stage in stages.items()},
         _deeper(row, shared),
+        fields=row.get("fields", {}),
     )
 
 

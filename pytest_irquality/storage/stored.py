@@ -15,6 +15,7 @@ from typing import Annotated, Any, BinaryIO
 
 from pytest_irquality.edges import bounds
 from pytest_irquality.edges.open import Allowed, Unreadable, open_bytes
+from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.results import distinct_ids
 from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run
 from pytest_irquality.storage.matching import Matching, Question
@@ -80,7 +81,8 @@ class StoredQuery:
     from. A line that is ``of`` another query (its id) is a variant's. ``stages`` is what those
     before the ranking gave, by their names, ranking or fault; ``deeper`` what the query gave when
     it was asked for more.
-    ``skipped``: the fault is why the query was left out.
+    ``skipped``: the fault is why the query was left out. ``fields`` are those that the suite
+    shows of documents, by id; baselines have none.
     """
 
     id: str
@@ -98,6 +100,7 @@ class StoredQuery:
     stages: Mapping[str, StoredQuery] = field(default_factory=dict)
     deeper: StoredQuery | None = None
     skipped: bool = False
+    fields: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def every_answer(self) -> tuple[StoredQuery, ...]:
@@ -289,11 +292,14 @@ def _answer(lines: Mapping[str, StoredQuery], readers: Collection[str]) -> Answe
     rankings: dict[str, Ranking] = {}
     titles: dict[str, str] = {}
     texts: dict[str, str] = {}
+    details: dict[str, Details] = {}
 
     def ranking_of(line: StoredQuery, id: str) -> Ranking | None:
         stored = line.with_distinct_ids(texts) if id in readers else line
         for document, title in stored.by_document(stored.titles).items():
             titles.setdefault(document, title)
+        for document, fields in stored.fields.items():
+            details[document] = Details("", tuple(fields.items()))
         if stored.ranking and line.deeper:
             return replace(stored.ranking, deeper=ranking_of(line.deeper, id))
         return stored.ranking
@@ -302,7 +308,7 @@ def _answer(lines: Mapping[str, StoredQuery], readers: Collection[str]) -> Answe
         if (ranking := ranking_of(line, id)) is not None:
             rankings[id] = ranking
     build = max((line.build for line in lines.values()), default=0)
-    return Answer(rankings, titles, texts, build=build)
+    return Answer(rankings, titles, texts, details, build)
 
 
 def asked(suite: Suite, query: Query) -> StoredQuery:
@@ -327,6 +333,7 @@ def answered(suite: Suite, query: Query, run: Run) -> StoredQuery:
             build=answer.build,
             of=query.of,
             deeper=line(answer, ranking.deeper) if ranking.deeper else None,
+            fields=_fields(answer, ranking),
         )
 
     first, *others = (line(answer, answer.rankings[query.id]) for answer in run.answers)
@@ -336,6 +343,16 @@ def answered(suite: Suite, query: Query, run: Run) -> StoredQuery:
         if query.id in stage.answered or query.id in stage.faults
     }
     return replace(first, answers=tuple(others), stages=stages)
+
+
+def _fields(answer: Answer, ranking: Ranking) -> Mapping[str, Mapping[str, str]]:
+    """The fields of each document that has any; no picture that is given as data."""
+    fields = {id: answer.details[id].fields for id in ranking.ids if id in answer.details}
+    return {
+        id: {name: text for name, text in some if not text.startswith("data:")}
+        for id, some in fields.items()
+        if some
+    }
 
 
 def stored_run(suite: Suite, run: Run, header: Header) -> StoredRun:

@@ -197,6 +197,7 @@ def _lasting(query: StoredQuery, reads: int | None = None) -> StoredQuery:
         query,
         ranking=ranking,
         texts=query.texts[:reads],
+        fields={},
         answers=tuple(_lasting(answer, reads) for answer in query.answers),
         stages={name: _lasting(stage) for name, stage in query.stages.items()},
         deeper=None,

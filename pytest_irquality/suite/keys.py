@@ -318,7 +318,7 @@ class SuiteSettings:
         Judges(),
         "mean",
     )
-    show: tuple[str, ...] = key(TEXTS, "More fields of a result that the grading page shows.", ())
+    show: tuple[str, ...] = key(TEXTS, "Fields of a result that reports and grading show.", ())
     audit: Mapping[str, int] = key(
         AUDIT,
         "How many `--ir-audit` may find: documents that no longer exist, queries that nothing"

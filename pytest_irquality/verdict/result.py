@@ -33,7 +33,6 @@ from pytest_irquality.verdict.shown import Chunk, Mark, ShownDocument
 from pytest_irquality.verdict.statistics import EQUAL
 
 __all__ = ["Chunk", "Mark", "Mean", "QueryResult", "ShownDocument", "SuiteResult", "Verdict"]
-
 Outcome = Literal["passed", "failed", "error", "known", "accepted", "fixed", "not evaluated"]
 """``accepted``: worse than the merge base, and the change's own committed baseline says that this
 is wanted. ``known``: broken, and a known issue says so. ``fixed``: a known issue that no longer
@@ -320,12 +319,12 @@ class SuiteResult:
     each once. ``entry`` is today's line of the history, ``trails`` what measures with limits were
     over the last changes. ``variant`` is what stands behind a check's name in a node id, where a
     fixture that is not the retriever's brings parameters, too. ``share`` is what it adds to the
-    verdict over all suites. ``fates`` is what became of all relevant passages or documents, where
-    passages or stages tell.
+    verdict over all suites. ``fates`` is what became of all that is relevant, where that is known.
 
     ``classes`` has the number of queries in each class of the ledger, ``deselected`` is how many
     checks were not to be judged. ``refused`` are the classes of it for which the project's
     ``ir_strict`` fails the run. ``exams`` are those of the base. Without ``again`` no pytest ran.
+    ``fields`` is what the suite shows of documents, by id.
     """
 
     suite: str
@@ -365,6 +364,7 @@ class SuiteResult:
     refused: tuple[str, ...] = ()
     exams: tuple[Exam, ...] = ()
     again: Again | None = None
+    fields: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @cached_property
     def ledger(self) -> Ledger:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
@@ -14,8 +14,8 @@ from pytest_irquality.verdict.findings import Loss
 from pytest_irquality.verdict.not_found import Losses, together
 from pytest_irquality.verdict.noticed import noticed
 from pytest_irquality.verdict.query_result import query_result
-from pytest_irquality.verdict.result import Mean, SuiteResult
-from pytest_irquality.verdict.sides import Ids, causes_of
+from pytest_irquality.verdict.result import Mean, QueryResult, SuiteResult
+from pytest_irquality.verdict.sides import Ids, Sides, causes_of
 from pytest_irquality.verdict.texts import with_texts
 from pytest_irquality.verdict.together import share_of
 from pytest_irquality.verdict.verdicts import Verdicts, on_answers
@@ -70,7 +70,21 @@ def summary(
         classes=classes_of(comparison, then, sides.unsettled),
         deselected=len(on_answers(suite.checks)) - len(judged.checks),
     )
-    return with_texts(replace(result, share=share_of(judged)), sides)
+    result = replace(result, share=share_of(judged), fields=_fields(suite, queries, sides))
+    return with_texts(result, sides)
+
+
+def _fields(
+    suite: Suite, queries: Iterable[QueryResult], sides: Sides
+) -> Mapping[str, Mapping[str, str]]:
+    """The fields of documents that are listed, as today's results have them or else those then."""
+    if not suite.show:
+        return {}
+    runs = (sides.baseline_run, sides.run)
+    known = {id: one.fields for run in runs if run for id, one in run.first.details.items()}
+    rankings = ((*query.ranking, *query.ranking_before, *query.missing) for query in queries)
+    listed = {document.id for document in chain.from_iterable(rankings)}
+    return {id: dict(known[id]) for id in sorted(listed & known.keys()) if known[id]}
 
 
 def _judged_share(suite: Suite, rankings: Mapping[str, Ids]) -> tuple[int, int]:

@@ -22,10 +22,10 @@ def in_answers(document: ShownDocument, query: QueryResult) -> str:
 
 
 def name(document: Document) -> str:
-    """A document's id with its title, where one is known: ``sku-601 (Office chair)``."""
+    """A document's title, where one is known, with its id: ``Office chair (sku-601)``."""
     if not document.title or document.title == document.id:
         return document.id
-    return f"{document.id} ({document.title})"
+    return f"{document.title} ({document.id})"
 
 
 def rank(document: Document) -> str:
@@ -48,7 +48,7 @@ def seen(document: Document) -> str:
 
 
 def move(document: Document) -> str:
-    """The move of a document: ``sku-601 (Office chair) 1 → not returned``."""
+    """The move of a document: ``Office chair (sku-601) 1 → not returned``."""
     before = NOT_RETURNED if document.before is None else document.before
     return f"{name(document)} {before} → {rank(document)}"
 
@@ -56,7 +56,7 @@ def move(document: Document) -> str:
 def moves(query: QueryResult, *, titled: bool = True) -> str:
     """The relevant documents that sank, those that are not returned first.
 
-    Where no relevant one is left, what stands on top now: ``now first: sku-9 (Desk lamp); …``.
+    Where no relevant one is left, what stands on top now: ``now first: Desk lamp (sku-9); …``.
     """
     sunk = _sunk(query)
     named = [

@@ -28,14 +28,13 @@ def test_a_text_opens_with_its_passages_marked(show: Open, tmp_path: Path) -> No
         "text of c2, with a passage",
         "text of c3, with a passage",
     ]
-    assert not page.locator("details.chunk mark").count()  # drawn once it is opened
-    for place in (0, 2, 4):
-        chunks.nth(place).locator("summary").click()
-        chunks.nth(place).locator("mark").first.wait_for()
+    assert [chunk.get_attribute("open") for chunk in chunks.all()] == ["", None, "", "", ""]
+    assert not chunks.nth(1).locator("p").inner_text()  # drawn once it is opened
+    page.locator("details.chunk mark").nth(3).wait_for()
     assert page.locator("details.chunk mark").all_text_contents() == [
-        "paid within 14 days", "keep the receipt", "paid** within 14\ndays", "receipt",
+        "paid within 14 days", "keep the receipt", "paid** within 14\ndays", "keep the", "receipt",
     ]  # fmt: skip
-    assert page.locator("mark.part").all_text_contents() == ["receipt"]
+    assert page.locator("mark.part").all_text_contents() == ["keep the", "receipt"]
     assert "Refunds 😀 are **paid**" in chunks.nth(2).inner_text()
     assert "⟨U+202E⟩Evil </script>" in chunks.nth(4).inner_text()
     lost = page.locator("table.rows li.lost", has_text="keep the receipt")

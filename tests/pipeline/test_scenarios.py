@@ -128,7 +128,7 @@ def test_s5_unjudged_documents_on_top_are_told_apart_from_worse_ranking(project:
     result.stdout.fnmatch_lines(
         [
             "*without unjudged documents 'mrr@10' would hold",
-            "*judge these first: new (Fresh) (20 queries, best rank 1)",
+            "*judge these first: Fresh (new) (20 queries, best rank 1)",
             "*40 of 60 (67 %) results in the top 10 are not judged; 20 of 40 (50 %) in the baseline",
         ]
     )
@@ -316,10 +316,10 @@ def test_s11_a_document_that_left_the_index_is_told_apart(project: Project) -> N
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
-            "*'q0' lost all its relevant documents of the top 10: d0 (Oak desk) 1 → left the index",
+            "*'q0' lost all its relevant documents of the top 10: Oak desk (d0) 1 → left the index",
             '*d0  Oak desk  ← left the index; {"stock": "filtered"}',
-            "*1 document has left the index, which no ranking can mend: d0 (Oak desk)*",
-            "*1 relevant document of the baseline is in no ranking now: d0 (Oak desk)",
+            "*1 document has left the index, which no ranking can mend: Oak desk (d0)*",
+            "*1 relevant document of the baseline is in no ranking now: Oak desk (d0)",
         ]
     )
     missing = project.data["suites"][0]["queries"][0]["missing"][0]

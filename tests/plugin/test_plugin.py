@@ -322,7 +322,7 @@ def test_the_failure_text_says_everything_once(
         [
             "'office chair'",
             "  ✗ d1 (Chair) must be in the top 1: it is at rank 2",
-            "  ✗ d9 (Desk lamp) must not be in the top 1: it is at rank 1",
+            "  ✗ Desk lamp (d9) must not be in the top 1: it is at rank 1",
             "  rank  grade  document",
             "     1      –  d9  Desk lamp",
             "     2      3  d1  Chair",

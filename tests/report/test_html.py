@@ -252,7 +252,7 @@ def test_grades_have_a_word_and_not_only_a_colour() -> None:
     )
     shown = row(page, "chair").all("ol", "documents")
     assert [line.text for line in shown[0].all("li")] == [
-        "1 a Chair 12.5 3 ✓",
+        "1 Chair a 12.5 3 ✓",
         "2 b 0 ✗",
         "3 c unjudged",
         "4 d 1 ✓",
@@ -264,7 +264,7 @@ def test_grades_have_a_word_and_not_only_a_colour() -> None:
         "grade1",
     ]
     assert [line.text for line in shown[1].all("li")] == [
-        "✗ e Gone not returned 2 ✓",
+        "✗ Gone e not returned 2 ✓",
         "↓ f at rank 14 0.5 ✓",
         "✗ g not returned unjudged",
     ]
@@ -594,16 +594,16 @@ def test_both_rankings_stand_side_by_side_with_their_moves() -> None:
         [item.text for item in part.all("li")] for part in body.all("ol", "documents")
     )
     assert before == [
-        "1 best The best one → 2 3 ✓",
-        "2 lost Lost one → left the index 2 ✓",
-        "3 banned Not this one = 0 ✗",
+        "1 The best one best → 2 3 ✓",
+        "2 Lost one lost → left the index 2 ✓",
+        "3 Not this one banned = 0 ✗",
     ]
     assert now == [
-        "1 came A newcomer new here 2.5 unjudged",
-        "2 best The best one ▼ was 1 1.25 3 ✓",
-        "3 banned Not this one = 0.5 ⊘ forbidden",
+        "1 A newcomer came new here 2.5 unjudged",
+        "2 The best one best ▼ was 1 1.25 3 ✓",
+        "3 Not this one banned = 0.5 ⊘ forbidden",
     ]
-    assert missing == ["✗ lost Lost one left the index, was 2 2 ✓"]
+    assert missing == ["✗ Lost one lost left the index, was 2 2 ✓"]
     assert [item.attributes["class"] for item in body.all("li")[-7:]] == [
         "grade3", "grade2 lost", "wrong", "unjudged", "grade3", "wrong forbidden", "lost",
     ]  # fmt: skip

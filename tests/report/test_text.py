@@ -118,7 +118,7 @@ def test_quiet_is_one_line_with_the_figures(
 def test_a_green_build_names_the_queries_that_got_worse() -> None:
     text = "\n".join(summary([compared(moved("office chair", 1.0, 0.6), verdicts=())], 120))
     assert "1.000 → 0.600" in text
-    assert "lost (Lost one) 2 → left the index" in text
+    assert "Lost one (lost) 2 → left the index" in text
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_without_a_baseline_the_lowest_queries_are_named_with_what_they_miss() -
     lines = list(summary([made], 120))
     at = lines.index("  lowest ndcg@10:")
     assert lines[at + 1].split("  ")[-2:] == [
-        "office chair", "mat (A mat) at rank 4, chair (A chair) not returned"
+        "office chair", "A mat (mat) at rank 4, A chair (chair) not returned"
     ]  # fmt: skip
     green = suite(query("sofa"), low, verdicts=(floor(0.9, 0.8, "passed"),))
     assert "  lowest ndcg@10:" not in list(summary([green], 120))
@@ -188,7 +188,7 @@ def test_moves_that_do_not_fit_go_without_titles() -> None:
     wide, narrow = (
         "\n".join(summary([compared(moved("desk", 0.9, 0.1))], width)) for width in (120, 80)
     )
-    assert "lost (Lost one) 2 → left the index, best (The best one) 1 → 2" in wide
+    assert "Lost one (lost) 2 → left the index, The best one (best) 1 → 2" in wide
     assert "lost 2 → left the index, best 1 → 2" in narrow
 
 

@@ -557,4 +557,8 @@ def test_what_people_must_see_to_grade_is_kept_where_they_will(tmp_path: Path) -
     hit = {"id": "d1", "title": "Lamp", "metadata": {"text": "A lamp of brass.", "price": 30}}
     run = retrieve(asked, lambda query: [hit], details=True)
     assert run.first.details == {"d1": Details("A lamp of brass.", (("price", "30"),))}
-    assert retrieve(asked, lambda query: [hit]).first.details == {}
+    assert retrieve(asked, lambda query: [hit]).first.details == {
+        "d1": Details("", (("price", "30"),))
+    }
+    path.write_text("queries: [{query: a, relevant: [d1]}]\n", encoding="utf-8")
+    assert retrieve(load_suite(path), lambda query: [hit]).first.details == {}

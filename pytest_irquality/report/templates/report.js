@@ -303,11 +303,12 @@
       part(told.fault, (text) => [h("p", {}, h("b", {}, "The retriever did not answer:")), h("pre", { class: "fault", dir: "auto", tabindex: 0 }, text)]),
       part(told.rules, (rules) => h("ul", { class: "rules" }, rules.map(([state, text]) =>
         h("li", {}, stated(page.states[state]), " ", h("span", { dir: "ltr" }, sentence(text)))))),
-      h("div", { class: "sides" },
+      asking(),
+      (told.rankedBefore && told.before ? lines : (it) => it)(h("div", { class: "sides" },
         part(told.rankedBefore, (words) => h("div", {}, h("h4", {}, "Baseline ", h("small", { class: "muted" }, texts[words])), ranking(told.before, false, table.top, told.ranksBefore, told.chunksBefore))),
         told.ranked || told.missing ? h("div", {},
           part(told.ranked, (words) => [h("h4", {}, "This run ", h("small", { class: "muted" }, texts[words])), ranking(told.now, false, table.top, told.ranks, told.chunks)]),
-          part(told.missing, (flat) => [h("h4", {}, "Expected, but not among them ", part(told.listed, (words) => h("small", { class: "muted" }, texts[words]))), ranking(flat, true, 0, null, null, told.whys)])) : null),
+          part(told.missing, (flat) => [h("h4", {}, "Expected, but not among them ", part(told.listed, (words) => h("small", { class: "muted" }, texts[words]))), ranking(flat, true, 0, null, null, told.whys)])) : null)),
       part(told.elsewhere, (words) => h("p", { class: "muted" }, texts[words])),
       part(told.fates, (words) => h("p", { class: "fates" }, h("b", {}, "Relevant: "), texts[words])),
       part(told.told, (all) => [h("h4", {}, "What the retriever says"), h("dl", { class: "told" }, all.map(([id, text]) =>
@@ -330,13 +331,67 @@
       const move = moves[flat[at + 2]];
       const score = parseFloat(flat[at + 3]);
       list.append(h("li", { class: last ? `${css} cutoff` : css, title: last ? `counting ends after rank ${top}` : null }, h("span", { class: "rank" }, rank), " ",
-        h("span", { class: "document", dir: "auto" }, h("code", {}, ids[flat[at]]), ` ${titles[flat[at]]}`),
+        h("span", { class: "document", dir: "auto" }, titles[flat[at]] && h("b", {}, titles[flat[at]], " "), h("code", {}, ids[flat[at]])),
         move ? h("span", { class: "move" }, move) : null,
         Number.isFinite(score) ? h("span", { class: "score" }, String(score)) : null,
-        h("span", { class: "grade" }, grade), chunks?.[at / 4] ? chunk(chunks[at / 4]) : null,
+        h("span", { class: "grade" }, grade), ...shown(page.fields[flat[at]] ?? [], titles[flat[at]]), chunks?.[at / 4] ? chunk(chunks[at / 4]) : null,
         whys?.[at / 4] ? h("span", { class: "below" }, texts[whys[at / 4]]) : null));
+      list.lastChild.dataset.document = flat[at];
     }
     return list;
+  }
+
+  // The fields that the suite shows of a document: pictures, links that open on a click, and whatever else as text.
+  const isPicture = ([name, value]) => /^data:image\//.test(value) || (isAddress(value)
+    && (/image|img|picture|photo|thumb/i.test(name) || /\.(jpe?g|png|gif|webp|avif|svg)([?#]|$)/i.test(value)));
+  const isAddress = (value) => { try { return /^https?:$/.test(new URL(value).protocol); } catch { return false; } };
+  const shown = (fields, title) => {
+    const others = fields.filter((field) => field[1] !== title && !isPicture(field));
+    return [...fields.filter(isPicture).map(([name, value]) => picture(name, value)),
+      others.length ? h("span", { class: "fields" }, others.map(([name, value]) => h("span", {}, h("small", {}, `${name} `),
+        isAddress(value) ? h("a", { href: value, target: "_blank", rel: "noopener noreferrer" }, value) : h("span", { dir: "auto" }, value)))) : null];
+  };
+
+  // Nothing is asked of another host before somebody presses the button, which names it.
+  let pressed = false;
+  const picture = (name, value) => {
+    const image = h("img", { class: "picture", alt: name, loading: "lazy", "data-src": value });
+    if (pressed || value.startsWith("data:")) image.src = value;
+    return image;
+  };
+  function asking() {
+    const hosts = new Set(page.fields.flat().filter((field) => isPicture(field) && isAddress(field[1])).map(([, value]) => new URL(value).host));
+    if (pressed || !hosts.size) return null;
+    const names = [...hosts].slice(0, 3).join(", ") + (hosts.size > 3 ? ` and ${hosts.size - 3} more` : "");
+    const press = () => {
+      pressed = true;
+      document.querySelectorAll("img[data-src]").forEach((image) => { image.src = image.dataset.src; });
+      document.querySelectorAll("button.asks").forEach((button) => button.remove());
+    };
+    return h("button", { type: "button", class: "link asks", onclick: press }, `Show pictures (asks ${names})`);
+  }
+
+  // Lines from where each document was to where it is, also among those that are expected; where both stand side by side.
+  function lines(sides) {
+    const svg = document.getElementById("lines").content.cloneNode(true).firstChild;
+    const path = svg.firstChild;
+    sides.append(svg);
+    const draw = () => {
+      const [before, now] = sides.children;
+      const box = sides.getBoundingClientRect();
+      const apart = now.getBoundingClientRect().left - before.getBoundingClientRect().right;
+      const ends = new Map([...now.querySelectorAll("li")].map((item) => [item.dataset.document, item]));
+      svg.replaceChildren(...(apart < 8 ? [] : [...before.querySelectorAll("li")]).filter((item) => ends.has(item.dataset.document)).map((item) => {
+        const [from, to] = [item, ends.get(item.dataset.document)].map((it) => it.getBoundingClientRect());
+        const line = path.cloneNode();
+        const [x, y, u, v] = [from.right - box.left, from.top - box.top + 14, to.left - box.left, to.top - box.top + 14];
+        line.setAttribute("d", `M${x} ${y}C${(x + u) / 2} ${y} ${(x + u) / 2} ${v} ${u} ${v}`);
+        line.setAttribute("class", ends.get(item.dataset.document).className);
+        return line;
+      }));
+    };
+    new ResizeObserver(draw).observe(sides);
+    return sides;
   }
 
   // The whole text of a result, folded, with the passages in it marked: drawn once it is opened.
@@ -352,7 +407,7 @@
       }
       body.append(whole.slice(at));
     };
-    return h("details", { class: "chunk", ontoggle: draw }, h("summary", {}, "text of ", h("code", { dir: "auto" }, page.texts[id]), marks.length ? ", with a passage" : ""), body);
+    return h("details", { class: "chunk", ontoggle: draw, open: marks.length > 0 }, h("summary", {}, "text of ", h("code", { dir: "auto" }, page.texts[id]), marks.length ? ", with a passage" : ""), body);
   }
 
   // Every measure's value on both sides, where there are two.

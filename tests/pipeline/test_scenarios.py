@@ -317,7 +317,7 @@ def test_s11_a_document_that_left_the_index_is_told_apart(project: Project) -> N
     result.stdout.fnmatch_lines(
         [
             "*'q0' lost all its relevant documents of the top 10: Oak desk (d0) 1 → left the index",
-            '*d0  Oak desk  ← left the index; {"stock": "filtered"}',
+            '*Oak desk  d0  ← left the index; {"stock": "filtered"}',
             "*1 document has left the index, which no ranking can mend: Oak desk (d0)*",
             "*1 relevant document of the baseline is in no ranking now: Oak desk (d0)",
         ]

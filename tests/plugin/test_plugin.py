@@ -321,11 +321,11 @@ def test_the_failure_text_says_everything_once(
     result.stdout.fnmatch_lines(
         [
             "'office chair'",
-            "  ✗ d1 (Chair) must be in the top 1: it is at rank 2",
+            "  ✗ Chair (d1) must be in the top 1: it is at rank 2",
             "  ✗ Desk lamp (d9) must not be in the top 1: it is at rank 1",
             "  rank  grade  document",
-            "     1      –  d9  Desk lamp",
-            "     2      3  d1  Chair",
+            "     1      –  Desk lamp  d9",
+            "     2      3  Chair  d1",
             "  expected, but not above:",
             "     –      1  d2",
             "  why: 3 % of revenue",

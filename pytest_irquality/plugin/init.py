@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.project import Project
 from pytest_irquality.edges.write import write_new, write_text
+from pytest_irquality.pipeline.first_limits import kept_builds, measured_limits
 from pytest_irquality.pipeline.grading import to_grade
 from pytest_irquality.pipeline.judged import NotJudged
 from pytest_irquality.plugin.internals import MadeModule
@@ -108,8 +108,19 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
     pools = _pools(suite, runs, request)
     page = _page(options.judge, path, start) if options.judge else None
     answered = [*_answered(asked, suite, runs, pools)]
-    empty = max(sum(not one.ids for one in run.first.rankings.values()) for run in runs)
-    text = first_suite(suite.name, item.path.name, answered, sample=drawn, page=page, empty=empty)
+    builds = kept_builds(suite, options.runs, Project(start, start)) if options.runs else ()
+    every = (run.first.rankings.values() for run in (*runs, *builds))
+    empty = max(sum(not one.ids for one in rankings) for rankings in every)
+    measured = measured_limits(suite, builds)
+    text = first_suite(
+        suite.name,
+        item.path.name,
+        answered,
+        sample=drawn,
+        page=page,
+        empty=empty,
+        measured=measured,
+    )
     _new(path, text) if len(runs) == 1 else write_text(path, text)
     if page:
         _write_page(path, start / page.name, pools)
@@ -190,7 +201,7 @@ def _write_page(suite: Path, page: Path, pools: Sequence[Pool]) -> None:
 
 def _new(path: Path, text: str) -> None:
     try:
-        write_new(path, text, Allowed.project(path.parent))
+        write_new(path, text, Project(path.parent, path.parent).allowed())
     except OSError as error:
         pytest.fail(f"{path.name} was not written: {error.strerror or error}", pytrace=False)
 

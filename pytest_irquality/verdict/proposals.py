@@ -29,17 +29,13 @@ DIGITS = 1000  # of a limit: it is rounded up to thousandths
 
 def proposed(gate: Gate, builds: Units) -> Proposal:
     """Limits in place of those that nobody wrote; what is written stays as it is."""
-    pairs = [([*builds[:at], *builds[at + 1 :]], [build]) for at, build in enumerate(builds)]
-    did = {**_drops(gate, pairs), **_losses(gate, pairs)}
-    strict = _with(gate, _checks(gate, dict.fromkeys(did, 0.0)))
-    then = _with(
-        gate, new := _checks(gate, _reach(did, [_labels(strict, *pair) for pair in pairs]))
-    )
+    pairs = _each_against_others(builds)
+    then, limits = limited(gate, builds)
     now, still = ([_labels(one, *pair) for pair in pairs] for one in (gate, then))
     sides = Random(SEED).sample(pairs, min(PAIRS, len(pairs)))
     return Proposal(
         len(builds),
-        tuple(_limit(check, max(did[check.label])) for check in new),
+        tuple(limits),
         sum(map(bool, now)),
         sum(map(bool, still)),
         tuple(sorted(set[str]().union(*still))),
@@ -47,10 +43,28 @@ def proposed(gate: Gate, builds: Units) -> Proposal:
     )
 
 
+def limited(gate: Gate, builds: Units) -> tuple[Gate, Sequence[ProposedLimit]]:
+    """The gate with limits that these builds hold, and the limits."""
+    pairs = _each_against_others(builds)
+    did = {**_drops(gate, pairs), **_losses(gate, pairs)}
+    strict = _with(gate, _checks(gate, dict.fromkeys(did, 0.0)))
+    checks = _checks(gate, _reach(did, [_labels(strict, *pair) for pair in pairs]))
+    return _with(gate, checks), [_limit(check, max(did[check.label])) for check in checks]
+
+
+def _each_against_others(builds: Units) -> Sequence[Pair]:
+    return [([*builds[:at], *builds[at + 1 :]], [build]) for at, build in enumerate(builds)]
+
+
 def _with(gate: Gate, checks: Sequence[Check]) -> Gate:
     """The gate with some limits in place of those of their names, and of what nobody wrote."""
     named = {check.label for check in checks}
-    kept = [one for one in gate.suite.checks if one.label not in named and not one.by_default]
+    on_means = any(check.limits for check in checks)
+    kept = [
+        one
+        for one in gate.suite.checks
+        if one.label not in named and not (one.by_default and on_means)
+    ]
     return replace(gate, suite=replace(gate.suite, checks=(*kept, *checks)))
 
 

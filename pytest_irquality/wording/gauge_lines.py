@@ -144,7 +144,7 @@ def limits(proposal: Proposal) -> Iterator[str]:
     if proposal.drop:
         yield f"# A drop of {TOLD:g} is found: {found(proposal.drop.found)}."
     if proposal.written:
-        yield f"# Left as you wrote it, though it fails: {few(list(proposal.written))}."
+        yield f"# Left as it is, though it fails: {few(list(proposal.written))}."
     block = ""
     for limit in proposal.limits:
         if limit.block != block:
@@ -153,7 +153,7 @@ def limits(proposal: Proposal) -> Iterator[str]:
         yield f"  # unchanged code did {limit.worst:.2g} at the most"
         yield f"  {limit.key}: {{{bounds}}}"
     if not proposal.limits:
-        yield "# Nothing to propose: all limits on changes are your own."
+        yield "# No limit needs to change."
 
 
 def _too_few(gauge: Gauge, noise: Noise | None) -> str:

@@ -16,6 +16,7 @@ from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.explanations import Reasons, with_reasons
 from pytest_irquality.verdict.named import ByQuery, named, not_returned, passages_of
 from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.verdict.totals import totals_of
 
 MOST_QUERIES = 10
 MOST_DOCUMENTS = 3
@@ -24,8 +25,11 @@ MOST_DOCUMENTS = 3
 def explained(result: SuiteResult, retriever: object, suite: Suite) -> SuiteResult:
     """The result with the retriever's own words on the documents that its failures name.
 
-    Where a query looks for passages, it is asked of passages, never of a result's own id.
+    Where a query looks for passages, it is asked of passages, never of a result's own id. Of a
+    suite that shows totals only nothing is left but these.
     """
+    if suite.show_only:
+        return totals_of(result)
     if not tells_of_documents(retriever):
         return result
     by_query = named(result, suite)  # nothing, where nothing failed

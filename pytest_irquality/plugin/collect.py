@@ -54,12 +54,14 @@ from pytest_irquality.suite import Suite, SuiteError, load_suite
 from pytest_irquality.suite.item_names import slug
 from pytest_irquality.suite.lint import IRQualityWarning, lint
 from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS, Perturbation
+from pytest_irquality.suite.reader import is_held_out
 from pytest_irquality.wording.numbers import counted
 
 PLAN = pytest.StashKey[Plan]()
 COLLECTED = pytest.StashKey[dict[Path, "SuiteModule"]]()
 LEFT_OUT = pytest.StashKey[list[str]]()
 """The suites of which no check is selected, in words."""
+UNTOLD = "{}: it cannot be read; more is not said, for it has 'show_only'"
 GONE = "gone from the tree, and its queries are asked by no suite of this run"
 HIDDEN = "not asked: pytest passes over it since this change"
 
@@ -297,7 +299,8 @@ class SuiteModule(MadeModule):
                 allowed=self.config.stash[PLAN].project.allowed(self.path),
             )
         except (SuiteError, MeasureError) as error:
-            raise self.CollectError(str(error)) from None
+            told = str(error) if not is_held_out(self.path) else UNTOLD.format(path)
+        raise self.CollectError(told)
 
     def _refuse_undeclared(self) -> None:
         name, declared = self.suite.retriever, Options(self.config).declared
@@ -316,14 +319,15 @@ class SuiteModule(MadeModule):
         options, plan = Options(self.config), self.config.stash[PLAN]
         if options.history:
             suite = suite.with_trends()
-        suite = plan.guarded(suite, self.path)
+        if not suite.show_only:
+            suite = plan.guarded(suite, self.path)
         name, then = suite.retriever, plan.declared_then
         if then is not None and not is_declared(name, then):
             new = f"the base declares no retriever {name!r} ({DECLARING}): it is new there"
             suite = replace(suite, notes=(*suite.notes, new))
         if options.repeat:
             suite = replace(suite, repeat=options.repeat)
-        return suite.audited() if options.audit else suite
+        return suite.audited() if options.audit and not suite.show_only else suite
 
     def _perturbations(self) -> Mapping[str, Perturbation]:
         """Give the kinds of variants, those of conftests too.
@@ -362,7 +366,7 @@ class SuiteModule(MadeModule):
         file_of = self.judging.file_of
         for file in {self.path, *(file_of(check.place) for check in self.suite.checks)}:
             hide_source(file)
-        for place, text in lint(self.suite):
+        for place, text in () if self.suite.show_only else lint(self.suite):
             try:
                 # As node.warn does it, which knows no line but the file's first.
                 warnings.warn_explicit(
@@ -411,6 +415,11 @@ def _cause(hidden: Path) -> str:
     if hidden.suffix in (".yaml", ".yml"):
         return "pytest passes over its folder (norecursedirs)"
     return "a list of queries must be named"
+
+
+def compared_of(items: Iterable[pytest.Item]) -> list[tuple[Judging, str]]:
+    """Those of them that are compared with anything: no held-out suite is."""
+    return [one for one in retrieved_by(items) if not one[0].suite.show_only]
 
 
 def retrieved_by(items: Iterable[pytest.Item]) -> list[tuple[Judging, str]]:

@@ -6,6 +6,7 @@ Nothing heavy is imported until a suite is collected.
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from pytest_irquality.plugin.options import (
     last_baselines,
     needs_suites,
 )
+from pytest_irquality.plugin.reports import OUT
 
 if TYPE_CHECKING:
     from pytest_irquality.plugin.checking import IrCheck
@@ -43,15 +45,23 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hooks)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
-    """Collect the list of ``--ir-init`` like a file that was named.
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, args: list[str]
+) -> Generator[None, None, None]:
+    """Keep standard output for ``--ir-json=-``, before pytest captures anything.
 
-    The fixtures are those of its folder.
+    Collect the list of ``--ir-init`` like a file that was named. The fixtures are those of its
+    folder.
     """
-    queries = Options(early_config, early_config.known_args_namespace).init
-    if queries:
-        collect_too(early_config, args, queries)
+    options = Options(early_config, early_config.known_args_namespace)
+    if options.json == OUT and IN_BASE not in os.environ:
+        from pytest_irquality.plugin.standard_output import StandardOutput  # noqa: PLC0415
+
+        StandardOutput(early_config)
+    if options.init:
+        collect_too(early_config, args, options.init)
+    return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -29,7 +29,7 @@ from pytest_irquality.plugin.outcomes import Ended, Judged, Judging, Outcome
 from pytest_irquality.report.failure import explain, summary_reason
 from pytest_irquality.retrieval.jobs import NO_FAULTS, SKIPS
 from pytest_irquality.retrieval.wrappers import UnreadableResult
-from pytest_irquality.suite import Check, Place
+from pytest_irquality.suite import Check, Place, Suite
 from pytest_irquality.suite.item_names import slug
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.wording.reasons import reason
@@ -221,8 +221,10 @@ class CheckItem(pytest.Function):
         except MARKS as mark:  # of every call
             return Ended(type(mark), str(mark), self._attempt)
         except NotJudged as error:
-            self._fail(str(error))
-        return self.found
+            told = str(error)
+        else:
+            return self.found
+        self._fail(told)
 
     def _selected(self) -> list[Check]:
         """The checks of the items that this session runs of the same suite and retriever."""
@@ -283,6 +285,8 @@ class CheckItem(pytest.Function):
         """The cause of an unanswered query: in full the first time, in one line after that."""
         __tracebackhide__ = True
         result, query = judged.result, _unanswered(verdict, judged)
+        if self.judging.suite.show_only:
+            self._fail(reason(result, verdict))
         fault = judged.run.unanswered.get(query) if query is not None else None
         if query is None or fault is None:
             self._fail(f"{reason(result, verdict)}\n  at {result.place(verdict)}")
@@ -331,6 +335,15 @@ def _short(raised: pytest.ExceptionInfo[BaseException] | None) -> str | None:
     return str(error).split("\n", 1)[0] if isinstance(error, Failure) else None
 
 
+def _conceal(suite: Suite, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
+    """Take from a held-out suite's report what was printed, and the frames of --full-trace."""
+    if not suite.show_only:
+        return
+    report.sections = []
+    if call.excinfo and isinstance(call.excinfo.value, Failure):
+        report.longrepr = str(call.excinfo.value)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -343,6 +356,7 @@ def pytest_runtest_makereport(
     report = yield
     if not isinstance(item, CheckItem):
         return report
+    _conceal(item.judging.suite, report, call)
     if not report.passed:
         said_safely(report, terminal)
         first_line_only(report, _short(call.excinfo))

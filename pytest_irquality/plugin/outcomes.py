@@ -6,6 +6,7 @@ Items look their verdicts up in them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -113,7 +114,7 @@ class Judging:
             retriever,
             f"fixture {suite.retriever!r}",
             options.concurrency,
-            shown_progress(config, suite.path),
+            nullcontext() if suite.show_only else shown_progress(config, suite.path),
             bool(options.judge),
             earlier.run if earlier else None,
         )
@@ -125,7 +126,7 @@ class Judging:
         if run.interrupted:
             self.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
         to_grade = None
-        if options.grades:
+        if options.grades and not suite.show_only:
             to_grade = self._pool(name, [run, *filter(None, [before.run])], retriever)
         if not (run.unanswered or suite.baseline_retriever):
             # They are large. What reports may show of them keeps them until it is read.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pytest_irquality.verdict.pool import Pool
 
 NONE = "none"
+OUT = "-"
 
 
 class Gathered(NamedTuple):
@@ -59,7 +60,7 @@ class Report(Text):
         """Path it is written to, from where pytest was called; None: to no file."""
         asked = self.read(given)
         if self.default is None:
-            return asked
+            return None if asked == OUT else asked
         path = asked or (self.default if gathered.results else NONE)
         return None if path == NONE else path
 
@@ -107,7 +108,8 @@ class Reports(Declared):
         default="ir-report.html",
     )
     json = Report(
-        "Write everything in the report as JSON to PATH (default: not written).",
+        "Write everything in the report as JSON to PATH; '-' is for a short JSON document on"
+        " standard output, all else then goes to standard error (default: not written).",
         group=REPORTS,
         make=_json,
     )

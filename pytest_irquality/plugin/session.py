@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ class Session:
         self.pools: list[Pool] = []
         self.not_judged = 0  # items whose retriever could not be asked anything
         self.far: list[str] = []  # what workers found deselected
+        self.errors: list[str] = []  # what stopped anything, in words
 
     # -- what there is -----------------------------------------------------------------------------
 
@@ -94,6 +96,15 @@ class Session:
                 lines.append(f"irquality: no suite in {where}: {none}")
         return list(map(terminal, lines))
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Note what could not be collected."""
+        if report.failed:
+            self.errors.append(report.longreprtext)
+
+    def pytest_internalerror(self, excrepr: object) -> None:
+        """Note an error of pytest or of a plugin."""
+        self.errors.append(str(excrepr).rpartition("\n")[2])
+
     # -- what became of it -------------------------------------------------------------------------
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -107,7 +118,9 @@ class Session:
             self.items[report.nodeid] = KnownItem(*told)
         if report.nodeid not in self.items:
             return
-        self.not_judged += getattr(report, "ir_not_judged", False)
+        if getattr(report, "ir_not_judged", False):
+            self.not_judged += 1
+            self.errors.append(report.longreprtext)
         if report.when != "teardown":
             self.ended[report.nodeid] = mark_of(report)
         if (sent := getattr(report, "ir_result", None)) is not None:
@@ -226,6 +239,16 @@ class Session:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if self.not_judged and session.testsfailed == self.not_judged and not self._contradicts():
             session.exitstatus = pytest.ExitCode.INTERRUPTED
+        self.writing.at_last(partial(self._last_words, session))
+
+    def _last_words(self, session: pytest.Session, error: BaseException | None) -> str:
+        """Make the short document of ``--ir-json=-``."""
+        errors = dict.fromkeys([*self.errors, *([str(error)] if error else [])])
+        if not (errors or self.results or self.left_out):
+            errors["no suite was collected"] = None
+        status = pytest.ExitCode.USAGE_ERROR if error else session.exitstatus
+        named = self.missing, self.left_out
+        return self.writing.digest(self.ordered, *named, status=int(status), errors=[*errors])
 
     def _refused(self) -> bool:
         """Tell whether something is refused that was left out, or that the base's exam shows."""
@@ -264,7 +287,9 @@ class Session:
             lines = [*self.writing.written, *quiet(results), *missing]
         else:
             written = [*self.writing.written, *missing]
-            lines = list(summary(results, width_of(self.config), written, left_out))
+            brief = terminalreporter.verbosity == 0
+            width = width_of(self.config)
+            lines = list(summary(results, width, written, left_out, brief=brief))
         for line in lines:
             bad = any(word in line for word in ("✗", "FAILED", "NOT "))
             terminalreporter.write_line(terminal(line), red=bad)

@@ -14,6 +14,7 @@ from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.write import append, write_text
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.reports import Gathered, Report
+from pytest_irquality.plugin.standard_output import KEPT, Document
 from pytest_irquality.report.annotations import github_annotations
 from pytest_irquality.storage.history import HistoryError, record
 from pytest_irquality.verdict import SuiteResult
@@ -55,6 +56,27 @@ class Writing:
             entries = [result.entry for result in results if result.entry is not None]
             add = partial(record, Path(self.folder, name), name, entries)
             self._try(name, add, f"history: {name}: {counted(len(entries), 'line')}")
+
+    def at_last(self, document: Document) -> None:
+        """Leave the document that alone goes to standard output, where one is asked for."""
+        if output := self.options.config.stash.get(KEPT, None):
+            output.document = document
+
+    def digest(
+        self,
+        results: Sequence[SuiteResult],
+        missing: Sequence[str],
+        left_out: Sequence[str],
+        *,
+        status: int,
+        errors: Sequence[str],
+    ) -> str:
+        """Make that document, of what ended with a ``status``."""
+        from pytest_irquality.report.digest import digest  # noqa: PLC0415 - for this alone
+
+        ini = self.options.config.inipath
+        guards = [os.path.relpath(ini, self.folder)] if ini else []
+        return digest(results, missing, left_out, exit_status=status, errors=errors, guards=guards)
 
     def _report(self, report: Report, gathered: Gathered) -> None:
         """Write a report where its option says, and where the job's summary is."""

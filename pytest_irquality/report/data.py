@@ -97,7 +97,7 @@ def document(
     )
     report = {
         "version": VERSION,
-        "outcome": _outcome(results, not_evaluated, left_out),
+        "outcome": outcome_of(results, not_evaluated, left_out),
         "suites": [_suite(result) for result in results],
         "side_by_side": tuple(tables),
         "not_evaluated": not_evaluated,
@@ -107,9 +107,10 @@ def document(
     return _indented(report) + "\n"
 
 
-def _outcome(
+def outcome_of(
     results: Sequence[SuiteResult], not_evaluated: Sequence[str], left_out: Sequence[str]
 ) -> End:
+    """The end of a whole run."""
     if not_evaluated or any(result.failed for result in results):
         return "failed"
     partial = left_out or any(result.partial for result in results)

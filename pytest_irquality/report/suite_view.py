@@ -142,7 +142,7 @@ class SuiteView:
     @property
     def notes(self) -> tuple[str, ...]:
         story = self.story
-        return (story.ledger, *story.notes, *story.small_print, *self.result.written)
+        return (story.ledger, *story.notes, *self.result.written)
 
     @property
     def exams(self) -> Iterator[tuple[str, Table]]:

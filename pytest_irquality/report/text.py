@@ -19,11 +19,13 @@ from pytest_irquality.wording.numbers import counted, grouped
 from pytest_irquality.wording.sentences import warnings
 from pytest_irquality.wording.stories import known_issues, overall, steps_of, worst_first
 from pytest_irquality.wording.story import Story
-from pytest_irquality.wording.words import cells, fit, fitted, hanging, wrapped
+from pytest_irquality.wording.words import cells, columns, fit, fitted, hanging, wrapped
 
 WORST, ROWS, KINDS = 5, 16, 6
 LINES, LINES_EACH, FEWEST = 56, 112, 5
 """How long the summary of one suite may be, those of several, and the least of one of these."""
+BRIEF, WORST_IN_BRIEF, ROWS_IN_BRIEF = 15, 3, 4
+"""How long it may be in brief, with its headline, and how many queries and limits it then has."""
 
 
 class Block(NamedTuple):
@@ -41,37 +43,79 @@ def summary(
     width: int,
     written: Sequence[str] = (),
     left_out: Sequence[str] = (),
+    *,
+    brief: bool = False,
 ) -> Iterator[str]:
     """The story of every suite, the worst and the headline last, where a terminal is read first.
 
     ``written`` are lines on the files that were written, ``left_out`` the suites of which nothing
-    was judged.
+    was judged. In ``brief`` it has what one reads first, in fifteen lines.
     """
-    stories = worst_first(results)
-    tables = [[title, *text_table(table, width)] for title, table in retrievers(results)]
-    yield from _fitted(tables, width)
-    if len(stories) == 1:
-        yield from _within(list(_blocks(stories[0], width, alone=True)), LINES)
+    stories, tables = worst_first(results), _beside(results, width)
+    if brief:
+        room = BRIEF - len(written) - len([*_last(stories, width, left_out)])
+        yield from _in_brief(stories, width, room, tables)
     else:
-        steps = [*chain(*(_step(*step, width) for step in steps_of(stories)))]
-        room = LINES_EACH - sum(map(len, tables)) - len(written) - len(steps)
-        yield from _several(stories, width, room)
-        yield from steps
+        yield from _in_full(stories, width, LINES_EACH - len(written), tables)
     for lines in audits(results):
         yield from chain.from_iterable(hanging(line, width) for line in lines)
         yield ""
     yield from written
+    yield from _last(stories, width, left_out)
+
+
+def _in_full(
+    stories: Sequence[Story], width: int, room: int, tables: Sequence[Sequence[str]]
+) -> Iterator[str]:
+    """All there is room for in a screen or two."""
+    for lines in tables:
+        yield from (*lines, "")
+    if len(stories) == 1:
+        yield from _within(list(_blocks(stories[0], width, alone=True)), LINES)
+        return
+    steps = [*chain(*(_step(*step, width) for step in steps_of(stories)))]
+    yield from _several(stories, width, room - sum(map(len, tables)) - len(steps))
+    yield from steps
+
+
+def _last(stories: Sequence[Story], width: int, left_out: Sequence[str]) -> Iterator[str]:
+    """The last lines: the verdict over everything."""
     if len(stories) == 1 and not left_out:
         yield from _headline(stories[0], width, alone=True)
     elif stories:
         yield from _wrapped_headline(overall(stories, left_out), width)
 
 
-def _fitted(tables: Iterable[Sequence[str]], width: int) -> Iterator[str]:
-    """Tables in the width there is, an empty line after each."""
-    for lines in tables:
-        yield from (fitted(line, width) for line in lines)
-        yield ""
+def _in_brief(
+    stories: Sequence[Story], width: int, room: int, tables: Sequence[Sequence[str]]
+) -> Iterator[str]:
+    """The worst suite, the others in a line each, and the next step, where there is room."""
+    if not stories:
+        return
+    worst, *others = stories
+    steps = [Block(4 if step.command else 8, _step(*step, width)) for step in steps_of(stories)]
+    named = [*_named(others, max(1, room // 3), width)]
+    yield from named
+    room -= len(named)
+    blocks = [Block(2, tuple(table)) for table in tables]
+    blocks += _blocks(worst, width, alone=not others, brief=True)
+    lines = [line for story in stories for line in story.result.written if line[:3] != "   "]
+    files = [Block("NOT " not in line, (terminal(f"  {line}"),)) for line in lines]
+    yield from _within([*blocks, *files, *steps], room, "with -v, or in the report")
+
+
+def _beside(results: Sequence[SuiteResult], width: int) -> Sequence[Sequence[str]]:
+    """A table for each suite that several retrievers answered, under its title."""
+    tables = retrievers(results)
+    return [[fitted(title, width), *text_table(table, width)] for title, table in tables]
+
+
+def _named(stories: Sequence[Story], most: int, width: int) -> Iterator[str]:
+    """Some suites by a line each, the worst last, and how many more there are."""
+    if len(stories) > most:
+        yield f"  and {counted(len(stories) - most, 'more suite')}: see -v"
+    for story in reversed(stories[:most]):
+        yield fitted(next(_headline(story, width, alone=True)), width)
 
 
 def _several(stories: Sequence[Story], width: int, room: int) -> Iterator[str]:
@@ -111,7 +155,7 @@ def _worst_failure(story: Story) -> Iterator[str]:
         yield counted(len(reasons) - 1, "more failure")
 
 
-def _within(blocks: Sequence[Block], budget: int) -> Iterator[str]:
+def _within(blocks: Sequence[Block], budget: int, where: str = "in the report") -> Iterator[str]:
     """The lines of as many blocks as there is room for, in their order."""
     kept, room = set(), budget - 1
     for block in sorted(blocks, key=lambda block: block.rank):
@@ -123,30 +167,56 @@ def _within(blocks: Sequence[Block], budget: int) -> Iterator[str]:
             yield from block.lines
     left = sum(len(block.lines) for block in blocks if id(block) not in kept)
     if left:
-        yield f"  … {counted(left, 'more line')}: see the report"
+        yield f"  … {counted(left, 'more line')} {where}"
 
 
-def _blocks(story: Story, width: int, alone: bool) -> Iterator[Block]:
+def _blocks(story: Story, width: int, alone: bool, brief: bool = False) -> Iterator[Block]:
+    yield from _first(story, width, alone)
+    yield Block(1, _lines(story.fates, width))
+    yield Block(2, _lines(story.compared_in_brief if brief else story.compared, width))
+    yield from _listed(10, story.causes, 6, width)
+    most = WORST if alone and not brief else WORST_IN_BRIEF
+    yield Block(3, tuple(_worst_lines(story, most, width)))
+    if story.tags and story.state == "failed":
+        yield Block(14, _lines(f"tags that lost most: {story.tags}", width))
+    yield from _limits(story, width, brief)
+    yield Block(12, _lines(story.held, width))
+    yield from _listed(6, story.rests_on, 5, width)
+    yield from _beside_story(story, width, brief)
+    if alone and not brief:
+        yield from (Block(9, _step(*step, width)) for step in story.steps)
+
+
+def _first(story: Story, width: int, alone: bool) -> Iterator[Block]:
+    """The name of one suite of several, what is accepted, and what the suite wants shown."""
     result = story.result
     if not alone:
         yield Block(0, (terminal(fitted(f"{story.name} ({result.path})", width)),))
-    told = enumerate(accepted(result))
-    yield Block(0, tuple(chain(*(_lines(text, width, "  " if n else "") for n, text in told))))
+    for n, text in enumerate(accepted(result)):
+        yield Block(min(n, 1), _lines(text, width, "  " if n else ""))
     for name, text in result.remarks.items():
         yield Block(25, _lines(f"{name}: {text}", width))
-    yield Block(1, _lines(story.fates, width))
-    yield Block(2, _lines(story.compared, width))
-    yield from _listed(10, story.causes, 6, width)
-    yield Block(3, tuple(_worst_lines(story, WORST if alone else 3, width)))
-    if story.tags and story.state == "failed":
-        yield Block(14, _lines(f"tags that lost most: {story.tags}", width))
-    limits = Limits(result, story.damage).table.most(ROWS, rank=0)
-    yield Block(4, tuple(text_table(limits, width)))
-    yield Block(12, _lines(story.held, width))
-    yield from _listed(6, story.rests_on, 5, width)
-    yield from _beside_story(story, width)
-    if alone:
-        yield from (Block(9, _step(*step, width)) for step in story.steps)
+
+
+def _limits(story: Story, width: int, brief: bool) -> Iterator[Block]:
+    """The measures and limits; in brief the limits that are broken, if any are, one by one."""
+    table = Limits(story.result, story.damage).table.most(ROWS, rank=0)
+    broken = [[*map(str, row.cells)] for row in table.rows if str(row.cells[7])[:1] == "✗"]
+    if not (brief and broken):
+        yield Block(4, tuple(text_table(table, width)))
+        return
+    short = [
+        (
+            f"✗ {measure}{of and f', {of}'}",
+            " → ".join(filter(None, (before, now))) or change,
+            limit,
+        )
+        for measure, of, before, now, change, _, limit, *_ in broken[:ROWS_IN_BRIEF]
+    ]
+    lines = [*columns(short)]
+    if more := len(broken) - len(short):
+        lines[-1] += f"  (and {counted(more, 'more limit')})"
+    yield from (Block(5, (fitted(terminal(line), width),)) for line in lines)
 
 
 def _step(words: str, command: str, width: int) -> tuple[str, ...]:
@@ -154,7 +224,7 @@ def _step(words: str, command: str, width: int) -> tuple[str, ...]:
     return (*_lines(f"{words}:", width), f"    {command}") if command else _lines(words, width)
 
 
-def _beside_story(story: Story, width: int) -> Iterator[Block]:
+def _beside_story(story: Story, width: int, brief: bool) -> Iterator[Block]:
     """Known issues, warnings, notes, and what was written and compared."""
     result = story.result
     yield from _listed(20, [fit(text, width - 4) for text in known_issues(result)], 3, width)
@@ -162,9 +232,10 @@ def _beside_story(story: Story, width: int) -> Iterator[Block]:
     yield from _listed(30, story.notes, 8, width)
     yield Block(16, tuple(text_table(wordings(result).most(KINDS), width)))
     yield from _listed(16, [*wordings_said(result), *noise_said(result)], KINDS, width)
-    written = [terminal(f"  {line}") for line in result.written[:12]]
+    written = [] if brief else [terminal(f"  {line}") for line in result.written[:12]]
     yield Block(5, tuple(fitted(n, width) if n.startswith("   ") else n for n in written))
-    yield Block(1, _lines(f"{story.compared_with}; {story.ledger}", width))
+    rank = 6 if brief and story.state == "failed" else 1
+    yield Block(rank, _lines(f"{story.compared_with}; {story.ledger}", width))
 
 
 def _lines(text: str, width: int, indent: str = "  ") -> tuple[str, ...]:
@@ -210,7 +281,9 @@ def _worst_lines(story: Story, most: int, width: int) -> Iterator[str]:
     if not worst:
         return
     what = "lowest" if story.lowest else "lost most"
-    yield fitted(f"  {what} {story.damage.measure}:", width)
+    more = story.more_than(len(worst))
+    of = f", {len(worst)} of {grouped(len(worst) + more)}" if more else ""
+    yield fitted(f"  {what} {story.damage.measure}{of}:", width)
     texts = [fit(worse.query.text, max(16, min(36, width // 3))) for worse in worst]
     column = max(map(cells, texts))
     for text, worse in zip(texts, worst, strict=True):
@@ -220,8 +293,6 @@ def _worst_lines(story: Story, most: int, width: int) -> Iterator[str]:
         room = width - cells(line) - 2
         moved = terminal(worse.moves if cells(worse.moves) <= room else worse.moves_of_ids)
         yield f"{line}  {fit(moved, room)}".rstrip() if moved and room > 12 else line
-    if more := story.more_than(len(worst)):
-        yield f"    and {grouped(more)} more"
 
 
 def audits(results: Sequence[SuiteResult]) -> Iterator[list[str]]:

@@ -319,6 +319,13 @@ class SuiteSettings:
         "mean",
     )
     show: tuple[str, ...] = key(TEXTS, "Fields of a result that reports and grading show.", ())
+    show_only: str | None = key(
+        choice("totals"),
+        "Of a held-out suite: reports, logs and files have its means and limits, and no query or"
+        " document.",
+        None,
+        "everything is shown",
+    )
     audit: Mapping[str, int] = key(
         AUDIT,
         "How many `--ir-audit` may find: documents that no longer exist, queries that nothing"

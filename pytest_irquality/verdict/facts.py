@@ -150,15 +150,6 @@ class Accepted(Fact):
 
 
 @dataclass(frozen=True)
-class LowestSince(Fact):
-    """A measure has not been as bad since a commit, so many changes ago."""
-
-    measure: str
-    commit: str
-    changes: int
-
-
-@dataclass(frozen=True)
 class NewSuite(Fact):
     """The revision asked for has no such suite.
 
@@ -218,11 +209,6 @@ class Moved(Fact):
 
     rankings: int
     total: int
-
-
-@dataclass(frozen=True)
-class NoiseUnknown(Fact):
-    """Rankings changed, and each side has one answer: nobody knows what unchanged code does."""
 
 
 @dataclass(frozen=True)
@@ -414,14 +400,6 @@ class Retried(Fact):
     """So many calls were made again after a failure; their waits are in no latency."""
 
     calls: int
-
-
-@dataclass(frozen=True)
-class EmptyChunks(Fact):
-    """So many results of so many queries have an empty text, and so hold no passage."""
-
-    results: int
-    queries: int
 
 
 @dataclass(frozen=True)

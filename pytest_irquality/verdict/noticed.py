@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from math import fsum, inf
 from typing import Literal
@@ -20,7 +20,6 @@ from pytest_irquality.verdict.guards import blind
 from pytest_irquality.verdict.renumbered import renumbered
 from pytest_irquality.verdict.result import Verdict
 from pytest_irquality.verdict.sides import Sides, causes_of
-from pytest_irquality.verdict.trend import lowest_since
 from pytest_irquality.verdict.verdicts import Verdicts, on_answers
 
 FEW = 3
@@ -38,7 +37,6 @@ def noticed(judged: Verdicts) -> Iterator[facts.Fact]:
     sides, baseline = comparison.sides, comparison.baseline
     if accepting and any(verdict.accepted for verdict in judged.all):
         yield acceptance(comparison, accepting, baseline.source if baseline else "")
-    yield from _lowest(judged)
     yield from _retrieval(comparison)
     yield from _unknown_ids(sides)
     if sides.run.retries:
@@ -60,15 +58,6 @@ def noticed(judged: Verdicts) -> Iterator[facts.Fact]:
         yield facts.NothingGated()
     elif _unnoticed(sides, judged.all, judged.skipped.keys()):
         yield facts.Unnoticed(len(sides.asked))
-
-
-def _lowest(judged: Verdicts) -> Iterator[facts.Fact]:
-    """The measures that have not been as bad for several changes."""
-    measures = judged.comparison.suite.measures
-    better = {str(measure): measure.higher_is_better for measure in measures}
-    for trail in judged.trails:
-        if fact := lowest_since(trail, better[trail.measure]):
-            yield fact
 
 
 def _unnoticed(sides: Sides, verdicts: Sequence[Verdict], skipped: Set[str]) -> bool:
@@ -170,7 +159,7 @@ def _like(
 
 
 def _few_results(sides: Sides) -> Iterator[facts.Fact]:
-    """Queries with fewer results than the cutoff of measures, and results without text."""
+    """Queries with fewer results than the cutoff of measures."""
     k, depth = sides.suite.top_k, sides.suite.depth
     raw = {id: sides.run.first.rankings[id].raw for id, ids in sides.rankings.items() if ids}
     documents = {id: len(sides.rankings[id]) for id in raw}
@@ -179,18 +168,15 @@ def _few_results(sides: Sides) -> Iterator[facts.Fact]:
     if collapsed:
         fewest = min(collapsed)
         yield facts.FewerThanAsked(len(collapsed), len(documents), k, fewest, True)
-    elif len(documents) > 1 and max(documents.values()) < k:
+    elif len(documents) > 1 and max(documents.values()) < k and _cuts_short(sides):
         most = max(documents.values())
         yield facts.FewerThanAsked(len(documents), len(documents), k, most, False)
-    yield from _empty_chunks(sides, raw.values())
 
 
-def _empty_chunks(sides: Sides, raw: Collection[Sequence[str]]) -> Iterator[facts.Fact]:
-    without_text = {result for result, text in sides.run.first.texts.items() if text == ""}
-    if without_text:
-        empty = [sum(map(without_text.__contains__, results)) for results in raw]
-        if any(empty):
-            yield facts.EmptyChunks(sum(empty), len(empty) - empty.count(0))
+def _cuts_short(sides: Sides) -> bool:
+    """Tell whether more results could have been worth anything: a relevant document is missing."""
+    relevant = ((query.judgments.relevant, sides.rankings.get(query.id)) for query in sides.asked)
+    return any(ids and not set(wanted).issubset(ids) for wanted, ids in relevant)
 
 
 def _stages(sides: Sides) -> Iterator[facts.Fact]:
@@ -261,8 +247,6 @@ def _movement(comparison: Comparison) -> Iterator[facts.Fact]:
     if sides.tells_noise:  # of which no two need have one order
         yield from blind(comparison)
         return
-    if sides.changed and sides.suite.baseline_retriever is None:
-        yield facts.NoiseUnknown()
     tied = [
         id
         for id, ids in sides.before.items()

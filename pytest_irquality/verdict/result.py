@@ -317,14 +317,13 @@ class SuiteResult:
     ``skipped`` names the checks that a mark, or the calls of all their queries, kept from running,
     each with its reason: they have no verdict. ``texts`` are those of results that reports show,
     each once. ``entry`` is today's line of the history, ``trails`` what measures with limits were
-    over the last changes. ``variant`` is what stands behind a check's name in a node id, where a
-    fixture that is not the retriever's brings parameters, too. ``share`` is what it adds to the
-    verdict over all suites. ``fates`` is what became of all that is relevant, where that is known.
-
+    over the last changes. ``variant`` is what stands behind a check's name in a node id, where
+    another fixture brings parameters, too. ``share`` is what it adds to the verdict over all
+    suites. ``fates`` is what became of all relevant passages or documents, where these are told.
     ``classes`` has the number of queries in each class of the ledger, ``deselected`` is how many
     checks were not to be judged. ``refused`` are the classes of it for which the project's
     ``ir_strict`` fails the run. ``exams`` are those of the base. Without ``again`` no pytest ran.
-    ``fields`` is what the suite shows of documents, by id.
+    ``fields`` is what the suite shows of documents, by id, ``files`` are those that it reads.
     """
 
     suite: str
@@ -365,6 +364,7 @@ class SuiteResult:
     exams: tuple[Exam, ...] = ()
     again: Again | None = None
     fields: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
 
     @cached_property
     def ledger(self) -> Ledger:

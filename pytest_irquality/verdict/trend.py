@@ -17,7 +17,6 @@ from pytest_irquality.storage.history import (
 from pytest_irquality.storage.stored import digest
 from pytest_irquality.suite.model import Bound, Query
 from pytest_irquality.verdict.comparison import Comparison
-from pytest_irquality.verdict.facts import LowestSince
 from pytest_irquality.verdict.findings import Finding, Point, Trail
 
 SHOWN = 50
@@ -124,18 +123,3 @@ def trails(entries: Sequence[Entry], limits: Mapping[str, float | None]) -> Sequ
         if len(points) > 1:
             found.append(Trail(measure, tuple(points), limit))
     return found
-
-
-def lowest_since(trail: Trail, higher: bool | None) -> LowestSince | None:
-    """The last change after which the measure was as bad as now, and how long ago that was.
-
-    Only where it fell.
-    """
-    sign = -1.0 if higher is False else 1.0
-    *earlier, now = [sign * point.value for point in trail.points]
-    if higher is None or not earlier or now >= earlier[-1] - TOLERANCE:
-        return None
-    as_bad = [place for place, value in enumerate(earlier) if value <= now + TOLERANCE]
-    place = as_bad[-1] if as_bad else 0
-    ago = len(earlier) - place
-    return LowestSince(trail.measure, trail.points[place].commit, ago) if ago > 1 else None

@@ -138,14 +138,6 @@ def _(fact: facts.UnknownIds, result: SuiteResult) -> str:
 
 
 @note.register
-def _(fact: facts.LowestSince, result: SuiteResult) -> str:
-    word = "lowest" if result.higher_is_better(fact.measure) else "highest"
-    return (
-        f"{fact.measure} is the {word} since {fact.commit}, {counted(fact.changes, 'change')} ago"
-    )
-
-
-@note.register
 def _(fact: facts.NewSuite, result: SuiteResult) -> str:
     what = f"{result.path} is new"
     if fact.first:
@@ -223,11 +215,6 @@ def _(fact: facts.Moved, result: SuiteResult) -> str:
         return f"{share(fact.rankings, fact.total)} {what} changed"
     none = f"none of {fact.total} rankings changed"
     return none if fact.total > 1 else "the one ranking has not changed"
-
-
-@note.register
-def _(fact: facts.NoiseUnknown, result: SuiteResult) -> str:
-    return "noise is unknown, with one answer to each query: `--ir-repeat=3` asks again"
 
 
 @note.register
@@ -411,15 +398,6 @@ def _(fact: facts.Retried, result: SuiteResult) -> str:
 
 
 @note.register
-def _(fact: facts.EmptyChunks, result: SuiteResult) -> str:
-    holds = "holds" if fact.results == 1 else "hold"
-    return (
-        f"{counted(fact.results, 'result')} of {counted(fact.queries, 'query', 'queries')} had an"
-        f" empty text, and so {holds} no passage"
-    )
-
-
-@note.register
 def _(fact: facts.NothingGated, result: SuiteResult) -> str:
     return "nothing gated: this suite has no rule and no limit that could fail"
 
@@ -437,7 +415,7 @@ def _(fact: facts.Disputed, result: SuiteResult) -> str:
     other = counted(fact.queries, "query", "queries")
     words = (
         f"{other} had other answers in another worker: the retriever is not the same in every"
-        " process"
+        " process, and what unchanged code does is unknown: `--ir-repeat=3` shows it"
     )
     if not fact.checks:
         return words

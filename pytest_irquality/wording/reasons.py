@@ -75,6 +75,9 @@ def _subjects(result: SuiteResult, broken: Sequence[Finding]) -> Sequence[str]:
 
 
 def _undecided(result: SuiteResult, verdict: Verdict) -> str:
+    if not result.queries:
+        many = counted(len(verdict.unanswered), "query", "queries")
+        return f"undecided: {many} had no answer"
     why = causes(result, verdict.unanswered)
     if verdict.query is not None:
         return why

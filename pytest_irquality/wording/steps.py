@@ -72,7 +72,7 @@ def _gains_by_one(result: SuiteResult) -> bool:
     written = any(line.startswith("baseline") for line in result.written)
     fit = not (result.alarmed or any(query.fault for query in result.queries))
     short = result.failed or result.partial or _has(result, facts.NothingExpected)
-    return fit and short and not (result.baseline or written)
+    return fit and short and bool(result.queries) and not (result.baseline or written)
 
 
 def _rerun(

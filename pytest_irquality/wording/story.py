@@ -42,7 +42,6 @@ IN_STORY: tuple[type[facts.Fact], ...] = (
     facts.Accepted,
     facts.Interrupted,
     facts.Selected,
-    facts.NoiseUnknown,
 )
 """Facts that have a place of their own in the story; the others are notes."""
 End = Literal["failed", "partial", "passed"]
@@ -188,6 +187,11 @@ class Story:
         return "; ".join(filter(None, (self.tally, self.behind_tally)))
 
     @property
+    def compared_in_brief(self) -> str:
+        """The tally and the mean, on one line."""
+        return "; ".join(filter(None, (self.tally, *self._mean(with_limit=False))))
+
+    @property
     def behind_tally(self) -> str:
         """The balance, and what is in neither."""
         return "; ".join(filter(None, (self.balance, self.beside_balance)))
@@ -205,13 +209,15 @@ class Story:
             yield f"half of the loss is in {grouped(damage.half)}"
         yield from self._mean()
 
-    def _mean(self) -> Iterator[str]:
+    def _mean(self, with_limit: bool = True) -> Iterator[str]:
         """The movement of the mean, the broken limit on it, and whether chance explains it."""
         measure = self.damage.measure
         mean = self.result.mean(measure)
         if mean is None or mean.change is None or abs(mean.change.difference) <= EQUAL:
             return
-        words = f"the mean {rose_or_fell(mean.change, mean.unit)}{self._broken_limit(measure)}"
+        words = f"the mean {rose_or_fell(mean.change, mean.unit)}"
+        if with_limit:
+            words += self._broken_limit(measure)
         resolution = self._resolution
         if resolution and resolution.measure == measure and _got_surely_worse(resolution):
             words += f", which chance does not explain ({judged(resolution.change)})"
@@ -321,7 +327,6 @@ class Story:
         for label, query in overturned_by(result, self.damage).items():
             yield f"without the query {quoted(query.text)} {label!r} would hold"
         yield from self._noise()
-        yield from self._unknown_noise() if self.on_baseline else ()
         if self.state == "failed" and self.coverage and result.judged < result.returned:
             yield self.coverage
 
@@ -338,17 +343,6 @@ class Story:
         """Tell whether anything failed on a change from the baseline."""
         broken = (f for verdict in self.result.verdicts for f in verdict.broken)
         return self.result.baseline is not None and any(map(on_change, broken))
-
-    def _unknown_noise(self) -> Iterator[str]:
-        """That nobody knows what unchanged code does, and how to see it."""
-        for fact in self.result.facts:
-            if isinstance(fact, facts.NoiseUnknown):
-                yield note(fact, self.result)
-
-    @property
-    def small_print(self) -> tuple[str, ...]:
-        """Notes for a report that has room for them."""
-        return () if self.on_baseline else tuple(self._unknown_noise())
 
     @property
     def coverage(self) -> str:

@@ -58,7 +58,7 @@ def said(project: Project, monkeypatch: pytest.MonkeyPatch) -> str:
     text = search.read_text("utf-8").replace('"title": 8.0', '"title": 1.0')
     search.write_text(text, "utf-8")
     monkeypatch.chdir(example)
-    printed = project.pytester.runpytest_subprocess("--ir-suite").stdout.str()
+    printed = project.pytester.runpytest_subprocess("--ir-suite", "-v").stdout.str()
     monkeypatch.chdir(project.path)
     shutil.rmtree(example)
     queries = ["gone", "empty", *(f"lost {n}" for n in range(3)), *(f"below {n}" for n in range(3))]
@@ -74,11 +74,11 @@ def said(project: Project, monkeypatch: pytest.MonkeyPatch) -> str:
         SUITE.replace("max_drop: 0.05", "min: 0.9") + "".join(lines[5:]), "unjudged.ir.yaml"
     )
     project.conftest(RETRIEVER)
-    project.run("--ir-update-baseline")
+    project.run("-v", "--ir-update-baseline")
     (project.path / "changed").touch()
-    printed += project.run().stdout.str()
+    printed += project.run("-v").stdout.str()
     project.suite(SUITE + "".join(lines[:1]) + "  - {query: broken, relevant: [good broken]}\n")
-    return printed + project.run().stdout.str()
+    return printed + project.run("-v").stdout.str()
 
 
 ELSEWHERE = {"without unjudged documents … would hold"}  # test_scenarios.py, S5

@@ -46,7 +46,7 @@ def options(before: Sequence[str], now: Sequence[str]) -> list[str]:
 def test_a_broken_build_of_the_baseline_blinds_no_guard(shop: Project) -> None:
     before = builds(shop, "before", *[()] * 9, ALL)
     now = builds(shop, "now", *[QUERIES[:5]] * 3)
-    result = shop.run(*options(before, now))
+    result = shop.run("-v", *options(before, now))
     assert result.ret == 1
     result.stdout.fnmatch_lines([
         "*build 10 of the baseline's 10 is left out (mrr@10 0.000, median 1.000): unchanged code *",

@@ -362,7 +362,7 @@ def test_a_suite_that_is_split_moves_its_queries(shop: Project) -> None:
     half = [line for line in lines().splitlines() if any(f"{name}," in line for name in LOST)]
     shop.suite(LIMITS + "queries:\n" + "\n".join(half) + "\n", "more.ir.yaml")
     commit(shop)
-    result = shop.run(AGAINST)
+    result = shop.run("-v", AGAINST)
     assert result.ret == 0
     assert "exam weaker" not in result.stdout.str()
     sums = "12 queries: 4 moved, 8 compared; "
@@ -372,7 +372,7 @@ def test_a_suite_that_is_split_moves_its_queries(shop: Project) -> None:
     shop.conftest(BROKEN)
     ungraded = "".join(f"  - {{query: {name}}}\n" for name in LOST)
     shop.suite(f"thresholds: {{rbo: {{min: 0.1}}}}\nqueries:\n{ungraded}", "more.ir.yaml")
-    result = shop.run(AGAINST)
+    result = shop.run("-v", AGAINST)
     assert result.ret == 0
     accepted = "! ACCEPTED  in 1 of 2 suites: shop, but the base's suite fails: mrr@10, "
     assert last(result).startswith(accepted)
@@ -476,14 +476,14 @@ def test_a_retriever_that_is_added_is_new(shop: Project) -> None:
     git(shop.path, "checkout", "-q", "main")
     (shop.path / ".ir-baseline" / "shop.jsonl").unlink()
     shop.conftest(NAMED.format(names=["v1"], broken=[]))
-    shop.run("--ir-update-baseline")
+    shop.run("-v", "--ir-update-baseline")
     commit(shop)
     git(shop.path, "checkout", "-qB", "change")
     shop.conftest(NAMED.format(names=["v1", "v2"], broken=[]))
     shop.suite(BASE.replace(", max_drop: 0.05", ""))
-    shop.run("--ir-update-baseline")
+    shop.run("-v", "--ir-update-baseline")
     commit(shop)
-    result = shop.run(AGAINST)
+    result = shop.run("-v", AGAINST)
     assert result.ret == 0
     assert last(result).startswith("! 2 retrievers passed, but exam weaker: 1 limit loosened")
     assert "12 queries: 12 new; " in result.stdout.str()

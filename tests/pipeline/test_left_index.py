@@ -44,9 +44,9 @@ def test_a_limit_names_all_that_left_not_only_what_the_baseline_had(
     text = suite(2, limits, more=", never, fine").replace("relevant:", "tags: [all], relevant:")
     project.suite(text)
     shop(project, {"q0": ["d0", "fine"], "q1": ["d1", "fine"]})
-    project.run("--ir-update-baseline")
+    project.run("-v", "--ir-update-baseline")
     shop(project, {"q0": ["x"], "q1": ["d1", "fine"]}, ["d0", "never"], how)
-    result = project.run()
+    result = project.run("-v")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
@@ -62,7 +62,7 @@ def test_a_rule_and_a_query_of_its_own_say_so_too(project: Project) -> None:
         "queries:\n  - {query: a, relevant: [d, e], must_find: {d: 1, f: 3}, thresholds: {recall: 1}}\n"
     )
     shop(project, {"a": ["f"]}, ["d", "e"])
-    result = project.run()
+    result = project.run("-v")
     result.stdout.fnmatch_lines(
         [
             "*d must be in the top 1: it left the index",
@@ -76,7 +76,7 @@ def test_a_rule_and_a_query_of_its_own_say_so_too(project: Project) -> None:
 def test_a_floor_that_breaks_without_any_baseline_says_so(project: Project) -> None:
     project.suite(suite(3, "thresholds: {recall@10: 0.9}\n"))
     shop(project, {"q0": ["d0"], "q1": ["x"], "q2": ["x"]}, ["d1"])
-    project.run().stdout.fnmatch_lines(["*1 document has left the index*: d1; it decides 'q1'"])
+    project.run("-v").stdout.fnmatch_lines(["*1 document has left the index*: d1; it decides 'q1'"])
 
 
 def test_what_any_query_returns_is_there_whatever_is_said_of_it(project: Project) -> None:
@@ -106,4 +106,4 @@ def test_a_document_of_which_nobody_can_say_is_not_said_to_be_gone(project: Proj
     shop(project, {"q0": ["x"], "q1": ["x"], "q2": ["d2"]}, ["d1"])
     text = (project.path / "conftest.py").read_text(encoding="utf-8")
     project.conftest(text.replace("return id not in GONE", "return {'d1': False}[id]"))
-    project.run().stdout.fnmatch_lines(["*1 document has left the index*: d1;*"])
+    project.run("-v").stdout.fnmatch_lines(["*1 document has left the index*: d1;*"])

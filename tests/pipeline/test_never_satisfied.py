@@ -18,7 +18,7 @@ ANSWERS = {"chair": ["c1"], "desk": ["d1", "d2", "d3"]}
 def test_a_query_whose_results_are_all_graded_bad_is_named(project: Project) -> None:
     project.suite(TWO)
     project.answers(ANSWERS)
-    result = project.run("--ir-update-baseline")
+    result = project.run("-v", "--ir-update-baseline")
     assert result.ret == 0
     remedy = (
         "grade the document that is right, write 'expect_no_results: true', or leave the query out"
@@ -30,7 +30,7 @@ def test_a_query_whose_results_are_all_graded_bad_is_named(project: Project) -> 
         ]
     )
     result.stdout.fnmatch_lines(["*shop.ir.yaml:4: IRQualityWarning: 'desk' is graded without *"])
-    told = project.run().stdout.str()
+    told = project.run("-v").stdout.str()
     assert "1 left out: 'desk' (no relevant document)" in told
 
 

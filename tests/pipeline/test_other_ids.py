@@ -31,9 +31,9 @@ def shop(prefix: str = "", titled: bool = True) -> Mapping[str, list[dict[str, s
 def test_other_ids_of_the_same_titles_are_the_headline(project: Project) -> None:
     project.suite(SUITE)
     project.answers(shop())
-    assert project.run("--ir-update-baseline").ret == 0
+    assert project.run("-v", "--ir-update-baseline").ret == 0
     project.answers(shop("p-"))
-    result = project.run()
+    result = project.run("-v")
     assert result.ret == 1
     said = "ocuments seem to have other ids now (sku-1 → p-sku-1, 9 of 9)"
     result.stdout.fnmatch_lines(

@@ -259,15 +259,15 @@ def test_fewer_results_than_the_cutoff_are_said(project: Project) -> None:
 def test_a_baseline_has_texts_as_far_down_as_something_reads_them(project: Project) -> None:
     project.suite(SUITE.replace(", must_find: [Cookies are kept for a whole year]", ""))
     project.answers({**WHOLE, "cookies": CUT["cookies"]})
-    project.run("--ir-update-baseline")
+    project.run("-v", "--ir-update-baseline")
     baseline = (project.path / ".ir-baseline/shop.jsonl").read_text(encoding="utf-8")
     assert '"n7"' in baseline
     assert '{"text":"Cookies' not in baseline
     project.answers(CUT)
-    text = project.run().stdout.str()
+    text = project.run("-v").stdout.str()
     assert "passages: cut 3 (unknown then), further down 1 (unknown then), found 3 → 0" in text
     project.suite(SUITE.replace("recall@3", "recall@5"))
-    result = project.run("--ir-markdown=out.md", "--ir-report=out.html")
+    result = project.run("-v", "--ir-markdown=out.md", "--ir-report=out.html")
     result.stdout.fnmatch_lines(["*recall@5 *0.250 *nothing to compare*"])
     (query,) = [q for q in project.data["suites"][0]["queries"] if q["id"] == "cookies"]
     assert (query["before"], query["values"]) == ([None], [1.0])

@@ -25,11 +25,11 @@ def told(page: str) -> list[str]:
 
 
 def test_its_page_shows_what_one_sees(help_desk: Project) -> None:
-    green = help_desk.run()
+    green = help_desk.run("-v")
     green.assert_outcomes(passed=22, xfailed=4)
     search = help_desk.path / "help_search.py"
     search.write_text(search.read_text("utf-8").replace("WORDS = 32", "WORDS = 16"), "utf-8")
-    red = help_desk.run()
+    red = help_desk.run("-v")
     assert red.ret == 1
     red.assert_outcomes(passed=18, xfailed=4, failed=4)
     seen = {line.strip() for line in (*green.outlines, *red.outlines)}

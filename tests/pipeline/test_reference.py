@@ -39,15 +39,15 @@ def ended(shop: Project) -> dict[str, str]:
 
 
 def test_what_breaks_all_alike_is_seen_in_its_stored_baseline(shop: Project) -> None:
-    written = shop.run("--ir-update-baseline").stdout.str()
+    written = shop.run("-v", "--ir-update-baseline").stdout.str()
     assert [file.name for file in (shop.path / ".ir-baseline").iterdir()] == ["shop.bm25.jsonl"]
     assert "baseline not written: shop.ir.yaml compares with the retriever 'bm25'" in written
-    assert last(shop.run()) == "✓ 2 retrievers passed"
+    assert last(shop.run("-v")) == "✓ 2 retrievers passed"
     shop.conftest(BROKEN)
-    assert shop.run().ret == 1
+    assert shop.run("-v").ret == 1
     assert ended(shop) == {"bm25": "failed", "hybrid": "passed"}
-    assert shop.run("--ir-update-baseline").ret == 0  # which accepts it
-    assert shop.run().ret == 0
+    assert shop.run("-v", "--ir-update-baseline").ret == 0  # which accepts it
+    assert shop.run("-v").ret == 0
 
 
 @pytest.mark.parametrize("against", ["git:main", pytest.param("run:main", marks=pytest.mark.slow)])

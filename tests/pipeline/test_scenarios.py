@@ -123,7 +123,7 @@ def test_s5_unjudged_documents_on_top_are_told_apart_from_worse_ranking(project:
             for i in range(20)
         }
     )
-    result = project.run()
+    result = project.run("-v")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
@@ -312,7 +312,7 @@ def test_s11_a_document_that_left_the_index_is_told_apart(project: Project) -> N
         "    def explain(self, query, id): return {'stock': 'filtered'} if id == 'd0' else None\n"
         "@pytest.fixture\ndef retriever(): return Shop()\n"
     )
-    result = project.run()
+    result = project.run("-v")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
@@ -477,14 +477,14 @@ def test_s16_a_change_that_updates_its_own_baseline_still_shows_the_drop(project
     git(project.path, "add", ".")
     git(project.path, "commit", "-qm", "baseline")
     project.answers({f"q{i}": ["x", f"d{i}"] for i in range(4)})
-    result = project.run("--ir-update-baseline")
+    result = project.run("-v", "--ir-update-baseline")
     assert result.ret == 0
     assert re.search(r"mrr@10 +1\.000 +0\.500 .* drop ≤ 0\.05 +⚠ warning +4", result.stdout.str())
     result.stdout.fnmatch_lines(
         ["*! mrr@10 fell 1.000 → 0.500*", "*baseline written: *: 4 rankings changed"]
     )
-    assert project.run().ret == 0
-    result = project.run("--ir-baseline=git:main")
+    assert project.run("-v").ret == 0
+    result = project.run("-v", "--ir-baseline=git:main")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*mrr@10 fell 1.000 → 0.500, by 0.500: more than max_drop 0.050*"])
 
@@ -502,7 +502,7 @@ def test_a_retriever_of_the_same_run_takes_the_place_of_the_baseline(project: Pr
         "@pytest.fixture(params=['hybrid', 'bm25'])\n"
         "def retriever(request):\n    return lambda query: RANKED[request.param]\n"
     )
-    result = project.run()
+    result = project.run("-v")
     result.assert_outcomes(passed=7, failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -514,11 +514,11 @@ def test_a_retriever_of_the_same_run_takes_the_place_of_the_baseline(project: Pr
         ]
     )
     for selected in ("-k hybrid", "--lf", "shop.ir.yaml::mrr-10[hybrid]"):
-        result = project.run(*selected.split())  # what it is compared with comes along
+        result = project.run("-v", *selected.split())  # what it is compared with comes along
         result.stdout.fnmatch_lines(["*mrr@10 fell 1.000 → 0.500*"])
         assert result.ret == 1
     project.suite(COMPARED.replace("bm25", "bm52"))
-    project.run().stdout.fnmatch_lines(
+    project.run("-v").stdout.fnmatch_lines(
         ["*there is none of that name, but 'hybrid', 'bm25'; did you mean 'bm25'?*"]
     )
 
@@ -529,7 +529,7 @@ def test_a_star_is_explained_only_where_one_stands(project: Project) -> None:
         "@pytest.fixture(params=['hybrid', 'bm25'])\n"
         "def retriever(request):\n    return lambda query: ['d']\n"
     )
-    result = project.run("--ir-markdown=out.md")
+    result = project.run("-v", "--ir-markdown=out.md")
     result.stdout.fnmatch_lines(["shop (shop.ir.yaml)  retrievers side by side"])
     assert "★" not in result.stdout.str()
     assert "★" not in (project.path / "out.md").read_text()
@@ -542,7 +542,7 @@ def test_no_update_excuses_a_drop_against_a_retriever_of_the_same_run(project: P
         "@pytest.fixture(params=['hybrid', 'bm25'])\n"
         "def retriever(request):\n    return ASK[request.param]\n"
     )
-    result = project.run("--ir-update-baseline")
+    result = project.run("-v", "--ir-update-baseline")
     result.assert_outcomes(passed=6, failed=1, errors=1)
     result.stdout.fnmatch_lines(
         [

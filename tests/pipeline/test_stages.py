@@ -155,7 +155,7 @@ def test_a_retriever_without_candidates_fails_what_needs_them(shop: Project) -> 
 
 def test_candidates_that_cannot_be_had_are_no_fault_of_the_query(shop: Project) -> None:
     shop.conftest(FAILS)
-    result = shop.run()
+    result = shop.run("-v")
     result.stdout.fnmatch_lines(
         [
             "*ERROR at setup of candidates-recall-100*",
@@ -167,7 +167,7 @@ def test_candidates_that_cannot_be_had_are_no_fault_of_the_query(shop: Project) 
     assert outcomes["candidates-recall-100"] == "error"
     assert outcomes["lamp"] == "failed"
     shop.suite(SUITE.replace("top_k", "errors: {max: 1}\ntop_k").replace(", max_drop: 0.05", ""))
-    shop.run()
+    shop.run("-v")
     assert shop.outcomes()["candidates-recall-100"] == "passed"
 
 

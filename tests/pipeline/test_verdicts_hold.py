@@ -44,7 +44,7 @@ def compared(project: Project, before: Mapping[str, object], now: Mapping[str, o
     project.answers(before)
     assert project.run("--ir-update-baseline").ret == 0
     project.answers(now)
-    return str(project.run().stdout)
+    return str(project.run("-v").stdout)
 
 
 def distinct(n: int) -> list[float]:

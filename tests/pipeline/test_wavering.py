@@ -118,12 +118,12 @@ def test_s23_as_its_reports_say_it(project: Project) -> None:
         if build >= 3:
             keep(project, suite, f"worse/{build}", Furniture(build, texts=False))
     before = [f"--ir-baseline=before/{build}" for build in range(3)]
-    result = project.run(*before, *(f"--ir-runs=now/{build}" for build in (3, 4, 5)))
+    result = project.run("-v", *before, *(f"--ir-runs=now/{build}" for build in (3, 4, 5)))
     text = result.stdout.str()
     assert result.ret == 0, text
     assert "unchanged code: 3 answers to each query today, 3 in the baseline" in text
     assert "repeats cannot show" not in text
-    result = project.run(*before, *(f"--ir-runs=worse/{build}" for build in (3, 4, 5)))
+    result = project.run("-v", *before, *(f"--ir-runs=worse/{build}" for build in (3, 4, 5)))
     assert result.ret == 1
     assert project.outcomes()["ndcg-10"] == "failed"
 

@@ -48,7 +48,7 @@ def compared(
     project.answers(answers(every))
     assert project.run("--ir-update-baseline").ret == 0
     project.answers(answers(every, worse, better))
-    return project.run(*options)
+    return project.run("-v", *options)
 
 
 def test_s39_a_reversed_engine_is_red_by_the_default(project: Project) -> None:
@@ -205,7 +205,7 @@ def with_newcomers(project: Project, among: Sequence[str], grade: str = "") -> p
     for name, queries in TWO.items():
         project.suite(graded(queries, grade), f"{name}.ir.yaml")
     project.answers(newcomers(every, among))
-    return project.run()
+    return project.run("-v")
 
 
 def test_a_drop_by_unjudged_newcomers_fails_and_says_what_to_judge(project: Project) -> None:
@@ -242,11 +242,11 @@ def test_a_drop_over_all_suites_is_accepted_as_far_as_it_is_committed(
     git(project.path, "commit", "-qm", "base")
     git(project.path, "checkout", "-qb", "change")
     project.answers(answers(every, committed))
-    project.run("--ir-update-baseline")
+    project.run("-v", "--ir-update-baseline")
     project.answers(answers(every, BUG))
     git(project.path, "add", "-A")
     git(project.path, "commit", "-qm", "change")
-    result = project.run("--ir-baseline=git:main")
+    result = project.run("-v", "--ir-baseline=git:main")
     assert result.ret == ret, result.stdout.str()
     if not ret:
         result.stdout.fnmatch_lines(["This change accepts a drop: *over 2 suites together*"])
@@ -276,7 +276,7 @@ def test_a_drop_over_all_suites_must_exceed_what_builds_differ_in(
                 )
                 (folder / f"{name}.run").write_text("".join(lines), encoding="utf-8")
             options.append(f"{side}={folder.name}")
-    result = project.run(*options)
+    result = project.run("-v", *options)
     assert result.ret == ret, result.stdout.str()
     result.stdout.fnmatch_lines([f"*{'✗' if ret else '✓'} *2 *suites*7 worse, 0 better*"])
 

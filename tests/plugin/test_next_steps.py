@@ -48,7 +48,7 @@ def typed(project: Project, command: str) -> pytest.RunResult:
     """Run a command as a POSIX shell would read it."""
     program, *words = shlex.split(command)
     assert program == "pytest"
-    return project.pytester.runpytest(*words)
+    return project.pytester.runpytest("-v", *words)
 
 
 def failed(result: pytest.RunResult) -> set[str]:
@@ -79,7 +79,7 @@ def advised(project: Project, result: pytest.RunResult) -> Advice:
 
 def red(project: Project, *args: str) -> Advice:
     """The steps after a red run. What failed does so again, and nothing else, where it is typed."""
-    result = project.pytester.runpytest("--ir-suite", "--ir-markdown=out.md", *args)
+    result = project.pytester.runpytest("-v", "--ir-suite", "--ir-markdown=out.md", *args)
     assert result.ret == 1
     steps = advised(project, result)
     if AGAIN in steps:
@@ -92,7 +92,7 @@ def started(project: Project, suite: str, *, committed: bool = False) -> None:
     """A suite with the baseline of a search that was good; it lies in a commit, too, maybe."""
     project.suite(suite)
     answer(project, GOOD)
-    assert project.run("--ir-update-baseline").ret == 0
+    assert project.run("-v", "--ir-update-baseline").ret == 0
     if committed:
         (project.path / ".gitignore").write_text("*.md\n*.html\n*.json\n.pytest_cache\n")
         git(project.path, "init", "-q", "-b", "main")
@@ -115,14 +115,14 @@ def test_a_drop_is_run_again_and_accepted(project: Project) -> None:
         UPDATE: "pytest --ir-suite --ir-update-baseline shop.ir.yaml",
     }
     assert typed(project, steps[UPDATE]).ret == 0
-    assert project.run().ret == 0
+    assert project.run("-v").ret == 0
 
 
 def test_options_that_matter_are_repeated_and_others_are_not(project: Project) -> None:
     started(project, GUARD + QUERIES)
     (project.path / "old base").mkdir()
     old = "--ir-baseline", "old base/x.jsonl"
-    assert project.run("--ir-update-baseline", *old).ret == 0
+    assert project.run("-v", "--ir-update-baseline", *old).ret == 0
     answer(project, LOST)
     (project.path / ".ir-baseline" / "shop.jsonl").unlink()
     steps = red(
@@ -135,7 +135,7 @@ def test_options_that_matter_are_repeated_and_others_are_not(project: Project) -
         UPDATE: f"pytest --ir-suite {options} --ir-update-baseline shop.ir.yaml",
     }
     assert typed(project, steps[UPDATE]).ret == 0
-    assert project.run(*old).ret == 0
+    assert project.run("-v", *old).ret == 0
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_against_a_commit_the_advice_is_against_it_too(project: Project, source:
     assert steps[AGAIN].startswith(f"pytest --ir-suite --ir-baseline={source} shop.ir.yaml::")
     assert typed(project, steps[COMMIT]).ret == 0
     commit(project, "as advised")
-    result = project.run(f"--ir-baseline={source}")
+    result = project.run("-v", f"--ir-baseline={source}")
     assert result.ret == 0
     assert "This change accepts a drop" in result.stdout.str()
 
@@ -191,20 +191,20 @@ def test_a_floor_is_no_matter_of_a_baseline(project: Project) -> None:
     mend = "mend search, or edit shop.ir.yaml:3: an update accepts no floor"
     assert steps == {AGAIN: "pytest --ir-suite shop.ir.yaml::mrr-10", mend: ""}
     (project.path / "shop.ir.yaml").write_text((FLOOR + QUERIES).replace("0.9", "0.6"))
-    assert project.run().ret == 0
+    assert project.run("-v").ret == 0
 
 
 def test_what_a_baseline_mends_of_several_failures_is_counted(project: Project) -> None:
     rule = GUARD + QUERIES + "  - {query: g, must_find: {g-d: 3}}\n"
     project.suite(rule)
     answer(project, {**GOOD, "g": ["g-d"]})
-    assert project.run("--ir-update-baseline").ret == 0
+    assert project.run("-v", "--ir-update-baseline").ret == 0
     answer(project, {**LOST, "g": ["x"]})
     steps = red(project)
     some = f"{UPDATE} (1 of 2 failures: it mends no others)"
     assert "mend search, or edit shop.ir.yaml:10: an update accepts no rule" in steps
     assert typed(project, steps[some]).ret == 1
-    assert failed(project.run()) == {"shop.ir.yaml::g"}
+    assert failed(project.run("-v")) == {"shop.ir.yaml::g"}
 
 
 def test_a_known_issue_that_is_fixed_names_the_line_to_remove(project: Project) -> None:
@@ -212,7 +212,7 @@ def test_a_known_issue_that_is_fixed_names_the_line_to_remove(project: Project) 
     limit = "metrics: [mrr@10]\nthresholds:\n  mrr@10:\n    min: 0.5\n    known_issue: S-2\n"
     path = project.suite(limit + QUERIES + query)
     answer(project, {**GOOD, "g": ["g-d"]})
-    result = project.run()
+    result = project.run("-v")
     first = "remove 'known_issue' at shop.ir.yaml:5: known issue S-2 no longer fails"
     assert f"FAILED shop.ir.yaml::mrr-10 - {first}" in result.stdout.str()
     steps = red(project)
@@ -224,7 +224,7 @@ def test_a_known_issue_that_is_fixed_names_the_line_to_remove(project: Project) 
     lines = path.read_text().splitlines()
     kept = [line for n, line in enumerate(lines, 1) if n not in (5, 15)]
     path.write_text("\n".join(kept))
-    assert project.run().ret == 0
+    assert project.run("-v").ret == 0
 
 
 def test_a_strict_mark_that_is_fixed_is_named(project: Project) -> None:
@@ -243,13 +243,13 @@ def test_several_suites_are_told_what_to_do(project: Project) -> None:
     for name in ("one", "two", "three"):
         project.suite(GUARD + LIMIT + QUERIES, f"{name}/{name} shop.ir.yaml")
     answer(project, GOOD)
-    assert project.run("--ir-update-baseline").ret == 0
+    assert project.run("-v", "--ir-update-baseline").ret == 0
     answer(project, {**LOST, "c": ["y"]})
     steps = red(project)
     files = "'one/one shop.ir.yaml' 'three/three shop.ir.yaml' 'two/two shop.ir.yaml'"
     assert steps[AGAIN] == f"pytest --ir-suite {files}"
     assert typed(project, steps[UPDATE]).ret == 0
-    assert project.run().ret == 0
+    assert project.run("-v").ret == 0
 
 
 def test_a_drop_over_all_suites_is_run_again_over_all(project: Project) -> None:
@@ -262,13 +262,13 @@ def test_a_drop_over_all_suites_is_run_again_over_all(project: Project) -> None:
     answer(project, GOOD)
     conftest = (project.path / "conftest.py").read_text()
     (project.path / "conftest.py").write_text(conftest.replace("lambda query", "lambda query, of"))
-    assert project.run("--ir-update-baseline").ret == 0
+    assert project.run("-v", "--ir-update-baseline").ret == 0
     worse = {name: ["x", f"{name}-d"] for name in "abc"}
     (project.path / "found.py").write_text(f"FOUND = { ({**GOOD, **worse})!r}\n")
     steps = red(project)
     assert steps[AGAIN] == "pytest --ir-suite"
     assert typed(project, steps[UPDATE]).ret == 0
-    assert project.run().ret == 0
+    assert project.run("-v").ret == 0
 
 
 def test_errors_and_nothing_at_all_are_run_again(project: Project) -> None:
@@ -286,7 +286,7 @@ def test_a_first_baseline_is_advised_where_there_is_none(project: Project) -> No
     steps = red(project)
     assert [*steps] == [FIRST, AGAIN, "mend search, or edit shop.ir.yaml:3"]
     assert typed(project, steps[FIRST]).ret == 1
-    assert "there is no baseline" not in project.run().stdout.str()
+    assert "there is no baseline" not in project.run("-v").stdout.str()
 
 
 def test_a_baseline_that_fits_no_more_is_renewed(project: Project) -> None:
@@ -295,7 +295,7 @@ def test_a_baseline_that_fits_no_more_is_renewed(project: Project) -> None:
     path.write_text(path.read_text().replace("recall@20", "recall@50"))
     steps = red(project)
     assert typed(project, steps[UPDATE]).ret == 0
-    assert project.run().ret == 0
+    assert project.run("-v").ret == 0
 
 
 def test_retrievers_with_parameters_and_with_another_as_baseline(project: Project) -> None:
@@ -340,7 +340,7 @@ def test_from_another_folder_and_with_workers(
     folder = project.path / "tests"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    result = project.pytester.runpytest("--ir-suite", "-p", "xdist", "-n2", "../shop.ir.yaml")
+    result = project.pytester.runpytest("-v", "--ir-suite", "-p", "xdist", "-n2", "../shop.ir.yaml")
     commands = re.findall("^    (pytest .*)", result.stdout.str(), re.M)
     assert commands[0].startswith("pytest --ir-suite -p xdist ../shop.ir.yaml::")
     again = typed(project, commands[0])
@@ -353,9 +353,9 @@ def test_a_shell_takes_the_commands(project: Project) -> None:
     started(project, GUARD + LIMIT + QUERIES)
     (project.path / "shop.ir.yaml").rename(project.path / "it's $HOME (new).ir.yaml")
     answer(project, GOOD)
-    assert project.run("--ir-update-baseline").ret == 0
+    assert project.run("-v", "--ir-update-baseline").ret == 0
     answer(project, LOST)
-    steps = advised(project, project.run("--ir-markdown=out.md"))
+    steps = advised(project, project.run("-v", "--ir-markdown=out.md"))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for words, status in ((AGAIN, 1), (UPDATE, 0), (AGAIN, 0)):
         done = subprocess.run(

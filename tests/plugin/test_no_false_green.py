@@ -27,7 +27,7 @@ def test_an_engine_that_is_down_passes_no_suite_of_prohibitions(
 ) -> None:
     project.suite(text)
     project.conftest(NOTHING)
-    result = project.run("--ir-markdown=out.md")
+    result = project.run("-v", "--ir-markdown=out.md")
     assert result.ret == 1
     assert result.parseoutcomes().keys() == {"passed"}
     result.stdout.fnmatch_lines(

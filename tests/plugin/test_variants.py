@@ -107,7 +107,7 @@ def test_every_report_shows_them(project: Project) -> None:
         "        return [['a', 'b'], ['b', 'c']][N[0] % 2] if query == 'office chair' else ['b']\n"
         "    return search\n"
     )
-    text = project.run("--ir-markdown=out.md").stdout.str()
+    text = project.run("-v", "--ir-markdown=out.md").stdout.str()
     assert "unchanged code: 2 answers to each query today, of one build a side" in text
     assert "1 variant of 1 query" in text
     page = (project.path / "ir-report.html").read_text(encoding="utf-8")

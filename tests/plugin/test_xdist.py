@@ -94,7 +94,7 @@ def test_a_retriever_that_answers_otherwise_elsewhere_fails_and_is_said(project:
         "@pytest.hookimpl(tryfirst=True)\n"
         "def pytest_collection_modifyitems(items): items.insert(2, items.pop())\n"
     )
-    result = project.run("-n2", "--dist=load")
+    result = project.run("-v", "-n2", "--dist=load")
     result.assert_outcomes(passed=9)
     assert result.ret == 1
     assert project.outcomes()["q8"] == "failed"

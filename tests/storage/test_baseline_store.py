@@ -122,14 +122,14 @@ def test_each_retriever_has_its_file_in_the_folder_that_is_named(shop: Project) 
         "    def ask(query): return [request.param]\n    ask.version = 7\n    return ask\n"
     )
     shop.suite(SUITE, "deep/ir_lamps.yaml")
-    shop.run("--ir-update-baseline", "--ir-baseline=kept", "deep")
+    shop.run("-v", "--ir-update-baseline", "--ir-baseline=kept", "deep")
     files = [
         path.relative_to(shop.path / "kept").as_posix()
         for path in shop.path.glob("kept/**/*.jsonl")
     ]
     assert sorted(files) == ["deep/ir_lamps.a%2Fb%2Ec.jsonl", "deep/ir_lamps.bm25.jsonl"]
     shop.conftest((shop.path / "conftest.py").read_text().replace("version = 7", "version = 8"))
-    result = shop.run("--ir-baseline=kept", "deep", "-k", "bm25")
+    result = shop.run("-v", "--ir-baseline=kept", "deep", "-k", "bm25")
     result.stdout.fnmatch_lines(["  the retriever is of version 8 now; the baseline of version 7"])
     kept = lines(shop, "kept/deep/ir_lamps.bm25.jsonl")
     assert (kept[""]["retriever"], kept["desk"]["version"]) == ("bm25", "7")

@@ -73,21 +73,21 @@ def shop(project: Project, start: int, documents: str, sunk: bool) -> None:
 
 def test_s18_queries_renumbered_are_compared_by_their_texts(project: Project) -> None:
     shop(project, 1, "d", sunk=False)
-    project.run("--ir-update-baseline")
+    project.run("-v", "--ir-update-baseline")
     shop(project, 2, "d", sunk=True)
-    result = project.run()
+    result = project.run("-v")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         ["*mrr@10 fell 1.000 → 0.333*", "*5 queries have another id in the baseline*"]
     )
     result.stdout.no_fnmatch_line("*left the suite*")
     shop(project, 2, "d", sunk=False)
-    result = project.run("--ir-update-baseline")
+    result = project.run("-v", "--ir-update-baseline")
     result.stdout.fnmatch_lines(["  baseline written: .ir-baseline/shop.jsonl: 5 under a new id"])
     stored = (project.path / ".ir-baseline/shop.jsonl").read_text(encoding="utf-8")
     assert '"id":"q6"' in stored
     assert '"id":"q1"' not in stored
-    project.run("--ir-update-baseline").stdout.fnmatch_lines(["  baseline unchanged: *"])
+    project.run("-v", "--ir-update-baseline").stdout.fnmatch_lines(["  baseline unchanged: *"])
 
 
 def test_s18_in_files_of_queries_and_judgments_too(project: Project) -> None:
@@ -107,10 +107,10 @@ def test_s18_in_files_of_queries_and_judgments_too(project: Project) -> None:
 
     written(QUERIES, 1)
     project.answers({text: [str(n), "x", "y"] for n, text in enumerate(QUERIES)})
-    project.run("--ir-update-baseline")
+    project.run("-v", "--ir-update-baseline")
     written(["rug", *QUERIES], 1)  # every id now names the query above it
     project.answers({"rug": ["rug"], **{t: ["x", "y", str(n)] for n, t in enumerate(QUERIES)}})
-    result = project.run()
+    result = project.run("-v")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
@@ -119,8 +119,8 @@ def test_s18_in_files_of_queries_and_judgments_too(project: Project) -> None:
         ]
     )
     result.stdout.fnmatch_lines(["*1 query is new: floors apply, drops do not: 'rug'"])
-    project.run("--ir-update-baseline")
-    assert project.run().ret == 0
+    project.run("-v", "--ir-update-baseline")
+    assert project.run("-v").ret == 0
 
 
 def test_s18_an_update_of_one_query_keeps_the_others_under_their_new_ids(project: Project) -> None:

@@ -44,13 +44,13 @@ def baselines(project: Project) -> list[str]:
 @pytest.mark.parametrize("new", ["store.ir.yaml", "search/shop.ir.yaml", "search/store.ir.yaml"])
 def test_s19_a_suite_renamed_alone_is_compared_with_its_old_file(shop: Project, new: str) -> None:
     rename(shop, "shop.ir.yaml", new)
-    result = shop.run()
+    result = shop.run("-v")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [FELL, f"*compared with {ONE}, the baseline of shop.ir.yaml; the next update takes it over"]
     )
     folder, name = str(Path(new).parent / ".ir-baseline"), Path(new).name.removesuffix(".ir.yaml")
-    result = shop.run("--ir-update-baseline")
+    result = shop.run("-v", "--ir-update-baseline")
     result.stdout.fnmatch_lines(
         [
             f"  baseline written: {folder}/{name}.jsonl: 6 rankings changed, taken over from"
@@ -59,20 +59,20 @@ def test_s19_a_suite_renamed_alone_is_compared_with_its_old_file(shop: Project, 
         ]
     )
     assert baselines(shop) == [f"{folder}/{name}.jsonl"]
-    assert shop.run().ret == 0
+    assert shop.run("-v").ret == 0
 
 
 def test_s19_a_suite_renamed_with_its_baseline(shop: Project) -> None:
     rename(shop, "shop.ir.yaml", "store.ir.yaml")
     rename(shop, ONE, ".ir-baseline/store.jsonl")
-    result = shop.run()
+    result = shop.run("-v")
     assert result.ret == 1
     result.stdout.fnmatch_lines([FELL, "*store.jsonl, the baseline of shop.ir.yaml;*"])
     shop.answers(GOOD)
-    result = shop.run("--ir-update-baseline")
+    result = shop.run("-v", "--ir-update-baseline")
     result.stdout.fnmatch_lines(["  baseline written: *store.jsonl: taken over from shop.ir.yaml"])
     assert baselines(shop) == [".ir-baseline/store.jsonl"]
-    shop.run("--ir-update-baseline").stdout.fnmatch_lines(["  baseline unchanged: *"])
+    shop.run("-v", "--ir-update-baseline").stdout.fnmatch_lines(["  baseline unchanged: *"])
 
 
 def test_s19_the_baseline_renamed_alone(shop: Project) -> None:
@@ -94,18 +94,18 @@ def retriever(request):
 
 def test_s19_a_fixture_that_became_parametrised(shop: Project) -> None:
     shop.conftest(PARAMETRISED.format(answers=WORSE))
-    result = shop.run()
+    result = shop.run("-v")
     assert result.ret == 1
     assert str(result.stdout).count(f"compared with {ONE}, the baseline of shop.ir.yaml;") == 2
     assert shop.outcomes()["mrr-10"] == "failed"
-    result = shop.run("--ir-update-baseline", "-k", "bm25")
+    result = shop.run("-v", "--ir-update-baseline", "-k", "bm25")
     result.stdout.fnmatch_lines(
         [f"  {ONE} stays: shop.ir.yaml [[]dense[]] is compared with it, too"]
     )
     assert baselines(shop) == [".ir-baseline/shop.bm25.jsonl", ONE]
-    assert shop.run("-k", "bm25").ret == 0
-    assert shop.run("-k", "dense").ret == 1
-    shop.run("--ir-update-baseline")
+    assert shop.run("-v", "-k", "bm25").ret == 0
+    assert shop.run("-v", "-k", "dense").ret == 1
+    shop.run("-v", "--ir-update-baseline")
     assert baselines(shop) == [".ir-baseline/shop.bm25.jsonl", ".ir-baseline/shop.dense.jsonl"]
 
 
@@ -178,12 +178,12 @@ def test_one_of_other_queries_is_named_as_an_orphan_and_never_compared_with(shop
     shop.answers(
         {text.replace("query", w): ids for text, ids in WORSE.items() for w in ("other", "third")}
     )
-    result = shop.run()
+    result = shop.run("-v")
     assert result.ret == 1
     orphan = f"{ONE} is the baseline of shop.ir.yaml, which is not there any more: delete it"
     assert str(result.stdout).count(orphan) == 1
     assert all(one["baseline"] is None for one in shop.data["suites"])
-    shop.run("--ir-update-baseline")
+    shop.run("-v", "--ir-update-baseline")
     assert ONE in baselines(shop)
 
 
@@ -214,11 +214,11 @@ def test_s19_against_a_revision_that_has_the_old_name(
 ) -> None:
     rename(repository, "shop.ir.yaml", new)
     if updated:
-        repository.run("--ir-update-baseline")
-        assert repository.run().ret == 0
+        repository.run("-v", "--ir-update-baseline")
+        assert repository.run("-v").ret == 0
     git(repository.path, "add", "-A")
     git(repository.path, "commit", "-qm", "rename, and break")
-    result = repository.run("--ir-baseline=git:main")
+    result = repository.run("-v", "--ir-baseline=git:main")
     # What the change commits itself is a drop that it accepts in the open.
     outcome = "accepted" if updated else "failed"
     assert repository.outcomes()["mrr-10"] == outcome

@@ -55,7 +55,7 @@ def judged(project: Project) -> list[dict[str, Any]]:
 def test_a_kept_run_is_judged_as_it_was_without_its_retriever_and_under_other_limits(
     shop: Project,
 ) -> None:
-    result = shop.run("--ir-save-runs=runs")
+    result = shop.run("-v", "--ir-save-runs=runs")
     assert result.ret == 1
     result.assert_outcomes(passed=25, failed=1, errors=2)
     result.stdout.fnmatch_lines(
@@ -64,19 +64,22 @@ def test_a_kept_run_is_judged_as_it_was_without_its_retriever_and_under_other_li
     before, timing = judged(shop), shop.data["timing"]
 
     shop.conftest(GONE)
-    result = shop.run("--ir-runs=runs")
+    result = shop.run("-v", "--ir-runs=runs")
     result.assert_outcomes(passed=25, failed=1, errors=2)
     assert (judged(shop), shop.data["timing"]) == (before, timing)
     assert "query 7': ConnectionError: index is down" in result.stdout.str()
 
     shop.suite(SUITE.replace("0.9", "0.8"), "search/shop.ir.yaml")
-    result = shop.run("--ir-runs=runs", "-k", "mrr or query-3")
+    result = shop.run("-v", "--ir-runs=runs", "-k", "mrr or query-3")
     assert result.ret == 0
     result.assert_outcomes(passed=4, deselected=24)
 
     shop.suite(SUITE.replace("query 3,", "query three,").replace("query 4,", "query 4, params: {a: 1},"), "search/shop.ir.yaml")  # fmt: skip
     result = shop.run(
-        "--ir-runs=runs/search/shop.bm25.jsonl", "-k", "bm25 and (query-t or query-4 or query-5)"
+        "-v",
+        "--ir-runs=runs/search/shop.bm25.jsonl",
+        "-k",
+        "bm25 and (query-t or query-4 or query-5)",
     )
     result.assert_outcomes(passed=1, errors=2, deselected=25)
     result.stdout.fnmatch_lines(["  the kept run lacks 2 of 3 queries ('query three', 'query 4'), or has other words or params for them"])  # fmt: skip

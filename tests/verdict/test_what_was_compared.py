@@ -276,10 +276,10 @@ def test_s32_more_queries_return_nothing_and_the_headline_says_which(project: Pr
     project.suite(suite(texts, "thresholds: {zero_results: {max: 4}}\n"))
     empty = set(texts[:3])
     project.answers({text: [] if text in empty else [f"{text}-d"] for text in texts})
-    project.run("--ir-update-baseline")
+    project.run("-v", "--ir-update-baseline")
     empty |= {"query 11", "query 12"}
     project.answers({text: [] if text in empty else [f"{text}-d"] for text in texts})
-    result = project.run()
+    result = project.run("-v")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [

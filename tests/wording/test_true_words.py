@@ -57,9 +57,9 @@ def test_losses_are_sorted_by_what_is_shown_and_add_up_to_the_mean(project: Proj
     text = "metrics: [weighted mrr@10]\nqueries:\n  - {query: head, relevant: [d], weight: 9}\n"
     project.suite(text + "  - {query: tail, relevant: [d]}\n")
     project.answers({"head": ["d"], "tail": ["d"]})
-    project.run("--ir-update-baseline")
+    project.run("-v", "--ir-update-baseline")
     project.answers({"head": ["x", "d"], "tail": ["x", "y", "d"]})
-    project.run("--ir-markdown=out.md").stdout.fnmatch_lines([
+    project.run("-v", "--ir-markdown=out.md").stdout.fnmatch_lines([
         "  2 worse*; lost 5.17 and won 0.00 weighted mrr@10 over 2 queries; the mean fell 1.000 → 0.483",
         "  *−0.500 × 9  head *",
         "  *−0.667  tail *",

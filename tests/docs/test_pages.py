@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("sybil", reason="an older environment: pip install -e '.[test]'")
 
+from pytest_irquality.plugin.options import Options
 from tests.docs.pages import EVALUATORS, ROOT, follow, languages
 
 PAGES = [
@@ -49,6 +50,12 @@ def test_options_that_take_a_path_are_written_with_an_equals_sign(page: str) -> 
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 180
+
+
+def test_each_option_has_its_reason() -> None:
+    named = re.findall(r"`(ir_\w+|--ir-[\w-]+)`", (ROOT / "docs/why/options.md").read_text("utf-8"))
+    there = [option.flag for option in Options.options()]
+    assert {*named} == {*there, *(key.key for key in Options.ini_keys())}
 
 
 @pytest.mark.skipif(not shutil.which("sed"), reason="needs sed")

@@ -30,7 +30,7 @@ from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.block import EXPECTED, loudness, state_in, state_of
 from pytest_irquality.wording.losses import because, fates_of
 from pytest_irquality.wording.mean_tables import coloured
-from pytest_irquality.wording.moves import in_answers, place, rank
+from pytest_irquality.wording.moves import in_answers, moves, place, rank, rises
 from pytest_irquality.wording.numbers import apart, counted, figure, signed
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import demand
@@ -210,23 +210,14 @@ class QueryViews:
         guards = [demand(self.result, finding) for _, finding in self.guards.get(query.id, ())]
         if first := next(iter(guards), query.fault):
             return cut(first)
-        if moved := self.moved(query):
-            return moved
+        moved = (moves(query) or rises(query)) if self.damage.gain(query) else ""
+        return cut(moved) or self.found(query)
+
+    def found(self, query: QueryResult) -> str:
+        """The number of results, and of those that are relevant."""
         relevant = sum(document.relevant for document in query.ranking)
         of_them = f", {relevant} relevant among the shown" if relevant else ""
         return self.came(query) + of_them
-
-    def moved(self, query: QueryResult) -> str:
-        """The relevant document that moved furthest, for a query whose value changed."""
-        if not self.damage.gain(query):
-            return ""
-        lost = [d for d in query.ranking_before if d.lost]
-        moved = [d for d in query.ranking if d.relevant and d.rank != d.before]
-        if not lost and not moved:
-            return ""
-        told = _lost(lost[0]) if lost else _moved(max(moved, key=_distance))
-        more = len(lost) + len(moved) - 1
-        return cut(f"{told} and {more} more moved" if more else told)
 
     def came(self, query: QueryResult) -> str:
         if query.returned:
@@ -391,23 +382,3 @@ def _came(document: ShownDocument, query: QueryResult) -> str:
     if document.rank is None or document.rank == document.before:
         return "="
     return f"{'▲' if document.rank < document.before else '▼'} was {document.before}"
-
-
-def _lost(document: ShownDocument) -> str:
-    return f"lost {_named(document)} (was {document.before})"
-
-
-def _moved(document: ShownDocument) -> str:
-    if document.before is None:
-        return f"found {_named(document)} at {document.rank}"
-    rose_or_fell = "rose" if document.before > (document.rank or 0) else "fell"
-    return f"{_named(document)} {rose_or_fell} {document.before} → {document.rank}"
-
-
-def _distance(document: ShownDocument) -> int:
-    """The ranks that a document moved, 0 for one that is new."""
-    return abs(document.before - (document.rank or 0)) if document.before is not None else 0
-
-
-def _named(document: ShownDocument) -> str:
-    return cut(document.title, 60) if document.title else document.id

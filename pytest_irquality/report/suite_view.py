@@ -15,10 +15,9 @@ from pytest_irquality.wording.examined import in_full
 from pytest_irquality.wording.limit_table import Limits
 from pytest_irquality.wording.losses import FATES
 from pytest_irquality.wording.mean_tables import mark
-from pytest_irquality.wording.numbers import counted, few, figure, share
-from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.numbers import counted, figure, share
 from pytest_irquality.wording.story import Story
-from pytest_irquality.wording.words import age, cut, revision
+from pytest_irquality.wording.words import cut, provenance, revision
 
 MOVERS = 6
 """Documents that moved in several queries, as links."""
@@ -69,41 +68,16 @@ class SuiteView:
         if result.commit:
             yield f"commit {revision(result.commit)}"
         if result.baseline:
-            details = ", ".join(self.baseline_facts())
-            yield f"compared with {result.baseline.source} ({details})"
+            yield f"compared with {provenance(result.baseline, self.now)}"
+            yield "both sides scored with today's judgments"
         yield counted(len(result.queries), "query", "queries")
         yield f"{figure(result.seconds, 'seconds')} retrieving"
-
-    def baseline_facts(self) -> Iterator[str]:
-        before = self.result.baseline
-        assert before is not None
-        if before.commit:
-            yield f"commit {revision(before.commit)}"
-        if before.time and (old := age(before.time, self.now)):
-            yield old
-        if before.version and before.version != self.result.version:
-            yield f"retriever version {before.version}"
-        yield "both sides scored with today's judgments"
 
     # -- why it failed -----------------------------------------------------------------------------
 
     def reasons(self, several: bool) -> Iterator[Reason]:
-        """A reason for each check that ended badly, most damage first.
-
-        Limits that are undecided for one cause share one.
-        """
-        undecided: dict[str, list[str]] = {}
-        for verdict in self.result.verdicts:
-            if verdict.outcome == "error" and verdict.query is None:
-                undecided.setdefault(reason(self.result, verdict), []).append(verdict.label)
-        for verdict in self.story.damage.failures:
-            words = reason(self.result, verdict)
-            if verdict.outcome == "error" and verdict.query is not None:
-                words = f"{self.queries.texts.get(verdict.query, verdict.query)!r}: {words}"
-            elif verdict.outcome == "error":
-                if words not in undecided:
-                    continue  # reported with the first limit that has this cause
-                words = f"{few(undecided.pop(words))}: {words}"
+        """A reason for each check that ended badly, most damage first."""
+        for verdict, words in self.story.failures():
             yield self.reason(verdict, words, self.story.title if several else "")
 
     def reason(self, verdict: Verdict, words: str, where: str) -> Reason:
@@ -161,15 +135,6 @@ class SuiteView:
         for count in self.result.fates.counts if self.result.fates else ():
             if count.now and count.fate != "found":
                 yield f"{FATES[count.fate]} ({count.now})", f'fate:"{FATES[count.fate]}"'
-
-    @property
-    def coverage(self) -> str:
-        """The share of the returned results that somebody judged."""
-        result = self.result
-        if not result.returned:
-            return ""
-        judged = share(result.judged, result.returned)
-        return f"{judged} results in the top {result.top_k} are judged."
 
     @property
     def coverage_top(self) -> str:

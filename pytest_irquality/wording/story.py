@@ -22,7 +22,7 @@ from pytest_irquality.wording.counts import counts, fates, held, sums
 from pytest_irquality.wording.demand_words import rose_or_fell
 from pytest_irquality.wording.losers import Worse, low, not_compared, worsened, worst_tags
 from pytest_irquality.wording.notes import note
-from pytest_irquality.wording.numbers import apart, counted, figure, grouped, judged, share
+from pytest_irquality.wording.numbers import apart, counted, few, figure, grouped, judged, share
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.steps import Step, next_steps, on_change
 from pytest_irquality.wording.words import provenance, quoted
@@ -368,15 +368,21 @@ class Story:
 
     # -- what broke --------------------------------------------------------------------------------
 
-    def failures(self) -> tuple[tuple[Verdict, str], ...]:
+    def failures(self) -> Iterator[tuple[Verdict, str]]:
         """The failures with their reasons, most damage first.
 
-        Limits that are undecided for one cause are one.
+        Those that are undecided for one cause are one, which names them.
         """
-        by_reason: dict[str, Verdict] = {}
+        by_reason: dict[str, list[Verdict]] = {}
         for verdict in self.damage.failures:
-            by_reason.setdefault(reason(self.result, verdict), verdict)
-        return tuple((verdict, why) for why, verdict in by_reason.items())
+            by_reason.setdefault(reason(self.result, verdict), []).append(verdict)
+        for why, (first, *others) in by_reason.items():
+            said = few([*map(self._called, (first, *others))]) if first.outcome == "error" else ""
+            yield first, f"{said}: {why}" if said else why
+
+    def _called(self, verdict: Verdict) -> str:
+        query = self.result.by_id.get(verdict.query or "")
+        return quoted(query.text) if query else verdict.label
 
     @property
     def held(self) -> str:

@@ -314,10 +314,10 @@ def test_a_query_opens_to_everything_about_it(show: Open) -> None:
     detail = page.locator("table.rows tr.more .detail")
     before, now, missing = (detail.locator("ol").nth(n) for n in range(3))
     assert before.locator("li").all_inner_texts() == [
-        "1\nbest The best one\n→ 2\n3 ✓", "2\nlost Lost one\n→ left the index\n2 ✓", "3\nbanned Not this one\n=\n0 ✗",
+        "1\nThe best one best\n→ 2\n3 ✓", "2\nLost one lost\n→ left the index\n2 ✓", "3\nNot this one banned\n=\n0 ✗",
     ]  # fmt: skip
-    assert now.locator("li").first.inner_text() == "1\ncame A newcomer\nnew here\n2.5\nunjudged"
-    assert missing.inner_text() == "✗\nlost Lost one\nleft the index, was 2\n2 ✓"
+    assert now.locator("li").first.inner_text() == "1\nA newcomer came\nnew here\n2.5\nunjudged"
+    assert missing.inner_text() == "✗\nLost one lost\nleft the index, was 2\n2 ✓"
     for words in (
         "Why: it sells", "✗ failed q3-doc must be in the top 1: it is at rank 4", "What the retriever says",
         "no stock", "shop.ir.yaml:10", "pytest --ir-suite shop.ir.yaml::query-number-3",
@@ -571,7 +571,7 @@ def test_print_shows_the_failures_and_no_controls(show: Open) -> None:
     assert page.locator("section.suite:visible").count() == 2
     assert page.locator("table.queries").first.is_visible()
     assert page.locator(".tools:visible, table.rows:visible").count() == 0
-    assert re.search(r"lost\s+Lost one", page.locator("table.queries").first.inner_text())
+    assert re.search(r"Lost one\s+lost", page.locator("table.queries").first.inner_text())
 
 
 def test_commands_in_sentences_are_code_also_in_the_table_of_queries(show: Open) -> None:

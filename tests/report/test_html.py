@@ -414,7 +414,7 @@ def test_warnings_notes_and_coverage() -> None:
     page = parse(html_report([made], generated="pytest-irquality 0.1"))
     assert "⚠ Warning judged@10 is 0.4" in page.one("ul", "notes").text
     assert "7 of 9 (78 %) rankings changed" in page.one("ul", "notes").text
-    assert "3 of 8 (38 %) results in the top 10 are judged" in page.text
+    assert "5 of 8 (62 %) results in the top 10 are not judged" in page.text
     assert page.one("footer").text.startswith("pytest-irquality 0.1")
 
 
@@ -582,7 +582,7 @@ def test_what_was_compared_with_what_is_said_first() -> None:
     assert "1 worse, 1 better, 1 unchanged. Lost 0.50 and won 0.25 ndcg@10 over 3 queries" in header
     assert (
         "suite shop.ir.yaml · retriever version v2 · commit 3f2a91c0ffee · compared with .ir-baseline/shop.jsonl"
-        " (commit 9e01b77aa01b, 2 days old, retriever version v1, both sides scored with today's judgments)"
+        " (commit 9e01b77aa01b, 2 days old, version v1) · both sides scored with today's judgments"
     ) in header
     dirty = html_report([compared(commit="3f2a91c0ffee0123-dirty")], now=NOW)
     assert "commit 3f2a91c0ffee-dirty ·" in parse(dirty).one("header").text
@@ -614,7 +614,7 @@ def test_a_row_says_what_moved_where_its_value_changed() -> None:
     page = parse(html_report([compared()], now=NOW))
     said = [row(page, text).one("summary").text for text in ("office chair", "sofa")]
     assert said == [
-        "office chair: lost Lost one (was 2) and 1 more moved",
+        "office chair: Lost one (lost) 2 → left the index, The best one (best) 1 → 2",
         "sofa: 1 result, 1 relevant among the shown",
     ]
     two = (
@@ -623,7 +623,7 @@ def test_a_row_says_what_moved_where_its_value_changed() -> None:
     )
     risen = compared(moved("desk", 0.5, 0.75, ranking=two, ranking_before=()))
     body = row(parse(html_report([risen], now=NOW)), "desk")
-    assert body.one("summary").text == "desk: A far one fell 3 → 9 and 1 more moved"
+    assert body.one("summary").text == "desk: Lost one (lost) 2 → left the index, A far one (far) 3 → 9"
 
 
 def test_every_querys_change_is_drawn_from_the_worst_to_the_best() -> None:

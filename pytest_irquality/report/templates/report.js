@@ -95,8 +95,10 @@
   }
 
   // The names that are the wanted word, or, while it is being typed, those that begin with it.
+  const lowered = new Map();
   function named(names, wanted) {
-    const low = names.map((text) => text.toLowerCase());
+    if (!lowered.has(names)) lowered.set(names, names.map((text) => text.toLowerCase()));
+    const low = lowered.get(names);
     const exact = low.includes(wanted);
     return new Set(low.flatMap((text, at) => ((exact ? text === wanted : text.startsWith(wanted)) ? [at] : [])));
   }
@@ -118,7 +120,7 @@
 
   // -- the table: a page of rows at a time, so that nothing is drawn while somebody scrolls ---------------------------
 
-  const PAGE = 500;
+  const PAGE = 500, SCREEN = 60;
 
   class Table {
     constructor(data, section) {
@@ -187,7 +189,12 @@
       this.at = at;
       this.first = Math.floor(at / PAGE) * PAGE;
       const last = Math.min(this.first + PAGE, this.rows.length);
-      this.body.replaceChildren(...this.rows.slice(this.first, last).map((row, n) => this.row(row, this.first + n)));
+      const rows = (from, to) => this.rows.slice(from, to).map((row, n) => this.row(row, from + n));
+      const seen = at === 0 && state.open === null ? Math.min(SCREEN, last) : last;
+      this.body.replaceChildren(...rows(this.first, seen));
+      clearTimeout(this.drawing); // the rest once the first rows are seen
+      this.rest = () => { this.body.append(...rows(seen, last)); this.rest = () => {}; };
+      this.drawing = seen < last ? setTimeout(() => this.rest(), 50) : 0;
       if (this.detail) this.made.get(this.opened)?.after(this.detail);
       const to = (place, words) => h("button", { type: "button", onclick: () => { this.turn(place); this.table.scrollIntoView(); } }, words);
       this.pages.replaceChildren(...(this.rows.length <= PAGE ? [] : [
@@ -197,6 +204,7 @@
 
     open() {
       if (this.opened === state.open) return;
+      if (state.open !== null) this.rest();
       const expanded = (row, is) => this.made.get(row)?.querySelector(".text").setAttribute("aria-expanded", is);
       this.detail?.remove();
       this.detail = null;
@@ -271,6 +279,7 @@
     // Scrolls only as far as it must; an opened row comes to the top where its detail would not fit.
     focus(to) {
       if (!this.rows.length) return;
+      this.rest();
       const at = Math.max(0, Math.min(to, this.rows.length - 1));
       if (at < this.first || at >= this.first + PAGE) this.turn(at);
       const button = (place) => this.made.get(this.rows[place])?.querySelector("button");
@@ -451,7 +460,7 @@
     if (!tabs.has(state.tab)) state.tab = "Overview";
     for (const { panel, of, tab } of panels) {
       if (tab === state.tab && (of < 0 || of === state.s)) panel.removeAttribute("hidden");
-      else panel.setAttribute("hidden", "until-found");
+      else if (!panel.hidden) panel.setAttribute("hidden", "until-found");
     }
     bar.previousElementSibling.classList.toggle("repeats", state.tab === "Overview");
     const choose = (select) => change({ s: Number(select.value), open: null });

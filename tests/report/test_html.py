@@ -623,7 +623,10 @@ def test_a_row_says_what_moved_where_its_value_changed() -> None:
     )
     risen = compared(moved("desk", 0.5, 0.75, ranking=two, ranking_before=()))
     body = row(parse(html_report([risen], now=NOW)), "desk")
-    assert body.one("summary").text == "desk: Lost one (lost) 2 → left the index, A far one (far) 3 → 9"
+    assert (
+        body.one("summary").text
+        == "desk: Lost one (lost) 2 → left the index, A far one (far) 3 → 9"
+    )
 
 
 def test_every_querys_change_is_drawn_from_the_worst_to_the_best() -> None:

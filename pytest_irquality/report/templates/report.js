@@ -204,7 +204,7 @@
 
     open() {
       if (this.opened === state.open) return;
-      if (state.open !== null) this.rest();
+      if (!this.made.get(state.open)?.isConnected) this.rest();
       const expanded = (row, is) => this.made.get(row)?.querySelector(".text").setAttribute("aria-expanded", is);
       this.detail?.remove();
       this.detail = null;
@@ -279,8 +279,8 @@
     // Scrolls only as far as it must; an opened row comes to the top where its detail would not fit.
     focus(to) {
       if (!this.rows.length) return;
-      this.rest();
       const at = Math.max(0, Math.min(to, this.rows.length - 1));
+      if (!this.made.get(this.rows[at])?.isConnected) this.rest();
       if (at < this.first || at >= this.first + PAGE) this.turn(at);
       const button = (place) => this.made.get(this.rows[place])?.querySelector("button");
       button(this.at)?.setAttribute("tabindex", -1);

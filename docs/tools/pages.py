@@ -27,10 +27,7 @@ BLOCK = re.compile(r"(<!-- from the example: (\w+) -->\n+```text\n)(.*?)(```)", 
 
 
 def red_example(folder: Path) -> str:
-    """What pytest prints of the example without its title boost, and its summary under ``-v``.
-
-    Its reports are in ``folder``.
-    """
+    """What pytest prints of the example without its title boost; its reports are in ``folder``."""
     shutil.copytree(ROOT / "example_project", folder, dirs_exist_ok=True)
     search = folder / "shop_search.py"
     text = search.read_text(encoding="utf-8")
@@ -39,15 +36,10 @@ def red_example(folder: Path) -> str:
     environment = {**os.environ, "COLUMNS": str(COLUMNS), "PYTHONPATH": str(ROOT)}
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "CI"):
         environment.pop(name, None)
-    printed = [
-        subprocess.run(
-            [*command, *more], cwd=folder, env=environment, capture_output=True, text=True,
-            check=False,
-        ).stdout
-        for more in (["-v"], [])
-    ]  # fmt: skip
-    whole = printed[0].partition("= search quality =")[2]
-    return f"{printed[1]}\n=== whole =={whole}"
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    return done.stdout
 
 
 def blocks(printed: str) -> Mapping[str, str]:
@@ -59,7 +51,6 @@ def blocks(printed: str) -> Mapping[str, str]:
         "brief": named["office-chair"].strip("\n") + "\n",
         "limit": named["ndcg-10"].strip("\n") + "\n",
         "summary": named["search quality"].strip("\n") + "\n",
-        "whole": named["whole"].strip("\n") + "\n",
     }
 
 

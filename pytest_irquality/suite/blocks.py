@@ -287,7 +287,7 @@ TREND: Kind[tuple[TrendLine, ...]] = Kind(
     },
     "measures, each with `max_drop` (or `max_rise`) and `over`",
 )
-BLOCK: Kind[tuple[LimitLine, ...]] = Kind(_block, ref("block"), "measures with their limits")
+BLOCK: Kind[tuple[LimitLine, ...]] = Kind(_block, ref("block"), "limits")
 PERTURB: Kind[tuple[tuple[str, Place], ...]] = placed_texts(
     {"anyOf": [{"enum": [*PERTURBATIONS]}, {"type": "string", "minLength": 1}]},
     "a list of kinds, such as `typo`",
@@ -299,7 +299,7 @@ ROBUSTNESS: Kind[tuple[VariantBlock, ...]] = Kind(
         "properties": {kind: ref("block") for kind in (BY_HAND, *PERTURBATIONS)},
         "additionalProperties": ref("block"),
     },
-    "kinds of variants, each with measures and their limits",
+    "kinds, each with limits",
 )
 TAG_BLOCKS: Kind[tuple[TagBlock, ...]] = Kind(
     _tag_blocks,
@@ -314,10 +314,10 @@ TAG_BLOCKS: Kind[tuple[TagBlock, ...]] = Kind(
             },
         },
     },
-    "tags, each with measures and their limits",
+    "tags, each with limits",
 )
 EACH_QUERY: Kind[tuple[Line, ...]] = Kind(
     _each_query,
     EACH_QUERY_SCHEMA,
-    f"measures with their limits, guards, and {', '.join(f'`{name}`' for name in FOR_ALL)}",
+    f"limits, guards, and {', '.join(f'`{name}`' for name in FOR_ALL)}",
 )

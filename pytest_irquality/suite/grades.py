@@ -81,7 +81,7 @@ MATCH: Kind[Match] = choice("id", "text")
 RELEVANT: Kind[Relevant] = Kind(
     _relevant,
     {"anyOf": [distinct(ANY_TEXT), {"type": "object", "additionalProperties": ANY_TEXT}]},
-    "documents with grades, or a list of documents",
+    "documents, with grades or without",
 )
 GRADE_WORDS: Kind[Mapping[str, float]] = Kind(
     _grade_words,

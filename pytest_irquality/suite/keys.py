@@ -373,7 +373,7 @@ class WrittenSuite(SuiteSettings):
                     },
                 ]
             },
-            "a list of queries and files of queries, or one file",
+            "queries and files",
         ),
         "The queries, inline or in files.",
     )

@@ -57,9 +57,7 @@ RANKS_SCHEMA: Schema = {
         {"type": "object", "minProperties": 1, "additionalProperties": CUTOFF.schema},
     ]
 }
-RANKS: Kind[Written] = Kind(
-    _ranks, ref("ranks"), "documents with ranks, a list of documents, or one"
-)
+RANKS: Kind[Written] = Kind(_ranks, ref("ranks"), "documents, with ranks or without")
 IN_ORDER: Kind[Written] = Kind(
     _in_order, distinct(ANY_TEXT, minItems=2), "a list of two or more documents"
 )

@@ -90,9 +90,7 @@ def _params(document: Document, event: Event, what: str) -> Mapping[str, Any]:
 
 TEXT: Kind[str] = Kind(Document.text, ANY_TEXT, "text")
 IDENTIFIER: Kind[str] = Kind(_identifier, {"type": "string"}, "the name of a fixture")
-COUNT: Kind[int] = Kind(
-    Document.count, {"type": "integer", "minimum": 1}, "a whole number of 1 or more"
-)
+COUNT: Kind[int] = Kind(Document.count, {"type": "integer", "minimum": 1}, "a number from 1")
 FROM_0: Kind[int] = Kind(
     lambda document, event, what: document.count(event, what, 0),
     {"type": "integer", "minimum": 0},
@@ -104,10 +102,10 @@ ANSWERS: Kind[int] = Kind(
     f"a whole number from 1 to {bounds.ANSWERS:,}",
 )
 CUTOFF: Kind[int] = Kind(
-    cutoff, {"type": "integer", "minimum": 1, "maximum": DEEPEST}, "a whole number of 1 or more"
+    cutoff, {"type": "integer", "minimum": 1, "maximum": DEEPEST}, "a number from 1"
 )
-RATE: Kind[float] = Kind(_rate, RATE_TEXT, "calls and a time (`20/s`, `600/min`)")
-DURATION: Kind[float] = Kind(_duration, SECONDS, "a duration with its unit (`500ms`, `5s`, `1min`)")
+RATE: Kind[float] = Kind(_rate, RATE_TEXT, "`20/s`, `600/min`")
+DURATION: Kind[float] = Kind(_duration, SECONDS, "`500ms`, `5s`, `1min`")
 WEIGHT: Kind[float] = Kind(_weight, {"type": "number", "minimum": 0}, "a number of 0 or more")
 PARAMS: Kind[Mapping[str, Any]] = Kind(_params, {"type": "object"}, "a mapping")
 
@@ -151,9 +149,7 @@ def one_or_many(schema: Schema) -> Schema:
 
 
 TEXTS: Kind[tuple[str, ...]] = Kind(texts, distinct(ANY_TEXT), "a list of texts")
-TEXT_OR_TEXTS: Kind[tuple[str, ...]] = Kind(
-    _text_or_texts, one_or_many(ANY_TEXT), "a text, or a list of texts"
-)
+TEXT_OR_TEXTS: Kind[tuple[str, ...]] = Kind(_text_or_texts, one_or_many(ANY_TEXT), "texts")
 
 
 def _failures(document: Document, event: Event, what: str) -> tuple[str, ...]:

@@ -149,7 +149,6 @@ DEFINITIONS = (
         parameters=(REL,),
         make=capped_recall,
         source="Thakur et al., BEIR, NeurIPS 2021, `R_cap@k`; trec_eval `relative_P`",
-        differs=("BEIR divides by zero where a query has no relevant document"),
     ),
     Definition(
         name="rprec",

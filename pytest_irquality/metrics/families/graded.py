@@ -124,7 +124,6 @@ DEFINITIONS = (
         range=(0, float("inf")),
         undefined=("for a query without a positive grade"),
         source=("as `ndcg`"),
-        differs=("ranx calls `gains=exp` `dcg_burges`; scikit-learn subtracts negative grades"),
     ),
     Definition(
         name="err",

@@ -27,6 +27,7 @@ import pytest_irquality.plugin.session
 import pytest_irquality.report.data
 import pytest_irquality.report.html
 import pytest_irquality.report.markdown
+from pytest_irquality.report import json_schema
 
 pytest_plugins = ["pytester"]
 
@@ -115,6 +116,37 @@ def pytest_configure(config: pytest.Config) -> None:
         compileall.compile_dir(Path(pytest_irquality.__file__).parent, quiet=2)
 
 
+SCHEMA: dict[str, Any] = json.loads(json_schema.text())
+
+
+def report(path: Path) -> dict[str, Any]:
+    """A JSON report with what it leaves out, as its schema says, and both rankings whole."""
+    read: dict[str, Any] = complete(json.loads(path.read_text(encoding="utf-8")), SCHEMA)
+    return read
+
+
+def complete(value: Any, shape: Mapping[str, Any]) -> Any:
+    """A value with the defaults of its shape."""
+    if "$ref" in shape:
+        shape = {**SCHEMA["$defs"][shape["$ref"].rpartition("/")[2]], **shape}
+    for other in shape.get("anyOf") or []:
+        of = SCHEMA["$defs"].get(other.get("$ref", "").rpartition("/")[2], other)
+        kind = of.get("properties", {}).get("kind", {}).get("const")
+        fits = ("object" if isinstance(value, dict) else "array") == of.get("type")
+        if fits and (kind is None or kind == value.get("kind")):
+            return complete(value, other)
+    if isinstance(value, dict):
+        properties = shape.get("properties", {})
+        for name, inner in properties.items():
+            if name not in value and "default" in inner:
+                value[name] = inner["default"]
+        others = shape.get("additionalProperties") or {}
+        return {name: complete(one, properties.get(name, others)) for name, one in value.items()}
+    if isinstance(value, list):
+        return [complete(one, shape.get("items", {})) for one in value]
+    return value
+
+
 @dataclass
 class Project:
     """A pytester folder with helpers; ``answers`` is what the default retriever returns for each query."""
@@ -147,8 +179,7 @@ class Project:
 
     @property
     def data(self) -> dict[str, Any]:
-        data: dict[str, Any] = json.loads((self.path / "out.json").read_text(encoding="utf-8"))
-        return data
+        return report(self.path / "out.json")
 
     def outcomes(self) -> dict[str, str]:
         return {

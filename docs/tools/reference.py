@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pytest_irquality.suite.blocks import GUARD_KEYS, LINE_KEYS
-from pytest_irquality.suite.key_tables import Key
+from pytest_irquality.suite.key_tables import EXPERIMENTAL, Key
 from pytest_irquality.suite.keys import FILE_KEYS, QUERY_KEYS, SUITE_KEYS
 
 HEAD = """\
 # Keys
 
 Every key of [the suite file](suite.md), drawn from the tables that suites are read by (`python -m docs.tools.renew`).
+Keys marked *experimental* may still change; all others are stable.
 """
 
 TABLES: Mapping[str, tuple[Mapping[str, Key], str]] = {
@@ -46,5 +47,6 @@ def section(title: str) -> Iterator[str]:
         default = "**Required.**" if not key.default else f"Default: {key.default}."
         said = "" if key.default in NOTHING else f" {default}"
         form = "" if title in ("Limit", "Guard") else f" ({key.kind.form})"
-        yield f"- `{name}`{form}: {key.help}{said}"
+        may_change = " *Experimental.*" if name in EXPERIMENTAL else ""
+        yield f"- `{name}`{form}: {key.help}{said}{may_change}"
     yield ""

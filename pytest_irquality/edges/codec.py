@@ -190,7 +190,9 @@ def fields_of(kind: Any) -> Mapping[str, Shape]:
 
 @cache
 def _defaults_of(kind: Any) -> Mapping[str, object]:
-    """The default of each field of a dataclass, ``MISSING`` where it has none."""
+    """The default of each field, ``MISSING`` where it has none."""
+    if issubclass(kind, tuple):
+        return {name: kind._field_defaults.get(name, dataclasses.MISSING) for name in kind._fields}
     return {field.name: field.default for field in dataclasses.fields(kind)}
 
 
@@ -211,6 +213,20 @@ def tag_of(kind: type) -> str:
 def as_dict(value: Any) -> dict[str, Any]:
     """The fields of an object by name, whose values stay what they are."""
     return _tagged(value, {name: getattr(value, name) for name in fields_of(value.__class__)})
+
+
+def changed(value: Any) -> dict[str, Any]:
+    """The fields of an object that are not as its class declares them, by name."""
+    defaults = _defaults_of(value.__class__)
+    fields = as_dict(value)
+    return {name: one for name, one in fields.items() if name == "kind" or one != defaults[name]}
+
+
+def defaults_of(kind: Any) -> Mapping[str, object]:
+    """The default of each field that has one which JSON can hold as it is."""
+    plain = (str, int, float, bool, tuple, type(None))
+    defaults = _defaults_of(kind)
+    return {name: value for name, value in defaults.items() if isinstance(value, plain)}
 
 
 def _tagged(value: object, fields: dict[str, Any]) -> dict[str, Any]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, Literal
 
-from pytest_irquality.edges.codec import as_dict
-from pytest_irquality.verdict.findings import Finding
+from pytest_irquality.edges.codec import changed
+from pytest_irquality.verdict.findings import Change, Finding
 from pytest_irquality.verdict.ledger import Ledger
 from pytest_irquality.verdict.result import Exam, Mean, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.shown import ShownDocument
@@ -62,19 +61,19 @@ class Report:
     timing: tuple[Timing, ...]
 
 
-PLAIN = (str, int, float, type(None))
-"""What has no entries in JSON."""
+LINES = 4
+"""How deep an entry of a list of a suite is, which stands on one line."""
 LEFT_OUT: Mapping[type, Sequence[str]] = {
     SuiteResult: ["seconds", "texts", "fields", "classes", "deselected", "share", "again"],
     Exam: ["queries", "means", "share"],
     QueryResult: ["seconds", "seconds_before", "texts_left_out"],
-    ShownDocument: ["chunk"],
+    ShownDocument: ["chunk", "score"],
 }
-"""Fields that it has under ``timing`` only, and what it has not: whole texts, how it was called."""
+"""Fields that it has under ``timing`` only, and what kept runs have: whole texts and scores."""
 
 
 SAID: Mapping[type, Mapping[str, Any]] = {
-    Finding: {"text": str, "documents": tuple[str, ...]},
+    Finding: {"text": str},
     Verdict: {"reason": str},
     SuiteResult: {
         "outcome": End,
@@ -85,6 +84,22 @@ SAID: Mapping[type, Mapping[str, Any]] = {
     },
 }
 """What the document says in words, or for short, besides the facts: each word with its type."""
+
+
+STABLE: Mapping[type, Sequence[str]] = {
+    Report: ["version", "outcome", "suites", "not_evaluated", "left_out"],
+    SuiteResult: [
+        "suite", "path", "retriever", "outcome", "headline", "ledger", "measures", "means",
+        "queries", "verdicts",
+    ],
+    Mean: ["measure", "tag", "value", "queries", "change"],
+    Change: ["before", "now", "queries"],
+    QueryResult: ["id", "text", "tags", "line", "values", "before", "ranking", "missing"],
+    ShownDocument: ["rank", "id", "title", "grade", "before"],
+    Verdict: ["check", "label", "line", "outcome", "reason", "query", "tag"],
+    Ledger: ["queries", "checks"],
+}  # fmt: skip
+"""The part that stays as it is while ``version`` does. All else is experimental."""
 
 
 def document(
@@ -104,7 +119,7 @@ def document(
         "left_out": left_out,
         "timing": [_timing(result) for result in results],
     }
-    return _indented(report) + "\n"
+    return _laid_out(report) + "\n"
 
 
 def outcome_of(
@@ -117,35 +132,18 @@ def outcome_of(
     return "partial" if partial else "passed"
 
 
-def _indented(value: Any, line: str = "\n") -> str:
-    """JSON as ``json.dumps`` has it with ``indent=1``, for which it leaves the encoder in C unused.
-
-    Whatever holds nothing but plain values, which is most, is written by that one.
-    """
-    if isinstance(value, PLAIN):
-        return _encoder()(value)
-    told = value if isinstance(value, (dict, list, tuple)) else _without(value)
-    opening, closing = "{}" if isinstance(told, dict) else "[]"
-    if not told:
-        return opening + closing
-    deeper = f"{line} "
-    comma = f",{deeper}"
-    entries = told.values() if isinstance(told, dict) else told
-    if all(isinstance(entry, PLAIN) for entry in entries):
-        inside = _encoder(comma)(told)[1:-1]
-    elif isinstance(told, dict):
-        inside = comma.join(
-            [f"{_encoder()(name)}: {_indented(entry, deeper)}" for name, entry in told.items()]
-        )
+def _laid_out(value: Any, deep: int = 0) -> str:
+    """JSON with a line for each query, each verdict and other entry of a suite."""
+    plain = isinstance(value, (dict, list, tuple))
+    if deep == LINES or not plain or not value:
+        return WRITER.encode(value)
+    line = f"\n{' ' * deep}"
+    if isinstance(value, dict):
+        entries = [f"{WRITER.encode(k)}: {_laid_out(one, deep + 1)}" for k, one in value.items()]
     else:
-        inside = comma.join([_indented(entry, deeper) for entry in told])
-    return f"{opening}{deeper}{inside}{line}{closing}"
-
-
-@cache
-def _encoder(comma: str = ", ") -> Callable[[Any], str]:
-    """The writer of JSON with something between entries."""
-    return json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(comma, ": ")).encode
+        entries = [_laid_out(one, deep + 1) for one in value]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return f"{opening}{line} {f',{line} '.join(entries)}{line}{closing}"
 
 
 def _suite(result: SuiteResult) -> dict[str, Any]:
@@ -176,18 +174,31 @@ def _suite(result: SuiteResult) -> dict[str, Any]:
 
 
 def _without(value: Any) -> dict[str, Any]:
-    told = as_dict(value)
+    """The fields that the document has, of those that are not as the schema says by default."""
+    told = changed(value)
     for name in LEFT_OUT.get(type(value), ()):
-        del told[name]
+        told.pop(name, None)
     return told
+
+
+WRITER = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_without
+)
 
 
 def _query(query: QueryResult) -> dict[str, Any]:
-    """A query with its documents, which are tuples and would be lists without names."""
+    """A query with its documents, which are tuples and would be lists without names.
+
+    Of the baseline's ranking it has those that are not in today's, which says where others were.
+    """
     told = _without(query)
-    for name in ("ranking", "missing", "ranking_before"):
-        told[name] = [_without(document) for document in told[name]]
-    return told
+    today = {document.id for document in query.ranking}
+    told |= {
+        "ranking": [_without(document) for document in query.ranking],
+        "missing": [_without(document) for document in query.missing],
+        "ranking_before": [_without(d) for d in query.ranking_before if d.id not in today],
+    }
+    return {name: value for name, value in told.items() if value != []}
 
 
 def _verdict(
@@ -196,13 +207,14 @@ def _verdict(
     """A verdict in full and in words; of ``timed`` measures only what does not depend on times."""
     findings = zip(verdict.findings, shown.findings, strict=True)
     return {
-        **as_dict(shown),
+        **_without(shown),
         "reason": "" if _rests_on(verdict, timed) else reason(result, verdict),
         "findings": [
             {
-                **as_dict(blank),
-                "text": "" if finding.measure in timed else sentence(result, verdict, finding),
-                "documents": [document.id for document in finding.ranked],
+                **_without(blank),
+                "text": ""
+                if finding.ok or finding.measure in timed
+                else sentence(result, verdict, finding),
             }
             for finding, blank in findings
         ],

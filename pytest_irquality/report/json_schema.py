@@ -7,12 +7,20 @@ together.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
-from pytest_irquality.edges.codec import SchemaOf, Tagged, fields_of, shape_of, tag_of
-from pytest_irquality.report.data import LEFT_OUT, SAID, VERSION, Report
+from pytest_irquality.edges.codec import (
+    SchemaOf,
+    Tagged,
+    defaults_of,
+    fields_of,
+    shape_of,
+    tag_of,
+)
+from pytest_irquality.report.data import LEFT_OUT, SAID, STABLE, VERSION, Report
 
 FILE = Path(__file__).with_name("schema.json")
 
@@ -41,20 +49,31 @@ def schema() -> dict[str, Any]:
 
 def _object(kind: type, reference: SchemaOf) -> dict[str, Any]:
     said = {name: shape_of(hint) for name, hint in SAID.get(kind, {}).items()}
-    left_out = LEFT_OUT.get(kind, ())
+    shapes = {**fields_of(kind), **said}
+    for name in LEFT_OUT.get(kind, ()):
+        del shapes[name]
+    defaults = defaults_of(kind)
     properties = {
-        name: shape.schema(reference)
-        for name, shape in {**fields_of(kind), **said}.items()
-        if name not in left_out
+        name: _marked(shape.schema(reference), name, kind, defaults)
+        for name, shape in shapes.items()
     }
-    if issubclass(kind, Tagged):
-        properties = {"kind": {"const": tag_of(kind)}, **properties}
+    required = [name for name in properties if name not in defaults]
+    tag = {"kind": {"const": tag_of(kind)}} if issubclass(kind, Tagged) else {}
     return {
         "type": "object",
         "description": cleandoc(kind.__doc__ or "").replace("``", "`"),
-        "properties": properties,
-        "required": list(properties),
+        "properties": {**tag, **properties},
+        "required": [*tag, *required],
     }
+
+
+def _marked(
+    shape: dict[str, Any], name: str, kind: type, defaults: Mapping[str, object]
+) -> dict[str, Any]:
+    """A property with the default for which it is left out, and whether it may change."""
+    default = {"default": defaults[name]} if name in defaults else {}
+    stability = "stable" if name in STABLE.get(kind, ()) else "experimental"
+    return {**shape, **default, "x-stability": stability}
 
 
 def text() -> str:

@@ -257,9 +257,13 @@ def _trend(document: Document, event: Event, what: str) -> tuple[TrendLine, ...]
     return tuple(lines)
 
 
+RARE = ("set_precision", "dcg", "err", "rbp", "bpref")
+"""Measures that a suite may name like any other, and so few need that no editor offers them."""
+
+
 def offered() -> list[str]:
     """The names of measures that an editor offers, each as it is most often written."""
-    return [definition.usual_name for definition in DEFINITIONS.values()]
+    return [one.usual_name for one in DEFINITIONS.values() if one.name not in RARE]
 
 
 MEASURE_SHAPE = r"^\s*(([wW]eighted|[cC]andidates)\s+){0,2}[\w.-]+\s*(\([^()]*\))?\s*(@.*)?$"

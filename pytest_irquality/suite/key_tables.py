@@ -193,9 +193,23 @@ def table(of: type[T], form: str) -> Kind[T]:
     return Kind(read, schema_of(keys_of(of)), form)
 
 
+EXPERIMENTAL = frozenset(
+    {"audit", "corpus", "passages", "perturb", "robustness", "show_only", "trend"}
+)
+"""Keys that may still change. All others are stable."""
+
+
 def schema_of(keys: Mapping[str, Key]) -> Schema:
     """The JSON Schema of a mapping that has some keys."""
-    schema = closed({name: entry.schema for name, entry in keys.items()})
+    schema = closed(
+        {
+            name: {
+                **entry.schema,
+                "$comment": "experimental" if name in EXPERIMENTAL else "stable",
+            }
+            for name, entry in keys.items()
+        }
+    )
     needed = [name for name, entry in keys.items() if entry.required]
     if needed:
         schema["required"] = needed

@@ -132,3 +132,5 @@ def test_the_red_example_fits_and_names_its_worst_queries(project: Project) -> N
     assert said["worst"][0]["node_id"] == "shop.ir.yaml::mechanical-keyboard"
     assert said["worst"][0]["moved"] == "sku-701 (Tactile Mechanical Keyboard) 1 → 3"
     assert said["beyond_these"]["failures"] == 16
+    project.pytester.runpytest_subprocess("--ir-suite", "--ir-json=out.json")
+    assert (project.path / "out.json").stat().st_size < 150_000

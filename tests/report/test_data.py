@@ -76,9 +76,12 @@ def test_documents_are_valid() -> None:
 @pytest.mark.parametrize(
     "results", [[], [suite()], [suite(query("a\n[{\u202e"), query("b", None)), timed(0.5)]]
 )
-def test_the_document_has_an_entry_a_line_as_python_writes_them(results: list[SuiteResult]) -> None:
+def test_each_query_and_each_verdict_has_a_line(results: list[SuiteResult]) -> None:
     text = document(results, ["other.ir.yaml"])
-    assert text == json.dumps(json.loads(text), indent=1, ensure_ascii=False) + "\n"
+    lines = {line.strip().rstrip(",") for line in text.split("\n")}
+    for judged in json.loads(text)["suites"]:
+        for entry in (*judged["queries"], *judged["verdicts"]):
+            assert json.dumps(entry, ensure_ascii=False, separators=(",", ":")) in lines
 
 
 def test_what_is_no_number_in_json_is_refused() -> None:
@@ -92,10 +95,7 @@ def test_times_and_what_rests_on_them_stand_under_timing_alone() -> None:
     assert fast == slow
     assert times[1][0]["queries"] == {"a": 0.15}
     assert times[1][0]["means"][0]["value"] == 0.15
-    assert (
-        times[1][0]["verdicts"][0]["findings"][0]["text"]
-        == "latency_p95 is 150 ms, at or below its ceiling 200 ms"
-    )
+    assert times[1][0]["verdicts"][0]["findings"][0]["value"] == 0.15
     assert times[1][0]["lines"] == ["latency_p95 took 0.15"]
     assert [verdict["outcome"] for verdict in fast["suites"][0]["verdicts"]] == ["passed", "passed"]
     assert fast["suites"][0]["notes"] == ["1 query is new"]

@@ -15,6 +15,7 @@ from pytest_irquality import SuiteError, load_suite
 from pytest_irquality.metrics import parse_measure
 from pytest_irquality.metrics.catalogue import DEFINITIONS
 from pytest_irquality.suite import schema
+from pytest_irquality.suite.blocks import RARE
 from tests.suite.test_lint import test_each_doubt_has_its_place as doubtful
 from tests.test_fuzz import WHOLE
 
@@ -56,7 +57,7 @@ def test_the_schema_is_one() -> None:
     Draft7Validator.check_schema(schema.schema())
 
 
-KEYWORDS = {
+KEYWORDS = {"$comment",
     "$id", "$ref", "$schema", "additionalProperties", "anyOf", "const", "default", "definitions", "description",
     "enum", "exclusiveMinimum", "items", "maxLength", "maximum", "minItems", "minLength", "minProperties", "minimum",
     "not", "oneOf", "pattern", "patternProperties", "properties", "propertyNames", "required", "title", "type",
@@ -86,9 +87,10 @@ def test_a_catalogue_takes_the_schema_as_it_is() -> None:
     assert wordless == []
 
 
-def test_editors_are_offered_every_measure() -> None:
+def test_editors_are_offered_every_measure_that_is_not_rare() -> None:
     found = schema.schema()
-    for name in (*DEFINITIONS, "precision", "recall", "map", "mrr", "ndcg"):
+    assert {*RARE} < DEFINITIONS.keys()
+    for name in DEFINITIONS.keys() - {*RARE}:
         offered = DEFINITIONS[name].usual_name
         assert offered.startswith(name)
         assert parse_measure(offered).definition.name == name
@@ -144,3 +146,21 @@ def test_what_is_plainly_wrong_is_refused_here_and_by_the_reader(tmp_path: Path,
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SuiteError):
         load_suite(path)
+
+
+def test_there_are_at_most_95_names_and_each_says_whether_it_may_change() -> None:
+    names: set[str] = set()
+
+    def look(part: Any) -> None:
+        if isinstance(part, dict):
+            names.update(part.get("properties", {}))
+        for one in part.values() if isinstance(part, dict) else part:
+            if isinstance(one, (dict, list)):
+                look(one)
+
+    found = schema.schema()
+    look(found)
+    assert len(names) <= 95
+    marks = {name: key["$comment"] for name, key in found["properties"].items()}
+    assert {*marks.values()} == {"stable", "experimental"}
+    assert (marks["queries"], marks["show_only"]) == ("stable", "experimental")

@@ -130,7 +130,7 @@ def test_the_red_example_fits_and_names_its_worst_queries(project: Project) -> N
     said = document(project)
     assert len(said["worst"]) == 5
     assert said["worst"][0]["node_id"] == "shop.ir.yaml::mechanical-keyboard"
-    assert said["worst"][0]["moved"] == "sku-701 (Tactile Mechanical Keyboard) 1 → 3"
+    assert said["worst"][0]["moved"] == "Tactile Mechanical Keyboard (sku-701) 1 → 3"
     assert said["beyond_these"]["failures"] == 16
     project.pytester.runpytest_subprocess("--ir-suite", "--ir-json=out.json")
     assert (project.path / "out.json").stat().st_size < 150_000

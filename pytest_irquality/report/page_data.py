@@ -186,7 +186,10 @@ def _ranks(ranking: Iterable[DocumentRow]) -> list[int | str]:
 def _json(data: object) -> str:
     """JSON in which every text is made visible, also what JSON itself has escaped."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return ESCAPE.sub(lambda escape: _visible_escape(escape[0]), visible(text))
+    parts = text.split('"')  # nothing that is looked for goes beyond a text; most need no look
+    plain = [part.isascii() and part.isprintable() for part in parts]
+    told = (part if so else visible(part) for part, so in zip(parts, plain, strict=True))
+    return ESCAPE.sub(lambda escape: _visible_escape(escape[0]), '"'.join(told))
 
 
 @cache

@@ -204,7 +204,7 @@
 
     open() {
       if (this.opened === state.open) return;
-      if (!this.made.get(state.open)?.isConnected) this.rest();
+      if (state.open !== null && !this.made.get(state.open)?.isConnected) this.rest();
       const expanded = (row, is) => this.made.get(row)?.querySelector(".text").setAttribute("aria-expanded", is);
       this.detail?.remove();
       this.detail = null;

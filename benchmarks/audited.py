@@ -36,6 +36,7 @@ from pytest_irquality.verdict.scoring import Scoring
 
 KEPT, FRESH, CHANGED, JUDGED, SEED = 10, 200, 12, 60, 7
 SIZES = (20, 50, 120)
+ONE = 1 / FRESH  # a judging: so near the true rate is known
 WORDINGS, REWORDED = 3, 0.3  # of each query, and how often one of these is asked instead
 CHANGES = ("stemming off", "titles only", "a filter drops a tenth")
 
@@ -188,13 +189,40 @@ def predicted(power: Power, drop: float) -> tuple[float, float] | None:
     return (min(shares), max(shares)) if shares else None
 
 
+def unchanged(collection: Collection, builds: Mapping[str, Builds]) -> None:
+    """Print how often gates are red on fresh builds of all 225 queries: bars of a share each."""
+    ids = sorted(collection.grades)
+    queries = tuple(
+        Query(id, collection.queries[id], Judgments(collection.grades[id])) for id in ids
+    )
+    ndcg = MEASURES[0]
+    naive = {
+        f"ndcg@10 fell by {most:g}": Check("n", "n", Place(1), Limits(ndcg, (MaxDrop(most),)))
+        for most in (0.0, 0.01)
+    }
+    ours = Suite("s", "s", queries, depth=DEPTH, metrics=MEASURES)
+    gates = [("ours", guarded(ours), side) for side in (1, 3, 5)]
+    gates += [(name, replace(ours, checks=(check,)), 1) for name, check in naive.items()]
+    for engine, its in builds.items():
+        fresh = Project(engine, ours, its).fresh
+        for name, suite, side in gates:
+            share = measured(Gate(suite, run_of(fresh), None, Scoring(suite)), fresh, side, side)
+            bar = "█" * round(40 * share)
+            print(f"{engine:12} {name:20} {side} : {side}  {100 * share:5.1f} %  {bar}", flush=True)
+
+
 def main() -> None:
     """Print a line for each project, and the sums."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path)
-    collection = read(parser.parse_args().folder)
+    parser.add_argument("--unchanged", action="store_true", help="only the bars of all queries")
+    arguments = parser.parse_args()
+    collection = read(arguments.folder)
+    if arguments.unchanged:
+        unchanged(collection, all_builds(collection))
+        return
     rates: dict[str, list[bool]] = {}
     hits: list[bool] = []
     before_and_after: list[tuple[float, float]] = []
@@ -209,7 +237,7 @@ def main() -> None:
         print(f"\n{project.name}", flush=True)
         for rate in told.rates:
             true = measured(gate, fresh, rate.before, rate.now)
-            inside = rate.low - 1e-9 <= true <= rate.high + 1e-9
+            inside = rate.low - ONE <= true <= rate.high + ONE
             rates.setdefault(f"{rate.now} a side", []).append(inside)
             said = f"told {rate.share:.1%} ({rate.low:.1%} to {rate.high:.1%}), true {true:.1%}"
             print(f"  {rate.now} a side: {said}{'' if inside else '  OUTSIDE'}")

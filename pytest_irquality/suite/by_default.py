@@ -41,7 +41,11 @@ def _said(suite: Suite, check: Check) -> bool:
     if check.limits and check.limits.measure.definition.compares:
         return any(measure.definition.compares for measure in suite.limited)
     on_suite = (its.limits for its in suite.checks if its.limits and its.over.suite)
-    return any(bound.on_change for limits in on_suite for bound in limits.bounds)
+    return any(
+        bound.on_change and _is_of_relevance(limits.measure)
+        for limits in on_suite
+        for bound in limits.bounds
+    )
 
 
 def _does_not_drop(suite: Suite) -> Iterator[Check]:
@@ -71,14 +75,24 @@ def first_mean(suite: Suite) -> Measure | None:
 
 def means_of_relevance(suite: Suite) -> Iterator[Measure]:
     """The measures shown that are plain means of relevance."""
-    return filter(_is_mean_of_relevance, suite.metrics)
+    return filter(is_mean_of_relevance, suite.metrics)
 
 
-def _is_mean_of_relevance(measure: Measure) -> bool:
+def is_mean_of_relevance(measure: Measure) -> bool:
     """Tell whether a measure is a plain mean of relevance from 0 to 1, and better high."""
-    plain = not measure.weighted and not measure.stage and measure.aggregate == "mean"
-    of_relevance = measure.needs_relevant and measure.higher_is_better is True
-    return plain and of_relevance and measure.range == (0, 1)
+    plain = not measure.weighted and measure.aggregate == "mean"
+    return plain and _is_of_relevance(measure) and measure.range == (0, 1)
+
+
+def _is_of_relevance(measure: Measure) -> bool:
+    """Tell whether a measure is the higher the better rankings are."""
+    good = measure.needs_relevant and measure.higher_is_better is True
+    return good and is_of_the_ranking(measure)
+
+
+def is_of_the_ranking(measure: Measure) -> bool:
+    """Tell whether a measure is of what users see, and not of the candidates before it."""
+    return not measure.stage
 
 
 def _free(suite: Suite, name: str) -> str:

@@ -395,7 +395,7 @@ class WrittenSuite(SuiteSettings):
         ),
         "Measures shown everywhere.",
         (),
-        "those with limits, else ndcg, mrr and recall",
+        "those with limits; ndcg, mrr and recall, too, where none is a mean of relevance",
         mistaken=("measures", "measure"),
     )
     thresholds: tuple[LimitLine, ...] = key(

@@ -17,6 +17,7 @@ from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.open import Allowed, Unreadable, read_text
 from pytest_irquality.metrics import Definition, Measure
 from pytest_irquality.metrics.catalogue import DEFINITIONS
+from pytest_irquality.suite.by_default import is_mean_of_relevance, is_of_the_ranking
 from pytest_irquality.suite.item_names import check_names
 from pytest_irquality.suite.key_tables import shared
 from pytest_irquality.suite.keys import SuiteSettings, WrittenQuery, WrittenSuite, read_suite
@@ -165,13 +166,18 @@ class _Assembly:
             )
 
     def _usual_metrics(self, suite: Suite) -> tuple[Measure, ...]:
-        """The measures shown where the suite names none: means with limits, else the usual ones."""
-        limited = tuple(measure for measure in suite.measures if measure.aggregate == "mean")
-        if any(not measure.stage for measure in limited):
-            return limited
+        """The measures shown where the suite names none: means with limits.
+
+        The usual ones, too, where none of these says how good the rankings are.
+        """
+        limited = [measure for measure in suite.measures if measure.aggregate == "mean"]
+        says_how_good = is_of_the_ranking if suite.says_nothing else is_mean_of_relevance
+        if any(map(says_how_good, limited)):
+            return tuple(limited)
         names = SHOWN_OF_CHANGES if suite.says_nothing else SHOWN_BY_DEFAULT
-        usual = tuple(self.limits.measure(name, Place(1)) for name in names)
-        return (*usual, *limited)
+        usual = [self.limits.measure(name, Place(1)) for name in names]
+        first = [one for one in limited if one.needs_relevant and is_of_the_ranking(one)]
+        return tuple(dict.fromkeys([*first, *usual, *limited]))
 
     def _query_checks(self, queries: Iterable[Query]) -> Iterator[Check]:
         bulk = False

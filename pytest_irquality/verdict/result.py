@@ -224,10 +224,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Compared:
-    """The values of a measure of each retrieval (text and params), before and now.
-
-    ``units_before`` and ``units`` are the means of builds or answers, where a side has several.
-    """
+    """The values of a measure by retrieval (text and params), and the means of several units."""
 
     pairs: tuple[tuple[str, float, float], ...] = ()
     units_before: tuple[float, ...] = ()
@@ -240,7 +237,8 @@ class Share:
 
     ``check`` is its default limit. Together are judged those of one ``fixture``, measure and
     ``relevance`` rule. ``committed`` is compared with where the change commits another baseline,
-    which ``accepts`` drops; ``judged`` lacks new unjudged documents. ``whole``: all was judged.
+    which ``accepts`` drops; ``judged`` lacks new unjudged documents, and ``returned`` has ties as
+    they came, where that is another order. ``whole``: all was judged.
     """
 
     check: str
@@ -252,6 +250,7 @@ class Share:
     whole: bool = True
     fixture: str = ""
     judged: Compared | None = None
+    returned: Compared | None = None
 
 
 @dataclass(frozen=True)

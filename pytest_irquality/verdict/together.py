@@ -81,6 +81,7 @@ def share_of(judged: Verdicts) -> Share | None:
                 acceptance(comparison, accepting, source) if accepting else None,
                 _is_whole(judged),
                 judged=_compared_as_judged(comparison, check.limits),
+                returned=_as_returned(comparison, check.limits),
             )
     return None
 
@@ -93,14 +94,19 @@ def _is_whole(judged: Verdicts) -> bool:
     return all_judged and len(sides.asked) == len(suite.queries) and not sides.run.interrupted
 
 
-def _compared(comparison: Comparison, limits: Limits) -> Compared:
+def _compared(comparison: Comparison, limits: Limits, returned: bool = False) -> Compared:
     suite, measure = comparison.suite, limits.measure
     if comparison.missing_baseline(measure):
         return Compared()
-    pairs = comparison.pairs(measure, suite.queries)
+    pairs = comparison.pairs(measure, suite.queries, returned)
     before, now = comparison.units(measure, pairs)
     rows = ((_retrieval(suite, pair.query), pair.before, pair.now) for pair in pairs)
     return Compared(tuple(rows), tuple(before), tuple(now))
+
+
+def _as_returned(comparison: Comparison, limits: Limits) -> Compared | None:
+    """The values with ties as they were returned; None where that is the same order."""
+    return _compared(comparison, limits, True) if comparison.sides.reordered else None
 
 
 def _compared_as_judged(comparison: Comparison, limits: Limits) -> Compared | None:
@@ -166,14 +172,25 @@ def _pool(retriever: str, share: Share) -> tuple[str, ...]:
 
 def _held(pools: Sequence[Sequence[Share]]) -> Sequence[_Held]:
     """The finding on each pool; one that fails is looked at again with what was committed."""
-    before, committed, graded = (
+    before, committed, graded, returned = (
         _findings([[getattr(share, of) or share.compared for share in pool] for pool in pools])
-        for of in ("compared", "committed", "judged")
+        for of in ("compared", "committed", "judged", "returned")
     )
     return [
-        _Held(replace(now, measure=pool[0].measure), now.ok < again.ok, now.ok < known.ok)
-        for pool, now, again, known in zip(pools, before, committed, graded, strict=True)
+        _Held(
+            _tied(replace(now, measure=pool[0].measure), came), now.ok < again.ok, now.ok < known.ok
+        )
+        for pool, now, again, known, came in zip(
+            pools, before, committed, graded, returned, strict=True
+        )
     ]
+
+
+def _tied(finding: Finding, returned: Finding) -> Finding:
+    """A finding that says so where it holds in the order of equal scores alone."""
+    if not finding.ok or returned.ok or returned.change is None:
+        return finding
+    return replace(finding, as_returned=returned.change.now)
 
 
 def _findings(pools: Sequence[Sequence[Compared]]) -> Sequence[Finding]:
@@ -299,6 +316,8 @@ def _of_suite(finding: Finding, own: Change | None) -> Finding:
 def _joined(verdict: Verdict, share: Share, held: _Held) -> Verdict:
     """The verdict of a default limit with the finding over all suites."""
     finding = _of_suite(held.finding, change_over([share.compared]))
+    if share.returned in (None, share.compared):
+        finding = replace(finding, as_returned=None)
     verdict = replace(verdict, findings=(*verdict.findings, finding))
     if not finding.breaks or verdict.outcome not in ("passed", "accepted"):
         return verdict

@@ -279,6 +279,9 @@ def _together(result: SuiteResult, finding: Finding) -> str:
     if change is None:
         return f"{over}nothing of {finding.measure} could be compared"
     words = f"{over}{finding.measure} {rose_or_fell(change, result.unit(finding.measure))}"
+    if finding.as_returned is not None:
+        _, returned = apart(change.now, finding.as_returned, "")
+        words += f" in the order of equal scores; as returned it is {returned}"
     if not finding.value:
         return words
     words += f"{_how_sure(finding, change)} ({change.worse} worse, {change.better} better of"

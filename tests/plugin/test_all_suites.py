@@ -298,3 +298,46 @@ def test_two_pools_are_corrected_for_their_number(
     assert project.run().ret == ret
     if not ret:
         assert project.run("s.ir.yaml").ret == 1
+
+
+def test_a_pass_by_the_order_of_equal_scores_has_no_tick_where_it_is_over_all_suites_either(
+    project: Project,
+) -> None:
+    def ranked(*ids: str) -> list[dict[str, object]]:
+        return [{"id": id, "score": len(id)} for id in ids]
+
+    every = [*TWO["s"], *TWO["t"]]
+    for name, queries in TWO.items():
+        project.suite(graded(queries, ""), f"{name}.ir.yaml")
+    before = {id: ranked(f"{id}-d", f"{id}-x") for id in every}
+    project.answers(before)
+    project.run("--ir-update-baseline")
+    swapped = {id: ranked(f"{id}-x", f"{id}-d") for id in TWO["s"]}
+    project.answers(before | swapped)
+    result = project.run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([
+        "✓ passed  Search is as good as demanded: *",
+        "! passed  *held in the order of equal scores only: ndcg@10 by default 1.000 (as returned 0.*)",
+        "! 2 suites passed*",
+    ])  # fmt: skip
+    project.answers(before)
+    assert "equal scores only" not in project.run().stdout.str()
+
+
+@pytest.mark.parametrize(
+    "limit",
+    ["zero_results: {max_rise: 3}", "judged@10: {warn_below: 0.1}", "rank_of_first@10: {max: 11}"],
+)
+def test_limits_on_something_else_take_nothing_from_the_default(
+    project: Project, limit: str
+) -> None:
+    queries = names("q", 8)
+    project.suite(text(queries, f"thresholds:\n  {limit}\n"))
+    before = answers(queries)
+    project.answers(before)
+    assert project.run("--ir-update-baseline").ret == 0
+    project.answers({query: [*reversed(ids)] for query, ids in before.items()})
+    result = project.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["ndcg@10 fell*", "✗ FAILED  *: Search got worse: 1 of 3 limits*"])

@@ -38,7 +38,7 @@ POINTS, STEPS, POINT = 2, 2, 105
 """How many causes and caveats, and steps, are seen before the fold; how long a cause may be."""
 LOST, LOWEST = (
     ("Worst queries", "lost", "{}", "what moved"),
-    ("Lowest queries", "{}", "", "what is missing"),
+    ("Lowest queries", "{}", "", "what moved or is missing"),
 )
 """The heads of the table of queries that got worse, and of those with the lowest value."""
 ELSEWHERE = "The rest is in the HTML report."

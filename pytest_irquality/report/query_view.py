@@ -28,6 +28,7 @@ from pytest_irquality.verdict.result import (
 )
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.block import EXPECTED, loudness, state_in, state_of
+from pytest_irquality.wording.losers import times
 from pytest_irquality.wording.losses import because, fates_of
 from pytest_irquality.wording.mean_tables import coloured
 from pytest_irquality.wording.moves import in_answers, moves, place, rank, rises
@@ -198,9 +199,10 @@ class QueryViews:
             today = f"{today} (as returned {figure(returned, unit)})"
         if not change:
             return Value(measure, today, then, "=")
-        return Value(
-            measure, today, then, signed(change, unit), coloured(self.result, measure, change)
-        )
+        words = signed(change, unit)
+        if measure == self.damage.measure:
+            words += times(self.damage, query)
+        return Value(measure, today, then, words, coloured(self.result, measure, change))
 
     def said(self, query: QueryResult, own: Verdict | None, outcome: str) -> str:
         """The words of the row: why it is not green, or what there is to see."""

@@ -41,11 +41,15 @@ def worsened(damage: Damage, query: QueryResult) -> Worse:
     unit = damage.result.unit(damage.measure)
     change = sides[1] - sides[0]
     before, now = apart(*sides, unit)
-    lost = signed(change, unit, digits_apart(*sides, unit))
-    if (weight := damage.weight(query)) != 1:
-        lost += f" × {weight:g}"
+    lost = f"{signed(change, unit, digits_apart(*sides, unit))}{times(damage, query)}"
     short = moves(query, titled=False)
     return Worse(query, change, lost, f"{before} → {now}", moves(query), short)
+
+
+def times(damage: Damage, query: QueryResult) -> str:
+    """How often the measure counts a query, behind its loss: `` × 9``."""
+    weight = damage.weight(query)
+    return "" if weight == 1 else f" × {weight:g}"
 
 
 def not_compared(damage: Damage) -> str:

@@ -142,10 +142,19 @@ def _balance(stories: Sequence[Story], *first: str) -> str:
     said = [*first]
     if worse or better:
         said.append(f"{grouped(worse)} worse, {grouped(better)} better")
-    if drops := sum(len(accepted_drops(story.result)) for story in stories):
+    if drops := _accepted_drops(stories):
         said.append(counted(drops, "accepted drop"))
     said += _alone(stories)
     return f": {'; '.join(said)}" if said else ""
+
+
+def _accepted_drops(stories: Sequence[Story]) -> int:
+    """The number of accepted drops, where one over all suites is one."""
+    each = sum(len(accepted_drops(story.result)) for story in stories)
+    for pool in _pools(stories):
+        accepted = [verdict.broken for _, verdict in pool if verdict.outcome == "accepted"]
+        each -= max(0, sum(map(_is_of_all, accepted)) - 1)
+    return each
 
 
 def _alone(stories: Sequence[Story]) -> Iterator[str]:

@@ -250,6 +250,7 @@ def test_a_drop_over_all_suites_is_accepted_as_far_as_it_is_committed(
     assert result.ret == ret, result.stdout.str()
     if not ret:
         result.stdout.fnmatch_lines(["This change accepts a drop: *over 2 suites together*"])
+        result.stdout.fnmatch_lines(["! ACCEPTED  in 2 of 2 suites*; 1 accepted drop"])
         assert "✓" not in result.outlines[-1]
 
 

@@ -66,6 +66,17 @@ class Measure:
         return bool(self.definition.needs)
 
     @property
+    def is_of_relevance(self) -> bool:
+        """True where it is the higher the better rankings are; no stage before them."""
+        return self.needs_relevant and self.higher_is_better is True and not self.stage
+
+    @property
+    def is_mean_of_relevance(self) -> bool:
+        """True where it is a plain mean of relevance, from 0 to 1."""
+        plain = not self.weighted and self.aggregate == "mean"
+        return plain and self.is_of_relevance and self.range == (0, 1)
+
+    @property
     def aggregate(self) -> Aggregation:
         """The way in which the values of many queries become one."""
         return self.definition.aggregate

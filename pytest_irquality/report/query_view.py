@@ -28,11 +28,10 @@ from pytest_irquality.verdict.result import (
 )
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.block import EXPECTED, loudness, state_in, state_of
-from pytest_irquality.wording.losers import times
 from pytest_irquality.wording.losses import because, fates_of
 from pytest_irquality.wording.mean_tables import coloured
 from pytest_irquality.wording.moves import in_answers, moves, place, rank, rises
-from pytest_irquality.wording.numbers import apart, counted, figure, signed
+from pytest_irquality.wording.numbers import apart, counted, figure, signed, times
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import demand
 from pytest_irquality.wording.words import LONGEST, cut, quoted, rerun
@@ -199,10 +198,11 @@ class QueryViews:
             today = f"{today} (as returned {figure(returned, unit)})"
         if not change:
             return Value(measure, today, then, "=")
-        words = signed(change, unit)
-        if measure == self.damage.measure:
-            words += times(self.damage, query)
+        words = f"{signed(change, unit)}{self._times(query, measure)}"
         return Value(measure, today, then, words, coloured(self.result, measure, change))
+
+    def _times(self, query: QueryResult, measure: str) -> str:
+        return times(self.damage.weight(query)) if measure == self.damage.measure else ""
 
     def said(self, query: QueryResult, own: Verdict | None, outcome: str) -> str:
         """The words of the row: why it is not green, or what there is to see."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, count
+from operator import attrgetter
 
 from pytest_irquality.metrics import Measure, parse_measure
 from pytest_irquality.suite.demands import (
@@ -40,12 +41,15 @@ def _said(suite: Suite, check: Check) -> bool:
         return check.demand.key in suite.guards
     if check.limits and check.limits.measure.definition.compares:
         return any(measure.definition.compares for measure in suite.limited)
-    on_suite = (its.limits for its in suite.checks if its.limits and its.over.suite)
-    return any(
-        bound.on_change and _is_of_relevance(limits.measure)
-        for limits in on_suite
-        for bound in limits.bounds
-    )
+    return any(map(_limits_a_drop, suite.checks))
+
+
+def _limits_a_drop(check: Check) -> bool:
+    """Tell whether a check limits the drop of relevance over the whole suite."""
+    limits = check.limits
+    if limits is None or not (check.over.suite and limits.measure.is_of_relevance):
+        return False
+    return any(bound.on_change for bound in limits.bounds)
 
 
 def _does_not_drop(suite: Suite) -> Iterator[Check]:
@@ -75,24 +79,7 @@ def first_mean(suite: Suite) -> Measure | None:
 
 def means_of_relevance(suite: Suite) -> Iterator[Measure]:
     """The measures shown that are plain means of relevance."""
-    return filter(is_mean_of_relevance, suite.metrics)
-
-
-def is_mean_of_relevance(measure: Measure) -> bool:
-    """Tell whether a measure is a plain mean of relevance from 0 to 1, and better high."""
-    plain = not measure.weighted and measure.aggregate == "mean"
-    return plain and _is_of_relevance(measure) and measure.range == (0, 1)
-
-
-def _is_of_relevance(measure: Measure) -> bool:
-    """Tell whether a measure is the higher the better rankings are."""
-    good = measure.needs_relevant and measure.higher_is_better is True
-    return good and is_of_the_ranking(measure)
-
-
-def is_of_the_ranking(measure: Measure) -> bool:
-    """Tell whether a measure is of what users see, and not of the candidates before it."""
-    return not measure.stage
+    return filter(attrgetter("is_mean_of_relevance"), suite.metrics)
 
 
 def _free(suite: Suite, name: str) -> str:

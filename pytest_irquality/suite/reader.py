@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,6 @@ from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.open import Allowed, Unreadable, read_text
 from pytest_irquality.metrics import Definition, Measure
 from pytest_irquality.metrics.catalogue import DEFINITIONS
-from pytest_irquality.suite.by_default import is_mean_of_relevance, is_of_the_ranking
 from pytest_irquality.suite.item_names import check_names
 from pytest_irquality.suite.key_tables import shared
 from pytest_irquality.suite.keys import SuiteSettings, WrittenQuery, WrittenSuite, read_suite
@@ -36,6 +36,7 @@ IMPLIED_DEPTH = 1_000
 """How far down a document may be demanded by a suite that does not say its ``depth``."""
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
 SHOWN_OF_CHANGES = ("rbo", "overlap")
+_is_mean_of_relevance = attrgetter("is_mean_of_relevance")
 
 
 def is_held_out(path: Path) -> bool:
@@ -171,13 +172,12 @@ class _Assembly:
         The usual ones, too, where none of these says how good the rankings are.
         """
         limited = [measure for measure in suite.measures if measure.aggregate == "mean"]
-        says_how_good = is_of_the_ranking if suite.says_nothing else is_mean_of_relevance
-        if any(map(says_how_good, limited)):
+        shows_enough = _is_of_rankings if suite.says_nothing else _is_mean_of_relevance
+        if any(map(shows_enough, limited)):
             return tuple(limited)
         names = SHOWN_OF_CHANGES if suite.says_nothing else SHOWN_BY_DEFAULT
         usual = [self.limits.measure(name, Place(1)) for name in names]
-        first = [one for one in limited if one.needs_relevant and is_of_the_ranking(one)]
-        return tuple(dict.fromkeys([*first, *usual, *limited]))
+        return tuple(dict.fromkeys([*filter(_reads_grades, limited), *usual, *limited]))
 
     def _query_checks(self, queries: Iterable[Query]) -> Iterator[Check]:
         bulk = False
@@ -281,3 +281,12 @@ def _ranks_read(suite: Suite) -> Iterator[tuple[int, str]]:
     for rule, owner in rules:
         for rank in rule.documents.values():
             yield rank, f"{rule.key} of {short(owner)}"
+
+
+def _is_of_rankings(measure: Measure) -> bool:
+    """Tell whether a measure is of what users see, and not of the candidates before it."""
+    return not measure.stage
+
+
+def _reads_grades(measure: Measure) -> bool:
+    return measure.needs_relevant and not measure.stage

@@ -8,7 +8,15 @@ from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.result import QueryResult
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.moves import left_the_top, moves, shortcomings
-from pytest_irquality.wording.numbers import apart, digits_apart, few, figure, grouped, signed
+from pytest_irquality.wording.numbers import (
+    apart,
+    digits_apart,
+    few,
+    figure,
+    grouped,
+    signed,
+    times,
+)
 from pytest_irquality.wording.words import quoted
 
 
@@ -41,15 +49,9 @@ def worsened(damage: Damage, query: QueryResult) -> Worse:
     unit = damage.result.unit(damage.measure)
     change = sides[1] - sides[0]
     before, now = apart(*sides, unit)
-    lost = f"{signed(change, unit, digits_apart(*sides, unit))}{times(damage, query)}"
+    lost = f"{signed(change, unit, digits_apart(*sides, unit))}{times(damage.weight(query))}"
     short = moves(query, titled=False)
     return Worse(query, change, lost, f"{before} → {now}", moves(query), short)
-
-
-def times(damage: Damage, query: QueryResult) -> str:
-    """How often the measure counts a query, behind its loss: `` × 9``."""
-    weight = damage.weight(query)
-    return "" if weight == 1 else f" × {weight:g}"
 
 
 def not_compared(damage: Damage) -> str:

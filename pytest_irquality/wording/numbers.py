@@ -102,3 +102,8 @@ def probability(p: float) -> str:
     if p < 0.001:
         return "p < 0.001"
     return f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
+
+
+def times(weight: float) -> str:
+    """The weight behind a loss that is weighed: `` × 9``."""
+    return "" if weight == 1 else f" × {weight:g}"

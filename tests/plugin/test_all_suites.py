@@ -318,9 +318,8 @@ def test_a_pass_by_the_order_of_equal_scores_has_no_tick_where_it_is_over_all_su
     result = project.run()
     assert result.ret == 0
     result.stdout.fnmatch_lines([
-        "✓ passed  Search is as good as demanded: *",
-        "! passed  *held in the order of equal scores only: ndcg@10 by default 1.000 (as returned 0.*)",
-        "! 2 suites passed*",
+        "✓ passed *t*: Search is as good as demanded: *",
+        "! 2 suites passed, but held in the order of equal scores only: ndcg@10 by default 1.000 (as*(s)",
     ])  # fmt: skip
     project.answers(before)
     assert "equal scores only" not in project.run().stdout.str()

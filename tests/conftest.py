@@ -21,6 +21,7 @@ import pytest_irquality
 
 # pytester forgets modules that an inner run imports: each would import them again, and libyaml's extension survives that
 # only if it was here before.
+import pytest_irquality.plugin.base
 import pytest_irquality.plugin.checking
 import pytest_irquality.plugin.init
 import pytest_irquality.plugin.session

@@ -8,6 +8,7 @@ entry, which no commit can bring; and whatever configuration could start a progr
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -37,17 +38,19 @@ HARMLESS: Mapping[str, str] = {
     "core.pager": "cat",
     "core.editor": "true",
     "core.askPass": "",
-    "core.sshCommand": "false",
+    "core.sshCommand": "ssh",
     "core.alternateRefsCommand": "",
     "credential.helper": "",
     "diff.external": "",
     "log.showSignature": "false",
-    "protocol.allow": "never",
+    "protocol.allow": "user",
     "submodule.recurse": "false",
 }
-"""Configuration over everybody's: nothing starts another program or goes out to the network."""
-MAY_FETCH = ("-c", "protocol.allow=user", "-c", "core.sshCommand=ssh")
-"""A partial clone asks its remote for the files that it lacks, as its owner set it up."""
+"""Configuration over everybody's: nothing starts another program.
+
+Only a partial clone goes out to the network: it asks its remote, as its owner set it up, for what
+it lacks.
+"""
 FLAGS = ("--no-pager", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs")
 
 
@@ -85,7 +88,10 @@ class Repository:
         return which("git") is not None
 
     def ask(
-        self, *arguments: str, patience: float | None = bounds.PATIENCE
+        self,
+        *arguments: str,
+        patience: float | None = bounds.PATIENCE,
+        flags: Sequence[str] = FLAGS,
     ) -> subprocess.CompletedProcess[bytes]:
         """Run git and give whatever it answered, errors too."""
         import subprocess  # noqa: PLC0415 - only where a file is written or a revision read
@@ -93,7 +99,7 @@ class Repository:
         settings = [part for pair in HARMLESS.items() for part in ("-c", "=".join(pair))]
         try:
             return subprocess.run(
-                ["git", *FLAGS, *settings, *arguments], cwd=self.top, env=self._environment(),
+                ["git", *flags, *settings, *arguments], cwd=self.top, env=self._environment(),
                 capture_output=True, timeout=patience, check=False, stdin=subprocess.DEVNULL,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
@@ -209,6 +215,18 @@ class Repository:
     def tracks(self, file: Path) -> bool:
         """Tell whether a file, or a link of that name, is in the commit that is checked out."""
         return bool(self.output("ls-files", "-z", "--", self.path(file)))
+
+    def leaves_out(self, file: Path) -> bool:
+        """Tell whether a sparse checkout leaves out a file that git tracks."""
+        return self.output("ls-files", "-t", "-z", "--", self.path(file)).startswith(b"S ")
+
+    def ignoring(self, file: Path) -> str:
+        """Name the line of the ignore file for which git does not take a file; "" if it would."""
+        # The command knows no literal names, nor does it look for what they match.
+        asked = ("check-ignore", "-v", "--", f"./{self.path(file)}")
+        said = os.fsdecode(self.ask(*asked, flags=FLAGS[:-1]).stdout)
+        line = said.partition("\t")[0]
+        return "" if re.search(r":\d+:!", line) else line
 
 
 def commit(folder: Path) -> str | None:

@@ -6,18 +6,22 @@ import hashlib
 import os
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_irquality.edges.git import MAY_FETCH, Repository
+from pytest_irquality.edges.git import Repository
 
 LINK, SUBMODULE, FOLDER = "120000", "160000", "040000"
 LARGE = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:(\w{64})\n"
 )
 MOST_LINKS = 20
+
+
+class NowhereError(OSError):
+    """A path that leads to nothing in a commit, whatever is fetched."""
 
 
 class Entry(NamedTuple):
@@ -49,7 +53,7 @@ class Tree:
         """The entry that a path means; None where there is none."""
         path = posixpath.normpath(path)
         if path.startswith(("../", "/")) or path == "..":
-            raise OSError(f"{path} leaves the repository")
+            raise NowhereError(f"{path} leaves the repository")
         if path == ".":
             return Entry(self, "", FOLDER, self.commit)
         found = self._listed(path)
@@ -67,14 +71,23 @@ class Tree:
     def _beyond(self, entry: Entry, rest: Sequence[str], links: int) -> Entry | None:
         """The entry behind a link, or in a submodule."""
         if entry.mode == SUBMODULE:
-            inside = self.repository.top / entry.path
-            if not os.path.lexists(inside / ".git"):
-                raise OSError(f"{entry.path}: the submodule is not checked out")
-            return Tree(Repository(inside), entry.hash).find("/".join(rest) or ".", links)
+            return self._inside(entry.path, entry.hash).find("/".join(rest) or ".", links)
         target = os.fsdecode(self._blob(entry))
         if target.startswith("/") or not links:
-            raise OSError(f"{entry.path}: is a link that leads nowhere in the repository")
+            raise NowhereError(f"{entry.path}: is a link that leads nowhere in the repository")
         return self.find(posixpath.join(posixpath.dirname(entry.path), target, *rest), links - 1)
+
+    def _inside(self, submodule: str, commit: str) -> Tree:
+        """The files of a submodule at a commit."""
+        inside = Repository(self.repository.top / submodule)
+        if not os.path.lexists(inside.top / ".git"):
+            raise OSError(f"{submodule}: the submodule is not checked out")
+        if inside.ask("cat-file", "-e", commit).returncode:
+            raise OSError(
+                f"{submodule}: this clone of the submodule lacks its commit {commit[:12]}; fetch it"
+                " (actions/checkout: `with: {fetch-depth: 0, submodules: true}`)"
+            )
+        return Tree(inside, commit)
 
     def read(self, path: str) -> bytes | None:
         """The bytes of a file; None where it is not there."""
@@ -85,14 +98,29 @@ class Tree:
         pointer = LARGE.match(data)
         return entry.tree._large(entry.path, pointer[1].decode()) if pointer else data
 
-    def names(self, folder: str) -> list[str]:
-        """The paths below a folder of all files in it, and in those below it."""
+    def names(self, folder: str) -> Iterator[str]:
+        """The paths below a folder of all files in it, and in those below it.
+
+        Of a submodule that is not here there is its own path, with a slash behind it.
+        """
         entry = self.find(folder)
         if entry is None or not entry.is_folder:
-            return []
+            return
         at = f"{entry.tree.commit}:{entry.path}" if entry.path else entry.tree.commit
-        listed = entry.tree.repository.output("ls-tree", "-r", "-z", "--name-only", at)
-        return [os.fsdecode(name) for name in listed.split(b"\0")[:-1]]
+        listed = entry.tree.repository.output("ls-tree", "-r", "-z", at)
+        for line in listed.split(b"\0")[:-1]:
+            about, _, name = line.partition(b"\t")
+            mode, _, hash = about.decode().split()
+            path = os.fsdecode(name)
+            if mode != SUBMODULE:
+                yield path
+                continue
+            try:
+                inside = entry.tree._inside(posixpath.join(entry.path, path), hash)
+            except OSError:
+                yield f"{path}/"
+            else:
+                yield from (f"{path}/{name}" for name in inside.names("."))
 
     def _listed(self, path: str) -> Entry | None:
         listed = self.repository.output("ls-tree", "-z", "--full-tree", self.commit, "--", path)
@@ -104,7 +132,7 @@ class Tree:
         return None
 
     def _blob(self, entry: Entry) -> bytes:
-        return self.repository.output(*MAY_FETCH, "cat-file", "blob", entry.hash)
+        return self.repository.output("cat-file", "blob", entry.hash)
 
     def _large(self, path: str, oid: str) -> bytes:
         """A file that Git LFS keeps: today's, where that is the same, or one of its own store."""

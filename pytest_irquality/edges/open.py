@@ -30,6 +30,7 @@ from pytest_irquality.edges.reach import MADE, OwnFiles
 BLOCK = 2**16
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
+POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 ROWS = 64
 """Rows of parquet that are decoded at once."""
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -120,7 +121,11 @@ def open_bytes(path: Path, allowed: Allowed | None = None) -> BinaryIO:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise Unreadable("is not a regular file")
-    return os.fdopen(descriptor, "rb")
+    file = os.fdopen(descriptor, "rb")
+    if file.peek(len(POINTER)).startswith(POINTER):
+        file.close()
+        raise Unreadable("is kept by Git LFS, and not here: `git lfs pull`")
+    return file
 
 
 def open_unpacked(path: Path, allowed: Allowed | None = None) -> BinaryIO:

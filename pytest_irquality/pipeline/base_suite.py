@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from pytest_irquality.edges import bounds
-from pytest_irquality.edges.objects import Tree, placed
+from pytest_irquality.edges.objects import NowhereError, Tree, placed
 from pytest_irquality.edges.open import Allowed, Unreadable, read_text
 from pytest_irquality.edges.project import Project
 from pytest_irquality.suite import Suite, SuiteError
@@ -45,7 +45,7 @@ class BaseSuites:
             return replace(today, notes=(), files=())
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder, *DEEP)
-            if not placed(self.tree, path, root):
+            if not self._is_there(path, root):
                 return None
             todays = [name for name in _named(root / path) if not self._placed(path, name, root)]
             shown, allowed = self.project.shown(file), self.project.allowed(file)
@@ -59,6 +59,12 @@ class BaseSuites:
             f"{name} is not in git at the base: today's is read for both" for name in found
         )
         return replace(suite, notes=kept, files=())
+
+    def _is_there(self, suite: str, root: Path) -> bool:
+        try:
+            return placed(self.tree, suite, root)
+        except NowhereError as error:
+            raise SuiteError(suite, 1, 1, f"the base's suite: {error}") from None
 
     def _is_same(self, suite: str, today: Suite) -> bool:
         """Tell whether a suite and all files that it names are those of the commit."""

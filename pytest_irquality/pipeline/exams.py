@@ -103,20 +103,21 @@ class Exams:
 
     @cached_property
     def gone(self) -> Sequence[Path]:
-        """The suites of the base whose files are there no more."""
-        try:
-            tree = self.at.tree
-            listed = tree.repository.output(
-                "diff", "--name-only", "--no-renames", "--diff-filter=D", "-z", tree.commit
-            )
-        except OSError:  # that git does not know the commit is told elsewhere
-            return []
-        names = map(os.fsdecode, listed.split(b"\0")[:-1])
+        """The suites of the base whose files are not here."""
         return [
-            tree.repository.top / name
-            for name in names
+            self.project.repository.top / name
+            for name in self._missing
             if any(map(Path(name).match, self.project.patterns))
         ]
+
+    @cached_property
+    def _missing(self) -> Sequence[str]:
+        """The names of the base's files that are not here, and of its submodules."""
+        try:
+            tree = self.at.tree
+            return [name for name in tree.names(".") if not (tree.repository.top / name).is_file()]
+        except OSError:  # that git does not know the commit is told elsewhere
+            return []
 
     def will_judge(self, suites: Mapping[Path, Suite]) -> None:
         """Note what is there to be judged: a query may have moved from one to the other."""
@@ -183,8 +184,14 @@ class Exams:
         return replace(suite, checks=(*suite.checks, check))
 
     def not_asked(self, collected: Container[Path], folders: Collection[Path]) -> Iterator[str]:
-        """Name the suites in some folders that are gone, and examined with no other."""
-        for file in self.gone:
+        """Name the suites in some folders that are gone, and examined with no other.
+
+        So are those of a submodule that left. What a job does not check out it does not want.
+        """
+        links = [name for name in self._missing if name.endswith("/")]
+        there = (self.project.repository.top / name for name in links)
+        left = [link for link in there if not self.project.repository.tracks(link)]
+        for file in (*self.gone, *left):
             if not {*file.parents}.isdisjoint(folders) and self.heirs.get(file) not in collected:
                 yield self.project.shown(file)
 
@@ -246,11 +253,18 @@ class Exams:
 
     def _suite(self, then: Path, today: Suite) -> Suite | str | None:
         """Give a suite of the base, or why it cannot be read; None where it was not there."""
+        try:
+            suites = self.suites
+        except OSError as error:  # that git does not know the commit is told elsewhere
+            return str(error)
         if then not in self.read:
             try:
-                self.read[then] = self.suites.read(then, today)
-            except (SuiteError, OSError) as error:
+                self.read[then] = suites.read(then, today)
+            except SuiteError as error:
                 self.read[then] = str(error).partition("\n")[0]
+            except OSError as error:  # of git, which may be able to tell another time
+                shown = self.project.shown(then)
+                raise SuiteError(shown, 1, 1, f"the base's suite: {error}") from None
         return self.read[then]
 
     def _moved(self, today: Suite, file: Path) -> Collection[Question]:

@@ -146,8 +146,8 @@ class Plan:
     def refuse_bad_writing(self, target: Target, needed: Collection[str]) -> None:
         """Raise ``StoredRunError`` where writing would lose something.
 
-        Two targets would be kept in one file, or the answers to the ``needed`` queries alone cannot
-        mend a damaged one.
+        Two targets would be kept in one file, git ignores the file, or the answers to the
+        ``needed`` queries alone cannot mend a damaged one.
         """
         if not self.saved and not self.updating:
             return
@@ -157,11 +157,13 @@ class Plan:
                 f" {len(self.targets)} runs: name a folder, or one suite"
             )
         self._refuse_one_file(target)
-        partial = len(needed) < len(target.suite.queries)
-        if self.updating and partial and not target.other:
-            damage = self.replaced(target).damage
-            if damage:
-                raise StoredRunError(f"{damage}; only an update of all queries can do that")
+        if self.updating and not target.other:
+            self._refuse_update(target, partial=len(needed) < len(target.suite.queries))
+
+    def _refuse_update(self, target: Target, *, partial: bool) -> None:
+        self.files.refuse_ignored(target)
+        if partial and (damage := self.replaced(target).damage):
+            raise StoredRunError(f"{damage}; only an update of all queries can do that")
 
     def _refuse_one_file(self, target: Target) -> None:
         # Names that differ in case alone are one on some file systems.

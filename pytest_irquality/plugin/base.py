@@ -31,35 +31,32 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Raises ``pytest.UsageError``.
     """
+    plan = config.stash[PLAN]
+    if not isinstance(plan.compared, AtCommit):
+        return
     try:
         repository = Repository.holding(config.rootpath)
         if hasattr(config, "workerinput"):
             folder = Path(config.workerinput[WORKER])
-            side: Today = Worker(config, repository, folder)
+            side: Today = Worker(config, repository, folder, plan.compared)
         else:
             folder, lock = new_folder(repository)
-            config.add_cleanup(lock.close)
             config.add_cleanup(lambda: remove(repository, folder))
-            side = Head(config, repository, folder)
+            config.add_cleanup(lock.close)  # the last is first: Windows removes nothing open
+            side = Head(config, repository, folder, plan.compared)
     except OSError as error:
-        raise pytest.UsageError(f"--ir-baseline {revision(config)}: {error}") from None
-    plan = config.stash[PLAN]
-    assert isinstance(plan.compared, AtCommit)
+        raise pytest.UsageError(f"--ir-baseline {plan.compared.given}: {error}") from None
     plan.compared = AtBase(plan.compared, folder)
     config.pluginmanager.register(side, "irquality-today")
-
-
-def revision(config: pytest.Config) -> str:
-    """``run:REF``, as it was given."""
-    (given,) = Options(config).baseline
-    return given
 
 
 class Today:
     """The items that are collected today, in whichever process that is."""
 
-    def __init__(self, config: pytest.Config, repository: Repository, folder: Path) -> None:
-        self.config, self.repository, self.folder = config, repository, folder
+    def __init__(
+        self, config: pytest.Config, repository: Repository, folder: Path, base: AtCommit
+    ) -> None:
+        self.config, self.repository, self.folder, self.base = config, repository, folder, base
         self.options = Options(config)
         self.retrievers: list[RunOf] = []
 
@@ -98,7 +95,7 @@ class Today:
                 keys.append(RunOf(path, retriever))
             return keys
         except OSError as error:
-            raise pytest.UsageError(f"--ir-baseline {revision(self.config)}: {error}") from None
+            raise pytest.UsageError(f"--ir-baseline {self.base.given}: {error}") from None
 
 
 class Worker(Today):
@@ -139,23 +136,27 @@ class Head(Today):
 
     def _run(self, collected: Collected) -> None:
         self.ran = True
-        options, against = self.options, revision(self.config)
-        base = Base(
-            self.repository,
-            against.removeprefix(RUN),
-            self.folder,
-            called_in=Path(os.path.realpath(self.config.invocation_params.dir)),
-            arguments=[os.fspath(argument) for argument in self.config.invocation_params.args],
-            command=shlex.split(options.base_command) or default_command(),
-            links=options.base_link,
-            handed_on={
-                "ir_concurrency": options.concurrency,
-                "ir_repeat": options.repeat,
-                "ir_save_runs": f",shard={options.shard}" if options.shard else "",
-            },
-            services=asdict(Written.by(self.config)),
-        )
+        options, against = self.options, self.base.given
+        command = shlex.split(options.base_command) or [*default_command()]
+        if self.config.pluginmanager.has_plugin("cacheprovider"):  # else nobody knows the key
+            command += ["-o", f"cache_dir={self.folder / 'cache'}"]
         try:
+            base = Base(
+                self.repository,
+                against.removeprefix(RUN),
+                self.base.base,
+                self.folder,
+                called_in=Path(os.path.realpath(self.config.invocation_params.dir)),
+                arguments=[os.fspath(argument) for argument in self.config.invocation_params.args],
+                command=command,
+                links=options.base_link,
+                handed_on={
+                    "ir_concurrency": options.concurrency,
+                    "ir_repeat": options.repeat,
+                    "ir_save_runs": f",shard={options.shard}" if options.shard else "",
+                },
+                services=asdict(Written.by(self.config)),
+            )
             base.answers(collected, self._say).write(self.folder / ANSWERS)
         except (BaseError, OSError) as error:
             raise pytest.UsageError(f"--ir-baseline {against}: {error}") from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,8 @@ class IrCheck:
 
     def __init__(self, item: pytest.Item) -> None:
         self._item = item
+        self._numbers = count(1)
+        self._checked = item.stash[CHECKED] = list[SuiteResult]()
 
     def __call__(
         self,
@@ -68,15 +71,16 @@ class IrCheck:
             )
         except (MeasureError, NotJudged, SuiteError) as error:
             raise Failure(terminal(str(error)), pytrace=False) from None
-        known = item.stash.setdefault(CHECKED, [])
-        known += (replace(one, retriever=self._name(one, len(known))) for one in result.results)
+        for one in result.results:  # in one of several threads, it may be
+            named = replace(one, retriever=self._name(one, next(self._numbers)))
+            self._checked.append(named)
         if result.failed:
             raise Broken("\n\n".join((_first_reason(result), *result.failures)))
         return result
 
-    def _name(self, result: SuiteResult, before: int) -> str:
+    def _name(self, result: SuiteResult, number: int) -> str:
         """Name the result in reports: the test, its retriever if it names any, and its number."""
-        parts = self._item.nodeid, result.retriever, str(before + 1) if before else ""
+        parts = self._item.nodeid, result.retriever, str(number) if number > 1 else ""
         return OF_A_TEST.join(filter(None, parts))
 
 
@@ -91,10 +95,12 @@ def _first_reason(checked: CheckResult) -> str:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Send what a test has judged home on its report: reports travel through xdist as JSON."""
+    """Send what a test has judged home on its report: reports travel through xdist as JSON.
+
+    Subtests have reports of their own.
+    """
     report = yield
-    checked = item.stash.get(CHECKED, None)
+    checked = item.stash.get(CHECKED, [])
     if report.when == "call" and checked:
-        vars(report)["ir_checked"] = list(map(encode, checked))
-        del item.stash[CHECKED]
+        vars(report)["ir_checked"] = [encode(checked.pop(0)) for _ in range(len(checked))]
     return report

@@ -17,6 +17,7 @@ from dataclasses import replace
 from glob import has_magic
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,8 +42,9 @@ from pytest_irquality.plugin.items import CheckItem
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.outcomes import SELECTED, Judging
 from pytest_irquality.retrieval.pace import Paces
-from pytest_irquality.storage.commits import AtCommit
+from pytest_irquality.storage.commits import AtCommit, FirstPush
 from pytest_irquality.storage.elsewhere import suites_with_baselines
+from pytest_irquality.storage.found import Source
 from pytest_irquality.storage.kept import KeptRuns
 from pytest_irquality.storage.saved import SavedRuns
 from pytest_irquality.storage.shards import Shard
@@ -62,7 +64,8 @@ COLLECTED = pytest.StashKey[dict[Path, "SuiteModule"]]()
 LEFT_OUT = pytest.StashKey[list[str]]()
 """The suites of which no check is selected, in words."""
 UNTOLD = "{}: it cannot be read; more is not said, for it has 'show_only'"
-GONE = "gone from the tree, and its queries are asked by no suite of this run"
+BASE = "ir_base_commit"
+GONE = "not in this checkout, and its queries are asked by no suite of this run"
 HIDDEN = "not asked: pytest passes over it since this change"
 
 
@@ -79,11 +82,7 @@ def pytest_configure(config: pytest.Config) -> None:
         named=tuple(_named_folders(config)),
         files=tuple(options.files),
     )
-    try:
-        must_exist(options.runs, project, Options.runs.flag)
-        compared = compared_with(options.baseline, project, updating=options.update_baseline)
-    except StoredRunError as error:
-        raise pytest.UsageError(str(error)) from None
+    compared = _compared(config, options, project)
     _refuse_contradictions(options)
     if options.shard:
         try:
@@ -116,6 +115,31 @@ def pytest_configure(config: pytest.Config) -> None:
         exams=exams,
         declared_then=gate.declared,
     )
+
+
+def _compared(config: pytest.Config, options: Options, project: Project) -> Source:
+    """Give what is compared with. Raises ``pytest.UsageError``."""
+    try:
+        must_exist(options.runs, project, Options.runs.flag)
+        compared = compared_with(options.baseline, project, updating=options.update_baseline)
+    except StoredRunError as error:
+        raise pytest.UsageError(str(error)) from None
+    if options.strict and isinstance(compared, FirstPush):
+        raise pytest.UsageError(
+            f"--ir-baseline {compared.given}: nothing to compare with at a first push, which"
+            " ir_strict refuses"
+        )
+    if isinstance(compared, AtCommit):
+        return replace(compared, pinned=getattr(config, "workerinput", {}).get(BASE, ""))
+    return compared
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of pytest-xdist the base, whose name may stand for another commit soon."""
+    if exams := node.config.stash[PLAN].exams:
+        with suppress(OSError):  # that git does not know the commit is told elsewhere
+            node.workerinput[BASE] = exams.at.base
 
 
 def _shared(config: pytest.Config) -> Path | None:
@@ -280,7 +304,10 @@ class SuiteModule(MadeModule):
 
     def _suite(self) -> Suite:
         """The suite with what options add to it."""
-        return self._as_asked(self._load())
+        try:
+            return self._as_asked(self._load())
+        except SuiteError as error:
+            raise self.CollectError(str(error)) from None
 
     def _load(self) -> Suite:
         """The suite as its file says it."""

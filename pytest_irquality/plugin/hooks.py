@@ -173,6 +173,8 @@ def ir_check(request: pytest.FixtureRequest) -> IrCheck:
     from pytest_irquality.plugin import checking  # noqa: PLC0415
 
     manager = request.config.pluginmanager
+    if Options(request.config).suite:
+        _activate(request.config)
     if _is_active(request.config) and not manager.is_registered(checking):
         manager.register(checking, "irquality-checking")
     return checking.IrCheck(request.node)

@@ -39,7 +39,6 @@ class Options(Reports):
         "Collect suites (also a list of queries, .txt or .csv, that is named), and judge what the"
         " retriever finds; options below that need suites imply it.",
         implies_suites=False,
-        looks_at_once=True,
     )
     baseline = Texts(
         "Compare with this stored run (a file, or a folder of them), with the baseline as it was at"
@@ -52,6 +51,7 @@ class Options(Reports):
     update_baseline = Flag(
         "Write what was retrieved as the new baseline; drops do not fail.",
         group=COMPARED,
+        looks_at_once=True,
     )
     history = Text(
         "Add this run's measures to FILE, and show those of the last changes (default: none).",
@@ -65,6 +65,7 @@ class Options(Reports):
         "DIR[,resume][,shard=I/N]",
         group=RUNS,
         words={"resume": alone, "shard": str},
+        looks_at_once=True,
     )
     runs = Texts(
         "Judge the runs kept in this folder or file (ours, or TREC's) instead of calling the"
@@ -205,6 +206,14 @@ def needs_suites(config: pytest.Config) -> bool:
     """Tell if this session is about suites, as far as is known before anything is collected."""
     options = Options(config)
     if any(option.read(options) for option in Options.options() if option.looks_at_once):
+        return True
+    # In ``addopts`` it means "suites, too", and nothing is loaded until there is one; the
+    # controller of xdist never collects any.
+    arguments = map(str, config.invocation_params.args)
+    if options.suite and (
+        any(argument.startswith("--ir-") for argument in arguments)
+        or getattr(config.option, "tx", None)
+    ):
         return True
     return any(is_suite(config, path, True) for path in named_on_command_line(config))
 

@@ -118,7 +118,7 @@ class Session:
             self.items[report.nodeid] = KnownItem(*told)
         if report.nodeid not in self.items:
             return
-        if getattr(report, "ir_not_judged", False):
+        if report.failed and getattr(report, "ir_not_judged", False):
             self.not_judged += 1
             self.errors.append(report.longreprtext)
         if report.when != "teardown":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -69,10 +70,29 @@ class BaselineFiles(Source):
         except DamagedRunError as error:
             return replace(found, damage=str(error))
         if stored is None:
+            self._refuse_left_out(file)
             return self._elsewhere(found)
         found = replace(found, stored=stored)
         of = whose(found, file.path, named=file.allowed is None)
         return replace(found, of=of, changed=last_change(self.project.root, file.path))
+
+    def _refuse_left_out(self, file: RunFile) -> None:
+        """Raise ``StoredRunError`` for a file that git has and a sparse checkout leaves out."""
+        with suppress(OSError):  # no git, or a file outside the checkout
+            if self.project.repository.leaves_out(file.path):
+                raise StoredRunError(
+                    f"{file.shown}: git has it, and this sparse checkout leaves it out: `git"
+                    " sparse-checkout add` its folder"
+                )
+
+    def refuse_ignored(self, target: Target) -> None:
+        """Raise ``StoredRunError`` where git would not take what an update writes."""
+        if self.given is not None:
+            return
+        file = self.file(target)
+        with suppress(OSError):  # no git
+            if by := self.project.repository.ignoring(file.path):
+                raise StoredRunError(f"{file.shown} is not written: git ignores it ({by})")
 
     def _elsewhere(self, found: Found) -> Found:
         """Look among kept runs in the folder that the user named, or for a file of another name."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +22,41 @@ from pytest_irquality.storage.target import Target
 
 GIT, RUN = "git:", "run:"
 COMMITS = (GIT, RUN)
+FIRST_PUSH = re.compile("0{40}|0{64}")
+"""The hash by which CI services say that a branch was not there before."""
+DEFAULT = ("origin/HEAD", "origin/main", "origin/master")
+
+
+def at_commit(project: Project, given: str, *, accepting: bool) -> Source:
+    """Give the source of ``git:REF`` or ``run:REF``.
+
+    That of a branch's first push is where it left the default branch, if it did.
+    """
+    kind, _, ref = given.partition(":")
+    if not FIRST_PUSH.fullmatch(ref):
+        return AtCommit(project, given, accepting)
+    by_service = os.environ.get("CI_DEFAULT_BRANCH")  # GitLab's
+    for branch in (f"origin/{by_service}", *DEFAULT):
+        with suppress(OSError):
+            at = AtCommit(project, f"{kind}:{branch}", accepting)
+            is_new = at.base == project.repository.commit_of("HEAD")
+            return FirstPush(given) if is_new else at
+    return FirstPush(given)
+
+
+@dataclass(frozen=True)
+class FirstPush(Source):
+    """A source that has nothing, as before the first push of the default branch."""
+
+    given: str
+
+    def find(self, target: Target) -> Found:
+        """Say that nothing can be compared."""
+        return Found(target, f"{self.given} (a first push)", new="suite")
+
+    def expects(self, target: Target) -> bool:
+        """Expect nothing."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -26,17 +64,20 @@ class AtCommit(Source):
     """The baselines as they stand at the merge base of a revision and HEAD.
 
     ``given`` is ``git:REF``, or ``run:REF``. ``accepting``: what HEAD commits in their place may
-    accept a drop.
+    accept a drop. ``pinned`` is the merge base, where another process of the session found it: REF
+    may move meanwhile.
     """
 
     project: Project
     given: str
     accepting: bool = True
+    pinned: str = ""
 
     @cached_property
     def base(self) -> str:
         """The merge base. Raises ``OSError`` where git does not know it."""
-        return self.project.repository.merge_base(self.given.partition(":")[2])
+        ref = self.given.partition(":")[2]
+        return self.pinned or self.project.repository.merge_base(ref)
 
     def refuse_unknown(self) -> None:
         """Raise ``StoredRunError`` where git does not know that commit."""

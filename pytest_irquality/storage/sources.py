@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pytest_irquality.edges.project import Project
 from pytest_irquality.storage.baseline import BaselineFiles
-from pytest_irquality.storage.commits import COMMITS, AtCommit
+from pytest_irquality.storage.commits import COMMITS, at_commit
 from pytest_irquality.storage.found import Source
 from pytest_irquality.storage.kept import KeptRuns
 from pytest_irquality.storage.stored import StoredRunError
@@ -27,7 +27,7 @@ def compared_with(given: Sequence[str], project: Project, *, updating: bool = Fa
             f"{BASELINE} {commits[0]} stands alone: several of them are kept runs, a build each"
         )
     if commits:
-        return AtCommit(project, commits[0], accepting=not updating)
+        return at_commit(project, commits[0], accepting=not updating)
     if not updating:
         must_exist(given, project, BASELINE)
     if len(given) == 1:

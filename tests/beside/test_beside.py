@@ -47,6 +47,14 @@ def test_a_fixture_that_was_broken_is_tried_again_by_a_rerun(beside: Beside) -> 
     run(beside, "rerunfailures", "--reruns=1").assert_outcomes(passed=10)
 
 
+@pytest.mark.needs("pytest_rerunfailures")
+def test_what_was_never_judged_is_told_apart_after_reruns_too(beside: Beside) -> None:
+    """A search for the change that broke something passes over it by status 2."""
+    beside.project.suite(SUITE)
+    beside.project.conftest("@pytest.fixture\ndef retriever(): raise OSError('no index')\n")
+    assert run(beside, "rerunfailures", "--reruns=2").ret == 2
+
+
 @pytest.mark.needs("pytest_timeout")
 def test_a_limit_on_a_tests_time_ends_a_pass_that_hangs(beside: Beside) -> None:
     beside.project.suite(SUITE)

@@ -472,6 +472,24 @@ def test_pytest_is_set_up_otherwise_on_one_side(
 
 
 @pytest.mark.skipif(not shutil.which("uv"), reason="uv is not installed")
+def test_without_a_cache_where_every_setting_must_be_known(shop: Project) -> None:
+    write(shop, "shop.py", WORSE)
+    assert shop.run(RUN, "-p", "no:cacheprovider", "--strict-config").ret == 1
+    assert fell(shop)
+
+
+def test_temporary_files_may_lie_in_the_checkout(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(shop, "shop.py", WORSE)
+    (shop.path / "index").mkdir()
+    with monkeypatch.context() as here:
+        here.setattr(tempfile, "tempdir", str(shop.path / "index"))
+        assert shop.run(RUN).ret == 1
+    assert fell(shop)
+    assert os.listdir(shop.path / "index") == []
+
+
 def test_an_environment_of_the_bases_own(shop: Project) -> None:
     """As `uv run` makes one: the head's environment stays as it is, the base's is made of its own lock file."""
     git(shop.path, "checkout", "-q", "main")
@@ -586,7 +604,9 @@ def test_a_link_of_the_base_that_leads_back_into_the_checkout_is_refused(shop: P
     write(shop, "index/mine/file", "d1 d2")
     write(shop, "kept/one", "x")
     (shop.path / "index" / "fine").symlink_to("../kept/one")
-    (outside := shop.path.parent / "outside").mkdir()  # not /usr: pytest would collect it
+    (outside := shop.path.parent / "outside").mkdir(
+        exist_ok=True
+    )  # not /usr: pytest would collect it
     (shop.path / "index" / "mine" / "out").symlink_to(outside)
     (shop.path / "index" / "mine" / "shop").symlink_to("../../lib")
     write(shop, "lib/code.py", "")

@@ -389,7 +389,7 @@ def test_a_suite_that_is_gone_is_examined_with_another_or_not_asked(shop: Projec
     commit(shop)
     result = shop.run(AGAINST)
     assert result.ret == 0
-    gone = "shop.ir.yaml: gone from the tree, and its queries are asked by no suite of this run"
+    gone = "shop.ir.yaml: not in this checkout, and its queries are asked by no suite of this run"
     assert last(result).startswith(f"! PARTIAL  1 of 2 suites judged in part: {gone}")
     assert shop.run(AGAINST, "-o", "ir_accepted=fail").ret == 1
     assert shop.run(AGAINST, "-n1", "-o", "ir_accepted=fail").ret == 1

@@ -28,6 +28,23 @@ def run(shop: Project, *arguments: str) -> pytest.RunResult:
     return shop.pytester.runpytest(*QUIET, *arguments)
 
 
+def test_unit_tests_alone_load_nothing_for_it(shop: Project) -> None:
+    unit = shop.path / "tests/unit/test_unit.py"
+    unit.write_text(
+        "import sys\n"
+        "def test_unit():\n"
+        "    heavy = {'yaml', 'jinja2', 'asyncio', 'pytest_irquality.plugin.collect'}\n"
+        "    assert heavy.isdisjoint(sys.modules)\n"
+    )
+    result = shop.pytester.runpytest_subprocess("tests/unit")
+    result.assert_outcomes(passed=1)
+    unit.write_text(
+        "def test_unit(ir_check):\n    ir_check('../search/shop.ir.yaml', lambda query: ['d1'])\n"
+    )
+    result = run(shop, "tests/unit", "--ir-report=none")
+    result.stdout.fnmatch_lines(["✓ passed  shop (*test_unit*"])
+
+
 def test_suites_run_beside_unit_tests(shop: Project) -> None:
     result = run(shop)
     result.assert_outcomes(passed=3)

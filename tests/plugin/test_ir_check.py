@@ -63,6 +63,42 @@ def test_it_joins_the_reports_by_its_node_id(shop: Project, workers: tuple[str, 
     assert re.search(r"pytest --ir-suite [^<]*&#39;sub/test_shop\.py::test_first\[d9\]&#39;", page)
 
 
+def test_subtests_and_threads_lose_no_result(shop: Project) -> None:
+    (shop.path / "sub/test_shop.py").write_text(
+        "from threading import Thread\n"
+        "import pytest\n"
+        "good, bad = lambda query: ['d1'], lambda query: ['d9']\n"
+        "@pytest.mark.skipif(not hasattr(pytest, 'Subtests'), reason='pytest 9')\n"
+        "def test_parts(request, ir_check):\n"
+        "    subtests = request.getfixturevalue('subtests')\n"
+        "    for search in (good, bad, good):\n"
+        "        with subtests.test():\n"
+        "            ir_check('shop.ir.yaml', search)\n"
+        "    ir_check('shop.ir.yaml', good)\n"
+        "def test_threads(ir_check):\n"
+        "    fell = []\n"
+        "    def one(search):\n"
+        "        try:\n"
+        "            ir_check('shop.ir.yaml', search)\n"
+        "        except pytest.fail.Exception:\n"
+        "            fell.append(search)\n"
+        "    threads = [Thread(target=one, args=[search]) for search in (good, bad) * 8]\n"
+        "    for thread in threads:\n"
+        "        thread.start()\n"
+        "    for thread in threads:\n"
+        "        thread.join()\n"
+        "    assert fell == [bad] * 8\n"
+    )
+    assert shop.run("sub/test_shop.py").ret == 1
+    failed = {suite["retriever"]: _failed(suite) for suite in shop.data["suites"]}
+    of_threads = [fell for name, fell in failed.items() if "test_threads" in name]
+    assert sorted(of_threads) == [False] * 8 + [True] * 8
+    if hasattr(pytest, "Subtests"):
+        name = "sub/test_shop.py::test_parts"
+        parts = {name: False, f"{name} · 2": True, f"{name} · 3": False, f"{name} · 4": False}
+        assert failed.items() >= parts.items()
+
+
 def test_it_stands_beside_the_suites_own_items(shop: Project) -> None:
     shop.conftest("@pytest.fixture\ndef retriever():\n    return lambda query: ['d1']\n")
     shop.run().assert_outcomes(passed=4, failed=1)

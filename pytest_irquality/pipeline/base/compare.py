@@ -48,7 +48,7 @@ UNTRACKED = "name files that git does not track in ir_base_link"
 
 @dataclass(frozen=True)
 class Base:
-    """The merge base of ``ref`` and HEAD, to be run in a temporary ``folder``.
+    """The merge base of ``ref`` and HEAD, a ``commit``, to be run in a temporary ``folder``.
 
     ``called_in`` and ``arguments`` are how the head's pytest was called, ``command`` starts the
     base's, ``links`` are paths that the base does not track and takes from the head. ``handed_on``
@@ -57,6 +57,7 @@ class Base:
 
     repository: Repository
     ref: str
+    commit: str
     folder: Path
     called_in: Path
     arguments: Sequence[str]
@@ -69,14 +70,6 @@ class Base:
     def head(self) -> str:
         """The real path of today's checkout."""
         return os.path.realpath(self.repository.top)
-
-    @property
-    def commit(self) -> str:
-        """The merge base. Raises ``BaseError``."""
-        try:
-            return self.repository.merge_base(self.ref)
-        except OSError as error:
-            raise BaseError(str(error)) from None
 
     def answers(self, collected: Collected, say: Callable[[str], None]) -> BaseAnswers:
         """Run the base on today's suites. Raises ``BaseError`` where nothing can be compared."""
@@ -123,7 +116,7 @@ class Base:
         }  # fmt: skip
         arguments = [checkouts.mapped_argument(text, self.called_in) for text in self.arguments]
         return run(
-            [*self.command, *arguments, "-o", f"cache_dir={self.folder / 'cache'}"],
+            [*self.command, *arguments],
             place,
             environment(checkouts, guards, temporary, json.dumps(settings), guard.VARIABLE),
             self.folder,

@@ -47,6 +47,7 @@ class Guard:
         self.spoken = os.path.join(os.path.dirname(self.notes), SPOKEN)
         self.roots: Sequence[str] = settings["roots"]
         self.folder: str = settings["guard"]
+        self.around = os.path.dirname(self.tree)  # ours, wherever temporary files are
         self.installed = [os.path.realpath(sysconfig.get_path(name)) for name in INSTALLED]
         if not under(self.head, os.path.realpath(sys.prefix)):
             self.installed.append(os.path.realpath(sys.prefix))
@@ -55,7 +56,8 @@ class Guard:
     def is_heads(self, path: str) -> bool:
         """Tell whether a path is the head's own, and of no environment in its checkout."""
         real = os.path.realpath(path)
-        return under(real, self.head) and not any(under(real, site) for site in self.installed)
+        aside = (*self.installed, self.around)
+        return under(real, self.head) and not any(under(real, folder) for folder in aside)
 
     def mapped(self, path: str) -> str:
         """Give the worktree's place for a path of the head's, and any other path as it is."""

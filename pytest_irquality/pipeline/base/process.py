@@ -101,7 +101,9 @@ def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], in
         finally:
             process.end()
     if not (into / SUPERVISED).exists():
-        raise BaseError(f"ir_base_command: {command[0]} {output.read_text().strip()}")
+        raise BaseError(
+            f"ir_base_command: {command[0]} {output.read_text('utf-8', 'replace').strip()}"
+        )
     return status
 
 

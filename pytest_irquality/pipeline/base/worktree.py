@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import BinaryIO
 
-from pytest_irquality.edges.git import MAY_FETCH, Repository
+from pytest_irquality.edges.git import Repository
 
 try:
     import fcntl
@@ -99,7 +99,7 @@ def _check_out(repository: Repository, tree: Path, commit: str) -> None:
     Each of them is at the commit that the base had of it.
     """
     arguments = ("worktree", "add", "--quiet", "--detach", str(tree), commit)
-    done = repository.ask(*MAY_FETCH, *arguments, patience=None)
+    done = repository.ask(*arguments, patience=None)
     if done.returncode:
         said = " ".join(done.stderr.decode(errors="replace").split())
         raise BaseError(f"git cannot check out {commit[:7]}: {said}")

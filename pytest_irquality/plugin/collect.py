@@ -30,7 +30,7 @@ from pytest_irquality.metrics import Definition, MeasureError
 from pytest_irquality.metrics.catalogue import with_own
 from pytest_irquality.pipeline.exams import Exams
 from pytest_irquality.pipeline.plan import Plan
-from pytest_irquality.plugin.gate import gate_of
+from pytest_irquality.plugin.gate import BASE, compared_by, gate_of
 from pytest_irquality.plugin.internals import (
     MadeModule,
     function_at,
@@ -42,13 +42,11 @@ from pytest_irquality.plugin.items import CheckItem
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.outcomes import SELECTED, Judging
 from pytest_irquality.retrieval.pace import Paces
-from pytest_irquality.storage.commits import AtCommit, FirstPush
+from pytest_irquality.storage.commits import AtCommit
 from pytest_irquality.storage.elsewhere import suites_with_baselines
-from pytest_irquality.storage.found import Source
 from pytest_irquality.storage.kept import KeptRuns
 from pytest_irquality.storage.saved import SavedRuns
 from pytest_irquality.storage.shards import Shard
-from pytest_irquality.storage.sources import compared_with, must_exist
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.target import run_name
 from pytest_irquality.storage.trec import is_trec
@@ -64,7 +62,6 @@ COLLECTED = pytest.StashKey[dict[Path, "SuiteModule"]]()
 LEFT_OUT = pytest.StashKey[list[str]]()
 """The suites of which no check is selected, in words."""
 UNTOLD = "{}: it cannot be read; more is not said, for it has 'show_only'"
-BASE = "ir_base_commit"
 GONE = "not in this checkout, and its queries are asked by no suite of this run"
 HIDDEN = "not asked: pytest passes over it since this change"
 
@@ -82,7 +79,7 @@ def pytest_configure(config: pytest.Config) -> None:
         named=tuple(_named_folders(config)),
         files=tuple(options.files),
     )
-    compared = _compared(config, options, project)
+    compared = compared_by(config, options, project)
     _refuse_contradictions(options)
     if options.shard:
         try:
@@ -115,23 +112,6 @@ def pytest_configure(config: pytest.Config) -> None:
         exams=exams,
         declared_then=gate.declared,
     )
-
-
-def _compared(config: pytest.Config, options: Options, project: Project) -> Source:
-    """Give what is compared with. Raises ``pytest.UsageError``."""
-    try:
-        must_exist(options.runs, project, Options.runs.flag)
-        compared = compared_with(options.baseline, project, updating=options.update_baseline)
-    except StoredRunError as error:
-        raise pytest.UsageError(str(error)) from None
-    if options.strict and isinstance(compared, FirstPush):
-        raise pytest.UsageError(
-            f"--ir-baseline {compared.given}: nothing to compare with at a first push, which"
-            " ir_strict refuses"
-        )
-    if isinstance(compared, AtCommit):
-        return replace(compared, pinned=getattr(config, "workerinput", {}).get(BASE, ""))
-    return compared
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -6,7 +6,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,20 @@ from typing import Any
 import pytest
 
 from pytest_irquality.edges.objects import placed
+from pytest_irquality.edges.project import Project
 from pytest_irquality.plugin.internals import ini_of, named_on_command_line
 from pytest_irquality.plugin.options import Options
-from pytest_irquality.storage.commits import GIT, AtCommit
+from pytest_irquality.storage.commits import GIT, AtCommit, FirstPush
+from pytest_irquality.storage.found import Source
+from pytest_irquality.storage.sources import compared_with, must_exist
+from pytest_irquality.storage.stored import StoredRunError
 
 NAMES = (
     "pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini",
     "setup.cfg",
 )  # fmt: skip
+BASE = "ir_base_commit"
+"""The name by which the merge base goes to workers of pytest-xdist."""
 STRICT = ("fail", "true", "1", "yes", "on")
 
 
@@ -38,6 +44,23 @@ class Gate:
     strict: bool
     looked_in: tuple[Path, ...] = ()
     declared: Sequence[str] | None = None
+
+
+def compared_by(config: pytest.Config, options: Options, project: Project) -> Source:
+    """Give what is compared with. Raises ``pytest.UsageError``."""
+    try:
+        must_exist(options.runs, project, Options.runs.flag)
+        compared = compared_with(options.baseline, project, updating=options.update_baseline)
+    except StoredRunError as error:
+        raise pytest.UsageError(str(error)) from None
+    if options.strict and isinstance(compared, FirstPush):
+        raise pytest.UsageError(
+            f"--ir-baseline {compared.given}: nothing to compare with at a first push, which"
+            " ir_strict refuses"
+        )
+    if isinstance(compared, AtCommit):
+        return replace(compared, pinned=getattr(config, "workerinput", {}).get(BASE, ""))
+    return compared
 
 
 def gate_of(config: pytest.Config, base: AtCommit | None) -> Gate:

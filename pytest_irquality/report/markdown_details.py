@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from pytest_irquality.edges.printable import markdown, markdown_code, markdown_sentence
 from pytest_irquality.report.layout import markdown_rows, markdown_table
@@ -13,17 +13,17 @@ from pytest_irquality.report.markdown_parts import (
     folded,
     sentences,
 )
-from pytest_irquality.verdict.findings import Finding
-from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult
+from pytest_irquality.report.query_view import QueryViews
+from pytest_irquality.report.views import Detail
+from pytest_irquality.verdict.result import QueryResult
 from pytest_irquality.wording.answer_tables import wordings
 from pytest_irquality.wording.answers import noise_said, wordings_said
 from pytest_irquality.wording.limit_table import Limits
 from pytest_irquality.wording.mean_tables import tags
-from pytest_irquality.wording.moves import in_answers, rank
 from pytest_irquality.wording.numbers import counted
-from pytest_irquality.wording.sentences import demand, warnings
+from pytest_irquality.wording.sentences import warnings
 from pytest_irquality.wording.story import Story
-from pytest_irquality.wording.words import cut, rerun
+from pytest_irquality.wording.words import cut
 
 QUERIES, LINES, TAGS = 10, 40, 30
 
@@ -48,65 +48,36 @@ def details(story: Story, points: Sequence[str]) -> Iterator[str]:
 def _queries(story: Story) -> Iterator[str]:
     """The queries that failed or got worse, most damage first, with their documents."""
     result, damage = story.result, story.damage
-    own = {verdict.query: verdict for verdict in damage.failed_queries}
-    broken = _broken_by_query(result)
+    views = QueryViews(result, "", damage)
+    failed = {verdict.query for verdict in damage.failed_queries}
+    failed |= {id for id, guards in views.guards.items() if any(f.breaks for _, f in guards)}
 
     def is_bad(query: QueryResult) -> bool:
-        failed = query.id in own or query.id in broken or query.fault
-        return bool(failed) or (damage.gain(query) or 0) < 0
+        return query.id in failed or bool(query.fault) or (damage.gain(query) or 0) < 0
 
     bad = sorted(filter(is_bad, result.queries), key=damage.loss, reverse=True)
     for query in bad[:QUERIES]:
-        verdict = own.get(query.id)
-        demands = [*(verdict.findings if verdict else ()), *broken.get(query.id, ())]
-        yield folded(cut(query.text, 80), _detail(result, query, demands))
+        yield folded(cut(query.text, 80), _detail(views.detail(query)))
     more = len(bad) - QUERIES
     if more > 0:
         yield f"{counted(more, 'more query', 'more queries')} failed or got worse.\n"
 
 
-def _broken_by_query(result: SuiteResult) -> Mapping[str, Sequence[Finding]]:
-    """The findings that limits, rules and guards on each query broke, by the query's id."""
-    broken: dict[str, list[Finding]] = {}
-    for verdict in result.verdicts:
-        if verdict.over.each_query:
-            for finding in verdict.broken:
-                broken.setdefault(finding.subject, []).append(finding)
-    return broken
-
-
-def _detail(result: SuiteResult, query: QueryResult, demands: Sequence[Finding]) -> str:
-    rules = bullets(
-        f"{'✓' if finding.ok else '✗'} {markdown_sentence(cut(demand(result, finding), CELL))}"
-        for finding in demands[:NOTES]
+def _detail(told: Detail) -> str:
+    rules = (
+        f"{rule.state.symbol} {markdown_sentence(cut(rule.text, CELL))}" for rule in told.rules
     )
-    remarks = "".join(
-        f"{markdown(key.capitalize())}: {markdown(cut(text, CELL))}\n\n"
-        for key, text in query.remarks.items()
-    )
-    fault = f"{markdown(cut(query.fault, 2 * CELL))}\n\n" if query.fault else ""
-    moved = [d for d in query.ranking if query.before is None or d.rank != d.before]
+    remarks = (f"{markdown(name)}: {markdown(cut(text, CELL))}\n\n" for name, text in told.remarks)
+    fault = f"{markdown(cut(told.fault, 2 * CELL))}\n\n" if told.fault else ""
+    moved = [document for document in told.ranking if document.move != "="]
     documents = markdown_rows(
-        ["rank", "was", "grade", "document"],
-        [_document(document, query) for document in [*moved, *query.missing][:NOTES]],
+        ["rank", "before", "grade", "document"],
+        [
+            [str(one.rank), one.move, one.grade, f"{one.title} {one.id}".strip()]
+            for one in [*moved, *told.missing][:NOTES]
+        ],
     )
-    explanations = bullets(_explanations(query))
-    place = markdown(result.place(query))
-    again = rerun(result, query.check)
-    place += f" · {markdown_code(again)}" if again else ""
-    return f"{remarks}{fault}{rules}\n{documents}\n{explanations}\n{place}\n"
-
-
-def _explanations(query: QueryResult) -> Iterator[str]:
-    """The retriever's own words on documents, once each."""
-    explained = {d.id: d.explanation for d in (*query.missing, *query.ranking) if d.explanation}
-    for id, text in explained.items():
-        yield f"{markdown(id)}: {markdown(cut(text, CELL))}"
-
-
-def _document(document: ShownDocument, query: QueryResult) -> list[str]:
-    where = ", ".join(filter(None, (rank(document), in_answers(document, query))))
-    title = f"{document.title or ''} {document.id}".strip()
-    grade = "not judged" if document.grade is None else f"{document.grade:g}"
-    was = "" if document.before is None else str(document.before)
-    return [where, was, grade, cut(title, CELL)]
+    explained = (f"{markdown(id)}: {markdown(cut(text, CELL))}" for id, text in told.told)
+    again = f" · {markdown_code(told.rerun)}" if told.rerun else ""
+    listed = f"{bullets([*rules][:NOTES])}\n{documents}\n{bullets(explained)}"
+    return f"{''.join(remarks)}{fault}{listed}\n{markdown(told.place)}{again}\n"

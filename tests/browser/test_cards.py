@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from pytest_irquality.report.html import html_report
 from tests.report.made import compared
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
     from tests.browser.conftest import Open
 
 PICTURE = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
@@ -19,7 +22,9 @@ FIELDS = {
 }
 
 
-def test_documents_are_cards_joined_from_where_they_were_to_where_they_are(show: Open) -> None:
+def test_documents_are_cards_joined_from_where_they_were_to_where_they_are(
+    show: Open, audit: Callable[[Page], None]
+) -> None:
     page = show(html_report([replace(compared(), fields=FIELDS)]), "#open=desk")
     cards = page.locator(".documents li")
     now = [
@@ -30,6 +35,7 @@ def test_documents_are_cards_joined_from_where_they_were_to_where_they_are(show:
     assert page.locator(".lines path").count() == 3
     ends = page.locator(".lines path.lost").first.get_attribute("class")
     assert ends == "lost"
+    audit(page)
     page.set_viewport_size({"width": 390, "height": 800})
     page.locator(".lines path").first.wait_for(state="detached")
     assert cards.first.is_visible()

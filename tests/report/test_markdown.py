@@ -39,8 +39,8 @@ def test_verdict_limits_queries_and_the_documents_that_moved() -> None:
     assert text.index("office chair") < text.index("<details>") < text.index("drop ≤ 0.02 |")
     assert "<details><summary>desk</summary>" in lines
     assert "- ✗ banned must not be in the top 3: it is at rank 3" in lines
-    assert "| 2 | 1 | 3 | The best one best |" in lines
-    assert "| left the index | 2 | 2 | Lost one lost |" in lines
+    assert "| 2 | ▼ was 1 | 3 ✓ | The best one best |" in lines
+    assert "| ✗ | left the index, was 2 | 2 ✓ | Lost one lost |" in lines
     assert "- lost: no stock" in lines
     assert "shop.ir.yaml:10 · `pytest --ir-suite shop.ir.yaml`" in lines
 

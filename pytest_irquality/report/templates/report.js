@@ -472,8 +472,9 @@
   }
 
   function show() {
-    suites.forEach((suite, at) => suite.classList.toggle("away", at !== state.s));
     showTabs();
+    const has = panels.some(({ of, tab }) => of === state.s && tab === state.tab);
+    suites.forEach((suite, at) => suite.classList.toggle("away", at !== state.s || !has));
     document.querySelectorAll("nav [data-section]").forEach((link) =>
       link.setAttribute("aria-current", link.dataset.section === suites[state.s].id ? "true" : "false"));
     const table = tables[state.s];

@@ -10,12 +10,12 @@ import re
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 import pytest_irquality
 
@@ -35,10 +35,13 @@ pytest_plugins = ["pytester"]
 # What runs by default draws the same examples every time: no test passes or fails by luck. The search for new ones is
 # `pytest --hypothesis-profile=search`; what it finds becomes an example of its own.
 # No test fails because the machine is busy, either.
-patient = settings(database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("same", patient, derandomize=True)
-settings.register_profile("search", patient, derandomize=False)
-settings.load_profile("same")
+with suppress(ModuleNotFoundError):  # `pytest --help` works where the example alone is installed
+    from hypothesis import HealthCheck, settings
+
+    patient = settings(database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile("same", patient, derandomize=True)
+    settings.register_profile("search", patient, derandomize=False)
+    settings.load_profile("same")
 
 SHARED = Path(os.environ.get("IRQUALITY_SHARED") or Path(__file__).parents[2] / "shared")
 
@@ -126,8 +129,10 @@ def report(path: Path) -> dict[str, Any]:
     return read
 
 
-def complete(value: Any, shape: Mapping[str, Any]) -> Any:
+def complete(value: Any, shape: Any) -> Any:
     """A value with the defaults of its shape."""
+    if not isinstance(shape, Mapping):
+        return value
     if "$ref" in shape:
         shape = {**SCHEMA["$defs"][shape["$ref"].rpartition("/")[2]], **shape}
     for other in shape.get("anyOf") or []:
@@ -144,7 +149,9 @@ def complete(value: Any, shape: Mapping[str, Any]) -> Any:
         others = shape.get("additionalProperties") or {}
         return {name: complete(one, properties.get(name, others)) for name, one in value.items()}
     if isinstance(value, list):
-        return [complete(one, shape.get("items", {})) for one in value]
+        first = shape.get("prefixItems", [])
+        shapes = [*first, *[shape.get("items", {})] * (len(value) - len(first))]
+        return [complete(one, each) for one, each in zip(value, shapes, strict=False)]
     return value
 
 

@@ -60,7 +60,7 @@ def test_a_list_to_grade_settles_which_is_better(
     project: Project, engines: list[Server], good: str, best: str, status: int
 ) -> None:
     project.suite(block("yaml", "move.ir.yaml"), "move.ir.yaml")
-    first = project.run("move.ir.yaml", "--ir-judge=grades.csv")
+    first = project.run("-v", "move.ir.yaml", "--ir-judge=grades.csv")
     assert first.ret == 1
     first.stdout.fnmatch_lines(
         [
@@ -84,7 +84,7 @@ def test_a_list_to_grade_settles_which_is_better(
     assert "query 5 old 2" in listed
 
     project.suite(block("yaml", "move.ir.yaml", 1), "move.ir.yaml")
-    second = project.run("move.ir.yaml", "--ir-judge=more.csv")
+    second = project.run("-v", "move.ir.yaml", "--ir-judge=more.csv")
     assert second.ret == status
     if best == "new":
         (shown,) = re.findall(r"```text\n(Move to .*?)```", PAGE, re.S)
@@ -103,6 +103,6 @@ def test_what_is_unjudged_on_either_side_is_said(project: Project, engines: list
     project.suite(block("yaml", "move.ir.yaml", 1), "move.ir.yaml")
     one_side = "".join(f"{query},{query} old {rank},1\n" for query in QUERIES for rank in range(3))
     (project.path / "grades.csv").write_text("query,docid,rating\n" + one_side)
-    project.run("move.ir.yaml").stdout.fnmatch_lines(
+    project.run("-v", "move.ir.yaml").stdout.fnmatch_lines(
         ["*22 of 28 (79 %) results in the top 10 are not judged; 12 of 48 (25 %) in the baseline*"]
     )

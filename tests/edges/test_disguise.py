@@ -174,7 +174,7 @@ def test_a_suite_of_the_base_reads_no_more_of_today(job: Project) -> None:
     (job.path / "build" / "q.txt").symlink_to("../ignored/q.txt")
     job.suite("queries: [{query: desk}]\n")
     commit(job)
-    result = job.run("--ir-baseline=git:HEAD~1")
+    result = job.run("-v", "--ir-baseline=git:HEAD~1")
     assert f"ignored/q.txt: {TRACKS}" in result.stdout.str()
     assert TOKEN not in result.stdout.str()
     assert TOKEN not in (job.path / "out.json").read_text()

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_irquality import NotJudged, check
 from pytest_irquality.report.data import document
-from tests.conftest import Project
+from tests.conftest import SCHEMA, Project, complete
 from tests.repository import git
 
 SUITE = """
@@ -93,7 +93,7 @@ def test_three_ways_lead_to_one_verdict(
     if first:
         first()
     (result,) = check("shop.ir.yaml", WORSE.get, baseline=baseline).results
-    by_check = json.loads(document([result], []))["suites"][0]
+    by_check = complete(json.loads(document([result], [])), SCHEMA)["suites"][0]
     shop.run("shop.ir.yaml", "test_shop.py", *in_a_test(baseline))
     by_items, by_test = sorted(shop.data["suites"], key=lambda suite: suite["retriever"])
     assert by_check["baseline"]["source"] == source

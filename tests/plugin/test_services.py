@@ -184,15 +184,15 @@ def test_the_minute_of_the_readme(project: Project, server: Server, by_command: 
         shlex.split(command.removeprefix("uvx --with pytest-irquality pytest "))
         for command in commands
     ]
-    first = project.run(*asks)
+    first = project.run("-v", *asks)
     first.assert_outcomes(passed=1)
     first.stdout.fnmatch_lines(["*baseline written: .ir-baseline/queries.txt.jsonl: 2 new"])
     for said in ("*keep today's rankings*", "*1 limit holds*"):
         first.stdout.no_fnmatch_line(said)
-    assert project.run(*compares).ret == 0
+    assert project.run("-v", *compares).ret == 0
     (project.path / "search.py").write_text(PROGRAM.replace('["d" +', '["e" +'))
     server.answer = lambda asked: found("e" + asked.query[1:])
-    second = project.run(*compares)
+    second = project.run("-v", *compares)
     assert second.ret == 1
     second.stdout.fnmatch_lines(["*2 of 2 (100 %) rankings changed"])
 

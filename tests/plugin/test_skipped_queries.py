@@ -51,7 +51,7 @@ WAYS = {
 def test_a_skip_is_that_querys_alone(project: Project, form: str, way: str) -> None:
     project.suite(SUITE + WAYS[way])
     project.conftest(skipping(form=form))
-    result = project.run("-rs")
+    result = project.run("-v", "-rs")
     assert result.ret == 1
     result.assert_outcomes(passed=2, failed=1, skipped=2)
     assert project.outcomes() == {"good": "passed", "bad": "failed", "mrr-10": "passed"}

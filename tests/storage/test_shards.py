@@ -118,11 +118,11 @@ def test_what_cannot_be_done_is_one_line(shop: Project, arguments: list[str], sa
 
 
 def test_shares_of_several_jobs_give_the_verdict_of_one(shop: Project) -> None:
-    shop.run("--ir-save-runs=whole")
+    shop.run("-v", "--ir-save-runs=whole")
     whole = judged(shop)
     outcomes, asked = [], []
     for index in (1, 2, 3):
-        result = shop.run(f"--ir-save-runs=jobs/{index},shard={index}/3")
+        result = shop.run("-v", f"--ir-save-runs=jobs/{index},shard={index}/3")
         outcomes.append(result.ret)
         asked.append({query["id"] for query in judged(shop)[0]["queries"]})
         result.stdout.fnmatch_lines([f"  share {index}/3: {len(asked[-1])} of 12 queries; limits over many wait for --ir-runs"])  # fmt: skip
@@ -136,24 +136,24 @@ def test_shares_of_several_jobs_give_the_verdict_of_one(shop: Project) -> None:
     assert sorted(id for ids in asked for id in ids) == sorted(QUERIES)
 
     shop.conftest(GONE)
-    result = shop.run("--ir-runs=jobs")
+    result = shop.run("-v", "--ir-runs=jobs")
     result.assert_outcomes(passed=25, failed=1, errors=2)
     assert judged(shop) == whole
-    assert shop.run("--ir-runs=jobs/1", "--ir-runs=jobs/2", "--ir-runs=jobs/3", "-q").ret == 1
+    assert shop.run("-v", "--ir-runs=jobs/1", "--ir-runs=jobs/2", "--ir-runs=jobs/3", "-q").ret == 1
     assert judged(shop) == whole
 
-    result = shop.run("--ir-runs=jobs/1", "--ir-runs=jobs/3")
+    result = shop.run("-v", "--ir-runs=jobs/1", "--ir-runs=jobs/3")
     assert result.ret == 2
     result.assert_outcomes(errors=28)
     result.stdout.fnmatch_lines(
         ["search/shop.ir.yaml: share 2/3 is missing; there is 1/3 (jobs/1/*), 3/3 (jobs/3/*)"]
     )
 
-    shop.run("--ir-runs=jobs", "--ir-runs=whole")  # the shares of one build, and another one
+    shop.run("-v", "--ir-runs=jobs", "--ir-runs=whole")  # the shares of one build, and another one
     assert [suite["noise"]["builds"] for suite in shop.data["suites"]] == [2, 2]
 
     shop.suite(SUITE.replace("query 3,", "query three,"), "search/shop.ir.yaml")
-    result = shop.run("--ir-runs=jobs")
+    result = shop.run("-v", "--ir-runs=jobs")
     result.stdout.fnmatch_lines(["jobs/1/search/shop.bm25.1-of-3.jsonl:1: share 1/3 is of other queries than search/shop.ir.yaml has now"])  # fmt: skip
 
 

@@ -143,7 +143,8 @@ class Exams:
     def then(self, suite: Suite, file: Path) -> Then | None:
         """Give what the ledger must know of the queries of then."""
         exams = [(exam.suite, exam.fate) for exam in self._all(suite, file) if exam.suite]
-        moved = {id for ids in self._moved_in(suite, file).values() for id in ids.values()}
+        own = exams[0][0] if exams else None
+        moved = {id for _, ids in self._moved_in(suite, file, own).values() for id in ids.values()}
         return then_of(exams, moved) if exams or moved else None
 
     def with_moved(self, found: Found, find: Callable[[Target], Found]) -> Found:
@@ -152,22 +153,36 @@ class Exams:
         Raises ``StoredRunError``.
         """
         suite, file, retriever = found.target
-        for path, ids in self._moved_in(suite, file).items():
-            then = find(Target(self.others[path], path, retriever))
-            found = with_moved(found, then, ids)
+        own = self._suite(file, suite)
+        for path, (other, ids) in self._moved_in(suite, file, own).items():
+            found = with_moved(found, find(Target(other, path, retriever)), ids)
         return found
 
-    def _moved_in(self, suite: Suite, file: Path) -> Mapping[Path, Mapping[Question, str]]:
-        """Give the files whose suites asked what this one asks since the change, and its ids."""
-        own, new = self._suite(file, suite), dict(questions(suite))
-        for question in questions(own) if isinstance(own, Suite) else ():
-            new.pop(question, None)
-        found = dict[Path, Mapping[Question, str]]()
-        for path, other in self._beside(suite, file) if new else ():
-            then = self._suite(path, other)
-            asked = questions(then) if isinstance(then, Suite) else {}
-            found[path] = {question: new[question] for question in asked if question in new}
-        return {path: ids for path, ids in found.items() if ids}
+    def _moved_in(
+        self, suite: Suite, file: Path, own: Suite | str | None
+    ) -> Mapping[Path, tuple[Suite, Mapping[Question, str]]]:
+        """Give what other suites asked that this one asks since the change, and its ids.
+
+        A suite that is gone has them as it was then. ``own`` is what this one was.
+        """
+        were = questions(own) if isinstance(own, Suite) else {}
+        new = {asked: id for asked, id in questions(suite).items() if asked not in were}
+        found = dict[Path, tuple[Suite, Mapping[Question, str]]]()
+        for path, other, then in self._others_then(suite, file) if new else ():
+            if ids := {asked: new[asked] for asked in questions(then) if asked in new}:
+                found[path] = other, ids
+        return found
+
+    def _others_then(self, suite: Suite, file: Path) -> Iterator[tuple[Path, Suite, Suite]]:
+        """Give the other suites that ask the same retriever, as they are and as they were.
+
+        One that is gone is as it was.
+        """
+        others = {**dict(self._beside(suite, file)), **dict.fromkeys(self.gone)}
+        for path, other in others.items():
+            then = self._suite(path, other or suite)
+            if isinstance(then, Suite) and then.retriever == suite.retriever:
+                yield path, other or then, then
 
     def _beside(self, suite: Suite, file: Path) -> Iterator[tuple[Path, Suite]]:
         """Give the other suites that ask the same retriever."""
@@ -175,6 +190,16 @@ class Exams:
         return (
             (path, one) for path, one in every if path != file and one.retriever == suite.retriever
         )
+
+    def elsewhere(
+        self, left: Suite, today: Suite, file: Path
+    ) -> Iterator[tuple[Path, Suite, Mapping[str, str]]]:
+        """Give the other suites that ask some of what is ``left``, with its ids and theirs."""
+        for path, other in self._beside(today, file):
+            theirs = questions(other)
+            ids = {id: theirs[asked] for asked, id in questions(left).items() if asked in theirs}
+            if ids:
+                yield path, other, ids
 
     def with_item(self, suite: Suite, file: Path) -> Suite:
         """Give a suite with the check of the base's exam, where that is another."""

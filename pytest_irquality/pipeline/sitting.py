@@ -95,6 +95,8 @@ class Sitting:
             faults = {id: replace(fault, skipped=False) for id, fault in more.faults.items()}
             more = replace(more, faults=faults)
             self.exams.more[self.base.file, more.retriever] = more
+        elif self.base.gone and self.plan.kept:
+            more = self._kept(self.base.left(target.suite))
         found = self._compared_with(suite, asked)
         suite = guarded(suite) if found.run is not None else suite
         assert self.today.run is not None
@@ -102,6 +104,20 @@ class Sitting:
         if exam.unasked:
             suite = _only(suite, run.answered | run.faults.keys())
         return self._judged(exam, suite, run, found, result)
+
+    def _kept(self, left: Suite) -> Run:
+        """Give what was kept of other suites for the queries that moved there.
+
+        Raises ``StoredRunError``.
+        """
+        target = self.today.target
+        more = Run(target.retriever)
+        for path, other, ids in self.exams.elsewhere(left, target.suite, target.file):
+            assert self.plan.kept is not None
+            found = self.plan.kept.find(Target(other, path, target.retriever))
+            if run := found.of_today(ids.values()).run:
+                more = joined_runs(more, run.under(ids), left.readers)
+        return more
 
     def _judged(
         self, exam: Exam, suite: Suite, run: Run, found: Found, result: SuiteResult

@@ -10,7 +10,14 @@ from pathlib import Path
 from pytest_irquality.edges.git import last_change
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.project import Project
-from pytest_irquality.storage.elsewhere import FOLDER, Shelf, in_tree, own_files, shares_half
+from pytest_irquality.storage.elsewhere import (
+    FOLDER,
+    Shelf,
+    in_tree,
+    joined,
+    own_files,
+    shares_half,
+)
 from pytest_irquality.storage.found import Found, Source
 from pytest_irquality.storage.kept import KeptRuns
 from pytest_irquality.storage.run_file import RunFile
@@ -139,9 +146,10 @@ def taken_over(found: Found, project: Project, shelf: Shelf, at: str | None = No
 
     Raises ``StoredRunError``.
     """
-    taken = shelf.of(found.target)
-    if taken is None:
+    several = shelf.claimed(found.target)
+    if not several:
         return found
-    stored, changed = taken.read(), last_change(project.root, taken.file.path, at)
+    taken, stored = several[0], joined(several)
+    changed = last_change(project.root, taken.file.path, at)
     source = taken.file.shown
     return replace(found, source=source, stored=stored, of=taken.of, taken=taken, changed=changed)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from pytest_irquality.edges.git import Repository
@@ -18,7 +18,7 @@ from pytest_irquality.edges.project import Project
 from pytest_irquality.metrics.errors import MeasureError
 from pytest_irquality.storage.jsonl import parse_run
 from pytest_irquality.storage.run_file import RunFile
-from pytest_irquality.storage.stored import Header, StoredRun, StoredRunError
+from pytest_irquality.storage.stored import Header, StoredQuery, StoredRun, StoredRunError
 from pytest_irquality.storage.target import Target, run_file, run_name
 from pytest_irquality.suite import SuiteError, load_suite
 from pytest_irquality.suite.model import Suite
@@ -60,6 +60,11 @@ class Shelved:
             return False
         return stored is not None and shares_half(stored, suite)
 
+    def shared(self, suite: Suite) -> int:
+        """Count a suite's queries that it has. Raises ``StoredRunError``."""
+        stored = self.read()
+        return len(stored.matching(suite).same) if stored else 0
+
 
 @dataclass(frozen=True)
 class Shelf:
@@ -69,24 +74,18 @@ class Shelf:
     suites: Sequence[Path] = ()
     project: Project | None = None
 
-    def of(self, target: Target) -> Shelved | None:
-        """Give the baseline of a target that has none under its name.
+    def claimed(self, target: Target) -> Sequence[Shelved]:
+        """Give the baselines that are a target's, which has none under its name.
 
-        Raises ``StoredRunError`` where there are two.
+        They are several where suites became one; that with most of its queries is the first.
+        Raises ``StoredRunError``.
         """
         as_it_was = (target.retriever, "")  # before there were several
         for some in self._claimed(target):
             for retriever in dict.fromkeys(as_it_was):
-                found = [one for one in some if one.header.retriever == retriever]
-                if len(found) > 1:
-                    two = " and ".join(f"{one.file.shown} ({one.of})" for one in found[:2])
-                    raise StoredRunError(
-                        f"{target.suite.path} has no baseline under its name, and two may be its:"
-                        f" {two}; rename or delete one"
-                    )
-                if found:
-                    return found[0]
-        return None
+                if found := [one for one in some if one.header.retriever == retriever]:
+                    return sorted(found, key=lambda one: -one.shared(target.suite))
+        return ()
 
     def any_of(self, target: Target) -> bool:
         """Tell whether there is such a baseline for any retriever of a target's suite."""
@@ -112,6 +111,31 @@ class Shelf:
             if takes:
                 return path
         return None
+
+
+def joined(several: Sequence[Shelved]) -> StoredRun | None:
+    """Give the run of the first, with what the others were asked and it was not.
+
+    Raises ``StoredRunError``.
+    """
+    runs = [run for run in (one.read() for one in several) if run]
+    if not runs:
+        return None
+    queries = dict(runs[0].queries)
+    for run in runs[1:]:
+        queries.update(_unknown(run, queries))
+    return replace(runs[0], queries=queries)
+
+
+def _unknown(
+    run: StoredRun, queries: Mapping[str, StoredQuery]
+) -> Iterator[tuple[str, StoredQuery]]:
+    """Give the lines of questions that are not known, with ids that are free."""
+    known = {line.question for line in queries.values()}
+    for id, line in run.queries.items():
+        if not line.of and line.question not in known:
+            free = id if id not in queries else f"{run.header.suite}: {id}"
+            yield free, replace(line, id=free)
 
 
 def shares_half(stored: StoredRun, suite: Suite) -> bool:

@@ -95,19 +95,20 @@ def _header(found: Found, lines: Mapping[str, StoredQuery], run: Run) -> Header:
 
 
 def _put_away(found: Found, files: BaselineFiles, siblings: Sequence[Target]) -> Iterator[str]:
-    """Remove the file that a baseline was taken over from, where nobody needs it any more."""
-    taken = found.taken
-    if taken is None:
-        return
-    waiting = [] if taken.header.retriever else [*siblings]
-    waiting = [other for other in waiting if not files.file(other).path.is_file()]
-    also = files.shelf.needed(taken, but=found.target.file)
-    if also or waiting:
-        needed = also.name if also else waiting[0].name
-        yield f"{taken.file.shown} stays: {needed} is compared with it, too"
-        return
-    taken.file.path.unlink(missing_ok=True)
-    yield f"removed: {taken.file.shown}"
+    """Remove the files that a baseline was taken over from, where nobody needs them any more.
+
+    They are several where several suites became one.
+    """
+    for taken in files.shelf.claimed(found.target) if found.taken else ():
+        waiting = [] if taken.header.retriever else [*siblings]
+        waiting = [other for other in waiting if not files.file(other).path.is_file()]
+        also = files.shelf.needed(taken, but=found.target.file)
+        if also or waiting:
+            needed = also.name if also else waiting[0].name
+            yield f"{taken.file.shown} stays: {needed} is compared with it, too"
+            continue
+        taken.file.path.unlink(missing_ok=True)
+        yield f"removed: {taken.file.shown}"
 
 
 def _kept(suite: Suite, before: Mapping[str, StoredQuery], run: Run) -> Mapping[str, StoredQuery]:

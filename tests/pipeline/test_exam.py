@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 
@@ -369,6 +370,8 @@ def test_a_suite_that_is_split_moves_its_queries(shop: Project) -> None:
     assert sums in result.stdout.str()
     assert "compared with git:main .ir-baseline/shop.jsonl" in result.stdout.str()
     assert "4 queries: 4 moved; " in result.stdout.str()
+    shop.run("--ir-save-runs=out.kept")
+    assert last(shop.run(AGAINST, "--ir-runs=out.kept")) == last(result), "kept runs have them all"
     shop.conftest(BROKEN)
     ungraded = "".join(f"  - {{query: {name}}}\n" for name in LOST)
     shop.suite(f"thresholds: {{rbo: {{min: 0.1}}}}\nqueries:\n{ungraded}", "more.ir.yaml")
@@ -376,6 +379,37 @@ def test_a_suite_that_is_split_moves_its_queries(shop: Project) -> None:
     assert result.ret == 0
     accepted = "! ACCEPTED  in 1 of 2 suites: shop, but the base's suite fails: mrr@10, "
     assert last(result).startswith(accepted)
+
+
+@pytest.mark.parametrize("into", ["more", "store"])
+def test_suites_that_become_one_keep_what_each_was_compared_with(shop: Project, into: str) -> None:
+    git(shop.path, "checkout", "-q", "main")
+    shop.suite(f"{LIMITS}queries:\n{lines(without=tuple(LOST))}")
+    half = [line for line in lines().splitlines() if any(f"{name}," in line for name in LOST)]
+    shop.suite(LIMITS + "queries:\n" + "\n".join(half) + "\n", "more.ir.yaml")
+    assert shop.run("--ir-update-baseline").ret == 0
+    commit(shop)
+    git(shop.path, "checkout", "-qB", "change")
+    (shop.path / "shop.ir.yaml").unlink()
+    (shop.path / "more.ir.yaml").unlink()
+    without_rules = re.sub(r", must_find: {[^}]*}", "", BASE).replace("min: 0.9, ", "")
+    shop.suite(without_rules, f"{into}.ir.yaml")
+    commit(shop)
+    result = shop.run(AGAINST)
+    assert result.ret == 0
+    assert re.search(r"12 queries: \d moved, \d compared; ", result.stdout.str())
+    shop.conftest(BROKEN)
+    commit(shop)
+    assert shop.run(AGAINST).ret == 1, "a drop is no more accepted because suites were joined"
+    assert shop.outcomes()["mrr-10"] == "failed"
+    assert shop.run("--ir-update-baseline").ret == 0
+    left = {file.name for file in (shop.path / ".ir-baseline").iterdir()} - {f"{into}.jsonl"}
+    for name in left:  # what the update did not take over is named
+        shop.run().stdout.fnmatch_lines([f"*.ir-baseline/{name} is the baseline of *: delete it"])
+    assert len(left) == (into == "more")
+    commit(shop)
+    assert shop.run(AGAINST).ret == 0
+    assert shop.outcomes()["mrr-10"] == "accepted"
 
 
 @pytest.mark.slow

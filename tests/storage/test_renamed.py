@@ -156,19 +156,18 @@ def test_both_halves_of_a_split_suite_are_updated_together(shop: Project) -> Non
     assert baselines(shop) == [".ir-baseline/head.jsonl", ".ir-baseline/tail.jsonl"]
 
 
-def test_two_that_may_be_a_suites_baseline_are_an_error_that_names_both(shop: Project) -> None:
-    shop.suite(suite(), "other.ir.yaml")
-    shop.run("--ir-update-baseline", "other.ir.yaml")
+def test_suites_that_became_one_are_compared_with_the_baselines_of_all(shop: Project) -> None:
     (shop.path / "shop.ir.yaml").unlink()
-    rename(shop, "other.ir.yaml", "store.ir.yaml")
-    result = shop.run()
-    assert result.ret == 2
-    result.stdout.fnmatch_lines(
-        [
-            "*store.ir.yaml has no baseline under its name, and two may be its:"
-            f" .ir-baseline/other.jsonl (other.ir.yaml) and {ONE} (shop.ir.yaml);*"
-        ]
-    )
+    shop.suite(suite(range(4)), "head.ir.yaml")
+    shop.suite(suite(range(4, 6)), "tail.ir.yaml")
+    shop.run("--ir-update-baseline")
+    (shop.path / "head.ir.yaml").unlink()
+    rename(shop, "tail.ir.yaml", "store.ir.yaml")
+    shop.suite(suite(range(6)), "store.ir.yaml")
+    assert shop.run().ret == 0
+    assert shop.data["suites"][0]["ledger"]["queries"] == {"compared": 6}
+    assert shop.run("--ir-update-baseline").ret == 0
+    assert baselines(shop) == [".ir-baseline/store.jsonl"]
 
 
 def test_one_of_other_queries_is_named_as_an_orphan_and_never_compared_with(shop: Project) -> None:

@@ -1,0 +1,69 @@
+"""Weeks of a team at random: every verdict right, every step with a way on, no line lost.
+
+``IRQUALITY_WEEKS=200`` draws as many, ``IRQUALITY_WEEKS=5000-5199`` those of these seeds.
+"""
+
+from __future__ import annotations
+
+import os
+from random import Random
+
+import pytest
+
+from tests.conftest import Project
+from tests.weeks.team import Team
+
+DAYS = 5
+TRIES = 6  # until a red change is green
+FIRST, _, LAST = os.environ.get("IRQUALITY_WEEKS", "12").rpartition("-")
+SEEDS = range(int(FIRST or 1), int(LAST) + 1)
+
+
+def a_day(team: Team, random: Random) -> None:
+    """A change, from its branch to main."""
+    team.branches()
+    acts = [
+        team.changes_search, team.changes_search, team.changes_judgments, team.changes_limits, team.adds_a_query,
+        team.renames, team.splits, team.merges_suites, team.updates,
+    ]  # fmt: skip
+    for _ in range(random.randint(1, 3)):
+        random.choice(acts)()
+        if random.random() < 0.5:
+            team.commit("a part")
+    if random.random() < 0.3:
+        team.main_moves()
+        team.takes_in_main()
+    team.commit("the rest")
+    verdict, result = team.judged()
+    if random.random() < 0.3:
+        random.choice([team.shards, team.reruns])()
+    for _ in range(TRIES):
+        if verdict != "failed":
+            break
+        team.goes_on(result)
+        verdict, result = team.judged()
+    if verdict == "failed":
+        team.mends_search()
+        team.commit("as it was")
+    else:
+        team.merges()
+
+
+def a_week(project: Project, seed: int, days: int) -> None:
+    random = Random(seed)
+    team = Team(project, random)
+    for _ in range(days):
+        a_day(team, random)
+        if random.random() < 0.4:
+            team.nightly()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_two_days(project: Project, seed: int) -> None:
+    a_week(project, seed, days=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_week(project: Project, seed: int) -> None:
+    a_week(project, seed, DAYS)

@@ -371,7 +371,9 @@ def test_a_suite_that_is_split_moves_its_queries(shop: Project) -> None:
     assert "compared with git:main .ir-baseline/shop.jsonl" in result.stdout.str()
     assert "4 queries: 4 moved; " in result.stdout.str()
     shop.run("--ir-save-runs=out.kept")
-    assert last(shop.run(AGAINST, "--ir-runs=out.kept")) == last(result), "kept runs have them all"
+    assert last(shop.run("-v", AGAINST, "--ir-runs=out.kept")) == last(result), (
+        "kept runs have them all"
+    )
     shop.conftest(BROKEN)
     ungraded = "".join(f"  - {{query: {name}}}\n" for name in LOST)
     shop.suite(f"thresholds: {{rbo: {{min: 0.1}}}}\nqueries:\n{ungraded}", "more.ir.yaml")
@@ -395,7 +397,7 @@ def test_suites_that_become_one_keep_what_each_was_compared_with(shop: Project, 
     without_rules = re.sub(r", must_find: {[^}]*}", "", BASE).replace("min: 0.9, ", "")
     shop.suite(without_rules, f"{into}.ir.yaml")
     commit(shop)
-    result = shop.run(AGAINST)
+    result = shop.run("-v", AGAINST)
     assert result.ret == 0
     assert re.search(r"12 queries: \d moved, \d compared; ", result.stdout.str())
     shop.conftest(BROKEN)
@@ -405,7 +407,9 @@ def test_suites_that_become_one_keep_what_each_was_compared_with(shop: Project, 
     assert shop.run("--ir-update-baseline").ret == 0
     left = {file.name for file in (shop.path / ".ir-baseline").iterdir()} - {f"{into}.jsonl"}
     for name in left:  # what the update did not take over is named
-        shop.run().stdout.fnmatch_lines([f"*.ir-baseline/{name} is the baseline of *: delete it"])
+        shop.run("-v").stdout.fnmatch_lines(
+            [f"*.ir-baseline/{name} is the baseline of *: delete it"]
+        )
     assert len(left) == (into == "more")
     commit(shop)
     assert shop.run(AGAINST).ret == 0

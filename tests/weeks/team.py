@@ -174,7 +174,7 @@ class Team:
     def run(self, *args: str) -> pytest.RunResult:
         (self.path / "out.json").unlink(missing_ok=True)
         self.log.append(f"pytest --ir-suite {shlex.join(args)}")
-        return self.project.run("--ir-report=none", *args)
+        return self.project.run("-v", "--ir-report=none", *args)
 
     def say(self, result: pytest.RunResult | None = None) -> str:
         lines = ["", *self.log, ""]
@@ -265,7 +265,7 @@ class Team:
         program, *words = shlex.split(command)
         assert program == "pytest"
         self.log.append(command)
-        return self.project.pytester.runpytest(*words, *QUIET, "--ir-json=out.json", "--ir-report=none")  # fmt: skip
+        return self.project.pytester.runpytest(*words, "-v", *QUIET, "--ir-json=out.json", "--ir-report=none")  # fmt: skip
 
     # -- jobs --------------------------------------------------------------------------------------------------------
 
@@ -288,7 +288,9 @@ class Team:
         joined = self.project.data["suites"]
         for one, other in zip(by_hand, joined, strict=True):
             for what in ("verdicts", "ledger", "queries"):
-                assert without_time(one[what]) == without_time(other[what]), self.say(result)
+                assert without_time(one.get(what)) == without_time(other.get(what)), self.say(
+                    result
+                )
 
     def reruns(self) -> None:
         self.judged()

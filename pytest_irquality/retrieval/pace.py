@@ -1,8 +1,10 @@
 """The pace of calls: spaced as a suite's ``rate`` says, and slower where an engine refuses them.
 
 An engine that is asked too fast answers 429, or says when to come back. Then no call begins before
-that, the refused one is made again, and the calls that follow are spaced as the engine held them
-so far. Processes of one machine keep one pace where they share a file.
+that, the refused one is made again, and the calls that follow are spaced as the engine bore them.
+Where calls had no space, all that is known is how many were answered at once: the pace that would
+give is the first guess, and each answer shortens it until the engine refuses again. Processes of
+one machine keep one pace where they share a file.
 """
 
 from __future__ import annotations
@@ -22,13 +24,13 @@ from pytest_irquality.retrieval.jobs import Done, Job, Reply, attempt
 from pytest_irquality.retrieval.retries import LONGEST_WAIT, is_refusal, wait_before
 
 TICK = 0.25  # seconds; a wait without an end would not be woken by Ctrl-C on every platform
-OWED = 0.5  # seconds by which calls may be late that are made up for
+OWED = 0.5  # seconds by which calls may be late that are made up for, at most
 NARROW = 0.6  # of the seconds between calls, while time is made up for
 LEAST, MOST = 1.05, 1.25  # times the seconds between calls, where spaced ones were refused
-ROUGH = 10  # answers before the first refusal; from fewer the pace cannot be told
-SEARCH = 0.8  # of the seconds between calls, with each answer, while the pace is only guessed
-TOO_FAR = 6  # answers by which a guess went too far, at most
 FASTER = 0.005  # share of the pace that is gained with each second without a refusal
+ANY = 1_000_000  # calls
+FOLLOWED = 0.25  # share of the calls before a refusal that may have been let follow at once
+NOTED = 500  # calls from which a pace is worked out, at most
 
 
 @dataclass
@@ -39,31 +41,38 @@ class _State:
     next: float = 0.0  # no call begins before
     due: float = 0.0  # when the next call would begin if none had been late
     gap: float = 0.0  # seconds between the beginnings of calls
-    pauses: int = 0
+    search: float = 1.0  # times the gap with each answer, until spaced calls are refused
+    at_once: float = ANY  # calls that the engine lets follow without a gap
+    held: list[float] = field(default_factory=list)  # when answered calls began since then
     paused: float = 0.0  # when the last pause began
     until: float = 0.0  # when it ended
     silent: float = 0.0  # the first refusal since the last answer
     refusals: int = 0  # pauses in a row, without an answer between them
-    answers: int = 0  # to calls that began since the last pause
-    burst: int = 0  # answers to calls that began before the first one
-    took: float = 0.0  # seconds until that
-    was_unspaced: bool = False  # until the first pause
-    is_guess: bool = False  # ``gap`` rests on few answers
+
+    @property
+    def paces(self) -> bool:
+        """Tell whether there is anything to wait for."""
+        return bool(self.gap or self.paused)
 
     def takes_turn(self, now: float) -> None:
         """Say when the next call may begin. It is earlier where this one is late."""
         if not self.first:
             self.first = self.due = now
-        self.due = max(self.due, now - self._owed) + self.gap
+        if self.paused and not self.gap:
+            self._guess()
+        owed = min((self.at_once - 1) / 2 * self.gap, OWED)
+        self.due = max(self.due, now - owed) + self.gap
         self.next = max(self.due, now + NARROW * self.gap)
 
-    @property
-    def _owed(self) -> float:
-        """The seconds that are made up for, where the engine is known to let some calls follow."""
-        if not self.pauses:
-            return OWED
-        at_once = self.burst - self.took / self.gap - 1
-        return min(max(at_once / 2 * self.gap, 0.0), OWED)
+    def _guess(self) -> None:
+        """Space calls as if the engine answers as many again in the time until the pause's end.
+
+        Where few are answered at once it may be far faster, which is tried.
+        """
+        answers, start = max(len(self.held), 1), self._start()
+        self.gap = (self.until - start) / answers
+        self.at_once = max(answers - (self.paused - start) / self.gap, 1.0)
+        self.search, self.held = 0.5 ** (1 / self.at_once), []
 
     def waits(self, until: float) -> None:
         """Let no call begin before then."""
@@ -72,37 +81,39 @@ class _State:
     def answered(self, began: float, least: float) -> None:
         """Take note of an answer to a call; those that follow may be faster."""
         self.refusals, self.silent = 0, 0.0
-        if began >= self.paused:
-            self.answers += 1
-            faster = SEARCH if self.is_guess else 1 - FASTER * min(self.gap, 1.0)
-            self.gap = max(self.gap * faster, least)
-        elif self.pauses == 1:
-            self.burst += 1
-            if self.was_unspaced:
-                self._guess()
+        if began >= self.paused or not self.gap:
+            self.held = [*self.held[1 - NOTED :], began]
+            self.gap = max(self.gap * self.search * (1 - FASTER * min(self.gap, 1.0)), least)
 
     def pause(self, now: float, seconds: float) -> None:
         """Let no call begin for some seconds, and space those after as the engine held them."""
-        if not self.pauses:
-            self.burst, self.took = self.answers, now - self.first
-            self.gap *= LEAST
-        elif self.is_guess:
-            self.gap /= SEARCH ** min(self.burst + 1, TOO_FAR, self.answers)
-        else:
-            held = (now - self.paused) / max(self.answers, 1)
-            self.gap = min(max(held, LEAST * self.gap), MOST * self.gap)
-        self.is_guess = self.is_guess and not self.answers
-        self.pauses += 1
-        self.paused, self.until, self.answers = now, now + seconds, 0
+        if self.gap:
+            held = LEAST * self._borne(now)
+            if self.search == 1:
+                held = min(held, MOST * self.gap)
+                self.at_once = min(self.at_once, max(FOLLOWED * len(self.held), 1.0))
+            self.gap = max(LEAST * self.gap, held)
+            self.search, self.held = 1.0, []
+        self.paused, self.until = now, now + seconds
         self.waits(self.until)
-        if not self.gap:
-            self.was_unspaced = True
-            self._guess()
 
-    def _guess(self) -> None:
-        """Space calls by what was answered before the first pause, and until its end."""
-        self.gap = (self.until - self.first) / max(self.burst, 1)
-        self.is_guess = self.burst < ROUGH
+    def _borne(self, now: float) -> float:
+        """The seconds between calls that the engine bears, as far as was seen.
+
+        It had nothing left when it refused, and has nothing left now. Of any calls in a row it had
+        at once those it lets follow, and came by the others meanwhile.
+        """
+        gaps = [(now - self._start()) / max(len(self.held), 1)]
+        for calls, began in enumerate(reversed(self.held), 1):
+            if calls > self.at_once:
+                gaps.append((self.held[-1] - began) / (calls - self.at_once))
+        return min(gaps)
+
+    def _start(self) -> float:
+        """The beginning of the time in which the noted calls were answered."""
+        if len(self.held) == NOTED:
+            return self.held[0]
+        return self.paused if self.gap and self.paused else self.first
 
 
 class Pace:
@@ -154,9 +165,9 @@ class Pace:
         It is in the file only once something is to be waited for.
         """
         with self._lock:
-            if self._file is None or not (self._state.gap or self._file.exists()):
+            if self._file is None or not (self._state.paces or self._file.exists()):
                 yield self._state
-                if not (self._file and self._state.gap):
+                if not (self._file and self._state.paces):
                     return
                 self._file.write_text(json.dumps(asdict(self._state)), encoding="ascii")
                 return

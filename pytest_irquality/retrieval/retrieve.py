@@ -139,6 +139,7 @@ class _Kept:
     in_a_row: int = 0
     given_up: str = ""
     interrupted: bool = False
+    failed: float = 0.0  # when the last call did, by ``time.monotonic``
     replies: dict[tuple[int, str], Reply] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -175,6 +176,7 @@ class _Kept:
         values = reply.value or [None] * len(job.subject)
         for query, value in zip(job.subject, values, strict=True):
             error = value if isinstance(value, BaseException) else reply.error
+            self.failed = time.monotonic() if error else self.failed
             self.replies[job.answer, query.id] = reply._replace(value=value, error=error)
             if self.arrived:
                 self.arrived(query, job.answer)
@@ -403,7 +405,8 @@ def _ask_again(suite: Suite, kept: _Kept, concurrency: int, pace: Pace) -> None:
         again = kept.to_retry(suite.retry.on)
         if not again or kept.gave_up:
             return
-        time.sleep(wait_before(round, kept.errors(again)))
+        due = kept.failed + wait_before(round, kept.errors(again))
+        time.sleep(max(0.0, due - time.monotonic()))
         kept.retries += len(again)
         _ask(kept, deque(again), concurrency, pace)
 

@@ -16,7 +16,7 @@ from pytest_irquality.passages.normal import Normal
 
 FEW = 3  # words of a part that is told by itself; fewer must stand at the very edge of their text
 SLACK = 2  # words between a part and the edge where its text was cut: half a word, an ellipsis
-MOST_SHARED = 0.6  # share of a passage's words in a text that is called the same passage, changed
+MOST_SHARED = 0.7  # share of a passage's words in a text that is called the same passage, changed
 NEARNESS = 1.5  # within how many times its own length the words of a passage are looked for
 TRIED = 3  # places of one text that are compared word by word
 
@@ -55,8 +55,9 @@ class Nearest(NamedTuple):
 def parts(passage: Normal, texts: Sequence[Normal]) -> list[Part]:
     """The parts that a passage was cut into, in its own order; empty where it was not cut.
 
-    All of it must be found but for one word at each cut, and a text must begin or end where it was
-    cut. Where the rest was not returned, one part at the edge of its text is enough.
+    All of it must be found but for one word at each cut, and one text must end where it was cut and
+    the next begin there. Of two parts of some words one such text is enough: each chunk may begin
+    with a heading. Where the rest was not returned, one part at the edge of its text is enough.
     """
     words = passage.words
     found: list[Part] = []
@@ -67,8 +68,8 @@ def parts(passage: Normal, texts: Sequence[Normal]) -> list[Part]:
             return _edge(words, texts)
         found.append(part)
         at = part.end
-    cuts = pairwise(found)
-    is_cut = len(found) > 1 and all(_cut_between(words, texts, *cut) for cut in cuts)
+    enough = any if len(found) == 2 and all(part.end - part.start >= FEW for part in found) else all
+    is_cut = len(found) > 1 and all(enough(_edges(words, texts, *cut)) for cut in pairwise(found))
     return found if is_cut else []
 
 
@@ -227,10 +228,13 @@ def _begins(words: Sequence[str], text: Normal, part: Part, slack: int = SLACK) 
     return len(before) - shared <= slack
 
 
-def _cut_between(words: Sequence[str], texts: Sequence[Normal], one: Part, other: Part) -> bool:
+def _edges(
+    words: Sequence[str], texts: Sequence[Normal], one: Part, other: Part
+) -> tuple[bool, ...]:
+    """Tell whether the one part ends its text, and the other begins another one."""
     if one.text == other.text:
-        return False
-    return _ends(words, texts[one.text], one) or _begins(words, texts[other.text], other)
+        return (False,)
+    return _ends(words, texts[one.text], one), _begins(words, texts[other.text], other)
 
 
 def _edge(words: Sequence[str], texts: Sequence[Normal]) -> list[Part]:

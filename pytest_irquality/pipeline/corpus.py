@@ -40,6 +40,7 @@ from pytest_irquality.wording.losses import loss
 MOST_CHUNKS = 10_000_000
 GLANCED = re.compile(r"[\u2e80-\ua4cf\uf900-\ufaff]|\w+")
 MOST_NEAR = 200  # chunks that are compared word by word with a passage that stands in none
+FIRST = 3  # of these, whose neighbours are looked at
 LEAST_NEAR = 0.4
 MOST_ON_A_PAGE = 100_000  # documents
 LONGEST_ON_A_PAGE = 300  # characters of a text
@@ -244,13 +245,19 @@ class Corpus:
 
 
 def _near(passage: Normal, corpus: Corpus) -> list[Chunk]:
-    """The chunks that hold most of a passage's words, in whatever order; rare words weigh more."""
+    """The chunks that hold most of a passage's words, in whatever order; rare words weigh more.
+
+    The neighbours of the first follow each: where a passage was cut, one of them has the rest.
+    """
     weight: defaultdict[int, float] = defaultdict(float)
     for word in {*passage.words}:
         having = corpus.having.get(word, ())
         for place in having:
             weight[place] += log(1 + len(corpus.chunks) / len(having))
-    return [corpus.chunks[place] for place in nlargest(MOST_NEAR, weight, key=weight.__getitem__)]
+    best = nlargest(MOST_NEAR, weight, key=weight.__getitem__)
+    beside = (place + step for place in best[:FIRST] for step in (0, 1, -1))
+    places = dict.fromkeys([*beside, *best])
+    return [corpus.chunks[place] for place in places if 0 <= place < len(corpus.chunks)]
 
 
 def _loss(passage: Normal, corpus: Corpus) -> Loss:

@@ -174,7 +174,7 @@ def ranking_lines(query: QueryResult) -> Iterator[str]:
     """
     compared = query.before is not None
     if query.ranking:
-        yield "  rank  was  grade  document" if compared else "  rank  grade  document"
+        yield "  rank  was  grade  result" if compared else "  rank  grade  result"
         yield from (_document(document, query) for document in query.ranking)
     else:
         yield "  nothing was returned"

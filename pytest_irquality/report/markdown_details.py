@@ -71,7 +71,7 @@ def _detail(told: Detail) -> str:
     fault = f"{markdown(cut(told.fault, 2 * CELL))}\n\n" if told.fault else ""
     moved = [document for document in told.ranking if document.move != "="]
     documents = markdown_rows(
-        ["rank", "before", "grade", "document"],
+        ["rank", "before", "grade", "result"],
         [
             [str(one.rank), one.move, one.grade, f"{one.title} {one.id}".strip()]
             for one in [*moved, *told.missing][:NOTES]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import fsum, inf
 
 from pytest_irquality.metrics import Measure
@@ -64,17 +64,18 @@ def _scale(suite: Suite, given: Sequence[float]) -> tuple[float, str]:
 
 def _contradictory(suite: Suite) -> Iterator[tuple[Place, str]]:
     for query in suite.queries:
-        if query.rules and (why := _contradiction([*suite.rules_of_all, *query.rules])):
+        rules = [*suite.rules_of_all, *query.rules] if query.rules else []
+        if why := _contradiction(rules, one_a_rank=not suite.reads_texts(query)):
             yield query.place, f"the rules of {query.quoted} contradict each other: {why}"
 
 
 def _too_high(suite: Suite) -> Iterator[tuple[Place, str]]:
     for query in suite.queries:
         for limits in query.thresholds:
-            yield from _out_of_reach(limits, {"this query": [query]})
+            yield from _out_of_reach(limits, {"this query": [query]}, suite.readers)
     for check in suite.checks:
         if check.limits:
-            yield from _out_of_reach(check.limits, _groups(suite, check))
+            yield from _out_of_reach(check.limits, _groups(suite, check), suite.readers)
 
 
 def _of_few_queries(suite: Suite) -> Iterator[tuple[Place, str]]:
@@ -110,16 +111,16 @@ def _never_satisfied(suite: Suite) -> Iterator[tuple[Place, str]]:
     means = f"{it} in no mean" if suite.undefined == "skip" else "any ranking scores 0"
     yield (
         never[0].place,
-        f"{_named([query.quoted for query in never])} {verb} graded without any relevant document,"
-        f" so {means}: grade the document that is right, write 'expect_no_results: true', or leave"
+        f"{_named([query.quoted for query in never])} {verb} graded, and nothing of it relevant,"
+        f" so {means}: grade what is right as relevant, write 'expect_no_results: true', or leave"
         " the query out",
     )
 
 
-def _contradiction(rules: Sequence[Rule]) -> str | None:
+def _contradiction(rules: Sequence[Rule], one_a_rank: bool) -> str | None:
     """The reason why no ranking keeps all of these rules, or None.
 
-    Each document has a best and a worst rank left to it.
+    Each document has a best and a worst rank left to it. A result may hold several passages.
     """
     first: dict[str, int] = {}
     last: dict[str, int] = {}
@@ -132,7 +133,7 @@ def _contradiction(rules: Sequence[Rule]) -> str | None:
                 f" {first[document]}"
             )
     for place, worst in enumerate(sorted(last.values()), 1):
-        if place > worst:
+        if one_a_rank and place > worst:
             return f"{place} documents must be in the top {worst}"
     for rule in rules:
         if not rule.can_hold(first):
@@ -151,17 +152,18 @@ def _groups(suite: Suite, check: Check) -> Mapping[str, Sequence[Query]]:
 
 
 def _out_of_reach(
-    limits: Limits, groups: Mapping[str, Sequence[Query]]
+    limits: Limits, groups: Mapping[str, Sequence[Query]], readers: Collection[str]
 ) -> Iterator[tuple[Place, str]]:
     """Floors on recall at k that are out of reach, however good the ranking.
 
-    They are where more than k documents are relevant.
+    They are where more than k documents are relevant. Of ``readers`` a result may hold any number
+    of passages.
     """
     measure, k = limits.measure, limits.measure.k
     floor = next((bound.value for bound in limits.bounds if bound.floor), 0.0)
     if measure.definition.name != "recall" or measure.weighted or k is None:
         return
-    best = {name: _best_recall(measure, k, queries) for name, queries in groups.items()}
+    best = {name: _best_recall(measure, k, queries, readers) for name, queries in groups.items()}
     worst = {name: mean for name, mean in best.items() if mean < floor - 1e-9}
     if worst:
         name, best_mean = min(worst.items(), key=lambda pair: pair[1])
@@ -173,10 +175,14 @@ def _out_of_reach(
         )
 
 
-def _best_recall(measure: Measure, k: int, queries: Sequence[Query]) -> float:
+def _best_recall(
+    measure: Measure, k: int, queries: Sequence[Query], readers: Collection[str]
+) -> float:
     """The mean recall at k of perfect rankings; 1 where no query has a relevant document."""
-    relevant = [measure.judged_at(query.judgments).relevant_count for query in queries]
-    best = [min(1.0, k / count) for count in relevant if count]
+    relevant = [(query, measure.judged_at(query.judgments).relevant_count) for query in queries]
+    best = [
+        1.0 if query.id in readers else min(1.0, k / count) for query, count in relevant if count
+    ]
     return fsum(best) / len(best) if best else 1.0
 
 

@@ -25,7 +25,7 @@ from pytest_irquality.verdict.findings import (
     Loss,
     RankedDocument,
 )
-from pytest_irquality.verdict.result import QueryResult, Verdict
+from pytest_irquality.verdict.result import QueryResult, ShownDocument, Verdict
 from pytest_irquality.verdict.sides import Side
 
 MOST = 2_000  # passages, of both sides, whose parts and other words are looked for
@@ -142,7 +142,18 @@ class Losses:
         )
 
     def _why(self, query: Query, document: RankedDocument) -> RankedDocument:
-        return replace(document, loss=self.of(query, document.id))
+        loss = self.of(query, document.id)
+        return replace(document, loss=loss, title=self.title(query, document, loss))
+
+    def title(
+        self, query: Query, document: RankedDocument | ShownDocument, loss: Loss | None
+    ) -> str | None:
+        """The title; none of a passage that is not returned, whose title is the chunk that had it.
+
+        That was another query's, a stage's or the baseline's.
+        """
+        is_lost = loss is not None and document.rank is None
+        return None if is_lost and self._is_passage(query, document.id) else document.title
 
     def _place(self, query: Query, document: str, side: Shown) -> Loss:
         """The first place that is true of a passage or document on one side."""

@@ -213,7 +213,8 @@ class _Documents:
 
     def with_reason(self, document: ShownDocument) -> ShownDocument:
         """A document with why it is not among the first."""
-        return document._replace(loss=self.losses.of(self.query, document.id))
+        loss = self.losses.of(self.query, document.id)
+        return document._replace(loss=loss, title=self.losses.title(self.query, document, loss))
 
     def was_there(self, document: ShownDocument) -> ShownDocument:
         """A document of the baseline with why it is lost.

@@ -21,7 +21,7 @@ from pytest_irquality.wording.gauge_lines import (
     would_find,
 )
 from pytest_irquality.wording.numbers import apart, counted, few, figure, grouped
-from pytest_irquality.wording.words import quoted
+from pytest_irquality.wording.words import quoted, wanted
 
 MOST = 5
 
@@ -90,15 +90,15 @@ def _exists(results: Sequence[SuiteResult]) -> AuditPart:
             fine = False
             gone = counted(
                 len(found.dead),
-                "judged document no longer exists",
-                "judged documents no longer exist",
+                f"judged {wanted(result, 1)} no longer exists",
+                f"judged {wanted(result)} no longer exist",
             )
             lines.append(f"{which}{gone}, of {grouped(found.asked)} looked up")
             lines += (f"  {_dead(one)}" for one in found.dead[: 2 * MOST])
             if len(found.dead) > 2 * MOST:
                 lines.append(f"  and {grouped(len(found.dead) - 2 * MOST)} more")
         else:
-            lines.append(f"{which}none of {grouped(found.asked)} judged documents is gone")
+            lines.append(f"{which}none of {grouped(found.asked)} judged {wanted(result)} is gone")
     return AuditPart("dead", tuple(lines), fine)
 
 
@@ -177,7 +177,7 @@ def _loose(audit: Audit) -> Iterator[str]:
 
 
 def _lost(one: WeakLimit) -> str:
-    what = "returned nothing" if one.measure == "zero_results" else "lost every relevant document"
+    what = "returned nothing" if one.measure == "zero_results" else "lost all that is relevant"
     return f"{one.losing} of its {counted(one.queries, 'query', 'queries')} {what}"
 
 

@@ -13,7 +13,7 @@ from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.answers import blind, broken
 from pytest_irquality.wording.examined import of_the_base
 from pytest_irquality.wording.numbers import apart, counted, few
-from pytest_irquality.wording.words import queries
+from pytest_irquality.wording.words import queries, relevant
 
 MOST = 0.8  # the share of a limit's queries that is to be compared, or else every headline says so
 
@@ -73,10 +73,10 @@ def _of_fact(fact: facts.Fact, result: SuiteResult) -> str:
             return "nothing was returned"
         case facts.WithoutRelevant() if not fact.graded and 2 * len(fact.queries) > fact.total:
             of = counted(fact.total, "query", "queries")
-            return f"{len(fact.queries)} of {of} without a relevant document"
+            return f"{len(fact.queries)} of {of} without a {relevant(result, 1)}"
         case facts.WithoutRelevant() if fact.graded and not fact.score_0:
             named = queries(result, fact.queries)
-            return f"graded without any relevant document, so in no mean: {named}"
+            return f"graded without any {relevant(result, 1)}, so in no mean: {named}"
         case facts.Unsettled():
             named = queries(result, [id for id, _ in fact.queries])
             return f"equal scores at the cut leave open what was lost: {named}"

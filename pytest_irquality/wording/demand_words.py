@@ -23,7 +23,7 @@ from pytest_irquality.wording.answers import (
 from pytest_irquality.wording.losses import because, in_brackets
 from pytest_irquality.wording.moves import move, name, place, seen
 from pytest_irquality.wording.numbers import apart, counted, exact, few, figure, judged, probability
-from pytest_irquality.wording.words import queries, relevant
+from pytest_irquality.wording.words import queries, relevant, wanted
 
 Sentence = Callable[[SuiteResult, Finding], str]
 
@@ -232,8 +232,8 @@ def _no_value(result: SuiteResult, finding: Finding) -> str:
 
 def _undefined(result: SuiteResult, finding: Finding) -> str:
     if finding.demand.on_change:
-        return "undefined, now and before: no query here has a relevant document"
-    return "undefined: no query here has a relevant document or was answered"
+        return f"undefined, now and before: no query here has a {relevant(result, 1)}"
+    return f"undefined: no query here has a {relevant(result, 1)} or was answered"
 
 
 def _nothing(result: SuiteResult, lacks: Lack) -> str:
@@ -324,15 +324,19 @@ def _trend(result: SuiteResult, finding: Finding) -> str:
 
 
 def _audited(one: str, many: str) -> Sentence:
-    """The sentence of a number under ``audit``, in words for one and for several."""
+    """The sentence of a number under ``audit``, in words for one and for several.
+
+    ``{one}`` and ``{many}`` stand for what is judged.
+    """
 
     def sentence_of(result: SuiteResult, finding: Finding) -> str:
         if finding.lacks:
             why = result.audit.no_answer if result.audit else ""
             why = why or "the retriever has no exists(id), and no corpus these ids"
-            return f"nobody can say which documents exist: {why}"
+            return f"nobody can say which {wanted(result)} exist: {why}"
         within = "within" if finding.ok else "more than"
-        number = counted(int(finding.value or 0), one, many)
+        named = {"one": wanted(result, 1), "many": wanted(result)}
+        number = counted(int(finding.value or 0), one.format(**named), many.format(**named))
         return f"{number}, {within} the {finding.limit or 0:g} allowed"
 
     return sentence_of
@@ -365,9 +369,7 @@ WORDS: Mapping[str, Words] = complete(
         "max_significant_drop": Words(_change, name="significant drop", sign="significant drop ≤"),
         "trend": Words(_trend),
         "together": Words(_together, name="drop of all", sign="significant drop ≤"),
-        "dead": Words(
-            _audited("judged document no longer exists", "judged documents no longer exist")
-        ),
+        "dead": Words(_audited("judged {one} no longer exists", "judged {many} no longer exist")),
         "unprotected": Words(
             _audited(
                 "query is in no rule, limit or guard", "queries are in no rule, limit or guard"

@@ -17,7 +17,7 @@ from pytest_irquality.wording.numbers import (
     signed,
     times,
 )
-from pytest_irquality.wording.words import quoted
+from pytest_irquality.wording.words import quoted, relevant
 
 
 class Worse(NamedTuple):
@@ -74,7 +74,7 @@ def _why_not(query: QueryResult, damage: Damage) -> str:
         return "not in the baseline"
     if damage.column is not None and query.values[damage.column] is not None:
         return "unknown then"
-    return "no relevant document"
+    return f"no {relevant(damage.result, 1)}"
 
 
 def worst_tags(damage: Damage) -> str:

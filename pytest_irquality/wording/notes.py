@@ -16,7 +16,7 @@ from pytest_irquality.wording.answers import blind, broken
 from pytest_irquality.wording.moves import move, name
 from pytest_irquality.wording.numbers import apart, counted, few, grouped, judged, share
 from pytest_irquality.wording.sentences import causes, drop_of_all
-from pytest_irquality.wording.words import HOW, list_of, queries, query, quoted, relevant
+from pytest_irquality.wording.words import HOW, list_of, queries, query, quoted, relevant, wanted
 
 
 def notes(result: SuiteResult) -> tuple[str, ...]:
@@ -98,11 +98,12 @@ def _(fact: facts.WithoutRelevant, result: SuiteResult) -> str:
     if not fact.graded:
         what = "score 0" if fact.score_0 else "are left out of relevance means"
         some = share(len(fact.queries), fact.total)
-        return f"{some} queries have no relevant document and {what}"
+        return f"{some} queries have no {relevant(result, 1)} and {what}"
     what = "counted as 0" if fact.score_0 else "in no measure of relevance"
     return (
-        f"{counted(len(fact.queries), 'query is', 'queries are')} graded without any relevant"
-        f" document, and {what}: {queries(result, fact.queries)}; grade the document that is right,"
+        f"{counted(len(fact.queries), 'query is', 'queries are')} graded without any"
+        f" {relevant(result, 1)}, and {what}: {queries(result, fact.queries)}; grade the"
+        f" {wanted(result, 1)} that is right,"
         " write 'expect_no_results: true', or leave the query out"
     )
 
@@ -119,7 +120,7 @@ def _(fact: facts.NothingExpected, result: SuiteResult) -> str:
 def _(fact: facts.ReturnedTwice, result: SuiteResult) -> str:
     twice = f"{query(result, fact.query)} returned {name(fact.document)} twice"
     return (
-        f"{share(fact.queries, fact.total)} queries returned a document more than once, credited"
+        f"{share(fact.queries, fact.total)} queries returned a result more than once, credited"
         f" once and the ranks closed up: {few([twice], fact.queries)}"
     )
 
@@ -334,7 +335,7 @@ def _(fact: facts.NeverFound, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.LeftIndex, result: SuiteResult) -> str:
-    left = counted(len(fact.documents), "document has", "documents have")
+    left = counted(len(fact.documents), f"{wanted(result, 1)} has", f"{wanted(result)} have")
     least = "at least " if fact.at_least else ""
     named = few(list(map(name, fact.documents)))
     words = f"{least}{left} left the index, which no ranking can mend: {named}"

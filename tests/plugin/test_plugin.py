@@ -323,7 +323,7 @@ def test_the_failure_text_says_everything_once(
             "'office chair'",
             "  ✗ Chair (d1) must be in the top 1: it is at rank 2",
             "  ✗ Desk lamp (d9) must not be in the top 1: it is at rank 1",
-            "  rank  grade  document",
+            "  rank  grade  result",
             "     1      –  Desk lamp  d9",
             "     2      3  Chair  d1",
             "  expected, but not above:",

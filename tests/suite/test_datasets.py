@@ -57,8 +57,6 @@ SETS = {
                                         "relevant_docs": {"q1": ["n1", "n2"]}, "mode": "text"}, indent=4)),
     "LlamaIndex on one line": ("a.json", json.dumps({"queries": {"q1": "refunds?"}, "corpus": {"n1": PAID, "n2": KEEP},
                                                     "relevant_docs": {"q1": ["n1", "n2"]}})),
-    "a labelled dataset of LlamaIndex": ("a.json", json.dumps({"examples": [{"query": "refunds?", "query_by": None,
-                                         "reference_contexts": [PAID, KEEP], "reference_answer": "14"}]})),
     "goldens as JSON": ("a.json", json.dumps([{"input": "refunds?", "actual_output": None, "expected_output": "14",
                                               "context": [PAID, KEEP], "source_file": "x.md"}])),
     "goldens as CSV": ("a.csv", table({"input": "refunds?", "actual_output": "", "expected_output": "14",
@@ -340,8 +338,7 @@ def test_the_base_s_suite_has_the_base_s_corpus(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", "-A")
     git(tmp_path, "commit", "-qm", "first")
-    for file in ("qa.parquet", "corpus.parquet"):
-        (tmp_path / file).unlink()
+    autorag(tmp_path, [["c1"]])
     suites = BaseSuites(Project(tmp_path, tmp_path), Tree(Repository.holding(tmp_path), "HEAD"))
     base = suites.read(tmp_path / "s.ir.yaml", then)
     assert base is not None

@@ -370,11 +370,11 @@ def _whole(lines: Iterator[str], head: str) -> Any:
 
 
 def _rows_of(value: Any) -> Iterator[Cells]:
-    """The rows of one JSON value: a list, or an object that has them under a name."""
-    if isinstance(value, dict):
-        if isinstance(value.get("relevant_docs"), dict) and isinstance(value.get("queries"), dict):
-            return _rows_of_llama_index(value)
-        value = value.get("examples")
+    """The rows of one JSON value: a list, or an object of LlamaIndex."""
+    if isinstance(value, dict) and all(
+        isinstance(value.get(name), dict) for name in ("relevant_docs", "queries")
+    ):
+        return _rows_of_llama_index(value)
     if not isinstance(value, list) or not any(isinstance(row, dict) for row in value):
         return iter(())
     return map(_object, value)

@@ -190,7 +190,9 @@ class Search:
         }
 
     def stages(self, query: str, k: int) -> dict[str, Any]:
-        given = {name: [self.chunks[n] for n in found] for name, found in self.before(query).items()}
+        given = {
+            name: [self.chunks[n] for n in found] for name, found in self.before(query).items()
+        }
         return {**given, "fused": (given["fused"], GO_ON)}
 
     def fused(self, query: str, k: int) -> list[int]:

@@ -103,8 +103,7 @@ def _(fact: facts.WithoutRelevant, result: SuiteResult) -> str:
     return (
         f"{counted(len(fact.queries), 'query is', 'queries are')} graded without any"
         f" {relevant(result, 1)}, and {what}: {queries(result, fact.queries)}; grade the"
-        f" {wanted(result, 1)} that is right,"
-        " write 'expect_no_results: true', or leave the query out"
+        f" {wanted(result, 1)} that is right, write 'expect_no_results: true', or leave it out"
     )
 
 

@@ -129,8 +129,11 @@ TEXTS = "def texts(self): return [{'id': id, 'text': text} for id, text in HELP.
     [("langchain_core", LANGCHAIN), ("llama_index.core", LLAMA), ("haystack", HAYSTACK)],
     ids=["LangChain", "LlamaIndex", "Haystack"],
 )
-def test_one_ledger_in_every_medium(needed: str, code: str, project: Project) -> None:
+def test_one_ledger_in_every_medium(
+    needed: str, code: str, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     library(needed)
+    monkeypatch.setenv("HAYSTACK_TELEMETRY_ENABLED", "False")
 
     def run(*arguments: str) -> str:
         # A process of its own: what an inner run imports is forgotten after it, which NumPy does not bear.
@@ -170,5 +173,7 @@ def test_one_ledger_in_every_medium(needed: str, code: str, project: Project) ->
     )
     for medium in (terminal, run("-q"), read("out.md"), page):
         assert ledger in medium
-        assert re.search(r"cut: the first part is in half( \(rank \d\))?, the rest in other half", medium)
+        assert re.search(
+            r"cut: the first part is in half( \(rank \d\))?, the rest in other half", medium
+        )
         assert not re.search(r"\bdocuments?\b", medium)

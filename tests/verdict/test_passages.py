@@ -105,7 +105,7 @@ def test_a_passage_is_credited_once_and_copies_of_a_chunk_are_collapsed() -> Non
     result = judge(wanted, retrieve(wanted, lambda query: chunks))
     assert [document.id for document in result.query("q").ranking] == ["alpha", "y"]
     assert scores(result)["precision@2"] == 0.5
-    assert any("returned a document more than once" in note for note in notes(result))
+    assert any("returned a result more than once" in note for note in notes(result))
 
 
 def test_an_id_is_never_a_passage() -> None:

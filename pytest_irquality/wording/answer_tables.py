@@ -63,7 +63,7 @@ def wavering(result: SuiteResult) -> Table:
         Column("in common", number=True),
         Column("RBO", number=True, about="rank-biased overlap"),
         Column(measure, number=True),
-        Column("documents that come and go", rank=1),
+        Column("results that come and go", rank=1),
     )
     rows = []
     for one in noise.wavering if noise else ():

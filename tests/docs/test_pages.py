@@ -15,11 +15,12 @@ pytest.importorskip("sybil", reason="an older environment: pip install -e '.[tes
 from pytest_irquality.plugin.options import Options
 from tests.docs.pages import EVALUATORS, ROOT, follow, languages
 
-PAGES = [
+ALL = [
     path.relative_to(ROOT).as_posix()
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    if path.parent.name != "engines"  # tests/engines has those, where their engines are installed
 ]
+# tests/engines has those of engines, where their engines are installed.
+PAGES = [page for page in ALL if "/engines/" not in page]
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,15 @@ def test_options_that_take_a_path_are_written_with_an_equals_sign(page: str) -> 
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 180
+
+
+def test_the_documentation_can_be_read_to_its_end() -> None:
+    pages = {page: (ROOT / page).read_text("utf-8") for page in ALL if page != "README.md"}
+    assert sum(len(text.split()) for text in pages.values()) < 25_000
+    folders = [page.split("/")[1] for page in pages if not page.endswith("index.md")]
+    assert folders.count("start") == 4
+    assert folders.count("guides") <= 10
+    assert {*folders} == {"start", "guides", "reference", "recipes", "why"}
 
 
 def test_each_option_has_its_reason() -> None:

@@ -134,5 +134,5 @@ def test_answers_of_one_build_are_told_as_answers() -> None:
 def test_that_none_wavers_is_said_only_where_it_is_so(
     shop: Project, before: Sequence[Collection[str]], now: Sequence[Collection[str]], said: str
 ) -> None:
-    result = shop.run(*options(builds(shop, "before", *before), builds(shop, "now", *now)))
-    assert f"    {said}" in result.outlines
+    result = shop.run(*options(builds(shop, "before", *before), builds(shop, "now", *now)), "-v")
+    assert f"  {said}" in result.outlines

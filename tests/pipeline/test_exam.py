@@ -269,7 +269,7 @@ def test_a_file_that_the_base_does_not_track_is_todays_for_both(
     git(shop.path, "checkout", "-qB", "change")
     (shop.path / "grades.csv").write_text(grades)
     shop.conftest(SOUND.replace("fixture", "fixture(params=['a', 'b', 'c'])"))
-    result = shop.run(AGAINST)
+    result = shop.run(AGAINST, "-v")
     assert result.ret == 0
     said = "grades.csv is not in git at the base: today's is read for both"
     assert result.stdout.str().count(said) == 1

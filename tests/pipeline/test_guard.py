@@ -41,10 +41,10 @@ class Sides:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.head, self.tree = folder / "head", folder / "tree"
+        self.head, self.tree = folder / "head", folder / "beside" / "tree"
         self.site, self.guard = folder / "site", folder / "guard"
         for path in (self.head, self.tree, self.site, self.guard):
-            path.mkdir()
+            path.mkdir(parents=True)
         shutil.copyfile(guard.__file__, self.guard / "sitecustomize.py")
 
     def write(self, name: str, base: str | None = "base", head: str | None = "head") -> None:

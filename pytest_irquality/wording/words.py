@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -158,6 +159,7 @@ def provenance(baseline: Baseline, now: datetime | None = None) -> str:
     return f"{baseline.source} ({known})" if known else baseline.source
 
 
+WINDOWS = os.name == "nt"
 OF_A_TEST = " · "
 """Between a test's node id and which of its results is meant."""
 
@@ -187,7 +189,13 @@ def list_of(path: str) -> str:
 
 
 def shell_word(word: str) -> str:
-    """A word as a shell takes it, also one whose characters would not survive being copied."""
+    """A word as a shell takes it, also one whose characters would not survive being copied.
+
+    On Windows that is cmd, which knows double quotes alone.
+    """
+    if WINDOWS:
+        inside = word.replace('"', '\\"')
+        return word if re.fullmatch(r"[\w./\\:=-]+", word) else f'"{inside}"'
     if word.isprintable():
         return shlex.quote(word) if re.search(r"[^\w./-]", word) else word
     codes = (c if c.isprintable() and c not in "\\'" else f"\\U{ord(c):08x}" for c in word)

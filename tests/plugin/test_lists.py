@@ -231,10 +231,10 @@ def test_s40_every_result_another_is_red_and_nothing_changed_green(listed: Proje
 
 def test_what_nobody_graded_is_told_alike_or_changed_and_never_good(listed: Project) -> None:
     with_baseline(listed)
-    result = listed.run("queries.txt", "--ir-markdown=out.md")
+    result = listed.run("-v", "queries.txt", "--ir-markdown=out.md")
     assert "Rankings stayed alike" in result.stdout.str()
     listed.answers(changed("reversed", 20))
-    result = listed.run("queries.txt", "--ir-markdown=out.md")
+    result = listed.run("-v", "queries.txt", "--ir-markdown=out.md")
     said = result.stdout.str() + (listed.path / "out.md").read_text("utf-8")
     result.stdout.fnmatch_lines([
         "  by default: write another limit under 'thresholds'",

@@ -12,7 +12,7 @@ from pytest_irquality.report.failure import explain
 from pytest_irquality.report.html import html_report
 from pytest_irquality.report.markdown import markdown_report
 from pytest_irquality.verdict.findings import Finding, RankedDocument
-from pytest_irquality.verdict.result import ShownDocument, SuiteResult, Verdict
+from pytest_irquality.verdict.result import Outcome, ShownDocument, SuiteResult, Verdict
 from tests.conftest import Project
 from tests.report.made import check, compared, moved, query, suite
 
@@ -110,3 +110,19 @@ def test_however_many_limits_a_suite_has_fifty_failures_and_errors_have_a_sectio
     result = project.run()
     result.assert_outcomes(errors=81)
     result.stdout.fnmatch_lines(["and 31 checks more, each in the short summary and the reports"])
+
+
+def test_the_page_lists_500_limits_broken_ones_first() -> None:
+    def limit(n: int, value: float) -> Verdict:
+        finding = Finding(f"t{n}", "min", value >= 0.5, True, "ndcg@10", value, 0.5, 2)
+        outcome: Outcome = "passed" if finding.ok else "failed"
+        return Verdict(f"t{n}-ndcg-10", f"tag t{n}: ndcg@10", n + 2, outcome, (finding,), "tag")
+
+    verdicts = tuple(limit(n, 0.4 if n % 2 else 0.6) for n in range(1200))
+    page = html_report([suite(query("q"), verdicts=verdicts)])
+    table = page.partition('<table class="block"')[2].partition('data-tab="Slices"')[0]
+    assert table.count('<th scope="row"') == 500
+    assert "tag t1199: ndcg@10" not in table
+    assert "tag t1: ndcg@10" in table
+    assert "tag t2: ndcg@10" not in table
+    assert re.search(r"and 70\d more rows", table)

@@ -235,7 +235,7 @@ def retriever(): return Engine()
 
 def test_fewer_results_than_the_cutoff_are_said(project: Project) -> None:
     project.suite(
-        "metrics: [recall@10]\nqueries:\n  - {query: a, relevant: [d1]}\n  - {query: b, relevant: [d2]}\n"
+        "metrics: [recall@10]\nqueries:\n  - {query: a, relevant: [d1]}\n  - {query: b, relevant: [d2, d9]}\n"
     )
     project.answers({query: ["d1", "d2", "d3", "d4"] for query in "ab"})
     project.run()

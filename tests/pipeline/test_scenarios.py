@@ -258,7 +258,7 @@ def test_s8_a_document_returned_twice_is_credited_once_and_said(project: Project
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
         [
-            "*1 of 1 (100 %) queries returned a document more than once, credited once*'a' returned d twice"
+            "*1 of 1 (100 %) queries returned a result more than once, credited once*'a' returned d twice"
         ]
     )
     assert project.data["suites"][0]["queries"][0]["values"] == [1.0, 1.0, 1.0, 1.0]

@@ -208,7 +208,7 @@ def test_a_key_that_every_report_shows_is_one_line(copy: Copy) -> None:
     copy.insert("suite/keys.py", "    top_k: int = key(", OWNER)
     assert len(copy.changed) <= MOST_FILES
     ran = copy.judge(
-        "owner: Team Search\nqueries:\n  - {query: chair, must_find: {d1: 1}, owner: Ana}\n"
+        "owner: Team Search\nqueries:\n  - {query: chair, must_find: {d1: 1}, owner: Ana}\n", "-v"
     )
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "\n  owner: Ana\n" in ran.stdout

@@ -332,7 +332,7 @@ def test_a_suite_that_the_base_lacks_is_run_and_new_only_without_its_fixture(sho
         CONFTEST + "@pytest.fixture\ndef later_retriever():\n    return lambda query: ['d9']\n"
     )
     write(shop, "shop.py", WORSE)
-    result = shop.run(RUN)
+    result = shop.run(RUN, "-v")
     assert result.ret == 1
     outcomes = {suite["path"]: suite["verdicts"] for suite in shop.data["suites"]}
     failed = {
@@ -408,7 +408,7 @@ def test_one_retriever_is_the_same_whatever_its_name_and_another_is_new(shop: Pr
     git(shop.path, "checkout", "-q", "-B", "change")
     shop.conftest(named % (["bm25", "hybrid"],))
     write(shop, "shop.py", WORSE)
-    result = shop.run(RUN)
+    result = shop.run(RUN, "-v")
     by_name = {
         suite["retriever"]: {v["check"]: v["outcome"] for v in suite["verdicts"]}["mrr-10"]
         for suite in shop.data["suites"]
@@ -522,7 +522,7 @@ def test_an_environment_of_the_bases_own(shop: Project) -> None:
 
 def test_where_the_merge_base_is_head_only_uncommitted_changes_are_compared(shop: Project) -> None:
     write(shop, "shop.py", WORSE)
-    result = shop.run(RUN)
+    result = shop.run(RUN, "-v")
     assert fell(shop)
     result.stdout.fnmatch_lines(["*the merge base is HEAD: only uncommitted changes are compared"])
 
@@ -589,7 +589,7 @@ def pytest_ir_perturbations(config):
         "shop.py",
         "def search(query, boost):\n    return ['d2', 'd1'] if query == 'DESK' else ['d1', 'd2']\n",
     )
-    result = shop.run(RUN)
+    result = shop.run(RUN, "-v")
     assert result.ret == 0, result.stdout.str()
     result.stdout.fnmatch_lines(["*shout variants: mrr@10 since the baseline 1.000 → 0.750"])
 

@@ -255,7 +255,7 @@ def test_what_was_prepared_of_the_base_is_kept_by_its_tree(shop: Project) -> Non
         assert len(built.read_text().split()) == 1 + times
     # Another commit is another tree; so is another command.
     git(shop.path, "commit", "-qam", "worse")
-    result = shop.run("--ir-baseline=run:HEAD")
+    result = shop.run("--ir-baseline=run:HEAD", "-v")
     assert "none of 2 rankings changed" in result.stdout.str()
     assert len(built.read_text().split()) == 5
     ini(shop, SERVE, URL, f"{prepare} again")

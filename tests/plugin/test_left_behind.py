@@ -94,7 +94,7 @@ def test_a_server_of_the_base_is_ended_and_noted_and_today_starts_its_own(
     project: Project, port: int
 ) -> None:
     repository(project, FIXTURE % port)
-    result = project.run(RUN)
+    result = project.run(RUN, "-v")
     result.stdout.fnmatch_lines(
         [
             "mrr@10 fell 1.000 → 0.500, by 0.500: *",

@@ -86,7 +86,9 @@ def first_screen(report: Path) -> str:
     page = _Header()
     page.feed(report.read_text(encoding="utf-8"))
     said = re.sub(
-        r"\((?:\d+ \w+ old|just made), |\([^()]*commit[^()]*, |[\d.]+ m?s retrieving", "", page.text
+        r"\((?:\d+ \w+ old|just made)(?:, |\))|\([^()]*commit[^()]*, |[\d.]+ m?s retrieving",
+        "",
+        page.text,
     )
     return " ".join(
         said.replace("→", "to").replace("−", "-").encode("ascii", "ignore").decode().split()

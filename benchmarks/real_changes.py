@@ -219,7 +219,7 @@ def told(result: Mapping[str, Any]) -> str:
     changes = [now[at] - then[at] for then, now in sides if then is not None and now is not None]
     moved = sum(changes) / len(changes) if changes else 0.0
     worse, better = sum(one < -1e-9 for one in changes), sum(one > 1e-9 for one in changes)
-    state = f"red ({', '.join(failed)})" if failed else "green"
+    state = f"red ({', '.join(failed)})" if failed else result["headline"].partition(":")[0]
     return f"{state}; {moved:+.4f}, {worse} worse, {better} better of {len(changes)}"
 
 

@@ -29,7 +29,7 @@ from pytest_irquality.edges.reach import DECLARING, SUFFIX, USUAL, is_declared
 from pytest_irquality.metrics import Definition, MeasureError
 from pytest_irquality.metrics.catalogue import with_own
 from pytest_irquality.pipeline.exams import Exams
-from pytest_irquality.pipeline.plan import Plan
+from pytest_irquality.pipeline.plan import HELD_OUT_WITHIN, Plan
 from pytest_irquality.plugin.gate import BASE, compared_by, gate_of
 from pytest_irquality.plugin.internals import (
     MadeModule,
@@ -61,7 +61,6 @@ PLAN = pytest.StashKey[Plan]()
 COLLECTED = pytest.StashKey[dict[Path, "SuiteModule"]]()
 LEFT_OUT = pytest.StashKey[list[str]]()
 """The suites of which no check is selected, in words."""
-UNTOLD = "{}: it cannot be read; more is not said, for it has 'show_only'"
 GONE = "not in this checkout, and its queries are asked by no suite of this run"
 HIDDEN = "not asked: pytest passes over it since this change"
 
@@ -306,7 +305,7 @@ class SuiteModule(MadeModule):
                 allowed=self.config.stash[PLAN].project.allowed(self.path),
             )
         except (SuiteError, MeasureError) as error:
-            told = str(error) if not is_held_out(self.path) else UNTOLD.format(path)
+            told = untold(self.path, path, error)
         raise self.CollectError(told)
 
     def _refuse_undeclared(self) -> None:
@@ -326,8 +325,7 @@ class SuiteModule(MadeModule):
         options, plan = Options(self.config), self.config.stash[PLAN]
         if options.history:
             suite = suite.with_trends()
-        if not suite.show_only:
-            suite = plan.guarded(suite, self.path)
+        suite = plan.guarded(suite, self.path)
         name, then = suite.retriever, plan.declared_then
         if then is not None and not is_declared(name, then):
             new = f"the base declares no retriever {name!r} ({DECLARING}): it is new there"
@@ -383,6 +381,14 @@ class SuiteModule(MadeModule):
                 raise self.CollectError(
                     f"{place.path or self.suite.path}:{place.line}:{place.column}: {error}"
                 ) from None
+
+
+def untold(file: Path, name: str, error: Exception) -> str:
+    """Give an error's words, or of a held-out suite that there is one."""
+    told = str(error)
+    if HELD_OUT_WITHIN in told or not is_held_out(file):
+        return told
+    return f"{name}: it cannot be read; more is not said, for it has 'show_only'"
 
 
 def own_measures(node: pytest.Item | pytest.Collector) -> list[Definition]:

@@ -219,7 +219,8 @@ class CheckItem(pytest.Function):
                 attempt=self._attempt, earlier=earlier,
             )  # fmt: skip
         except MARKS as mark:  # of every call
-            return Ended(type(mark), str(mark), self._attempt)
+            said = "" if judging.suite.show_only else str(mark)  # it may quote the query
+            return Ended(type(mark), said, self._attempt)
         except NotJudged as error:
             told = str(error)
         else:

@@ -151,5 +151,5 @@ def taken_over(found: Found, project: Project, shelf: Shelf, at: str | None = No
         return found
     taken, stored = several[0], joined(several)
     changed = last_change(project.root, taken.file.path, at)
-    source = taken.file.shown
+    source = " and ".join(one.file.shown for one in several)
     return replace(found, source=source, stored=stored, of=taken.of, taken=taken, changed=changed)

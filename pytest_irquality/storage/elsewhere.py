@@ -34,7 +34,7 @@ class Shelved:
     """A baseline where it lies.
 
     ``suite`` is the file of the suite that made it, ``gone``: there is no such file. ``stored`` is
-    its run, where that is known already.
+    its run, where that is known already. ``lately``: the suite was there at that commit.
     """
 
     file: RunFile
@@ -42,6 +42,7 @@ class Shelved:
     header: Header
     gone: bool
     stored: StoredRun | None = None
+    lately: bool = True
 
     @property
     def of(self) -> str:
@@ -77,14 +78,15 @@ class Shelf:
     def claimed(self, target: Target) -> Sequence[Shelved]:
         """Give the baselines that are a target's, which has none under its name.
 
-        They are several where suites became one; that with most of its queries is the first.
-        Raises ``StoredRunError``.
+        They are several where suites became one. That of a suite which the base still had goes
+        before one that was left lying, and then that with most of its queries. Raises
+        ``StoredRunError``.
         """
         as_it_was = (target.retriever, "")  # before there were several
         for some in self._claimed(target):
             for retriever in dict.fromkeys(as_it_was):
                 if found := [one for one in some if one.header.retriever == retriever]:
-                    return sorted(found, key=lambda one: -one.shared(target.suite))
+                    return sorted(found, key=lambda o: (not o.lately, -o.shared(target.suite)))
         return ()
 
     def any_of(self, target: Target) -> bool:
@@ -116,7 +118,7 @@ class Shelf:
 def joined(several: Sequence[Shelved]) -> StoredRun | None:
     """Give the run of the first, with what the others were asked and it was not.
 
-    Raises ``StoredRunError``.
+    It is as deep as the least deep of them. Raises ``StoredRunError``.
     """
     runs = [run for run in (one.read() for one in several) if run]
     if not runs:
@@ -124,7 +126,17 @@ def joined(several: Sequence[Shelved]) -> StoredRun | None:
     queries = dict(runs[0].queries)
     for run in runs[1:]:
         queries.update(_unknown(run, queries))
-    return replace(runs[0], queries=queries)
+    return replace(runs[0], header=_least_deep([run.header for run in runs]), queries=queries)
+
+
+def _least_deep(headers: Sequence[Header]) -> Header:
+    """Give the first header, as deep as all of them are."""
+    return replace(
+        headers[0],
+        depth=min(one.depth for one in headers),
+        texts=min((one.texts for one in headers if one.texts), default=None),
+        candidates=min(one.candidates or 0 for one in headers) or None,
+    )
 
 
 def _unknown(
@@ -210,8 +222,9 @@ def in_commit(project: Project, repository: Repository, commit: str, source: str
     ``OSError`` with git's words.
     """
     head = {*repository.files("HEAD", project.root)}
+    then = {*repository.files(commit, project.root)}
     baselines = []
-    for file in repository.files(commit, project.root):
+    for file in sorted(then):
         if file.parent.name != FOLDER or file.suffix != ".jsonl":
             continue
         name = f"{source} {project.shown(file)}"
@@ -221,5 +234,6 @@ def in_commit(project: Project, repository: Repository, commit: str, source: str
             continue
         suite = file.parent.parent / PurePosixPath(stored.header.path).name
         gone = suite not in head or not suite.is_file()
-        baselines.append(Shelved(RunFile(file, name), suite, stored.header, gone, stored))
+        lately = suite in then
+        baselines.append(Shelved(RunFile(file, name), suite, stored.header, gone, stored, lately))
     return Shelf(baselines)

@@ -16,6 +16,7 @@ from statistics import fmean
 from pytest_irquality.retrieval.run import Answer
 from pytest_irquality.suite.by_default import first_mean, guarded
 from pytest_irquality.suite.model import Suite
+from pytest_irquality.verdict.broken_builds import broken_builds
 from pytest_irquality.verdict.build_gate import Gate
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.gauge_facts import Gauge, Power, Rate
@@ -34,15 +35,24 @@ def gauged(now: Comparison) -> Gauge:
     """Findings on a suite's gate; builds of unchanged code are today's side."""
     sides = now.sides
     gate = Gate(guarded(now.suite), sides.run, sides.baseline_run, now.scoring)
-    builds = builds_of(gate.run.answers)
+    builds = _sound(now.suite, gate)
     several = len(builds) >= FEWEST
     return Gauge(
         len(builds),
-        len(gate.run.answers) // len(builds),
+        len(builds[0]),
         tuple(_rates(gate, builds)) if several else (),
         _power(gate, builds, now.suite) if gate.queries else None,
         proposed(gate, builds) if several and gate.queries else None,
     )
+
+
+def _sound(suite: Suite, gate: Gate) -> Units:
+    """Today's builds but for broken ones: unchanged code does not make such."""
+    builds, broken = builds_of(gate.run.answers), broken_builds(suite, gate.run, "today")
+    if broken is None or not broken.builds:
+        return builds
+    left_out = dict(broken.means)
+    return [build for number, build in enumerate(builds, 1) if number not in left_out]
 
 
 def builds_of(answers: Sequence[Answer]) -> Sequence[Unit]:

@@ -172,3 +172,47 @@ def test_limits_that_would_name_a_query_are_refused(
     result = project.pytester.runpytest("--ir-suite", ".", os.path.relpath(held))
     assert result.ret == 2
     assert leaks(project, result) == []
+
+
+def test_no_suite_of_the_checkout_is_one(project: Project, held: Path) -> None:
+    """A change could else write the key into a suite that it breaks."""
+    project.suite(
+        f"show_only: totals\n{OPEN.replace(', must_find: a', '')}", "checkout/shop.ir.yaml"
+    )
+    result = project.pytester.runpytest("--ir-suite")
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["shop.ir.yaml:1:1: 'show_only' is for a suite outside of the*"])
+    Path("link.ir.yaml").symlink_to(held)
+    assert project.pytester.runpytest("--ir-suite", "link.ir.yaml").ret == 2
+    Path("test_it.py").write_text(
+        "def test_it(ir_check): ir_check('shop.ir.yaml', lambda query: ['a'])\n"
+    )
+    result = project.pytester.runpytest("test_it.py")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*'show_only' is for a suite outside of the*"])
+
+
+@pytest.mark.parametrize("mark", ["skip", "xfail"])
+def test_a_mark_of_the_retrievers_is_not_quoted(project: Project, held: Path, mark: str) -> None:
+    conftest = Path("conftest.py")
+    marked = f"        if 'desk' in query: pytest.{mark}(query)\n        return CORPUS"
+    conftest.write_text(conftest.read_text().replace("        return CORPUS", marked))
+    result = project.pytester.runpytest_subprocess(
+        "--ir-suite", "-rA", "--ir-json=all.json", "--junitxml=all.xml", ".", os.path.relpath(held)
+    )
+    assert leaks(project, result) == []
+
+
+def test_nor_is_a_mistake_in_flow_style_or_in_an_ordinary_test(
+    project: Project, held: Path
+) -> None:
+    held.write_text(
+        "{suite: x, show_only: totals, queries: [{query: a, id: xyzzy}, {query: b, id: xyzzy}]}\n"
+    )
+    Path("test_it.py").write_text(
+        f"def test_it(ir_check): ir_check({os.path.relpath(held)!r}, lambda query: ['a'])\n"
+    )
+    result = project.pytester.runpytest("--ir-suite", "test_it.py", os.path.relpath(held))
+    assert result.ret == 2
+    assert leaks(project, result) == []
+    assert leaks(project, project.pytester.runpytest("test_it.py")) == []

@@ -89,7 +89,7 @@ def test_subtests_and_threads_lose_no_result(shop: Project) -> None:
         "        thread.join()\n"
         "    assert fell == [bad] * 8\n"
     )
-    assert shop.run("sub/test_shop.py").ret == 1
+    assert shop.run("sub/test_shop.py").ret == int(hasattr(pytest, "Subtests"))
     failed = {suite["retriever"]: _failed(suite) for suite in shop.data["suites"]}
     of_threads = [fell for name, fell in failed.items() if "test_threads" in name]
     assert sorted(of_threads) == [False] * 8 + [True] * 8

@@ -170,6 +170,19 @@ def test_suites_that_became_one_are_compared_with_the_baselines_of_all(shop: Pro
     assert baselines(shop) == [".ir-baseline/store.jsonl"]
 
 
+def test_a_joined_baseline_is_as_deep_as_its_least_deep(shop: Project) -> None:
+    (shop.path / "shop.ir.yaml").unlink()
+    shop.suite(f"top_k: 10\n{suite(range(4))}", "head.ir.yaml")
+    shop.suite(f"top_k: 3\n{suite(range(4, 6))}", "tail.ir.yaml")
+    shop.run("--ir-update-baseline")
+    (shop.path / "head.ir.yaml").unlink()
+    rename(shop, "tail.ir.yaml", "store.ir.yaml")
+    shop.suite(suite().replace("{mrr:", "{recall@10:"), "store.ir.yaml")
+    result = shop.run("-v")
+    assert "and .ir-baseline/tail.jsonl" in result.stdout.str()  # each source is named
+    assert shop.data["suites"][0]["ledger"]["checks"].get("unable to fail") or result.ret == 1
+
+
 def test_one_of_other_queries_is_named_as_an_orphan_and_never_compared_with(shop: Project) -> None:
     (shop.path / "shop.ir.yaml").unlink()
     shop.suite(suite().replace("query ", "other "), "a.ir.yaml")
@@ -232,6 +245,24 @@ def test_s19_suite_and_baseline_renamed_against_a_revision(repository: Project) 
     result = repository.run("--ir-baseline=git:main")
     assert result.ret == 1
     result.stdout.fnmatch_lines([FELL])
+
+
+def test_a_baseline_left_lying_goes_behind_that_of_a_suite_which_the_base_had(
+    repository: Project,
+) -> None:
+    repository.suite(suite(), "a.ir.yaml")  # answered as badly as the change does
+    repository.run("--ir-update-baseline", "a.ir.yaml")
+    git(repository.path, "checkout", "-q", "main")
+    git(repository.path, "add", ".ir-baseline/a.jsonl")
+    git(repository.path, "commit", "-qm", "a file that nobody needs")
+    git(repository.path, "checkout", "-qB", "change")
+    (repository.path / "a.ir.yaml").unlink()
+    rename(repository, "shop.ir.yaml", "store.ir.yaml")
+    git(repository.path, "add", "-A")
+    git(repository.path, "commit", "-qm", "rename, and break")
+    result = repository.run("-v", "--ir-baseline=git:main")
+    assert result.ret == 1
+    assert repository.outcomes()["mrr-10"] == "failed"
 
 
 def test_a_copied_suite_is_new_to_a_revision(repository: Project) -> None:

@@ -194,7 +194,7 @@ def from_csv(cell: str) -> str:
 
 UNFIT = re.compile(r"[^\w+=,@ -]| $")
 # Devices of Windows, under any suffix.
-RESERVED = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)$", re.IGNORECASE)
+RESERVED = re.compile(r"^(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])$", re.IGNORECASE)
 LONGEST_NAME = 120
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Generator, Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_irquality.edges.git import Repository
+from pytest_irquality.edges.shell import split
 from pytest_irquality.pipeline.base.answered import AtBase
 from pytest_irquality.pipeline.base.compare import Base
 from pytest_irquality.pipeline.base.messages import ANSWERS, COLLECTED, Asked, Collected, RunOf
@@ -137,7 +137,7 @@ class Head(Today):
     def _run(self, collected: Collected) -> None:
         self.ran = True
         options, against = self.options, self.base.given
-        command = shlex.split(options.base_command) or [*default_command()]
+        command = split(options.base_command) or [*default_command()]
         if self.config.pluginmanager.has_plugin("cacheprovider"):  # else nobody knows the key
             command += ["-o", f"cache_dir={self.folder / 'cache'}"]
         try:

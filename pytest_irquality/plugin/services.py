@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_irquality.edges import shell
 from pytest_irquality.pipeline.base.guard import VARIABLE as IN_BASE
 from pytest_irquality.plugin.options import Options
 
@@ -57,7 +58,7 @@ class Written:
 
     def moved(self, head: str, tree: str) -> Written:
         """Put the base's checkout wherever a line names today's."""
-        named = re.compile(rf"{re.escape(head)}(?![\w.-])")
+        named = shell.names_of(head)
 
         def there(line: str) -> str:
             return named.sub(lambda _: tree, line)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import json
 import queue
-import shlex
 import subprocess
 import threading
 from collections import deque
@@ -17,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pytest_irquality.edges.shell import split
 from pytest_irquality.edges.supervisor import kill_tree
 from pytest_irquality.retrieval.call import RetrieverError
 from pytest_irquality.retrieval.jobs import TimedOut
@@ -43,7 +43,7 @@ class Program(Service):
         """Read a line of ``ir_command``. Raises ``RetrieverError``."""
         super().__init__(secrets)
         try:
-            self.command = shlex.split(written)
+            self.command = split(written)
         except ValueError as error:
             raise RetrieverError(f"ini key ir_command: {error} in {written!r}") from None
         self.shown = secrets.mask(written)

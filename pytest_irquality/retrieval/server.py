@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 import subprocess
 import tempfile
@@ -10,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from pytest_irquality.edges.shell import split
 from pytest_irquality.edges.supervisor import Supervised, free_port
 from pytest_irquality.retrieval.call import RetrieverError
 from pytest_irquality.retrieval.program import GRACE, TICK
@@ -26,7 +26,7 @@ def prepare(commands: Sequence[str], folder: Path, secrets: Secrets) -> None:
         shown = f"ir_prepare: {secrets.mask(command)}"
         try:
             done = subprocess.run(
-                shlex.split(command), cwd=folder, stdin=subprocess.DEVNULL, check=False,
+                split(command), cwd=folder, stdin=subprocess.DEVNULL, check=False,
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             )  # fmt: skip
         except (OSError, ValueError, IndexError) as error:
@@ -48,7 +48,7 @@ class Server:
         self.output = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - appended to, wherever we read
         try:
             self.process = Supervised(
-                shlex.split(filled), folder, self.output, by=signal.SIGTERM, patience=GRACE
+                split(filled), folder, self.output, by=signal.SIGTERM, patience=GRACE
             )
         except (OSError, ValueError) as error:
             self.output.close()

@@ -21,7 +21,7 @@ from pytest_irquality.retrieval.run import Answer, Ranking, Run
 from pytest_irquality.storage.found import NAMED, Found, Source
 from pytest_irquality.storage.jsonl import read_run
 from pytest_irquality.storage.run_file import RunFile
-from pytest_irquality.storage.shards import join
+from pytest_irquality.storage.shards import join, missing, parse
 from pytest_irquality.storage.stored import (
     Header,
     StoredQuery,
@@ -178,8 +178,16 @@ class KeptRuns(Source):
             raise StoredRunError(_many(target, trec))
         raise StoredRunError(
             f"no kept run of {target.name} in {', '.join(self.given)}: there is"
-            f" {self._held or 'none of any suite'}{self._unread}"
+            f" {self._held or 'none of any suite'}{self._lost(target)}{self._unread}"
         )
+
+    def _lost(self, target: Target) -> str:
+        """Name the shares of a target, where there are shares of other suites alone."""
+        shared = [one for one in self._files if one.header.shard]
+        counts = {parse(one.header.shard, one.file.shown).count for one in shared}
+        if len(counts) != 1:
+            return ""
+        return f"; share {' and '.join(missing(target.suite, (), counts.pop()))} is missing"
 
     @property
     def _held(self) -> str:

@@ -60,7 +60,7 @@ def join(suite: Suite, shares: Sequence[tuple[str, StoredRun]]) -> StoredRun:
     seen: dict[Shard, str] = {}
     queries: dict[str, StoredQuery] = {}
     for name, stored in shares:
-        shard = _parse(stored.header.shard, name)
+        shard = parse(stored.header.shard, name)
         wrong = _misfit(stored.header, shard, shares[0], seen)
         if stored.header.digest != wanted:
             wrong = f"is of other queries than {suite.path} has now"
@@ -68,11 +68,10 @@ def join(suite: Suite, shares: Sequence[tuple[str, StoredRun]]) -> StoredRun:
             raise StoredRunError(f"{name}:1: share {shard} {wrong}")
         seen[shard] = name
         queries |= stored.queries
-    missing = _missing(suite, seen)
-    if missing:
+    if absent := missing(suite, seen, next(iter(seen)).count):
         there = ", ".join(f"{shard} ({name})" for shard, name in seen.items())
         raise StoredRunError(
-            f"{suite.path}: share {' and '.join(missing)} is missing; there is {there}"
+            f"{suite.path}: share {' and '.join(absent)} is missing; there is {there}"
         )
     versions = {stored.header.version for _, stored in shares}
     header = replace(first, shard=None, version=versions.pop() if len(versions) == 1 else None)
@@ -96,9 +95,8 @@ def _misfit(
     return ""
 
 
-def _missing(suite: Suite, seen: Collection[Shard]) -> list[str]:
-    """The shares that are not there. One that no query falls into has no file."""
-    count = next(iter(seen)).count
+def missing(suite: Suite, seen: Collection[Shard], count: int) -> list[str]:
+    """Name the shares that are not there. One that no query falls into has no file."""
     shards = [Shard(index, count) for index in range(1, count + 1)]
     return [
         str(shard)
@@ -107,7 +105,8 @@ def _missing(suite: Suite, seen: Collection[Shard]) -> list[str]:
     ]
 
 
-def _parse(text: str | None, name: str) -> Shard:
+def parse(text: str | None, name: str) -> Shard:
+    """Read the share that a file says it is. Raises ``StoredRunError``."""
     try:
         return Shard.parse(text or "1/1")
     except ValueError as error:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from unicodedata import category, combining, east_asian_width
 
 from pytest_irquality.edges.printable import as_read
+from pytest_irquality.edges.shell import shell_word
 from pytest_irquality.storage.provenance import Again, Baseline
 from pytest_irquality.suite.judges import How
 from pytest_irquality.verdict.findings import Finding
@@ -159,7 +157,6 @@ def provenance(baseline: Baseline, now: datetime | None = None) -> str:
     return f"{baseline.source} ({known})" if known else baseline.source
 
 
-WINDOWS = os.name == "nt"
 OF_A_TEST = " · "
 """Between a test's node id and which of its results is meant."""
 
@@ -186,20 +183,6 @@ def command(again: Again, named: Sequence[str], *more: str) -> str:
 def list_of(path: str) -> str:
     """The list of queries that is judged, or a name for one where a suite is."""
     return "QUERIES.txt" if path.endswith((".yaml", ".yml")) else shell_word(path)
-
-
-def shell_word(word: str) -> str:
-    """A word as a shell takes it, also one whose characters would not survive being copied.
-
-    On Windows that is cmd, which knows double quotes alone.
-    """
-    if WINDOWS:
-        inside = word.replace('"', '\\"')
-        return word if re.fullmatch(r"[\w./\\:=-]+", word) else f'"{inside}"'
-    if word.isprintable():
-        return shlex.quote(word) if re.search(r"[^\w./-]", word) else word
-    codes = (c if c.isprintable() and c not in "\\'" else f"\\U{ord(c):08x}" for c in word)
-    return f"$'{''.join(codes)}'"
 
 
 def value_and_limit(finding: Finding) -> tuple[str, str]:

@@ -85,27 +85,31 @@ class State:
         return next(name for name, suite in self.suites.items() if text in suite.queries)
 
 
-def baseline_of(name: str, today: State, stored: Mapping[str, Rankings]) -> Rankings | None:
-    """The stored rankings of a suite: its own, or those of one that is gone and shares half of the smaller one's queries."""
-    if name in stored:
-        return stored[name]
+def baseline_of(name: str, today: State, base: State) -> Rankings | None:
+    """The stored rankings of a suite: its own, or those of all that are gone and share half of the smaller one's queries.
+
+    Of what two of them have the one counts whose suite the base still had, or that shares most.
+    """
+    if name in base.stored:
+        return base.stored[name]
     queries = today.suites[name].queries
     found = [
-        rankings
-        for old, rankings in stored.items()
+        (old in base.suites, len(rankings.keys() & queries), rankings)
+        for old, rankings in base.stored.items()
         if old not in today.suites
         and 2 * len(rankings.keys() & queries) >= min(len(rankings), len(queries))
     ]
-    return max(found, key=lambda one: len(one.keys() & queries), default=None)
+    least_first = sorted(found, key=lambda one: one[:2])
+    return {k: v for *_, its in least_first for k, v in its.items()} if found else None
 
 
 def compared_with(name: str, today: State, base: State) -> Rankings | None:
     """What a suite is compared with: its baseline, and that of another of the base's suites for each query that moved."""
-    own = baseline_of(name, today, base.stored)
+    own = baseline_of(name, today, base)
     moved = {
         text: ranking
         for old, suite in base.suites.items()
-        for text, ranking in (baseline_of(old, base, base.stored) or {}).items()
+        for text, ranking in (baseline_of(old, base, base) or {}).items()
         if text in suite.queries and text in today.suites[name].queries
     }
     return None if own is None and not moved else {**moved, **(own or {})}

@@ -215,7 +215,7 @@ class Team:
     def steps(self, result: pytest.RunResult) -> dict[str, str]:
         """Every step that a run advises, and its command, if it has one."""
         told = result.stdout.str().partition(" search quality ")[2]
-        found = dict(re.findall(r"^  (\S.*):\n    (pytest .*)$", told, re.M))
+        found = dict(re.findall(r"^  (\S.*):\n    (?:python -m )?(pytest .*)$", told, re.M))
         return found | dict.fromkeys(re.findall(r"^  (mend search.*|remove .*)$", told, re.M), "")
 
     def goes_on(self, result: pytest.RunResult) -> None:

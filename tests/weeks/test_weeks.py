@@ -15,7 +15,7 @@ from tests.weeks.team import Team
 
 DAYS = 5
 TRIES = 6  # until a red change is green
-FIRST, _, LAST = os.environ.get("IRQUALITY_WEEKS", "3007-3013").rpartition("-")
+FIRST, _, LAST = os.environ.get("IRQUALITY_WEEKS", "3000-3006").rpartition("-")
 SEEDS = range(int(FIRST or 1), int(LAST) + 1)
 
 

@@ -289,11 +289,9 @@ def test_an_answer_that_is_no_list_is_one_line_and_the_suite_beside_it_is_judged
 
 FOREIGN = {
     "SQuAD": {"data": [{"paragraphs": [{"context": "c", "qas": [{"question": "q", "answers": [{"text": "a", "answer_start": {}}]}]}]}]},
-    "LlamaIndex": {"queries": {"q1": {}}, "corpus": [], "relevant_docs": {"q1": 3}},
-    "queries as a list": {"queries": [1], "corpus": {}, "relevant_docs": {}},
-    "rows of numbers": [1, 2, {"user_input": 3, "reference_contexts": {"text": []}}],
-    "goldens": [{"input": {"a": [1]}, "context": 5, "expected_output": None}],
-    "LangSmith": [{"inputs": 3, "outputs": [[]], "id": {}}],
+    "a list of rows": [1, 2, {"user_input": 3, "reference_contexts": {"text": []}}],
+    "a sheet": {"user_input": 3, "reference_contexts": {"text": []}},
+    "AutoRAG": {"qid": [1], "query": {}, "retrieval_gt": {"a": 1}},
 }  # fmt: skip
 
 

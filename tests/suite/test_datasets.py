@@ -52,21 +52,7 @@ SETS = {
     "ragas as JSONL": ("a.jsonl", lines({"user_input": "refunds?", "reference_contexts": [PAID, KEEP], "reference": "14"})),
     "ragas as CSV": ("a.csv", table({"user_input": "refunds?", "reference_contexts": repr([PAID, KEEP]), "reference": "14"})),
     "ragas as CSV with JSON": ("a.csv", table({"user_input": "refunds?", "reference_contexts": json.dumps([PAID, KEEP])})),
-    "ragas as one value": ("a.json", json.dumps([{"user_input": "refunds?", "reference_contexts": [PAID, KEEP]}], indent=1)),
-    "LlamaIndex": ("a.json", json.dumps({"queries": {"q1": "refunds?"}, "corpus": {"n1": PAID, "n2": KEEP},
-                                        "relevant_docs": {"q1": ["n1", "n2"]}, "mode": "text"}, indent=4)),
-    "LlamaIndex on one line": ("a.json", json.dumps({"queries": {"q1": "refunds?"}, "corpus": {"n1": PAID, "n2": KEEP},
-                                                    "relevant_docs": {"q1": ["n1", "n2"]}})),
-    "goldens as JSON": ("a.json", json.dumps([{"input": "refunds?", "actual_output": None, "expected_output": "14",
-                                              "context": [PAID, KEEP], "source_file": "x.md"}])),
-    "goldens as CSV": ("a.csv", table({"input": "refunds?", "actual_output": "", "expected_output": "14",
-                                       "context": f"{PAID}|{KEEP}", "source_file": "x.md"})),
-    "LangSmith as CSV": ("a.csv", table({"inputs.question": "refunds?", "outputs.answer": "14",
-                                         "outputs.contexts": json.dumps([PAID, KEEP])})),
-    "LangSmith as CSV, by columns": ("a.csv", table({"id": "1", "input_question": "refunds?", "output_answer": "14",
-                                                     "output_contexts": json.dumps([PAID, KEEP])})),
-    "LangSmith as JSONL": ("a.jsonl", lines({"inputs": {"question": "refunds?"}, "outputs": {"answer": "14",
-                                            "contexts": [PAID, KEEP]}})),
+    "a sheet as JSONL": ("a.jsonl", lines({"question": "refunds?", "expected_passage": [PAID, None, KEEP], "answer": None})),
 }  # fmt: skip
 
 
@@ -79,62 +65,31 @@ def test_each_set_is_read_as_queries_with_passages(kind: str, tmp_path: Path) ->
     assert query.bulk
 
 
-def test_ids_are_taken_where_the_suite_goes_by_ids(tmp_path: Path) -> None:
-    query, _ = read(tmp_path, *SETS["LlamaIndex"], match="id")
-    assert set(query.judgments.grades) == {"n1", "n2"}
-    assert not query.passages
-
-
 def test_a_set_without_ids_brings_passages_to_a_suite_that_goes_by_ids(tmp_path: Path) -> None:
     query, _ = read(tmp_path, *SETS["ragas as JSONL"], match="id")
     assert query.passages == {PAID, KEEP} == set(query.judgments.grades)
 
 
-def test_ids_of_ragas(tmp_path: Path) -> None:
-    row = {"user_input": "refunds?", "reference_contexts": [PAID], "reference_context_ids": ["c1"]}
-    query, _ = read(tmp_path, "a.jsonl", lines(row), match="id")
-    assert dict(query.judgments.grades) == {"c1": 1}
-
-
-def test_null_is_no_text(tmp_path: Path) -> None:
-    row = {
-        "user_input": "refunds?",
-        "reference_contexts": [PAID, None],
-        "reference_context_ids": None,
-    }
-    query, _ = read(tmp_path, "a.jsonl", lines(row))
-    assert set(query.judgments.grades) == {PAID}
-
-
 def test_what_is_no_judgment_is_said_once(tmp_path: Path) -> None:
-    row = {
-        "user_input": "refunds?",
-        "reference_contexts": [PAID],
-        "reference": "14",
-        "response": "30",
-    }
-    _, notes = read(tmp_path, "a.jsonl", lines(row))
-    assert notes == (
-        "a.jsonl is a set of ragas: ignored, as no judgments of rankings: reference, response",
-    )
+    row = {"user_input": "refunds?", "reference_contexts": [PAID], "reference": "14", "score": 3}
+    _, notes = read(tmp_path, "a.jsonl", lines(row, row))
+    assert notes == ("a.jsonl: ignored, as no judgments of rankings: reference, score",)
 
 
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.jsonl", lines({"user_input": " ", "reference_contexts": [PAID]}), "a.jsonl:1:1: no question in this row"),
+        ("a.jsonl", lines({"user_input": " ", "reference_contexts": [PAID]}), "a.jsonl:1:15: no query on this line"),
         ("a.jsonl", lines({"user_input": "a", "reference_contexts": []}) + "[1]\n", "a.jsonl:2:1: a line of JSONL is an object"),
-        ("a.jsonl", lines({"user_input": "a", "reference_contexts": []}) + "{\n", "a.jsonl:2:1: not JSON"),
-        ("a.jsonl", lines({"user_input": "a", "reference_contexts": [True]}), "a.jsonl:1:1: in a row of a set of ragas: True stands where texts"),
-        ("a.jsonl", lines({"user_input": "a", "reference_contexts": {"page": 3}}), "a.jsonl:1:1: in a row of a set of ragas: {'page': '3'} stands where"),
-        ("a.jsonl", lines({"user_input": "a", "reference_context_ids": [["c"]]}), "a.jsonl:1:1: in a row of a set of ragas: [['c']] stands where"),
-        ("a.json", json.dumps([{"user_input": "a", "reference_contexts": []}, 3]), "a.json:1:1: a row is an object, {...}, not '3'"),
-        ("a.json", '[{"user_input": "a",\n "reference_contexts": [}]', "a.json:2:25: not JSON"),
+        ("a.jsonl", lines({"user_input": "a", "reference_contexts": []}) + "{\n", "a.jsonl:2:2: not JSON"),
+        ("a.jsonl", lines({"user_input": "a", "reference_contexts": [True]}), "a.jsonl:1:43: True stands where texts are wanted"),
+        ("a.jsonl", lines({"qid": "1", "query": "a", "retrieval_gt": [[["c"]], True]}), "a.jsonl:1:1: True stands where ids are wanted"),
+        ("a.json", json.dumps([{"user_input": "a", "reference_contexts": []}]), "a.json:1:1: cannot tell the format of these queries"),
     ],
 )  # fmt: skip
 def test_bad_input_gets_one_line(name: str, text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(SuiteError) as error:
-        read(tmp_path, name, text)
+        read(tmp_path, name, text, "id" if "retrieval_gt" in text else "text")
     assert str(error.value).startswith(said)
 
 
@@ -171,7 +126,7 @@ def test_what_promptfoo_says_an_answer_contains_is_a_passage(tmp_path: Path) -> 
     assert graded(suite) == [("refunds?", {PAID: 1}), ("receipts?", {KEEP: 1})]
     (note,) = suite.notes
     assert note.endswith(
-        "a CSV of promptfoo: ignored, as no judgments of rankings: __expected2 (llm-rubric), language"
+        "tests.csv: ignored, as no judgments of rankings: __expected2 (llm-rubric), language"
     )
 
 
@@ -227,7 +182,6 @@ def test_a_file_of_judgments_keeps_its_texts_to_itself(tmp_path: Path) -> None:
         ("a.csv", "question,Ground truth\nrefunds?,14 days\n", "Ground truth"),
         ("a.csv", "query,docid\nrefunds?,d1\n", "docid"),
         ("a.jsonl", lines({"query": "refunds?", "docid": "d1"}), "docid"),
-        ("a.jsonl", lines({"user_input": "refunds?", "reference": "14"}), "reference"),
         ("a.csv", "question,__expected\nrefunds?,llm-rubric: nice\n", "__expected (llm-rubric)"),
     ],
 )

@@ -20,7 +20,10 @@ from pytest_irquality.suite.yaml import as_number, short
 
 SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "id": ("queryid", "qid", "topicid", "topic", "qno", "id"),
-    "query": ("query", "querytext", "question", "searchterm", "searchquery", "keywords", "text"),
+    "query": (
+        "query", "querytext", "question", "searchterm", "searchquery", "keywords", "userinput",
+        "text",
+    ),
     "document": (
         "docid", "documentid", "doc", "document", "docno", "did", "corpusid", "passageid", "pid",
         "productid", "product", "itemid", "item", "sku",
@@ -40,7 +43,7 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "passage": (
         "expectedpassage", "expectedpassages", "passage", "passages", "goldpassage", "goldpassages",
         "referencepassage", "relevantpassage", "expectedcontext", "goldcontext", "referencecontext",
-        "groundtruthcontext", "expectedtext", "expectedchunk", "goldchunk",
+        "referencecontexts", "groundtruthcontext", "expectedtext", "expectedchunk", "goldchunk",
     ),
 }  # fmt: skip
 EXPECTATION = re.compile(
@@ -55,6 +58,9 @@ OF_QUERIES = (
     "query", "tags", "why", "weight", "variants", "params", "known_issue", *RULES, "id", "relevant",
     "passages", "match", "thresholds",
 )  # fmt: skip
+EXPECTED = "__expected"
+"""How the columns begin in which promptfoo has its asserts."""
+OF_AUTORAG = {"qid", "query", "retrieval_gt"}
 PAIR = ("id", "query", "document", "grade", "judge", "date", "decision", "note", "count")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 QUEPID_HEADER = {"query", "docid", "rating"}
@@ -235,10 +241,7 @@ def refuse_ragged(number: int, row: Sequence[str], names: Sequence[str]) -> None
 def of_columns(lines: Iterable[str]) -> Iterator[Record]:
     """The reader of a table whose rows are objects of JSON, as those of parquet are."""
     for number, line in meaningful(lines):
-        try:
-            row = DECODER.decode(line)
-        except ValueError as error:
-            raise Bad(number, 1, str(error)) from None
+        row = decoded(number, line)
         names = tuple(row)
         columns = named(names)
         if not is_header(names):
@@ -311,6 +314,22 @@ DECODER = json.JSONDecoder(
 )
 
 
+def decoded(number: int, line: str) -> dict[str, Any]:
+    """The object of JSON that a line is."""
+    try:
+        value = DECODER.decode(line)
+    except json.JSONDecodeError as error:
+        column = min(error.pos, len(line.rstrip())) + 1
+        raise Bad(number, column, f"not JSON: {error.msg}") from None
+    except RecursionError:
+        raise Bad(number, 1, "not JSON: nested too deep") from None
+    except ValueError as error:
+        raise Bad(number, 1, str(error)) from None
+    if not isinstance(value, dict):
+        raise Bad(number, 1, "a line of JSONL is an object, {...}")
+    return value
+
+
 def jsonl(
     further: Iterable[str] = (), beside: Iterable[str] = ()
 ) -> Callable[[Iterable[str]], Iterator[Record]]:
@@ -334,21 +353,13 @@ def jsonl(
 
     def records(lines: Iterable[str]) -> Iterator[Record]:
         for number, line in meaningful(lines):
-            try:
-                value = DECODER.decode(line)
-                if not isinstance(value, dict):
-                    raise Repeated("a line of JSONL is an object, {...}")
-                keys = tuple(value)
-                if keys not in seen:
+            value = decoded(number, line)
+            keys = tuple(value)
+            if keys not in seen:
+                try:
                     seen[keys] = meanings(keys)
-            except json.JSONDecodeError as error:
-                raise Bad(
-                    number, min(error.pos, len(line.rstrip())) + 1, f"not JSON: {error.msg}"
-                ) from None
-            except RecursionError:
-                raise Bad(number, 1, "not JSON: nested too deep") from None
-            except ValueError as error:
-                raise Bad(number, 1, str(error)) from None
+                except Repeated as error:
+                    raise Bad(number, 1, str(error)) from None
             cells = {}
             for meaning, key in seen[keys].items():
                 cell = value[key]
@@ -381,13 +392,15 @@ def recognise(lines: Iterable[str], suffix: str) -> Iterator[str]:
 
     Its first line that says anything tells, and its suffix.
     """
-    _, head = next(meaningful(lines), (0, ""))
+    number, head = next(meaningful(lines), (0, ""))
     if head.lstrip().startswith("{"):
-        yield "jsonl"
+        yield from _of_objects(number, head, suffix)
     if [cell.strip() for cell in head.split("\t")] == BEIR_HEADER:
         yield "beir"
     if {name.strip().lower() for name in cells_of(head, ",")} >= QUEPID_HEADER:
         yield "quepid"
+    if any(name.strip().startswith(EXPECTED) for name in cells_of(head, ",")):
+        yield "promptfoo"
     for delimiter, name in (("\t", "tsv"), (",", "csv"), (";", "csv")):
         if is_header(cells_of(head, delimiter)):
             yield name
@@ -398,3 +411,18 @@ def recognise(lines: Iterable[str], suffix: str) -> Iterator[str]:
         yield "topics"
     if suffix == ".txt":
         yield "text"
+
+
+def _of_objects(number: int, head: str, suffix: str) -> Iterator[str]:
+    """What a file of JSON, an object a line, may be: a sheet where a column holds passages."""
+    try:
+        names = [*decoded(number, head)]
+    except Bad:
+        names = []
+    if OF_AUTORAG.issubset(names):
+        yield "autorag"
+    if suffix == ".parquet":
+        yield "parquet"
+    if "passage" in named([name for name in names if name not in OF_QUERIES]):
+        yield "objects"
+    yield "jsonl"

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from pytest_irquality.suite.files.datasets import AUTORAG, Expected, records_of, rows_in, texts_in
+from pytest_irquality.suite.files.datasets import texts_of
 from pytest_irquality.suite.files.formats import EXPECTATION, Record, jsonl, plainly
 from pytest_irquality.suite.files.source import FORMATS, QUERIES, Source, corpus_beside
+from pytest_irquality.suite.yaml import SuiteError, clipped
 
 
 class Queries(NamedTuple):
     """The queries of a file, each once.
 
-    ``judged``: the file judges them as well. ``note`` says what it holds beside them, ``promising``
-    names the columns that are ignored, and look as if they said what is to be found. ``beside`` are
-    other files that were read for it.
+    ``judged``: the file judges them as well. ``note`` says what it holds beside queries and
+    passages, ``promising`` names the columns that are ignored, and look as if they said what is to
+    be found. ``beside`` are other files that were read for it.
     """
 
     records: list[Record]
@@ -37,8 +40,6 @@ def read_queries(
     the format of a file that looks like none. ``by_text``: of an evaluation set, passages are
     wanted rather than ids.
     """
-    if (found := _dataset(source, by_text)) is not None:
-        return found
     name = source.recognised(QUERIES, "queries", otherwise)
     records = jsonl(keys) if name == "jsonl" else FORMATS[name].records
     once: dict[object, Record] = {}
@@ -60,42 +61,55 @@ def read_queries(
             once.setdefault(key, record)
             ignored.update(dict.fromkeys(record.ignored))
             if not judged:
-                passages[key] += texts_in(cells.get("passage", ""))
+                passages[key] += texts_in(record)
     queries = [_with_passages(record, passages[key], by_text) for key, record in once.items()]
-    return Queries(queries, judged, promising=_promising(ignored))
+    beside = [corpus_beside(source)] if name == "autorag" and by_text else []
+    if beside:
+        queries = [*_with_texts(queries, source, beside[0])]
+    note = ""
+    if ignored and any(passages.values()):
+        note = f"{source.name}: ignored, as no judgments of rankings: {', '.join(sorted(ignored))}"
+    return Queries(queries, judged, note, _promising(ignored), beside)
 
 
 def _with_passages(record: Record, passages: Sequence[str], by_text: bool) -> Record:
     """A row of a sheet with the passages of all rows of its query."""
-    answers = Expected("", passages).judgments(by_text)
-    return replace(record, further={**record.further, **answers}) if answers else record
+    if not passages:
+        return record
+    key = "relevant" if by_text else "passages"
+    return replace(record, further={**record.further, key: [*dict.fromkeys(passages)]})
+
+
+def _with_texts(records: Sequence[Record], source: Source, corpus: Source) -> Iterator[Record]:
+    """Questions of AutoRAG with the texts that its corpus has for their ids."""
+    wanted = {id for record in records for id in record.further["relevant"]}
+    with corpus.open() as lines:
+        texts = texts_of(lines, wanted)
+    for record in records:
+        ids = record.further["relevant"]
+        if lacking := next((id for id in ids if id not in texts), None):
+            message = f"the corpus beside this set of AutoRAG has no {clipped(lacking)}"
+            raise SuiteError(source.name, record.line, 1, message)
+        yield replace(record, further={"relevant": [texts[id] for id in ids]})
+
+
+def texts_in(record: Record) -> Sequence[str]:
+    """The passages of one row: a text, or a list as JSON or Python writes it."""
+    cell = record.cells.get("passage", "").strip()
+    for parse in (json.loads, ast.literal_eval) if cell.startswith("[") else ():
+        try:
+            texts = [text for text in parse(cell) if text is not None]
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        wrong = [text for text in texts if not isinstance(text, str)]
+        if wrong:
+            record.fail("passage", f"{clipped(repr(wrong[0]))} stands where texts are wanted")
+        return [text for text in texts if text.strip()]
+    return [cell] if cell else []
 
 
 def _promising(names: Iterable[str]) -> list[str]:
     return [name for name in names if EXPECTATION.search(plainly(name))]
-
-
-def _dataset(source: Source, by_text: bool) -> Queries | None:
-    """The queries of another tool's evaluation set, None where the file is none."""
-    if source.format not in (None, "jsonl", "csv", "tsv"):
-        return None
-    ignored: set[str] = set()
-    beside: list[Source] = []
-    with source.open() as lines:
-        rows = rows_in(lines)
-        if rows is None:
-            return None
-        if by_text and rows.dataset is AUTORAG:
-            beside.append(corpus_beside(source))
-            rows = rows.with_texts(beside[0].open)
-        records = [*records_of(rows, by_text, ignored)]
-    note = ""
-    if ignored:
-        names = ", ".join(sorted(ignored))
-        note = (
-            f"{source.name} is {rows.dataset.what}: ignored, as no judgments of rankings: {names}"
-        )
-    return Queries(records, False, note, _promising(sorted(ignored)), beside)
 
 
 def variants(record: Record) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from pytest_irquality.edges.open import Allowed, Unreadable, is_parquet, matching, open_lines
+from pytest_irquality.suite.files.datasets import autorag, promptfoo
 from pytest_irquality.suite.files.formats import (
     OF_QUERIES,
     Bad,
@@ -25,9 +26,11 @@ from pytest_irquality.suite.files.formats import (
 )
 from pytest_irquality.suite.yaml import SuiteError, clipped, short
 
-QUERIES = ("jsonl", "csv", "tsv", "quepid", "topics", "text")
-JUDGMENTS = ("trec", "beir", "quepid", "jsonl", "csv", "tsv")
-NAMES = tuple(dict.fromkeys((*JUDGMENTS, *QUERIES)))
+UNNAMED = ("objects", "parquet", "autorag", "promptfoo")
+"""Formats that no suite names: their content tells."""
+QUERIES = ("jsonl", "csv", "tsv", "quepid", "topics", "text", *UNNAMED)
+JUDGMENTS = ("trec", "beir", "quepid", "jsonl", "csv", "tsv", "parquet")
+NAMES = tuple(name for name in dict.fromkeys((*JUDGMENTS, *QUERIES)) if name not in UNNAMED)
 
 FORMATS: Mapping[str, Format] = {
     "trec": Format("TREC qrels", trec, words=False),
@@ -39,10 +42,12 @@ FORMATS: Mapping[str, Format] = {
     "tsv": Format("TSV", table("\t")),
     "topics": Format("topics", topics),
     "text": Format("a plain list of queries", plain),
-    # No suite names it: its first bytes tell, whatever a file is called.
+    "objects": Format("a sheet of objects", of_columns),
     "parquet": Format("parquet", of_columns),
+    "autorag": Format("a set of AutoRAG", autorag),
+    "promptfoo": Format("a CSV of promptfoo", promptfoo),
 }
-assert set(FORMATS) == {*NAMES, "parquet"}, "every format holds queries, or judgments, or both"
+assert {*FORMATS} == {*NAMES, *UNNAMED}, "every format holds queries, or judgments, or both"
 
 
 @dataclass(frozen=True)
@@ -72,9 +77,10 @@ class Source:
     def _guessed(self) -> list[str]:
         """The names of the formats that its content and its suffix tell."""
         with self.open(head=True) as lines:
+            suffix = Path(self.path.name.removesuffix(".gz")).suffix.lower()
             if is_parquet(self.path, self.allowed):
-                return ["parquet"]
-            return [*recognise(lines, Path(self.path.name.removesuffix(".gz")).suffix.lower())]
+                suffix = ".parquet"
+            return [*recognise(lines, suffix)]
 
     def recognised(self, known: tuple[str, ...], what: str, otherwise: str | None = None) -> str:
         """The name of the format it is in, which must be one of ``known``.
@@ -84,7 +90,7 @@ class Source:
         if self.format == "beir" and "beir" not in known:
             return "jsonl"  # as BEIR's queries are
         names = [self.format] if self.format else self._guessed()
-        if name := next((name for name in names if name in (*known, "parquet")), None):
+        if name := next((name for name in names if name in known), None):
             return name
         if otherwise:
             return otherwise
@@ -94,9 +100,9 @@ class Source:
             )
         message = (
             f"cannot tell the format of these {what}; name it, as in {{file: ..., format:"
-            f" {known[0]}}}"
+            f" {known[0]}}} (one of {', '.join(name for name in known if name in NAMES)})"
         )
-        raise SuiteError(self.name, 1, 1, f"{message} (one of {', '.join(known)})")
+        raise SuiteError(self.name, 1, 1, message)
 
 
 def sources(

@@ -100,14 +100,6 @@ NamedVotes = dict[str, dict[str, Vote]]
 
 
 @dataclass(frozen=True)
-class Settled:
-    """A pair that somebody decided on: the grade that counts, and the ``votes`` that it settles."""
-
-    grade: float
-    votes: Mapping[str, float]
-
-
-@dataclass(frozen=True)
 class Said:
     """Everything that the suite and all its files say of one query.
 
@@ -136,10 +128,10 @@ class Said:
         return {doc: votes for doc, votes in self._every.items() if DECISION not in votes}
 
     @property
-    def settled(self) -> Mapping[str, Settled]:
-        """The decisions, by document."""
+    def settled(self) -> Mapping[str, Sequence[str]]:
+        """The judges of those documents that somebody decided on."""
         return {
-            document: Settled(votes[DECISION], {j: g for j, g in votes.items() if j != DECISION})
+            document: tuple(judge for judge in votes if judge != DECISION)
             for document, votes in self._every.items()
             if DECISION in votes
         }
@@ -158,5 +150,5 @@ class Said:
         if not self.named:
             return Judgments(self.grades, relevant_from)
         grades, voted = judges.joined(self.votes)
-        decided = {document: one.grade for document, one in self.settled.items()}
+        decided = {document: self._every[document][DECISION] for document in self.settled}
         return Judgments({**self.grades, **grades, **decided}, relevant_from, voted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +25,7 @@ from pytest_irquality.suite.demands import (
     Together,
     Trend,
 )
-from pytest_irquality.suite.judges import UNNAMED, Settled, Votes
+from pytest_irquality.suite.judges import UNNAMED, Votes
 from pytest_irquality.suite.key_tables import remarks
 from pytest_irquality.suite.keys import QuerySettings, SuiteSettings
 from pytest_irquality.suite.rules import RULES, Rule
@@ -102,10 +102,10 @@ class Query(QuerySettings):
 
     ``bulk``: it stands in a file of queries, not in the suite. ``kind`` and ``of`` are for other
     wordings: the kind (``variants``, ``typo``) and the query's id. ``votes`` holds every grade of
-    the documents that a named judge graded, which ``judgments`` has joined to one, but for those of
-    pairs that a decision ``settled``. ``notes`` are what judges wrote, by document; of
-    ``THE_QUERY`` why they skipped it. ``passages`` are those of the names in its judgments and
-    rules that are passages, where the others are ids.
+    the documents that a named judge graded, which ``judgments`` has joined to one; ``settled`` has
+    the judges of the others, on which somebody decided. ``notes`` are what judges wrote, by
+    document; of ``THE_QUERY`` why they skipped it. ``passages`` are those of the names in its
+    judgments and rules that are passages, where the others are ids.
     """
 
     id: str
@@ -117,7 +117,7 @@ class Query(QuerySettings):
     place: Place = field(default=Place(1), compare=False)
     issue_line: int = field(default=0, compare=False)
     votes: Votes = field(default_factory=dict, compare=False)
-    settled: Mapping[str, Settled] = field(default_factory=dict, compare=False)
+    settled: Mapping[str, Sequence[str]] = field(default_factory=dict, compare=False)
     notes: Mapping[str, Mapping[str, str]] = field(default_factory=dict, compare=False)
     kind: str = ""
     of: str = ""
@@ -320,11 +320,6 @@ class Suite(SuiteSettings):
         for variant in self.reworded:
             kinds.setdefault(variant.kind, []).append(variant)
         return {kind: tuple(variants) for kind, variants in kinds.items()}
-
-    @cached_property
-    def judged_by_several(self) -> int:
-        """The number of pairs of a query and a document that more than one judge graded."""
-        return sum(len(given) > 1 for query in self.queries for given in query.votes.values())
 
     @cached_property
     def named_judges(self) -> tuple[str, ...]:

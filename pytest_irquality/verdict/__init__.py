@@ -2,12 +2,9 @@
 
 from pytest_irquality.verdict.accepted import Accepting as Accepting
 from pytest_irquality.verdict.audit_facts import (
-    Agreement as Agreement,
     Audit as Audit,
     Dead as Dead,
-    Disputed as Disputed,
     NeverMet as NeverMet,
-    Opinions as Opinions,
     Resolution as Resolution,
     Skipped as Skipped,
     WeakLimit as WeakLimit,

@@ -26,7 +26,6 @@ from pytest_irquality.verdict.audit_facts import (
 )
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.gauge import gauged
-from pytest_irquality.verdict.opinions import opinions
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.scoring import ScoredSides, counts_zero, defined_for
 from pytest_irquality.verdict.sides import Sides
@@ -62,7 +61,6 @@ def audit(
         unprotected=tuple(query.text for query in unprotected(now, toothless)),
         weak=weak,
         resolution=tuple(resolution(now)),
-        opinions=opinions(suite),
         skipped=tuple(
             Skipped(query.text, judge, reason)
             for query in suite.queries

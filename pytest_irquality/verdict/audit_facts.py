@@ -8,44 +8,6 @@ from pytest_irquality.verdict.gauge_facts import Gauge
 
 
 @dataclass(frozen=True)
-class Agreement:
-    """Agreement of some judges: of ``pairs`` that they share, those that they graded alike."""
-
-    judges: tuple[str, ...]
-    pairs: int
-    equal: int
-
-
-@dataclass(frozen=True)
-class Disputed:
-    """A pair on which judges differ: the grade of each."""
-
-    query: str
-    document: str
-    grades: tuple[tuple[str, float], ...]
-
-    @property
-    def distance(self) -> float:
-        """The distance from the lowest grade to the highest."""
-        given = [grade for _, grade in self.grades]
-        return max(given) - min(given)
-
-
-@dataclass(frozen=True)
-class Opinions:
-    """Agreement of a suite's judges: of all, and of each two where there are more.
-
-    ``disputed`` are the pairs on which they differ most, ``settled`` those that have a decision.
-    """
-
-    two: tuple[Agreement, ...]
-    all: Agreement
-    disputed: tuple[Disputed, ...]
-    differing: int
-    settled: int = 0
-
-
-@dataclass(frozen=True)
 class Skipped:
     """A query that a judge did not grade, and why."""
 
@@ -128,7 +90,6 @@ class Audit:
     unprotected: tuple[str, ...] = ()
     weak: tuple[WeakLimit, ...] = ()
     resolution: tuple[Resolution, ...] = ()
-    opinions: Opinions | None = None
     skipped: tuple[Skipped, ...] = ()
     no_answer: str = ""
     gauge: Gauge | None = None

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_irquality.edges.codec import Tagged
-from pytest_irquality.suite.judges import How
 from pytest_irquality.verdict.findings import Cause, Change, RankedDocument
 
 
@@ -335,15 +334,6 @@ class LeftIndex(Fact):
     documents: tuple[RankedDocument, ...]
     at_least: bool
     queries: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class SeveralJudges(Fact):
-    """So many ``pairs`` have grades of several ``judges``; ``counts`` is what then counts."""
-
-    pairs: int
-    judges: tuple[str, ...]
-    counts: How
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,7 @@ def _document(query: Query, id: str, rank: int | None, answers: Sequence[Answer]
     votes, notes = query.votes.get(id, {}), query.notes.get(id, {})
     disputed = [(judge, grade, notes.get(judge, "")) for judge, grade in sorted(votes.items())]
     differ = len({*votes.values()}) > 1
-    judges = tuple(query.settled[id].votes if id in query.settled else votes)
+    judges = tuple(query.settled.get(id, votes))
     if not judges and id in query.judgments.grades:
         judges = (UNNAMED,)
     return Pooled(

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from pytest_irquality.suite.judges import UNNAMED
-from pytest_irquality.verdict.audit_facts import Agreement, Audit, Dead, Disputed, WeakLimit
+from pytest_irquality.verdict.audit_facts import Audit, Dead, WeakLimit
 from pytest_irquality.verdict.findings import Noise
 from pytest_irquality.verdict.gauge_facts import Gauge
 from pytest_irquality.verdict.result import SuiteResult
@@ -55,7 +55,6 @@ def _suite(results: Sequence[SuiteResult]) -> Iterator[AuditPart]:
     assert first is not None
     yield _exists(results)
     yield _never_met(results)
-    yield from _judges(first)
     if first.skipped:
         skipped = [
             f"{quoted(one.query)} ({_name(one.judge)}: {one.reason})" for one in first.skipped
@@ -125,33 +124,6 @@ def _never_met(results: Sequence[SuiteResult]) -> AuditPart:
     if relevant:
         said = f"{said}, {grouped(len(relevant))} of them relevant: {few(relevant)}"
     return AuditPart("never met", (said,), not relevant)
-
-
-def _judges(audit: Audit) -> Iterator[AuditPart]:
-    opinions = audit.opinions
-    if opinions is None:
-        return
-    lines = list(map(_agreement, (*opinions.two, opinions.all)))
-    if opinions.settled:
-        lines.append(f"{counted(opinions.settled, 'pair')} settled by a decision")
-    yield AuditPart("judges", tuple(lines))
-    if opinions.differing:
-        differ = counted(opinions.differing, "pair", "pairs")
-        most = [_disputed(one) for one in opinions.disputed[:MOST]]
-        yield AuditPart(
-            "disputed", (f"judges differ on {differ}; most on", *(f"  {one}" for one in most))
-        )
-
-
-def _agreement(one: Agreement) -> str:
-    all_of = f"all {len(one.judges)}"
-    who = " and ".join(map(_name, one.judges)) if len(one.judges) == 2 else all_of
-    return f"{who}: {grouped(one.equal)} of {counted(one.pairs, 'pair')} graded alike"
-
-
-def _disputed(one: Disputed) -> str:
-    grades = ", ".join(f"{_name(judge)} {grade:g}" for judge, grade in one.grades)
-    return f"{quoted(one.query)} {one.document}: {grades}"
 
 
 def _name(judge: str) -> str:

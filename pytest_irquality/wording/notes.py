@@ -16,7 +16,7 @@ from pytest_irquality.wording.answers import blind, broken
 from pytest_irquality.wording.moves import move, name
 from pytest_irquality.wording.numbers import apart, counted, few, grouped, judged, share
 from pytest_irquality.wording.sentences import causes, drop_of_all
-from pytest_irquality.wording.words import HOW, list_of, queries, query, quoted, relevant, wanted
+from pytest_irquality.wording.words import list_of, queries, query, quoted, relevant, wanted
 
 
 def notes(result: SuiteResult) -> tuple[str, ...]:
@@ -342,13 +342,6 @@ def _(fact: facts.LeftIndex, result: SuiteResult) -> str:
         return words
     verb = "it decides" if len(fact.documents) == 1 else "they decide"
     return f"{words}; {verb} {queries(result, fact.queries)}"
-
-
-@note.register
-def _(fact: facts.SeveralJudges, result: SuiteResult) -> str:
-    pairs = counted(fact.pairs, "pair was", "pairs were")
-    judges = few([judge or "nobody named" for judge in fact.judges])
-    return f"{pairs} graded by more than one judge ({judges}): {HOW[fact.counts]}"
 
 
 @note.register

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from unicodedata import category, combining, east_asian_width
 
 from pytest_irquality.edges.printable import as_read
 from pytest_irquality.edges.shell import shell_word
 from pytest_irquality.storage.provenance import Again, Baseline
-from pytest_irquality.suite.judges import How
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.numbers import apart, counted, few, figure
 
 LONGEST = 300
 QUOTED = 100
-HOW: Mapping[How, str] = {
-    "mean": "their mean counts, and half of them make a document relevant",
-    "median": "the median counts",
-    "prefer": "the judge preferred by the suite counts",
-}
-"""The grade that counts of several judges."""
 
 
 def cut(text: str, longest: int = LONGEST) -> str:

@@ -262,9 +262,7 @@ def test_two_judges_who_differ_in_one_grade_of_five_are_settled(
     }
     judged(project, "ben", other)
     differ = {pair for pair in pairs if other[pair] != pairs[pair]}
-    result = project.run("--ir-judge=judge.html", "--ir-audit")
-    before = project.data["suites"][0]["audit"]["opinions"]
-    assert (len(differ), before["differing"], before["settled"]) == (20, 20, 0)
+    project.run("--ir-judge=judge.html")
     page = start(show((project.path / "judge.html").read_text("utf-8")), "Cleo", "settle")
     assert page.inner_text("#count") == "0 of 20 decided"
     assert (
@@ -282,12 +280,6 @@ def test_two_judges_who_differ_in_one_grade_of_five_are_settled(
     assert max(apart[:3]) == 3 == apart[0]
     assert "with your decisions 100." in page.inner_text("#task")
     (project.path / "shop.judgments-cleo.csv").write_text(saved(page), encoding="utf-8")
-    result = project.run("--ir-audit")
-    after = project.data["suites"][0]["audit"]["opinions"]
-    assert (after["differing"], after["settled"]) == (0, 20)
-    assert after["all"] == before["all"]
-    result.stdout.fnmatch_lines(["*20 pairs settled by a decision"])
-    result.stdout.no_fnmatch_line("*graded by more than one judge*q*differ*")
     for one in load_suite(project.path / "shop.ir.yaml").queries:
         for document, grade in one.judgments.grades.items():
             pair = one.id, document

@@ -414,7 +414,7 @@ def recognise(lines: Iterable[str], suffix: str) -> Iterator[str]:
 
 
 def _of_objects(number: int, head: str, suffix: str) -> Iterator[str]:
-    """What a file of JSON, an object a line, may be: a sheet where a column holds passages."""
+    """The formats that a file of JSON, an object a line, may be in."""
     try:
         names = [*decoded(number, head)]
     except Bad:

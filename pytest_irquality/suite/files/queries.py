@@ -8,12 +8,15 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_irquality.suite.files.datasets import texts_of
 from pytest_irquality.suite.files.formats import EXPECTATION, Record, jsonl, plainly
 from pytest_irquality.suite.files.source import FORMATS, QUERIES, Source, corpus_beside
 from pytest_irquality.suite.yaml import SuiteError, clipped
+
+
+PAIR = {"document", "grade"}
 
 
 class Queries(NamedTuple):
@@ -48,28 +51,35 @@ def read_queries(
     judged = False
     with source.open() as lines:
         for record in records(lines):
-            cells = record.cells
-            if not cells.get("query", "").strip():
-                record.fail(
-                    "query",
-                    "no query on this line: its text, in a column or under a key like 'query' or"
-                    " 'text'",
-                )
-            judged = "document" in cells and "grade" in cells
+            cells, text = record.cells, _text(record)
+            judged = PAIR <= cells.keys()
             by_row = judged or "passage" in cells
-            key: object = (cells.get("id"), cells["query"].strip()) if by_row else record.raw
+            key: object = (cells.get("id"), text) if by_row else record.raw
             once.setdefault(key, record)
             ignored.update(dict.fromkeys(record.ignored))
             if not judged:
                 passages[key] += texts_in(record)
     queries = [_with_passages(record, passages[key], by_text) for key, record in once.items()]
     beside = [corpus_beside(source)] if name == "autorag" and by_text else []
-    if beside:
-        queries = [*_with_texts(queries, source, beside[0])]
-    note = ""
-    if ignored and any(passages.values()):
-        note = f"{source.name}: ignored, as no judgments of rankings: {', '.join(sorted(ignored))}"
+    for corpus in beside:
+        queries = [*_with_texts(queries, source, corpus)]
+    note = _note(source, ignored) if any(passages.values()) else ""
     return Queries(queries, judged, note, _promising(ignored), beside)
+
+
+def _note(source: Source, ignored: Iterable[str]) -> str:
+    names = ", ".join(sorted(ignored))
+    return names and f"{source.name}: ignored, as no judgments of rankings: {names}"
+
+
+def _text(record: Record) -> str:
+    text = record.cells.get("query", "").strip()
+    if not text:
+        record.fail(
+            "query",
+            "no query on this line: its text, in a column or under a key like 'query' or 'text'",
+        )
+    return text
 
 
 def _with_passages(record: Record, passages: Sequence[str], by_text: bool) -> Record:
@@ -96,16 +106,21 @@ def _with_texts(records: Sequence[Record], source: Source, corpus: Source) -> It
 def texts_in(record: Record) -> Sequence[str]:
     """The passages of one row: a text, or a list as JSON or Python writes it."""
     cell = record.cells.get("passage", "").strip()
-    for parse in (json.loads, ast.literal_eval) if cell.startswith("[") else ():
+    texts = _listed(cell) if cell.startswith("[") else [cell]
+    wrong = [text for text in texts if not isinstance(text, str | None)]
+    if wrong:
+        record.fail("passage", f"{clipped(repr(wrong[0]))} stands where texts are wanted")
+    return [text for text in texts if text and text.strip()]
+
+
+def _listed(cell: str) -> Sequence[Any]:
+    """The entries of a list; the cell itself where it is none."""
+    for parse in (json.loads, ast.literal_eval):
         try:
-            texts = [text for text in parse(cell) if text is not None]
+            return [*parse(cell)]
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
-        wrong = [text for text in texts if not isinstance(text, str)]
-        if wrong:
-            record.fail("passage", f"{clipped(repr(wrong[0]))} stands where texts are wanted")
-        return [text for text in texts if text.strip()]
-    return [cell] if cell else []
+    return [cell]
 
 
 def _promising(names: Iterable[str]) -> list[str]:

@@ -95,13 +95,12 @@ class Source:
         if otherwise:
             return otherwise
         if names:
-            raise SuiteError(
-                self.name, 1, 1, f"this is {FORMATS[names[0]].what}, which has no {what}"
+            message = f"this is {FORMATS[names[0]].what}, which has no {what}"
+        else:
+            message = (
+                f"cannot tell the format of these {what}; name it, as in {{file: ..., format:"
+                f" {known[0]}}} (one of {', '.join([*filter(NAMES.__contains__, known)])})"
             )
-        message = (
-            f"cannot tell the format of these {what}; name it, as in {{file: ..., format:"
-            f" {known[0]}}} (one of {', '.join(name for name in known if name in NAMES)})"
-        )
         raise SuiteError(self.name, 1, 1, message)
 
 

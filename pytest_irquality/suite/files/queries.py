@@ -15,7 +15,6 @@ from pytest_irquality.suite.files.formats import EXPECTATION, Record, jsonl, pla
 from pytest_irquality.suite.files.source import FORMATS, QUERIES, Source, corpus_beside
 from pytest_irquality.suite.yaml import SuiteError, clipped
 
-
 PAIR = {"document", "grade"}
 
 
@@ -51,20 +50,18 @@ def read_queries(
     judged = False
     with source.open() as lines:
         for record in records(lines):
-            cells, text = record.cells, _text(record)
-            judged = PAIR <= cells.keys()
-            by_row = judged or "passage" in cells
-            key: object = (cells.get("id"), text) if by_row else record.raw
+            key = _key(record)
+            judged = record.cells.keys() >= PAIR
             once.setdefault(key, record)
             ignored.update(dict.fromkeys(record.ignored))
             if not judged:
                 passages[key] += texts_in(record)
     queries = [_with_passages(record, passages[key], by_text) for key, record in once.items()]
-    beside = [corpus_beside(source)] if name == "autorag" and by_text else []
-    for corpus in beside:
+    corpora = [corpus_beside(source)] if name == "autorag" and by_text else []
+    for corpus in corpora:
         queries = [*_with_texts(queries, source, corpus)]
     note = _note(source, ignored) if any(passages.values()) else ""
-    return Queries(queries, judged, note, _promising(ignored), beside)
+    return Queries(queries, judged, note, _promising(ignored), corpora)
 
 
 def _note(source: Source, ignored: Iterable[str]) -> str:
@@ -72,14 +69,15 @@ def _note(source: Source, ignored: Iterable[str]) -> str:
     return names and f"{source.name}: ignored, as no judgments of rankings: {names}"
 
 
-def _text(record: Record) -> str:
-    text = record.cells.get("query", "").strip()
+def _key(record: Record) -> object:
+    """The id and the text of a query that several rows may be of; of any other its whole line."""
+    cells, text = record.cells, record.cells.get("query", "").strip()
     if not text:
         record.fail(
             "query",
             "no query on this line: its text, in a column or under a key like 'query' or 'text'",
         )
-    return text
+    return (cells.get("id"), text) if cells.keys() >= PAIR or "passage" in cells else record.raw
 
 
 def _with_passages(record: Record, passages: Sequence[str], by_text: bool) -> Record:

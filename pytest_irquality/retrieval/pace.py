@@ -1,10 +1,9 @@
 """The pace of calls: spaced as a suite's ``rate`` says, and slower where an engine refuses them.
 
 An engine that is asked too fast answers 429, or says when to come back. Then no call begins before
-that, the refused one is made again, and the calls that follow are spaced as the engine bore them.
-Where calls had no space, all that is known is how many were answered at once: the pace that would
-give is the first guess, and each answer shortens it until the engine refuses again. Processes of
-one machine keep one pace where they share a file.
+that, the refused one is made again, and the calls that follow are spaced as the engine bore them:
+in no time has it answered more than it lets follow at once, and what its rate gave meanwhile.
+Processes of one machine keep one pace where they share a file.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from math import inf
 from pathlib import Path
 
 from pytest_irquality.edges.printable import file_name
@@ -26,94 +26,100 @@ from pytest_irquality.retrieval.retries import LONGEST_WAIT, is_refusal, wait_be
 TICK = 0.25  # seconds; a wait without an end would not be woken by Ctrl-C on every platform
 OWED = 0.5  # seconds by which calls may be late that are made up for, at most
 NARROW = 0.6  # of the seconds between calls, while time is made up for
-LEAST, MOST = 1.05, 1.25  # times the seconds between calls, where spaced ones were refused
-FASTER = 0.005  # share of the pace that is gained with each second without a refusal
-ANY = 1_000_000  # calls
-FOLLOWED = 0.25  # share of the calls before a refusal that may have been let follow at once
-NOTED = 500  # calls from which a pace is worked out, at most
+FIRST = 4.0  # times the rate that was surely borne is tried first
+DOUBLED = 2.0  # times as many calls as may follow at once, and the rate is doubled
+SAFE = 0.96  # of the rate that an engine bears
+LEAST = 0.3  # of the rate that was refused
+NEARER = 0.05  # of the way to the rate that was refused, with each second that goes well
+BEYOND = 0.003  # of that rate, likewise
+NOTED = 200  # last calls from which a rate is worked out
 
 
 @dataclass
-class _State:
-    """The times of ``time.monotonic``, which all processes of a machine have in common."""
+class Clock:
+    """When calls may begin, at what rate, and what answers and refusals tell of an engine.
 
-    first: float = 0.0  # call of all
+    It is asked and told in seconds of ``time.monotonic``, which a machine's processes have in
+    common. ``most``: the calls a second that are allowed at all.
+    """
+
+    most: float = inf
+    rate: float = 0.0  # calls a second; 0: whenever they come
+    refused_rate: float = inf  # calls a second that the engine did not bear
+    at_once: float = inf  # calls that it lets follow at once, at most
     next: float = 0.0  # no call begins before
     due: float = 0.0  # when the next call would begin if none had been late
-    gap: float = 0.0  # seconds between the beginnings of calls
-    search: float = 1.0  # times the gap with each answer, until spaced calls are refused
-    at_once: float = ANY  # calls that the engine lets follow without a gap
-    held: list[float] = field(default_factory=list)  # when answered calls began since then
-    paused: float = 0.0  # when the last pause began
-    until: float = 0.0  # when it ended
+    since: float = 0.0  # the last refusal, when the engine had nothing left; or the first call
+    refusal: float = 0.0  # one of which nothing was learned yet
+    answers: int = 0  # to calls that began since then
+    begun: list[float] = field(default_factory=list)  # when the last of those began
     silent: float = 0.0  # the first refusal since the last answer
-    refusals: int = 0  # pauses in a row, without an answer between them
+    pauses: int = 0  # in a row, without an answer between them
 
     @property
-    def paces(self) -> bool:
-        """Tell whether there is anything to wait for."""
-        return bool(self.gap or self.paused)
+    def runs(self) -> bool:
+        """Tell whether calls ever wait."""
+        return bool(self.rate or self.refusal)
 
-    def takes_turn(self, now: float) -> None:
-        """Say when the next call may begin. It is earlier where this one is late."""
-        if not self.first:
-            self.first = self.due = now
-        if self.paused and not self.gap:
-            self._guess()
-        owed = min((self.at_once - 1) / 2 * self.gap, OWED)
-        self.due = max(self.due, now - owed) + self.gap
-        self.next = max(self.due, now + NARROW * self.gap)
+    def turn(self, now: float) -> float:
+        """Take the turn to make a call, and give 0; else the seconds until it may be one's turn."""
+        if now < self.next:
+            return self.next - now
+        if not self.since:
+            self.since = self.due = now
+        if self.refusal:
+            self._learn()
+        if self.rate:
+            made_up = min((self.at_once - 1) / 2 / self.rate, OWED)
+            self.due = max(self.due, now - made_up) + 1 / self.rate
+            self.next = max(self.due, now + NARROW / self.rate)
+        return 0.0
 
-    def _guess(self) -> None:
-        """Space calls as if the engine answers as many again in the time until the pause's end.
+    def answered(self, began: float) -> None:
+        """Take note of an answer to a call that began then; those that follow may be faster."""
+        self.silent, self.pauses = 0.0, 0
+        if not self.since <= began <= (self.refusal or began):
+            return
+        self.answers += 1
+        self.begun = [*self.begun[1 - NOTED :], began]
+        if not self.rate or self.refusal:
+            return
+        seconds = min(1 / self.rate, 1.0)
+        if self.refused_rate == inf:
+            self.rate *= 2 ** (1 / (DOUBLED * self.at_once))
+        else:
+            self.rate += NEARER * seconds * (self.refused_rate - self.rate)
+            self.refused_rate *= 1 + BEYOND * seconds
+        self.rate = min(self.rate, self.most)
 
-        Where few are answered at once it may be far faster, which is tried.
-        """
-        answers, start = max(len(self.held), 1), self._start()
-        self.gap = (self.until - start) / answers
-        self.at_once = max(answers - (self.paused - start) / self.gap, 1.0)
-        self.search, self.held = 0.5 ** (1 / self.at_once), []
+    def refused(self, now: float, began: float) -> None:
+        """Take note that a call which began then was refused, be it one of several under way."""
+        self.silent = self.silent or now
+        if began >= max(self.since, self.refusal):
+            self.refusal = now
+            self.pauses += 1
 
-    def waits(self, until: float) -> None:
+    def wait(self, until: float) -> None:
         """Let no call begin before then."""
         self.next, self.due = max(self.next, until), max(self.due, until)
 
-    def answered(self, began: float, least: float) -> None:
-        """Take note of an answer to a call; those that follow may be faster."""
-        self.refusals, self.silent = 0, 0.0
-        if began >= self.paused or not self.gap:
-            self.held = [*self.held[1 - NOTED :], began]
-            self.gap = max(self.gap * self.search * (1 - FASTER * min(self.gap, 1.0)), least)
-
-    def pause(self, now: float, seconds: float) -> None:
-        """Let no call begin for some seconds, and space those after as the engine held them."""
-        if self.gap:
-            held = LEAST * self._borne(now)
-            if self.search == 1:
-                held = min(held, MOST * self.gap)
-                self.at_once = min(self.at_once, max(FOLLOWED * len(self.held), 1.0))
-            self.gap = max(LEAST * self.gap, held)
-            self.search, self.held = 1.0, []
-        self.paused, self.until = now, now + seconds
-        self.waits(self.until)
-
-    def _borne(self, now: float) -> float:
-        """The seconds between calls that the engine bears, as far as was seen.
-
-        It had nothing left when it refused, and has nothing left now. Of any calls in a row it had
-        at once those it lets follow, and came by the others meanwhile.
-        """
-        gaps = [(now - self._start()) / max(len(self.held), 1)]
-        for calls, began in enumerate(reversed(self.held), 1):
-            if calls > self.at_once:
-                gaps.append((self.held[-1] - began) / (calls - self.at_once))
-        return min(gaps)
-
-    def _start(self) -> float:
-        """The beginning of the time in which the noted calls were answered."""
-        if len(self.held) == NOTED:
-            return self.held[0]
-        return self.paused if self.gap and self.paused else self.first
+    def _learn(self) -> None:
+        """Set the rate after a refusal, when all calls before it have been answered."""
+        if not self.rate:
+            self.at_once = max(self.answers, 1)
+            self.rate = FIRST * self.at_once / max(self.next - self.since, 1e-3)
+        else:
+            spans = [(n, self.refusal - at) for n, at in enumerate(reversed(self.begun), 1)]
+            if self.at_once == inf:
+                self.at_once = max(1.0, *(n - self.rate * seconds - 1 for n, seconds in spans))
+            borne = self.answers / max(self.refusal - self.since, 1e-3)
+            for n, seconds in spans:
+                if n > self.at_once and seconds > 0:
+                    borne = max(borne, (n + 0.5 - self.at_once) / seconds)
+            self.refused_rate = self.rate
+            self.rate = max(min(SAFE * borne, self.rate), LEAST * self.rate)
+        self.rate = min(self.rate, self.most)
+        self.since, self.refusal, self.answers, self.begun = self.refusal, 0.0, 0, []
 
 
 class Pace:
@@ -123,19 +129,14 @@ class Pace:
     """
 
     def __init__(self, rate: float | None = None, file: Path | None = None) -> None:
-        self._least = 1 / rate if rate else 0.0
+        self._clock = Clock(rate, rate, rate) if rate else Clock()
         self._file = file
         self._lock = threading.Lock()
-        self._state = _State(gap=self._least)
 
     def turn(self) -> float:
         """Take the turn to make a call, and give 0; else the seconds until it may be one's turn."""
-        with self._held() as state:
-            now = time.monotonic()
-            if state.next > now:
-                return state.next - now
-            state.takes_turn(now)
-            return 0.0
+        with self._held() as clock:
+            return clock.turn(time.monotonic())
 
     def refuses(self, error: BaseException | None, began: float, since: float) -> bool:
         """Take note of a reply, whose turn was then, and tell whether its call is to be made again.
@@ -143,39 +144,35 @@ class Pace:
         It is, where the engine refused it; but not once two minutes went by, since the call was
         made first or without any answer.
         """
-        with self._held() as state:
+        with self._held() as clock:
             now = time.monotonic()
             if error is None or not is_refusal(error):
-                state.answered(began, self._least)
+                clock.answered(began)
                 return False
-            state.silent = state.silent or now
-            if now - min(since, state.silent) >= LONGEST_WAIT:
+            if now - min(since, clock.silent or now) >= LONGEST_WAIT:
                 return False
-            if began >= state.paused:  # it was not under way when all were paused
-                state.pause(now, wait_before(state.refusals, [error]))
-                state.refusals += 1
-            else:
-                state.waits(now + wait_before(0, [error]))
+            clock.refused(now, began)
+            clock.wait(now + wait_before(max(clock.pauses - 1, 0), [error]))
             return True
 
     @contextmanager
-    def _held(self) -> Iterator[_State]:
-        """The state, for nobody else meanwhile.
+    def _held(self) -> Iterator[Clock]:
+        """The clock, for nobody else meanwhile.
 
         It is in the file only once something is to be waited for.
         """
         with self._lock:
-            if self._file is None or not (self._state.paces or self._file.exists()):
-                yield self._state
-                if not (self._file and self._state.paces):
+            if self._file is None or not (self._clock.runs or self._file.exists()):
+                yield self._clock
+                if not (self._file and self._clock.runs):
                     return
-                self._file.write_text(json.dumps(asdict(self._state)), encoding="ascii")
+                self._file.write_text(json.dumps(asdict(self._clock)), encoding="ascii")
                 return
             with alone(self._file.with_suffix(".lock")):
                 with suppress(OSError, ValueError):  # there is none yet, or half of one
-                    self._state = _State(**json.loads(self._file.read_text(encoding="ascii")))
-                yield self._state
-                self._file.write_text(json.dumps(asdict(self._state)), encoding="ascii")
+                    self._clock = Clock(**json.loads(self._file.read_text(encoding="ascii")))
+                yield self._clock
+                self._file.write_text(json.dumps(asdict(self._clock)), encoding="ascii")
 
 
 @dataclass

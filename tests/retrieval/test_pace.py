@@ -7,9 +7,11 @@ least, from before the first; ``benchmarks/pacing.py`` measures how well they ar
 from __future__ import annotations
 
 import asyncio
+import random
 import threading
 import time
 from collections.abc import Callable
+from heapq import heappop, heappush
 from statistics import median
 from typing import Any
 
@@ -17,6 +19,7 @@ import pytest
 
 from pytest_irquality import retrieve
 from pytest_irquality.retrieval import pace
+from pytest_irquality.retrieval.pace import Clock
 from pytest_irquality.suite import Query, Suite
 from tests.conftest import Project
 from tests.retrieval.test_retries import Limited
@@ -156,3 +159,67 @@ def test_workers_share_a_pace(project: Project) -> None:
     times = [float(line) for line in (project.path / "times.txt").read_text().split()]
     assert len(times) == 2 + 40
     assert max(times) - min(times) >= 39 / 20
+
+
+# -- the law, over time that is only counted -----------------------------------------------------------------
+
+
+def passed(clock: Clock, size: int, callers: int, seed: int) -> tuple[float, float]:
+    """The time of 300 calls over the ideal time, and the share refused, by a bucket of 20 a second.
+
+    It says "in a second" where it refuses. Calls reach it half a millisecond late and are answered in ten, on average.
+    """
+    draw = random.Random(seed)
+    tokens, filled, refused, left, end = float(size), 1.0, 0, 300, 0.0
+    events = [(1.0, caller, "next", 0.0) for caller in range(callers)]
+    while events:
+        now, caller, what, began = heappop(events)
+        if what == "next":
+            left -= 1
+            if left >= 0:
+                heappush(events, (now, caller, "asks", 0.0))
+        elif what == "asks":
+            wait = clock.turn(now)
+            arrives = (now + draw.expovariate(2000), caller, "arrives", now)
+            heappush(events, (now + wait, caller, "asks", 0.0) if wait else arrives)
+        elif what == "arrives":
+            tokens, filled = min(size, tokens + 20 * (now - filled)), now
+            answer = "answered" if tokens >= 1 else "refused"
+            tokens -= answer == "answered"
+            heappush(events, (now + draw.expovariate(100), caller, answer, began))
+        elif what == "answered":
+            clock.answered(began)
+            end = now
+            heappush(events, (now, caller, "next", 0.0))
+        else:
+            refused += 1
+            clock.refused(now, began)
+            clock.wait(now + 1.0)
+            heappush(events, (now, caller, "asks", 0.0))
+    assert left == -callers  # each was answered
+    return (end - 1.0) * 20 / 300, refused / (300 + refused)
+
+
+@pytest.mark.parametrize(
+    ("size", "most"), [(60, 1.0), (20, 1.1), (10, 1.2), (5, 1.25), (2, 1.35), (1, 1.6)]
+)
+@pytest.mark.parametrize("callers", [1, 8])
+def test_the_rate_of_a_bucket_is_found(size: int, most: float, callers: int) -> None:
+    for seed in range(5):
+        time, refused = passed(Clock(), size, callers, seed)
+        assert time < most
+        assert refused < 0.05
+
+
+@pytest.mark.parametrize("size", [2, 5, 20])
+@pytest.mark.parametrize("callers", [1, 8])
+def test_the_rate_that_is_known_is_kept(size: int, callers: int) -> None:
+    time, refused = passed(Clock(20, 20, 20), size, callers, 1)
+    assert time == pytest.approx(1, abs=0.01)
+    assert refused == 0
+
+
+def test_of_a_rate_that_is_too_high_the_right_one_is_found() -> None:
+    time, refused = passed(Clock(30, 30, 30), 5, 8, 1)
+    assert time < 1.5
+    assert refused < 0.05

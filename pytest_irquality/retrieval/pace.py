@@ -37,7 +37,7 @@ NOTED = 200  # last calls from which a rate is worked out
 
 @dataclass
 class Clock:
-    """When calls may begin, at what rate, and what answers and refusals tell of an engine.
+    """The times at which calls may begin, and what answers and refusals tell of an engine.
 
     It is asked and told in seconds of ``time.monotonic``, which a machine's processes have in
     common. ``most``: the calls a second that are allowed at all.

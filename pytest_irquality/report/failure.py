@@ -215,9 +215,9 @@ def _titled(document: ShownDocument) -> str:
 
 
 def _why(document: ShownDocument, lost: str = "") -> str:
-    """The retriever's own word on a document."""
+    """The reason why a document is not where it should be, where one is known."""
     gone = LEFT_INDEX if document.gone else ""
-    words = "; ".join(filter(None, (gone, lost, one_line(document.explanation or "", 300))))
+    words = "; ".join(filter(None, (gone, lost)))
     return f"  ← {words}" if words else ""
 
 
@@ -225,16 +225,9 @@ def _why(document: ShownDocument, lost: str = "") -> str:
 
 
 def _reasons(result: SuiteResult, finding: Finding) -> Iterator[str]:
-    """The retriever's word on the documents that a guard names, and why the query matters."""
-    if not finding.ranked or finding.subject not in result.by_id:
-        return
-    query = result.query(finding.subject)
-    named = {document.id for document in finding.ranked}
-    documents = {d.id: d for d in (*query.ranking_before, *query.ranking, *query.missing)}
-    for document in documents.values():
-        if document.id in named and (why := _why(document)):
-            yield f"      {_titled(document)}{why}"
-    yield from remarks_lines(query.remarks, "      ")
+    """The remarks on the query that a guard names: why it matters."""
+    if finding.ranked and finding.subject in result.by_id:
+        yield from remarks_lines(result.query(finding.subject).remarks, "      ")
 
 
 def remarks_lines(remarks: Mapping[str, str], indent: str) -> Iterator[str]:

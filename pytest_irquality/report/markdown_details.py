@@ -77,7 +77,6 @@ def _detail(told: Detail) -> str:
             for one in [*moved, *told.missing][:NOTES]
         ],
     )
-    explained = (f"{markdown(id)}: {markdown(cut(text, CELL))}" for id, text in told.told)
     again = f" · {markdown_code(told.rerun)}" if told.rerun else ""
-    listed = f"{bullets([*rules][:NOTES])}\n{documents}\n{bullets(explained)}"
+    listed = f"{bullets([*rules][:NOTES])}\n{documents}"
     return f"{''.join(remarks)}{fault}{listed}\n{markdown(told.place)}{again}\n"

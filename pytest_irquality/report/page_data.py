@@ -171,7 +171,6 @@ def _detail(detail: Detail, wholes: Sequence[str], shared: Shared) -> dict[str, 
         "whys": whys if any(whys) else [],
         "elsewhere": texts[detail.texts_elsewhere],
         "fates": texts[detail.fates],
-        "told": detail.told,
         "place": texts[detail.place],
         "rerun": texts[detail.rerun],
     }

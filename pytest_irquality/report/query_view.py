@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import inf
@@ -246,7 +246,6 @@ class QueryViews:
             ranked_before=self.ranked_before(query),
             missing=tuple(self.absent(d, query) for d in missing[:MOST_MISSING]),
             listed=_listed(len(missing)),
-            told=tuple(self.told(query)),
             place=self.result.place(query),
             texts_elsewhere=elsewhere(self.result) if query.texts_left_out else "",
             fates=fates_of(query),
@@ -347,15 +346,6 @@ class QueryViews:
         move = f"{place(document)}{was}"
         shown = self.document(document, query, symbol, document.score, move)
         return shown._replace(why=because(document), css=css)
-
-    def told(self, query: QueryResult) -> Iterable[tuple[str, str]]:
-        """The retriever's own words on documents, once each."""
-        said = {
-            document.id: document.explanation
-            for document in (*query.missing, *query.ranking_before, *query.ranking)
-            if document.explanation
-        }
-        return said.items()
 
 
 def _listed(missing: int) -> str:

@@ -100,7 +100,6 @@ class Detail(NamedTuple):
     ranked_before: str
     missing: tuple[DocumentRow, ...]
     listed: str
-    told: tuple[tuple[str, str], ...]
     place: str
     rerun: str
     fates: str = ""

@@ -1,22 +1,14 @@
-"""A retriever's own words about single documents, where it has any.
-
-It may have ``explain(query, doc_id)``, which gives any text or mapping, and ``exists(doc_id)`` or
-``exists_all(doc_ids)``.
-"""
+"""Documents that exist, as a retriever tells by ``exists(doc_id)`` or ``exists_all(doc_ids)``."""
 
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-
-from pytest_irquality.edges.printable import clipped
 
 BATCH = 1000
 MOST_LOOKED_UP = 1000
 """Documents that ``exists`` is asked for one by one; ``exists_all`` is asked for every one."""
-LONGEST = 500
 
 
 class ExistsError(Exception):
@@ -24,37 +16,8 @@ class ExistsError(Exception):
 
 
 def tells_of_documents(retriever: object) -> bool:
-    """Tell whether a retriever says anything of single documents."""
-    return any(_method(retriever, name) for name in ("explain", "exists", "exists_all"))
-
-
-def explains(retriever: object) -> bool:
-    """Tell whether a retriever says why a document is where it is."""
-    return _method(retriever, "explain") is not None
-
-
-def explanation(retriever: object, query: str, document: str) -> str:
-    """The reason why a document is where it is, for a query's text, in the retriever's own words.
-
-    Where it raises or cannot be asked, those are the words: a broken explanation must not hide what
-    it should explain.
-    """
-    explain = _method(retriever, "explain")
-    if explain is None:
-        return ""
-    try:
-        answer = explain(query, document)
-    except Exception as error:
-        name = getattr(explain, "__name__", "it")
-        answer = f"({name} raised {type(error).__name__}: {error})"
-    if inspect.iscoroutine(answer):
-        answer.close()
-        return "(it is async, and cannot be asked here)"
-    if answer is None:
-        return ""
-    if isinstance(answer, Mapping):
-        answer = json.dumps(answer, ensure_ascii=False, default=str)
-    return clipped(" ".join(str(answer).split()), LONGEST)
+    """Tell whether a retriever says which documents exist."""
+    return any(_method(retriever, name) for name in ("exists", "exists_all"))
 
 
 def no_longer_there(retriever: object, documents: Sequence[str]) -> tuple[bool, list[str]]:

@@ -1,11 +1,8 @@
-"""Explanations that a retriever gave of documents, laid over a result.
-
-They can change no verdict.
-"""
+"""Documents that a retriever no longer has, laid over a result. They can change no verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from pytest_irquality.verdict.facts import LeftIndex
@@ -17,16 +14,13 @@ UNEXPLAINED = ("in no stage", "not returned")
 
 
 @dataclass(frozen=True)
-class Reasons:
-    """Explanations by query and document, and the documents that are ``gone``.
-
-    Nothing has returned these.
+class Gone:
+    """Documents that are ``gone``, none of which anything has returned.
 
     ``complete``: all that could be gone were looked up. ``passages`` are names of passages, which
     stand in no index themselves.
     """
 
-    explanations: Mapping[tuple[str, str], str]
     gone: Sequence[str]
     complete: bool
     passages: Set[str]
@@ -37,39 +31,35 @@ class Reasons:
         return [id for id in self.gone if id not in self.passages]
 
 
-def with_reasons(result: SuiteResult, reasons: Reasons) -> SuiteResult:
-    """The result with what is known of its documents besides their ranks."""
-    if not reasons.gone and not reasons.explanations:
+def with_gone(result: SuiteResult, found: Gone) -> SuiteResult:
+    """The result with which of its documents are gone."""
+    if not found.gone:
         return result
-    left = {*reasons.left}
     facts = result.facts
-    if left:
-        facts = (*facts, _left_index(result, reasons))
-    queries = tuple(_of_query(query, reasons) for query in result.queries)
+    if found.left:
+        facts = (*facts, _left_index(result, found))
+    queries = tuple(_of_query(query, found) for query in result.queries)
     return replace(
         result,
         queries=queries,
-        verdicts=tuple(_of_verdict(verdict, reasons) for verdict in result.verdicts),
+        verdicts=tuple(_of_verdict(verdict, found) for verdict in result.verdicts),
         facts=facts,
         fates=result.fates and recounted(result.fates, queries),
     )
 
 
-def _of_query(query: QueryResult, reasons: Reasons) -> QueryResult:
-    """One query with why each of its documents is where it is, as far as the retriever says."""
-    gone = {*reasons.gone}
+def _of_query(query: QueryResult, found: Gone) -> QueryResult:
+    """One query with which of its documents are gone."""
+    gone = {*found.gone}
 
     def with_reason(document: ShownDocument) -> ShownDocument:
-        said = reasons.explanations.get((query.id, document.id))
-        if document.id in gone:
-            is_gone = document.id not in reasons.passages
-            loss = _nowhere(document.loss)
-            return document._replace(gone=is_gone, loss=loss, explanation=said)
-        return document._replace(explanation=said) if said else document
+        if document.id not in gone:
+            return document
+        is_gone = document.id not in found.passages
+        return document._replace(gone=is_gone, loss=_nowhere(document.loss))
 
     return replace(
         query,
-        ranking=tuple(map(with_reason, query.ranking)),
         missing=tuple(map(with_reason, query.missing)),
         ranking_before=tuple(map(with_reason, query.ranking_before)),
         fates=tuple(
@@ -86,14 +76,14 @@ def _nowhere(loss: Loss | None) -> Loss | None:
     return Loss("not in the corpus") if loss and loss.fate in UNEXPLAINED else loss
 
 
-def _of_verdict(verdict: Verdict, reasons: Reasons) -> Verdict:
+def _of_verdict(verdict: Verdict, found: Gone) -> Verdict:
     """A verdict whose findings say which of the documents that they speak of left the index."""
-    gone = {*reasons.gone}
+    gone = {*found.gone}
 
     def of_document(document: RankedDocument) -> RankedDocument:
         if document.id not in gone:
             return document
-        is_gone = document.id not in reasons.passages
+        is_gone = document.id not in found.passages
         return replace(document, gone=is_gone, loss=_nowhere(document.loss))
 
     def of_finding(finding: Finding) -> Finding:
@@ -104,13 +94,13 @@ def _of_verdict(verdict: Verdict, reasons: Reasons) -> Verdict:
     return replace(verdict, findings=tuple(map(of_finding, verdict.findings)))
 
 
-def _left_index(result: SuiteResult, reasons: Reasons) -> LeftIndex:
+def _left_index(result: SuiteResult, found: Gone) -> LeftIndex:
     titles: dict[str, str | None] = {}
     missed = []
-    left = {*reasons.left}
+    left = {*found.left}
     for query in result.queries:
         titles |= {d.id: d.title for d in (*query.missing, *query.ranking_before)}
         if any(document.relevant and document.id in left for document in query.missing):
             missed.append(query.id)
-    documents = [RankedDocument(id, title=titles.get(id)) for id in reasons.left]
-    return LeftIndex(tuple(documents), not reasons.complete, tuple(missed))
+    documents = [RankedDocument(id, title=titles.get(id)) for id in found.left]
+    return LeftIndex(tuple(documents), not found.complete, tuple(missed))

@@ -40,9 +40,8 @@ class ShownDocument(NamedTuple):
 
     ``before`` is its rank in the baseline, None where it was not there or the query has no
     baseline. ``gone`` is True where the retriever says that the document left the index.
-    ``explanation`` is the retriever's own word on it, ``loss`` why a passage was not found. Of
-    several answers ranks are medians, and ``in_answers`` is how many hold the document.
-    ``chunk`` is its text, where reports show it.
+    ``loss`` is why a passage was not found. Of several answers ranks are medians, and
+    ``in_answers`` is how many hold the document. ``chunk`` is its text, where reports show it.
     """
 
     rank: int | None
@@ -53,7 +52,6 @@ class ShownDocument(NamedTuple):
     score: float | None = None
     before: int | None = None
     gone: bool = False
-    explanation: str | None = None
     loss: Loss | None = None
     in_answers: int | None = None
     chunk: Chunk | None = None

@@ -84,11 +84,7 @@ def moved(id: str, before: float, now: float, **more: object) -> QueryResult:
             ShownDocument(2, "best", "The best one", 3.0, True, before=1, score=1.25),
             ShownDocument(3, "banned", "Not this one", 0.0, before=3, score=0.5),
         ),
-        "missing": (
-            ShownDocument(
-                None, "lost", "Lost one", 2.0, True, before=2, gone=True, explanation="no stock"
-            ),
-        ),
+        "missing": (ShownDocument(None, "lost", "Lost one", 2.0, True, before=2, gone=True),),
         "ranking_before": (
             ShownDocument(2, "best", "The best one", 3.0, True, before=1),
             ShownDocument(None, "lost", "Lost one", 2.0, True, before=2, gone=True),

@@ -41,7 +41,6 @@ def test_verdict_limits_queries_and_the_documents_that_moved() -> None:
     assert "- ✗ banned must not be in the top 3: it is at rank 3" in lines
     assert "| 2 | ▼ was 1 | 3 ✓ | The best one best |" in lines
     assert "| ✗ | left the index, was 2 | 2 ✓ | Lost one lost |" in lines
-    assert "- lost: no stock" in lines
     assert "shop.ir.yaml:10 · `pytest --ir-suite shop.ir.yaml`" in lines
 
 

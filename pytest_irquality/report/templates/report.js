@@ -320,8 +320,6 @@
           part(told.missing, (flat) => [h("h4", {}, "Expected, but not among them ", part(told.listed, (words) => h("small", { class: "muted" }, texts[words]))), ranking(flat, true, 0, null, null, told.whys)])) : null)),
       part(told.elsewhere, (words) => h("p", { class: "muted" }, texts[words])),
       part(told.fates, (words) => h("p", { class: "fates" }, h("b", {}, "Relevant: "), texts[words])),
-      part(told.told, (all) => [h("h4", {}, "What the retriever says"), h("dl", { class: "told" }, all.map(([id, text]) =>
-        h("div", {}, h("dt", { dir: "auto" }, h("code", {}, id)), h("dd", { dir: "auto" }, text))))]),
       values(table, row),
       elsewhere(table, row),
       h("p", { class: "muted" }, [texts[told.place], latency].filter(Boolean).join(" · "), texts[told.rerun] && [" · rerun: ", h("code", { class: "command" }, texts[told.rerun])]));

@@ -6,12 +6,15 @@ import json
 import re
 import shlex
 import shutil
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from pytest_irquality.ci.command import main as job
+from pytest_irquality.ci.promotion import standing
 from tests.conftest import QUIET, Project
 from tests.repository import git
 from tests.weeks import model
@@ -26,7 +29,7 @@ def retriever():
     down = (HERE / "down").read_text().split() if (HERE / "down").exists() else []
     def ask(query):
         if query in down: raise ConnectionError("503")
-        return search[query]
+        return search.get(query, [])
     return ask
 """
 IGNORED = "out*\n*.html\n__pycache__\n.pytest_cache\nkept*\nnights\nnow\ndown\n"
@@ -292,6 +295,15 @@ class Team:
                     result
                 )
 
+    def judged_by_code(self) -> None:
+        """The base's own search is run beside today's: what it returns there is what today's is held to."""
+        result = self.run("--ir-baseline=run:main")
+        then = State(self.base.search, self.now.suites)
+        for name, suite in self.now.suites.items():
+            then.stored[name] = {text: self.base.search.get(text, []) for text in suite.queries}
+        true, told = model.outcomes(self.now, then, self.now.stored), self.told()
+        assert told == true, f"told and true: {told} {true}{self.say(result)}"
+
     def reruns(self) -> None:
         self.judged()
         first = without_time(self.project.data["suites"])
@@ -311,21 +323,33 @@ class Team:
         if outage:
             down = self.random.sample(sorted(self.now.search), 2)
             (self.path / "down").write_text(" ".join(down))
-        against = ["--ir-baseline=nights/last"] if last.exists() else []
-        result = self.run(*against, "--ir-history=nights/history.jsonl", "--ir-save-runs=now")
+        against = ["--ir-baseline=nights/last"] if standing(last) else []
+        mine = self.path / "nights" / self.random.choice(["history.jsonl", "mine.jsonl"])
+        if (
+            mine != history and history.exists()
+        ):  # a job that does not see what others add meanwhile
+            shutil.copy(history, mine)
+        result = self.run(*against, f"--ir-history={mine}", "--ir-save-runs=now")
+        if mine != history and mine.exists():
+            assert job(["history", str(history), str(mine)]) == 0
+            mine.unlink()
         (self.path / "down").unlink(missing_ok=True)
         by_hand = ["--by-hand"] if self.last_night is None and not outage else []
         words = ["promote", "now", "nights/last", "--report=out.json", *by_hand]
-        assert job(words) == 0
-        self.log.append(shlex.join(["pytest-irquality", *words]))
+        killed = self.random.choice(["", "", "", "before", "after"])
+        with pytest.MonkeyPatch.context() as patch, suppress(KeyboardInterrupt):
+            if killed:
+                patch.setattr(shutil, "move", killed_when_moving(killed))
+            assert job(words) == 0
+        self.log.append(f"{shlex.join(['pytest-irquality', *words])} {killed}")
         if outage:
             assert result.ret != 0, self.say(result)
         elif self.last_night is not None:
             self._held_to_last_night(result)
         kept = {name: dict(self.now.search) for name in self.now.suites}
-        if by_hand or (result.ret == 0 and not outage):
+        if (by_hand or (result.ret == 0 and not outage)) and killed != "before":
             self.last_night = self.now.search
-        assert last.exists() == (self.last_night is not None), self.say(result)
+        assert standing(last) == (self.last_night is not None), self.say(result)
         if self.last_night is not None and self.last_night is self.now.search:
             files = {file.stem: rankings(file.read_text()) for file in last.glob("*.jsonl")}
             expected = {n: {t: kept[n][t] for t in s.queries} for n, s in self.now.suites.items()}
@@ -397,12 +421,30 @@ class Team:
         """The change goes into main, squashed or not; where git cannot, main is taken in first."""
         branch = f"change{self.change}"
         git(self.path, "checkout", "-q", "main")
-        git(self.path, "merge", "-q", "--no-ff", "-m", branch, branch)
+        if self.random.random() < 0.5:
+            git(self.path, "merge", "-q", "--no-ff", "-m", branch, branch)
+        else:
+            git(self.path, "merge", "-q", "--squash", branch)
+            git(self.path, "commit", "-qm", branch, "--allow-empty")
         self.main = self.now.copy()
 
 
+def killed_when_moving(when: str) -> Callable[[Path, Path], None]:
+    """What stands for moving a folder where a job is killed before or after that."""
+    move = shutil.move
+
+    def moved(folder: Path, to: Path) -> None:
+        if when == "after":
+            move(folder, to)
+        raise KeyboardInterrupt
+
+    return moved
+
+
 def rankings(text: str) -> Rankings:
-    """The rankings of a stored run."""
+    """The rankings of a stored run; none of one that a merge has left in conflict."""
+    if "<<<<<<<" in text:
+        return {}
     rows = [json.loads(line) for line in text.splitlines() if line.strip()]
     return {
         row["query"]: [doc if isinstance(doc, str) else doc[0] for doc in row["docs"]]

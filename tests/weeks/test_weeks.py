@@ -36,7 +36,7 @@ def a_day(team: Team, random: Random) -> None:
     team.commit("the rest")
     verdict, result = team.judged()
     if random.random() < 0.3:
-        random.choice([team.shards, team.reruns])()
+        random.choice([team.shards, team.reruns, team.judged_by_code])()
     for _ in range(TRIES):
         if verdict != "failed":
             break

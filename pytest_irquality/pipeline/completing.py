@@ -71,13 +71,12 @@ def _notes(plan: Plan, today: Found, before: Found) -> Iterator[str]:
 def _orphans(plan: Plan, target: Target) -> Iterator[str]:
     """Name the baselines beside a suite that nothing is compared with any more.
 
-    The first suite of a folder does so.
+    The first suite of a folder that is judged does so.
     """
-    folder, project = target.file.parent, plan.project
-    suites = (path for pattern in project.patterns for path in folder.glob(pattern))
-    if target.file != min(suites, default=None):
+    folder = target.file.parent
+    if target.file != min(one.file for one in plan.targets if one.file.parent == folder):
         return
-    for shelved in gone_from(folder, project):
+    for shelved in gone_from(folder, plan.project):
         if plan.files.shelf.needed(shelved) is None:
             name = shelved.file.shown
             yield f"{name} is the baseline of {shelved.of}, which is not there any more: delete it"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,7 +15,7 @@ from pytest_irquality.pipeline.then import Question, fates, questions, then_of, 
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.commits import AtCommit
 from pytest_irquality.storage.elsewhere import in_tree
-from pytest_irquality.storage.found import Found
+from pytest_irquality.storage.found import Found, Source
 from pytest_irquality.storage.target import Target
 from pytest_irquality.suite import Check, Place, Query, Suite, SuiteError
 from pytest_irquality.suite.by_default import guarded
@@ -147,15 +147,17 @@ class Exams:
         moved = {id for _, ids in self._moved_in(suite, file, own).values() for id in ids.values()}
         return then_of(exams, moved) if exams or moved else None
 
-    def with_moved(self, found: Found, find: Callable[[Target], Found]) -> Found:
-        """Give what a target is compared with; of what moved to it what ``find`` has of then.
+    def with_moved(self, found: Found, source: Source) -> Found:
+        """Give what a target is compared with; of what moved to it what a source has of then.
 
-        Raises ``StoredRunError``.
+        A base that is run was asked all that this suite asks. Raises ``StoredRunError``.
         """
+        if not isinstance(source, AtCommit):
+            return found
         suite, file, retriever = found.target
         own = self._suite(file, suite)
         for path, (other, ids) in self._moved_in(suite, file, own).items():
-            found = with_moved(found, find(Target(other, path, retriever)), ids)
+            found = with_moved(found, source.find(Target(other, path, retriever)), ids)
         return found
 
     def _moved_in(

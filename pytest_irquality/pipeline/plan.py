@@ -124,7 +124,7 @@ class Plan:
         found = self.replaced(target) if own else self.compared.find(target)
         if self.exams:
             found = self._in_its_place(found) if found.stored is None else found
-            found = self.exams.with_moved(found, self.compared.find)
+            found = self.exams.with_moved(found, self.compared)
         if not found.unfit:
             return found
         if not self.updating and found.committed is None:

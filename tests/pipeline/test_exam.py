@@ -417,6 +417,26 @@ def test_suites_that_become_one_keep_what_each_was_compared_with(shop: Project, 
 
 
 @pytest.mark.slow
+def test_suites_that_become_one_are_held_to_what_the_bases_code_returns(shop: Project) -> None:
+    git(shop.path, "checkout", "-q", "main")
+    shop.suite(f"{LIMITS}queries:\n{lines(without=tuple(LOST))}")
+    half = [line for line in lines().splitlines() if any(f"{name}," in line for name in LOST)]
+    shop.suite(LIMITS + "queries:\n" + "\n".join(half) + "\n", "more.ir.yaml")
+    commit(shop)
+    git(shop.path, "checkout", "-qB", "change")
+    (shop.path / "more.ir.yaml").unlink()
+    shop.suite(re.sub(r", must_find: {[^}]*}", "", BASE).replace("min: 0.9, ", ""))
+    commit(shop)
+    result = shop.run("-v", "--ir-baseline=run:main")
+    assert result.ret == 0
+    assert "12 queries: 4 moved, 8 compared; " in result.stdout.str()
+    shop.conftest(BROKEN)
+    commit(shop)
+    assert shop.run("--ir-baseline=run:main").ret == 1
+    assert shop.outcomes()["mrr-10"] == "failed"
+
+
+@pytest.mark.slow
 def test_a_suite_that_is_gone_is_examined_with_another_or_not_asked(shop: Project) -> None:
     git(shop.path, "checkout", "-q", "main")
     shop.suite("queries: [{query: q99, relevant: [q99-d]}]\n", "more.ir.yaml")

@@ -195,6 +195,8 @@ def test_one_of_other_queries_is_named_as_an_orphan_and_never_compared_with(shop
     orphan = f"{ONE} is the baseline of shop.ir.yaml, which is not there any more: delete it"
     assert str(result.stdout).count(orphan) == 1
     assert all(one["baseline"] is None for one in shop.data["suites"])
+    of_one = shop.run("-v", "--ir-update-baseline", "b.ir.yaml")
+    assert str(of_one.stdout).count(orphan) == 1, "whichever suites are named"
     shop.run("-v", "--ir-update-baseline")
     assert ONE in baselines(shop)
 

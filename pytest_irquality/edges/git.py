@@ -144,7 +144,10 @@ class Repository:
                 f"this clone is shallow and lacks {ref!r}; fetch it, or clone all of it"
                 " (actions/checkout: `with: {fetch-depth: 0}`)"
             )
-        raise OSError(f"git knows no revision {ref!r} here")
+        raise OSError(
+            f"git knows no revision {ref!r} here: `git fetch` brings what the remote has, and"
+            " `git branch --all` lists the names"
+        )
 
     def path(self, file: Path) -> str:
         """A file's path in the repository. Raises ``OSError`` for one that lies outside."""

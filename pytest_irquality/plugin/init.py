@@ -127,7 +127,8 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
     written = (path.relative_to(start) if path.is_relative_to(start) else path).as_posix()
     wrote = f"wrote {written}: {how_many(asked, drawn)}"
     if faults := {id for run in runs for id in run.faults}:
-        wrote = f"{wrote}, {len(faults)} of them could not be answered"
+        why = next(fault.message for run in runs for fault in run.faults.values())
+        wrote = f"{wrote}, {len(faults)} of them could not be answered ({why})"
     grade = _what_to_do(page.name if page else "", written, pools)
     item.stash[SAID] = f"{wrote}{grade}, and run pytest --ir-suite {written}"
 

@@ -13,7 +13,9 @@ from pytest_irquality.edges.printable import clipped, visible
 from pytest_irquality.report.data import VERSION, outcome_of
 from pytest_irquality.storage.elsewhere import FOLDER
 from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.wording import moves
 from pytest_irquality.wording.examined import exam_lines, weaker
+from pytest_irquality.wording.steps import Decision
 from pytest_irquality.wording.stories import steps_of, worst_first
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import node
@@ -21,8 +23,8 @@ from pytest_irquality.wording.words import node
 LONGEST = 400
 """Characters of one text."""
 MOST: Mapping[str, int] = {
-    "suites": 5, "exam": 3, "causes": 4, "worst": 5, "failures": 7, "not_judged": 4, "errors": 4,
-    "next": 3,
+    "suites": 5, "exam": 3, "causes": 4, "worst": 5, "failures": 7, "not_judged": 3, "errors": 3,
+    "next": 2, "a_person_decides": 3,
 }  # fmt: skip
 """Entries of each list, so that all of it has at most 60 lines."""
 FILES = 30
@@ -44,6 +46,7 @@ def digest(
     paths beside the suites' own that no change may touch to get green, as the ini file.
     """
     stories = worst_first(results)
+    steps = steps_of(stories)
     said: dict[str, Any] = {
         "version": VERSION,
         "outcome": _outcome(stories, not_evaluated, left_out),
@@ -56,7 +59,8 @@ def digest(
         "failures": chain(*(_failures(story) for story in stories)),
         "not_judged": [*not_evaluated, *left_out],
         "errors": errors,
-        "next": (step._asdict() for step in steps_of(stories)),
+        "next": [step._asdict() for step in steps if not isinstance(step, Decision)],
+        "a_person_decides": [step._asdict() for step in steps if isinstance(step, Decision)],
         "do_not_edit": islice(dict.fromkeys([*chain(*map(_instruments, results)), *guards]), FILES),
     }
     return _laid_out(said)
@@ -110,6 +114,7 @@ def _worst(story: Story) -> Iterator[dict[str, Any]]:
             "lost": worse.lost,
             "values": worse.values,
             "moved": worse.moves,
+            "first_now": [moves.name(document) for document in query.ranking[:3]],
         }
 
 

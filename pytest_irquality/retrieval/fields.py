@@ -50,7 +50,9 @@ def no_id(hit: Any, id_field: str | None) -> UnreadableResult:
     if id_field:
         return UnreadableResult(f"'id_field: {id_field}' names no document id of its hits", has)
     tried = ", ".join(ID_KEYS if is_mapping(hit) else ID_ATTRIBUTES)
-    return UnreadableResult(f"no document id under {tried}; name its place with 'id_field'", has)
+    return UnreadableResult(
+        f"no document id under {tried}; name its place with 'id_field' in the suite", has
+    )
 
 
 def no_text(hit: Any, text_field: str | None, needed_by: str) -> UnreadableResult:

@@ -315,13 +315,14 @@ class NeverFound(Fact):
     """So many relevant documents of ``total`` are in no ranking.
 
     Nor are they in the baseline's where ``compared``. ``recall`` names the measure that is of these
-    alone, where one is shown.
+    alone, where one is shown. ``named`` are a few of them, each with a query (id) that wants it.
     """
 
     documents: int
     total: int
     compared: bool
     recall: str = ""
+    named: tuple[tuple[str, RankedDocument], ...] = ()
 
 
 @dataclass(frozen=True)

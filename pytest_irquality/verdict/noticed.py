@@ -390,7 +390,7 @@ def _in_no_ranking(comparison: Comparison) -> Iterator[facts.Fact]:
     before = on_both_sides | _returned(sought, now.baseline_run, now.before, unchanged)
     if lost := sorted(before - returned):
         yield facts.InNoRanking(tuple(comparison.standing.document(document) for document in lost))
-    never = len(sought - returned - before)
+    never = sought - returned - before
     recall = next((str(one) for one in now.suite.metrics if one.definition.name in OF_GRADED), "")
     if now.suite.readers:
         recall = ""  # passages are written down, not graded
@@ -398,7 +398,11 @@ def _in_no_ranking(comparison: Comparison) -> Iterator[facts.Fact]:
         # Of what was not compared nobody knows whether it was found before.
         found_before = bool(before) or not all(map(relevant.isdisjoint, now.before.values()))
         found_before &= all(query.id in now.before for query in now.asked)
-        yield facts.NeverFound(never, len(relevant), found_before, recall)
+        wanted_by = {
+            one: query.id for query in now.asked for one in never & query.judgments.relevant
+        }
+        named = [(wanted_by[one], comparison.standing.document(one)) for one in sorted(never)[:FEW]]
+        yield facts.NeverFound(len(never), len(relevant), found_before, recall, tuple(named))
 
 
 def _returned(

@@ -86,7 +86,7 @@ def _distance(left: float, finding: Finding) -> str:
     """The distance from a limit that holds; beyond one that a test excuses."""
     if left >= -EQUAL or finding.change is None:
         return f"{figure(max(left, 0.0))} left"
-    return f"{figure(-left)} past the limit; chance cannot be excluded, {judged(finding.change)}"
+    return f"{figure(-left)} more than its limit, which may be chance ({judged(finding.change)})"
 
 
 def _bad(result: SuiteResult) -> Iterator[str]:

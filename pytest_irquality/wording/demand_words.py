@@ -297,7 +297,7 @@ def _how_sure(finding: Finding, change: Change) -> str:
         return ", over too few queries to test"
     if not finding.ok:
         surely = (change.judged_p or 0.0) < SIGNIFICANT
-        explains = "does not explain" if surely else "hardly explains"
+        explains = "does not explain" if surely else "is unlikely to explain"
         return f", which chance {explains}: {judged(change)}"
     if change.noise and abs(change.difference) <= change.noise:
         return f", which is no more than unchanged code does (±{change.noise:.3f})"

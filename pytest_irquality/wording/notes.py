@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import singledispatch
 
+from pytest_irquality.edges.shell import shell_word
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.broken_builds import BrokenBuilds
 from pytest_irquality.verdict.classes import Skipped
@@ -16,7 +17,7 @@ from pytest_irquality.wording.answers import blind, broken
 from pytest_irquality.wording.moves import move, name
 from pytest_irquality.wording.numbers import apart, counted, few, grouped, judged, share
 from pytest_irquality.wording.sentences import causes, drop_of_all
-from pytest_irquality.wording.words import list_of, queries, query, quoted, relevant, wanted
+from pytest_irquality.wording.words import queries, query, quoted, relevant, wanted
 
 
 def notes(result: SuiteResult) -> tuple[str, ...]:
@@ -109,10 +110,10 @@ def _(fact: facts.WithoutRelevant, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.NothingExpected, result: SuiteResult) -> str:
-    return (
-        "no query has judgments or rules, so this tells what changed, and not what is right:"
-        f" `pytest --ir-init={list_of(result.path)}` writes a suite to grade"
-    )
+    tells = "no query has judgments or rules, so this tells what changed, and not what is right"
+    if result.path.endswith((".yaml", ".yml")):
+        return f"{tells}: grade what each should find, under its 'relevant'"
+    return f"{tells}: `pytest --ir-init={shell_word(result.path)}` writes a suite to grade"
 
 
 @note.register
@@ -328,7 +329,9 @@ def _(fact: facts.NeverFound, result: SuiteResult) -> str:
         returned = "returned, now or before" if gone else "returned"
         return f"{of_graded}: nothing is known to be relevant but what was {returned}"
     returned = "never returned" if fact.compared else "not returned"
+    named = [f"{name(document)} ({query(result, id)})" for id, document in fact.named]
     never = f"{share(fact.documents, fact.total)} {relevant(result)} were {returned}"
+    never = f"{never}: {few(named, fact.documents)}"
     return f"{never}; {of_graded}" if fact.recall else never
 
 

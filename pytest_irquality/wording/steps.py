@@ -28,6 +28,10 @@ class Step(NamedTuple):
     command: str = ""
 
 
+class Decision(Step):
+    """A step that changes what search is held to: a person is to choose it."""
+
+
 def next_steps(results: Sequence[SuiteResult]) -> Iterator[Step]:
     """The steps for some results of one run. Where it was no run of pytest, none has a command."""
     failures = [(one, its) for one in results for its in one.verdicts if its.outcome in BAD]
@@ -46,7 +50,7 @@ def _grade(again: Again, failed: Sequence[SuiteResult]) -> Iterator[Step]:
     """To grade what a failure rests on."""
     if unjudged := [one for one in failed if _has(one, facts.RestsOnUnjudged)]:
         judge = _command(again, unjudged, "--ir-judge=judge.html")
-        yield Step("grade what it rests on", judge)
+        yield Decision("grade what it rests on", judge)
 
 
 def _has(result: SuiteResult, kind: type[facts.Fact]) -> bool:
@@ -64,7 +68,7 @@ def _first_baseline(again: Again, results: Sequence[SuiteResult]) -> Iterator[St
     without = [one for one in results if not one.is_of_a_test and _gains_by_one(one)]
     if without:
         words = "keep today's rankings as the baseline, to see changes"
-        yield Step(words, _command(again, without, UPDATE))
+        yield Decision(words, _command(again, without, UPDATE))
 
 
 def _gains_by_one(result: SuiteResult) -> bool:
@@ -125,7 +129,7 @@ def _edits(failures: Sequence[Failure]) -> Iterator[Step]:
 
     Of the base's exam there is none here.
     """
-    yield from (Step(removal(*one)) for one in failures if one[1].outcome == "fixed")
+    yield from (Decision(removal(*one)) for one in failures if one[1].outcome == "fixed")
     failed = [one for one in failures if one[1].outcome == "failed" and not one[1].over.exam]
     yield from _mend([one for one in failed if not _changed(one[1])])
 
@@ -134,8 +138,10 @@ def _mend(stays: Sequence[Failure]) -> Iterator[Step]:
     """To mend search, or to edit what it breaks, which no baseline mends."""
     places = [*dict.fromkeys(result.place(verdict) for result, verdict in stays)]
     where = f", or edit {few(places)}" if 0 < len(places) <= PLACES else ""
-    if where or (stays and _why(stays)):
-        yield Step(f"mend search{where}{_why(stays)}")
+    if where:
+        yield Decision(f"mend search{where}{_why(stays)}")
+    elif stays and _why(stays):
+        yield Step(f"mend search{_why(stays)}")
 
 
 def _why(stays: Sequence[Failure]) -> str:
@@ -164,4 +170,4 @@ def _update(again: Again, failures: Sequence[Failure]) -> Iterator[Step]:
         words = "commit the baseline that this writes, to accept today's rankings"
     if len(mended) < len(failures):
         words += f" ({len(mended)} of {len(failures)} failures: it mends no others)"
-    yield Step(words, _command(again, [result for result, _ in mended], UPDATE))
+    yield Decision(words, _command(again, [result for result, _ in mended], UPDATE))

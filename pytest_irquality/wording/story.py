@@ -121,7 +121,8 @@ class Story:
         }
         passed = "Search is as good as demanded"
         if self.says_nothing and self.result.baseline:
-            passed = "Rankings stayed alike"
+            warned = any(verdict.warned for verdict in self.result.verdicts)
+            passed = "Some rankings changed" if warned else "Rankings stayed alike"
         return next((words for words, so in said.items() if so), passed)
 
     @property

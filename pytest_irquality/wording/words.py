@@ -71,7 +71,7 @@ def hanging(line: str, width: int) -> Iterator[str]:
         yield line
         return
     indent = len(line) - len(line.lstrip())
-    start = line.rfind("  ") + 2
+    start = line.rfind("  ") + 2 if "  " in line else indent
     if cells(line[:start]) > width // 2:
         start = indent
     first, *others = wrapped(line[start:], width - cells(line[:start]))
@@ -171,11 +171,6 @@ def command(again: Again, named: Sequence[str], *more: str) -> str:
     """A command for a shell: pytest as it was called, with other names and ``more`` options."""
     words = (*again.program, "--ir-suite", *again.options, *more, *named)
     return " ".join(map(shell_word, words))
-
-
-def list_of(path: str) -> str:
-    """The list of queries that is judged, or a name for one where a suite is."""
-    return "QUERIES.txt" if path.endswith((".yaml", ".yml")) else shell_word(path)
 
 
 def value_and_limit(finding: Finding) -> tuple[str, str]:

@@ -56,7 +56,7 @@ def test_a_list_of_queries_becomes_a_suite_beside_it(project: Project) -> None:
     assert result.ret == 0
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(
-        ["wrote search/my.ir.yaml: 3 queries, 1 of them could not be answered, each with up to 10 candidates to grade.", "Now: *pytest --ir-suite search/my.ir.yaml"]
+        ["wrote search/my.ir.yaml: 3 queries, 1 of them could not be answered (OSError: no index), each with up to 10 candidates to grade.", "Now: *pytest --ir-suite search/my.ir.yaml"]
     )  # fmt: skip
     text = (project.path / "search/my.ir.yaml").read_text("utf-8")
     for line in (

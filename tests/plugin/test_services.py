@@ -164,7 +164,7 @@ def test_a_first_suite_needs_no_fixture(project: Project, server: Server) -> Non
     (project.path / "queries.ir.yaml").unlink()
     ini(project)
     project.pytester.runpytest("--ir-init=queries.txt").stdout.fnmatch_lines(
-        ["no fixture 'retriever' is found from here; write it in*or set ir_url"]
+        ["no fixture 'retriever' is found from here; write it in*or set ir_url*"]
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from pytest_irquality.report.failure import explain, laid_out, told_in_full
 from pytest_irquality.report.markdown import markdown_report
@@ -66,12 +66,19 @@ def test_the_worst_three_are_told_in_full_and_the_others_in_short(
     assert "Broken:" not in text
 
 
-@given(st.text("ab 漢é  ✗(", min_size=1, max_size=120), st.integers(24, 60))
-def test_a_wrapped_line_loses_nothing_and_fits(text: str, width: int) -> None:
-    line = f"  {text}".rstrip()
+@given(
+    st.text("ab 漢é  ✗(", min_size=1, max_size=120),
+    st.integers(24, 60),
+    st.sampled_from(("", "  ")),
+)
+@example("5 queries return nothing now", 24, "")
+def test_a_wrapped_line_loses_nothing_and_fits(text: str, width: int, indent: str) -> None:
+    line = f"{indent}{text}".rstrip()
     lines = list(hanging(line, width))
     assert "".join("".join(lines).split()) == "".join(line.split())
     assert all(cells(one) <= width for one in lines)
+    if all(cells(word) < width // 2 for word in line.split()):
+        assert " ".join(lines).split() == line.split()
 
 
 def test_under_v_and_in_junit_everything_is_told_in_full(

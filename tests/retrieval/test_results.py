@@ -388,7 +388,10 @@ def test_an_id_in_any_other_place(result: object, id_field: str) -> None:
         ([{"id": "a"}] * 4 + [{"title": "x"}], "the hit at rank 5 is None;"),
         ([{"id": "a"}] * 4 + [{"id": float("nan")}], "the hit at rank 5 is nan;"),
         ([""], "no document id"),
-        ([{"id": "", "sku": "s"}], "name its place with 'id_field'; a hit has id, sku;"),
+        (
+            [{"id": "", "sku": "s"}],
+            "name its place with 'id_field' in the suite; a hit has id, sku;",
+        ),
         (
             [{"metadata": {"source": "x"}, "page_content": "y"}],
             r"a hit has metadata\.source, page_content;",

@@ -27,7 +27,7 @@ def test_a_limit_that_a_test_excuses_is_past_and_has_nothing_left(tmp_path: Path
     limits = "thresholds: {mrr: {max_significant_drop: 0.01}}\n"
     now = {**found(*"abcd"), "e": [("x", 2.0), ("e-d", 1.0)]}
     result = judged(tmp_path, suite("abcde", limits), now, found(*"abcde"))
-    assert "mrr@10, 0.090 past the limit; chance cannot be excluded, p = 0.50" in Story(result).held
+    assert "mrr@10, 0.090 more than its limit, which may be chance (p = 0.50)" in Story(result).held
 
 
 def test_causes_that_differ_by_an_id_are_one() -> None:

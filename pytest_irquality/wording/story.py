@@ -119,11 +119,14 @@ class Story:
             "Nothing can fail": not self.result.gated,
             "Partial": self.result.partial,
         }
-        passed = "Search is as good as demanded"
-        if self.says_nothing and self.result.baseline:
-            warned = any(verdict.warned for verdict in self.result.verdicts)
-            passed = "Some rankings changed" if warned else "Rankings stayed alike"
-        return next((words for words, so in said.items() if so), passed)
+        return next((words for words, so in said.items() if so), self._passed)
+
+    @property
+    def _passed(self) -> str:
+        if not (self.says_nothing and self.result.baseline):
+            return "Search is as good as demanded"
+        warned = any(verdict.warned for verdict in self.result.verdicts)
+        return "Some rankings changed" if warned else "Rankings stayed alike"
 
     @property
     def _failed(self) -> str:

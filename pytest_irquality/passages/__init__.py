@@ -5,7 +5,7 @@ The room knows nothing of suites and runs.
 
 from pytest_irquality.passages.deciding import same_but_articles, too_short
 from pytest_irquality.passages.find import Found, find, find_in
-from pytest_irquality.passages.lost import MOST_SHARED, Nearest, Part, nearest, parts
+from pytest_irquality.passages.lost import Nearest, Part, nearest, parts
 from pytest_irquality.passages.normal import (
     Normal,
     Word,
@@ -18,7 +18,6 @@ from pytest_irquality.passages.normal import (
 )
 
 __all__ = [
-    "MOST_SHARED",
     "Found",
     "Nearest",
     "Normal",

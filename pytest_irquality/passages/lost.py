@@ -16,7 +16,7 @@ from pytest_irquality.passages.normal import Normal
 
 FEW = 3  # words of a part that is told by itself; fewer must stand at the very edge of their text
 SLACK = 2  # words between a part and the edge where its text was cut: half a word, an ellipsis
-MOST_SHARED = 0.7  # share of a passage's words in a text that is called the same passage, changed
+MOST_SHARED = 0.7  # share of the words of either, and of both, that make it the same passage
 NEARNESS = 1.5  # within how many times its own length the words of a passage are looked for
 TRIED = 3  # places of one text that are compared word by word
 
@@ -42,12 +42,14 @@ class Pair(NamedTuple):
 class Nearest(NamedTuple):
     """The text (by its place) that holds most of a passage's words in order.
 
-    ``missing`` are words of the passage that are not there, ``added`` words of the text between the
-    others.
+    ``share`` is that of the passage's words. ``missing`` are words of the passage that are not
+    there, ``added`` words of the text between the others. ``is_same``: it is the passage, changed,
+    and no other text of like words.
     """
 
     text: int
     share: float
+    is_same: bool
     missing: tuple[str, ...]
     added: tuple[str, ...]
 
@@ -81,7 +83,7 @@ def _next(words: Sequence[str], at: int, texts: Sequence[Normal]) -> Part | None
 
 
 def nearest(passage: Normal, texts: Sequence[Normal], least: float = MOST_SHARED) -> Nearest | None:
-    """The text with the largest share of a passage's words in order.
+    """The text with the largest share of a passage's words in order, the passage itself first.
 
     None where that share is below ``least``.
     """
@@ -94,8 +96,14 @@ def nearest(passage: Normal, texts: Sequence[Normal], least: float = MOST_SHARED
             near = text.words[start : start + reach]
             pairs = _in_order(words, near)
             share = len(pairs) / len(words)
-            if pairs and share >= least and (best is None or share > best.share):
-                best = Nearest(place, share, *_differences(words, near, pairs))
+            if not pairs or share < least:
+                continue
+            missing, added = _differences(words, near, pairs)
+            of_both = 2 * len(pairs) / (len(words) + len(pairs) + len(added))
+            is_same = min(share, of_both) >= MOST_SHARED
+            found = Nearest(place, share, is_same, missing, added)
+            if best is None or (found.is_same, share) > (best.is_same, best.share):
+                best = found
     return best
 
 

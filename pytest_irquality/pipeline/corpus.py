@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.printable import as_read, clipped, terminal
-from pytest_irquality.passages import MOST_SHARED, Normal, find_in, letters, nearest, normal, sought
+from pytest_irquality.passages import Normal, find_in, letters, nearest, normal, sought
 from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.results import read_result
 from pytest_irquality.retrieval.wrappers import UnreadableResult
@@ -267,7 +267,7 @@ def _loss(passage: Normal, corpus: Corpus) -> Loss:
     if found and found.whole:
         return found
     if nearby := nearest(passage, held, LEAST_NEAR):
-        fate: Fate = "changed" if nearby.share >= MOST_SHARED else "not in the corpus"
+        fate: Fate = "changed" if nearby.is_same else "not in the corpus"
         holder = holders[nearby.text]
         return Loss(fate, (holder,), True, nearby.share, nearby.missing, nearby.added)
     return Loss("not in the corpus")

@@ -215,10 +215,11 @@ class Losses:
         in_corpus = side.nowhere.get(passage)
         if in_corpus is None:
             return None
+        known = {holder.id for holder in in_corpus.holders}  # others hold but similar words
         alike = (
             loss
             for loss in self._altered(query.id, passage, side)
-            if loss.fate == in_corpus.fate and loss.whole
+            if loss.fate == in_corpus.fate and {holder.id for holder in loss.holders} == known
         )
         return next(alike, in_corpus)
 
@@ -250,7 +251,8 @@ def altered(words: Normal, holders: Sequence[Holder], texts: Sequence[Normal]) -
     if cut := parts(words, texts):
         is_whole = cut[0].start == 0 and cut[-1].end == len(words.words)
         return Loss("cut", tuple(holders[part.text] for part in cut), is_whole)
-    if near := nearest(words, texts):
+    near = nearest(words, texts)
+    if near and near.is_same:
         return Loss("changed", (holders[near.text],), True, near.share, near.missing, near.added)
     return None
 

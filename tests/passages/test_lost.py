@@ -99,3 +99,17 @@ def test_how_far_apart_the_words_of_a_passage_may_stand(between: str, share: flo
     found = nearest(normal("red blue green grey"), [normal(f"red {between} blue green grey")])
     assert found is not None
     assert found.share == share
+
+
+@pytest.mark.parametrize(
+    ("text", "is_same"),
+    [
+        ("refunds are paid within 30 days of the receipt of goods", True),
+        ("refunds that are late are paid to you within some 14 days after the date of your receipt of all the goods", False),
+    ],
+)  # fmt: skip
+def test_a_text_of_like_words_is_not_the_passage_changed(text: str, is_same: bool) -> None:
+    found = nearest(normal(GOODS), [normal(text)])
+    assert found is not None
+    assert found.share >= 0.7
+    assert found.is_same is is_same

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +24,7 @@ from tests.repository import git
 PAID = "Refunds are paid within 14 days."
 KEEP = "Keep the receipt, it is asked for."
 WRITTEN = 'Refunds | "in time"'
+WROTE = Path(__file__).parents[1] / "data" / "sets"
 
 
 def lines(*rows: dict[str, Any]) -> str:
@@ -128,6 +130,28 @@ def test_what_promptfoo_says_an_answer_contains_is_a_passage(tmp_path: Path) -> 
     assert note.endswith(
         "tests.csv: ignored, as no judgments of rankings: __expected2 (llm-rubric), language"
     )
+
+
+def test_a_file_that_promptfoo_wrote_reads_as_promptfoo_reads_it() -> None:
+    """Written by the serializer of promptfoo 0.121 and read by its ``eval``, which saw these assertions."""
+    suite = load_suite(WROTE / "promptfoo.ir.yaml")
+    assert graded(suite) == [
+        ("refunds?", {"Refunds are paid, within 14 days.": 1}),
+        ('receipts "now"?', {'Keep the "receipt",\nit is asked for.': 1}),
+        ("never", {"spaces and: colons": 1}),
+    ]
+    (note,) = suite.notes
+    assert note.endswith("__expected1 (not-contains), __expected2 (llm-rubric), language")
+
+
+@pytest.mark.parametrize("match", ["id", "text"])
+def test_a_set_that_autorag_wrote(match: str, tmp_path: Path) -> None:
+    """Written by ``QA.to_parquet`` of AutoRAG 0.3."""
+    pytest.importorskip("pyarrow")
+    for name in ("qa.parquet", "corpus.parquet"):
+        shutil.copy(WROTE / name, tmp_path)
+    wanted = {"n1": 1, "n2": 1} if match == "id" else {PAID: 1, KEEP: 1}
+    assert graded(suite_of(tmp_path, match)) == [("refunds?", wanted)]
 
 
 def test_a_row_of_too_many_cells_is_an_error(tmp_path: Path) -> None:

@@ -62,3 +62,39 @@ def test_shares_that_were_resumed_have_the_ledger_of_one_run(seed: int, project:
             assert before == first[id] or not known, (query, id)
     before = {one["fate"]: one["before"] for one in compared["counts"]}
     assert before["not in the corpus"] is None
+
+
+SHOP = """
+import os
+TEXTS = {"a": "refunds are paid within 14 days of receipt", "b": "write to the shop", "c": "vouchers are valid"}
+class Shop:
+    def search(self, query, k):
+        return [{"id": id, "text": TEXTS[id]} for id in (os.environ["ORDER"])][:k]
+    def candidates(self, query, k):
+        return [{"id": id, "text": TEXTS[id]} for id in "abc"]
+@pytest.fixture
+def retriever(): return Shop()
+"""
+
+
+def test_a_run_that_knows_no_texts_and_stages_leaves_them_unknown(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file in TREC's format: ids alone, so a passage then is not judged, and no stage is counted 0."""
+    project.suite(
+        "top_k: 2\ndepth: 3\nmetrics: [recall@2]\nqueries:\n"
+        "  - {query: refunds, passages: [refunds are paid within 14 days]}\n"
+        "  - {query: vouchers, relevant: [c, a]}\n"
+    )
+    project.conftest(SHOP)
+    monkeypatch.setenv("ORDER", "abc")
+    project.run("--ir-save-runs=old.run")
+    monkeypatch.setenv("ORDER", "cb")
+    compared = judged(project, "--ir-baseline=old.run")
+    assert compared["queries"] == {
+        "refunds": [["refunds are paid within 14 days", "in stage", None]],
+        "vouchers": [["a", "in stage", "found"], ["c", "found", "further down"]],
+    }
+    before = {one["fate"]: one["before"] for one in compared["counts"]}
+    assert (before["found"], before["further down"]) == (1, 1)
+    assert {before[fate] for fate in ("in stage", "in no stage", "not in the corpus")} == {None}

@@ -26,13 +26,11 @@ from pytest_irquality.retrieval import Answer, Ranking, Run
 from pytest_irquality.suite.by_default import guarded
 from pytest_irquality.suite.demands import MaxDrop
 from pytest_irquality.suite.model import Check, Limits, Place, Query, Suite
-from pytest_irquality.verdict.build_gate import Gate
+from pytest_irquality.verdict.build_gate import Gate, Units
 from pytest_irquality.verdict.comparison import compare
 from pytest_irquality.verdict.gauge import gauged
 from pytest_irquality.verdict.gauge_facts import Gauge, Power
-from pytest_irquality.verdict.held import Held, Units
 from pytest_irquality.verdict.proposals import limited
-from pytest_irquality.verdict.scoring import Scoring
 
 KEPT, FRESH, CHANGED, JUDGED, SEED = 10, 200, 12, 60, 7
 SIZES = (20, 50, 120)
@@ -167,14 +165,11 @@ def measured(gate: Gate, fresh: Units, before: int, now: int) -> float:
 def found(gate: Gate, same: Units, changed: Units, power: Power) -> tuple[float, float]:
     """The drop of a real change, and the share of judgings that find it."""
     draw, told, drops = Random(SEED), [], []
-    measure = MEASURES[0]
-    weights = gate.weights(measure, gate.queries)
-    mean = Held(gate.checks[0], measure, MaxDrop(0.0), "", weights)
     for _ in range(JUDGED):
         some = draw.sample(same, power.before + power.now)
         before, after = some[: power.before], draw.sample(changed, power.now)
         told.append(bool(gate.red(before, after) - gate.red(before, some[power.before :])))
-        drops.append(gate.columns(before, after).worsening(mean))
+        drops.append(gate.drop(MEASURES[0], before, after) or 0.0)
     return fmean(drops), fmean(told)
 
 
@@ -206,7 +201,7 @@ def unchanged(collection: Collection, builds: Mapping[str, Builds]) -> None:
     for engine, its in builds.items():
         fresh = Project(engine, ours, its).fresh
         for name, suite, side in gates:
-            share = measured(Gate(suite, run_of(fresh), None, Scoring(suite)), fresh, side, side)
+            share = measured(Gate(suite, run_of(fresh)), fresh, side, side)
             bar = "█" * round(40 * share)
             print(f"{engine:12} {name:20} {side} : {side}  {100 * share:5.1f} %  {bar}", flush=True)
 
@@ -233,7 +228,7 @@ def main() -> None:
         fresh = project.fresh
         changed = {name: project.units(of) for name, of in project.builds.changed.items()}
         every = run_of([*project.kept, *fresh])
-        gate = Gate(guarded(project.suite), every, None, Scoring(project.suite))
+        gate = Gate(guarded(project.suite), every)
         print(f"\n{project.name}", flush=True)
         for rate in told.rates:
             true = measured(gate, fresh, rate.before, rate.now)

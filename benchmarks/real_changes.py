@@ -15,58 +15,45 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_irquality.suite.reader import load_suite
+from pytest_irquality.verdict.statistics import EQUAL
 
+DEPTH = 10
+BY_GIT = "shop"  # is judged against a kept baseline, too
 SHOP = Path(__file__).parents[1] / "example_project"
-COMMITS: Mapping[str, Sequence[str]] = {
-    "lunr": [
-        "b654089",
-        "aa4745e",
-        "5f7b563",
-        "3c7aa69",
-        "4ef72cb",
-        "e14eedf",
-        "3b66e6c",
-        "c49eafa",
-        "d424263",
-        "aac6df3",
-        "fa720d9",
-        "edb4766",
-    ],
-    "whoosh": [
-        "c8251549",
-        "122f067c",
-        "ce661647",
-        "3664c9a1",
-        "970ef8cb",
-        "d755fb1b",
-        "2a04eb93",
-        "7c7ae6d8",
-        "5e0a11d2",
-        "daaaea4a",
-    ],
-    "minisearch": [
-        "9208f91",
-        "da5666a",
-        "9d51782",
-        "5e1a21f",
-        "fe491b4",
-        "b546066",
-        "644302c",
-        "532cb41",
-        "474d782",
-        "94f595e",
-        "a8e6765",
-        "ec9c0ff",
-    ],
+WORDS = "scor|rank|boost|weight|bm25|idf|fuzz|prefix|stem|trim|token|match|vector|similar|relevan"
+
+
+class Rule(NamedTuple):
+    """The commits that are replayed: the newest ``most`` that change code in ``paths``.
+
+    None is a merge, each names one of ``WORDS`` in its subject, and tests are no code.
+    """
+
+    paths: Sequence[str]
+    most: int
+
+
+RULES: Mapping[str, Rule] = {
+    "minisearch": Rule(("src/*.ts", "src/*.js"), 12),
+    "lunr": Rule(("lunr", ":!lunr/languages"), 12),
+    "whoosh": Rule(
+        tuple(
+            f"src/whoosh/{part}"
+            for part in ("analysis", "matching", "qparser", "query", "scoring.py", "searching.py")
+        ),
+        12,
+    ),
 }
 LUNR = """
     from lunr import lunr
@@ -171,14 +158,26 @@ def suite(grades: Mapping[str, Mapping[str, float]]) -> str:
     return json.dumps({"metrics": ["ndcg@10", "recall@10"], "queries": queries})
 
 
-def replayed(engine: str, clone: Path, commit: str, data: Path, esbuild: str) -> Mapping[str, Any]:
-    """What the gate says of a commit: the results of both suites, or why there are none."""
+def chosen(clone: Path, rule: Rule) -> Sequence[str]:
+    """The commits that a rule chooses, the newest first."""
+    log = ["git", "-C", str(clone), "log", "--no-merges", "--format=%h %s", "--", *rule.paths]
+    told = subprocess.check_output([*log, ":!*test*"], text=True)
+    commits = (line.partition(" ") for line in told.splitlines())
+    named = (commit for commit, _, subject in commits if re.search(WORDS, subject.lower()))
+    return [*islice(named, rule.most)]
+
+
+def replayed(
+    engine: str, clone: Path, commit: str, data: Path, esbuild: str
+) -> Iterator[Mapping[str, Any]]:
+    """What the gate says of a commit: the result of each suite, or why there is none."""
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
         git = ("git", "-C", temporary, "-c", "user.name=x", "-c", "user.email=x@example.com")
         subprocess.run([*git, "init", "-q"], check=True)
         source, search = SEARCHES[engine]
-        for name, of in json.loads(data.read_text(encoding="utf-8")).items():
+        names = json.loads(data.read_text(encoding="utf-8"))
+        for name, of in names.items():
             (place / name).mkdir()
             conftest = CONFTEST.format(suite=name, source=source, data=str(data), search=search)
             (place / name / "conftest.py").write_text(conftest, encoding="utf-8")
@@ -189,15 +188,28 @@ def replayed(engine: str, clone: Path, commit: str, data: Path, esbuild: str) ->
             _checkout(clone, at, place / "engine")
             if engine == "minisearch":
                 _compile(place / "engine", esbuild)
+            if at != commit:
+                _pytest(place, BY_GIT, "--ir-update-baseline")
             subprocess.run([*git, "add", "-A", "-f"], check=True)
             subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", at], check=True)
-        command = [sys.executable, "-m", "pytest", "-q", "--ir-suite", "--ir-baseline=run:HEAD~1"]
-        command += ["--ir-json=out.json"]
-        done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
-        out = place / "out.json"
-        if not out.exists():
-            return {"error": done.stderr[-1500:].replace("\n", " ")}
-        return {**json.loads(out.read_text(encoding="utf-8")), "said": done.stdout}
+        for name in names:
+            by_run = _pytest(place, name, "--ir-baseline=run:HEAD~1")
+            if name == BY_GIT:
+                by_git = _pytest(place, name, "--ir-baseline=git:HEAD~1")
+                if by_git.get("outcome") != by_run.get("outcome"):
+                    by_run = {**by_run, "git": by_git}
+            yield by_run
+
+
+def _pytest(place: Path, *options: str) -> Mapping[str, Any]:
+    """The JSON of a run, with what it said."""
+    out = place / "out.json"
+    out.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", "-q", "--ir-suite", "--ir-json=out.json", *options]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    told = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
+    out.unlink(missing_ok=True)
+    return {**told, "said": done.stdout + done.stderr}
 
 
 def _checkout(clone: Path, commit: str, place: Path) -> None:
@@ -207,20 +219,37 @@ def _checkout(clone: Path, commit: str, place: Path) -> None:
 
 
 def _compile(place: Path, esbuild: str) -> None:
-    bundle = [esbuild, "src/index.ts", "--bundle", "--format=cjs", "--outfile=index.cjs"]
+    source = next(one for one in ("src/index.ts", "src/index.js") if (place / one).exists())
+    bundle = [esbuild, source, "--bundle", "--format=cjs", "--outfile=index.cjs"]
     subprocess.run([*bundle, "--log-level=error"], cwd=place, check=True)
 
 
 def told(result: Mapping[str, Any]) -> str:
-    """One cell: red or green, and what moved."""
-    failed = [one["label"] for one in result["verdicts"] if one["outcome"] == "failed"]
-    at = result["measures"].index("ndcg@10")
-    sides = [(query["before"], query["compared"]) for query in result["queries"]]
+    """One cell: what the gate says, how far the mean moved, and how many rankings changed."""
+    if not result.get("suites"):
+        return next((line for line in result["said"].splitlines() if "ERROR" in line), "no result")
+    (one,) = result["suites"]
+    failed = [verdict["label"] for verdict in one["verdicts"] if verdict["outcome"] == "failed"]
+    at = one["measures"].index("ndcg@10")
+    sides = [(query.get("before"), query.get("compared")) for query in one["queries"]]
     changes = [now[at] - then[at] for then, now in sides if then is not None and now is not None]
     moved = sum(changes) / len(changes) if changes else 0.0
-    worse, better = sum(one < -1e-9 for one in changes), sum(one > 1e-9 for one in changes)
-    state = f"red ({', '.join(failed)})" if failed else result["headline"].partition(":")[0]
-    return f"{state}; {moved:+.4f}, {worse} worse, {better} better of {len(changes)}"
+    worse, better = sum(each < -EQUAL for each in changes), sum(each > EQUAL for each in changes)
+    other = sum(_changed(query) for query in one["queries"])
+    state = " ".join(filter(None, [result["outcome"], ", ".join(failed)]))
+    by_git = f" (git: {result['git'].get('outcome')})" if "git" in result else ""
+    said = f"{moved:+.4f}, {worse} worse, {better} better, {other} rankings changed"
+    return f"{state}{by_git}; {said} of {len(changes)}"
+
+
+def _changed(query: Mapping[str, Any]) -> bool:
+    """Tell whether the first ten results are others, or in another order."""
+    ranking = query.get("ranking", ())[:DEPTH]
+    if query.get("compared") is None or query.get("before") is None:
+        return False
+    return any(found.get("before") != found["rank"] for found in ranking) or any(
+        (lost.get("before") or DEPTH) < DEPTH for lost in query.get("ranking_before", ())
+    )
 
 
 def main() -> None:
@@ -231,29 +260,28 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("clones", nargs="+", metavar="ENGINE=CLONE")
     parser.add_argument("--esbuild", default="esbuild")
-    parser.add_argument("--only", nargs="*", default=["cranfield", "shop"], help="of these")
-    parser.add_argument("--show", action="store_true", help="what pytest said")
+    parser.add_argument("--commit", nargs="*", help="only these, and what pytest says of them")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         data = Path(temporary) / "data.json"
-        every = collections(arguments.folder)
-        found = {name: every[name] for name in arguments.only}
+        found = collections(arguments.folder)
         for of in found.values():
             of["queries"] = [*of["grades"]]
         data.write_text(json.dumps(found))
-        columns = " | ".join(arguments.only)
-        print(f"| engine | commit | {columns} |\n|---|---{'|---' * len(found)}|")
+        print(f"| engine | commit | {' | '.join(found)} |\n|---|---{'|---' * len(found)}|")
         for clone in arguments.clones:
             engine, _, path = clone.partition("=")
-            for commit in COMMITS[engine]:
-                result = replayed(engine, Path(path), commit, data, arguments.esbuild)
+            for commit in arguments.commit or chosen(Path(path), RULES[engine]):
                 log = ["git", "-C", path, "log", "-1", "--format=%h %s", commit]
                 subject = subprocess.check_output(log, text=True).strip()
-                results = result.get("suites", ())
-                cells = [result["error"]] if "error" in result else map(told, results)
-                print(f"| {engine} | {subject[:70]} | {' | '.join(cells)} |", flush=True)
-                if arguments.show:
-                    print(result.get("said", ""))
+                try:
+                    results = [*replayed(engine, Path(path), commit, data, arguments.esbuild)]
+                    cells = " | ".join(map(told, results))
+                except (subprocess.CalledProcessError, StopIteration) as error:
+                    results, cells = [], f"cannot be built: {error}"
+                print(f"| {engine} | {subject[:70]} | {cells} |", flush=True)
+                if arguments.commit:
+                    print(*(one["said"] for one in results), sep="\n")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.build_gate import Gate
 from pytest_irquality.verdict.gauge import FEWEST
 from pytest_irquality.verdict.proposals import proposed
-from pytest_irquality.verdict.scoring import Scoring
 from pytest_irquality.wording.gauge_lines import limits
 
 
@@ -34,5 +33,5 @@ def measured_limits(suite: Suite, builds: Sequence[Run]) -> Sequence[str]:
         return ()
     asked = guarded(suite)
     answers = [replace(run.first, build=number) for number, run in enumerate(builds)]
-    gate = Gate(asked, Run("", tuple(answers)), None, Scoring(asked))
+    gate = Gate(asked, Run("", tuple(answers)))
     return tuple(limits(proposed(gate, [(answer,) for answer in answers])))

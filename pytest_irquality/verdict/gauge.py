@@ -17,16 +17,15 @@ from pytest_irquality.retrieval.run import Answer
 from pytest_irquality.suite.by_default import first_mean, guarded
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.broken_builds import broken_builds
-from pytest_irquality.verdict.build_gate import Gate
+from pytest_irquality.verdict.build_gate import Gate, Unit, Units
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.gauge_facts import Gauge, Power, Rate
-from pytest_irquality.verdict.held import Unit, Units
 from pytest_irquality.verdict.planted import MORE, PAIRS, SIZES, TOLD, Pair, Planting
 from pytest_irquality.verdict.proposals import proposed
 
 FEWEST = 6  # builds from which a rate is told
 A_SIDE = (1, 3, 5)  # builds, where there are enough for two sides
-SPLITS = 200  # judged of each
+SPLITS, LARGE, LEAST = 200, 200_000, 50  # judged of each: fewer where so many queries are
 Z = 1.645  # of a normal variable: an interval that is true nine times in ten
 SEED = 0
 
@@ -34,7 +33,7 @@ SEED = 0
 def gauged(now: Comparison) -> Gauge:
     """Findings on a suite's gate; builds of unchanged code are today's side."""
     sides = now.sides
-    gate = Gate(guarded(now.suite), sides.run, sides.baseline_run, now.scoring)
+    gate = Gate(guarded(now.suite), sides.run, sides.baseline_run)
     builds = _sound(now.suite, gate)
     several = len(builds) >= FEWEST
     return Gauge(
@@ -67,7 +66,8 @@ def _rates(gate: Gate, builds: Units) -> Iterator[Rate]:
     """The rate with a new baseline each time, and that of the baseline which is there."""
     for side in A_SIDE:
         if 2 * side <= len(builds):
-            yield _rate(gate, drawn(builds, side, side), len(builds), kept=False)
+            splits = min(SPLITS, max(LEAST, LARGE // max(1, len(gate.queries))))
+            yield _rate(gate, drawn(builds, side, side, splits), len(builds), kept=False)
     baseline = builds_of(gate.before.answers) if gate.before else ()
     others = _not_in(baseline, builds)
     for side in A_SIDE if baseline else ():
@@ -100,13 +100,13 @@ def _power(gate: Gate, builds: Units, suite: Suite) -> Power:
     )
 
 
-def drawn(builds: Units, before: int, now: int) -> Sequence[Pair]:
+def drawn(builds: Units, before: int, now: int, splits: int = SPLITS) -> Sequence[Pair]:
     """Builds against others of them: every way, or as many as are judged."""
     if before == now == 1:
         pairs = [((one,), (other,)) for one, other in permutations(builds, 2)]
-        return pairs if len(pairs) <= SPLITS else Random(SEED).sample(pairs, SPLITS)
+        return pairs if len(pairs) <= splits else Random(SEED).sample(pairs, splits)
     draw = Random(SEED)
-    samples = (draw.sample(builds, before + now) for _ in range(SPLITS))
+    samples = (draw.sample(builds, before + now) for _ in range(splits))
     return [(sample[:before], sample[before:]) for sample in samples]
 
 

@@ -17,15 +17,14 @@ from pytest_irquality.retrieval.run import Answer, Ranking, Run
 from pytest_irquality.suite.by_default import first_mean, guarded
 from pytest_irquality.suite.model import Check, Guard, Query, Suite
 from pytest_irquality.suite.rules import Rule
-from pytest_irquality.verdict.build_gate import Gate, Harmed
+from pytest_irquality.verdict.build_gate import Gate, Units
 from pytest_irquality.verdict.gauge_facts import Drop, Harms
-from pytest_irquality.verdict.held import Units
-from pytest_irquality.verdict.scoring import Scoring, defined_for
 
 SIZES = (0.01, 0.02, 0.05, 0.1, 0.2)
 TOLD, MORE = 0.05, 30  # the drop that is made with so many queries more, too
 NEAR = 0.25  # of its size: a drop is as large as it should be, give or take so much
 TRIALS, HARMS = 12, 300  # judged of each size and way, and of queries or tags in all
+LARGE, LEAST = 100_000, 50  # queries judged one by one: fewer are harmed where so many are
 QUERIES = 5000  # judged in all trials of a size and way: of large suites there are fewer trials
 PAIRS = 5  # of sides that are harmed in turns
 FEWEST = 3  # of pairs, where there are as many, before a harm is called never found
@@ -77,6 +76,7 @@ class Planting:
     gate: Gate
     pairs: Sequence[Pair]
     harmed: dict[tuple[Way, int], Answer] = field(default_factory=dict)
+    losses: dict[tuple[Way, int], Mapping[str, float]] = field(default_factory=dict)
 
     @cached_property
     def unharmed(self) -> Sequence[frozenset[str]]:
@@ -86,8 +86,14 @@ class Planting:
     def found(self, at: int, way: Way, ids: Collection[str]) -> frozenset[str]:
         """The checks that fail where some queries are harmed, and hold where they are not."""
         before, now = self.pairs[at]
-        harmed = [tuple(Harmed.of(one, self._harm(way, one), ids) for one in unit) for unit in now]
+        harmed = [tuple(self._harmed(way, one, ids) for one in unit) for unit in now]
         return self.gate.red(before, harmed) - self.unharmed[at]
+
+    def _harmed(self, way: Way, answer: Answer, ids: Collection[str]) -> Answer:
+        """An answer in which some queries are harmed."""
+        harm = self._harm(way, answer)
+        rankings = {**answer.rankings, **{id: harm.rankings[id] for id in ids}}
+        return replace(answer, rankings=rankings)
 
     def _harm(self, way: Way, answer: Answer) -> Answer:
         """An answer in which every query is harmed."""
@@ -126,7 +132,7 @@ class Planting:
 
     def _order(self, name: str, draw: Random) -> Sequence[str]:
         """The queries (ids) in the order in which they are harmed: one by one, or tag by tag."""
-        ids, tags = [*self.gate.place], [*self.gate.suite.tags.values()]
+        ids, tags = [query.id for query in self.gate.queries], [*self.gate.suite.tags.values()]
         if name != SLICE:
             return draw.sample(ids, len(ids))
         tagged = chain.from_iterable(draw.sample(tags, len(tags)))
@@ -134,20 +140,24 @@ class Planting:
 
     def _losses(self, at: int, way: Way) -> Mapping[str, float]:
         """By query what the mean loses where it is harmed, on average over today's builds."""
+        key = way, at
+        if key not in self.losses:
+            self.losses[key] = self._lost_by(at, way)
+        return self.losses[key]
+
+    def _lost_by(self, at: int, way: Way) -> Mapping[str, float]:
         gate, (before, now) = self.gate, self.pairs[at]
-        measure, first = first_mean(gate.suite), before[0][0]
-        counted = [q for q in gate.queries if measure and defined_for(gate.suite, measure, q)]
-        if measure is None or not counted:
+        measure = first_mean(gate.suite)
+        if measure is None:
             return {}
-        losses = dict.fromkeys((query.id for query in counted), 0.0)
-        answers = [*chain.from_iterable(now)]
-        for answer in answers:
-            was, then = (gate.seen(first, one) for one in (answer, self._harm(way, answer)))
-            for query in counted:
-                place = gate.place[query.id]
-                lost = was.values[measure][place] - then.values[measure][place]
-                losses[query.id] += lost / len(answers) / len(counted)
-        return losses
+        harmed = [tuple(self._harm(way, one) for one in unit) for unit in now]
+        was, then = (
+            gate.compared(before, side).pairs(measure, gate.queries) for side in (now, harmed)
+        )
+        return {
+            one.query: (one.now - other.now) / len(was)
+            for one, other in zip(was, then, strict=True)
+        }
 
     def _chosen(
         self, losses: Mapping[str, float], order: Sequence[str], size: float
@@ -174,13 +184,14 @@ class Planting:
 
         def grow(answer: Answer) -> Answer:
             if id(answer) not in known:
-                rankings = {copy: answer.rankings[id] for copy, id in of.items()}
-                rankings = {**answer.rankings, **rankings}
-                known[id(answer)] = replace(answer, rankings=rankings)
+                there = {copy: answer.rankings.get(id) for copy, id in of.items()}
+                copied = {copy: ranking for copy, ranking in there.items() if ranking}
+                known[id(answer)] = replace(answer, rankings={**answer.rankings, **copied})
             return known[id(answer)]
 
         def grown(run: Run) -> Run:
-            return replace(run, answers=tuple(map(grow, run.answers)))
+            stages = {name: grown(stage) for name, stage in run.stages.items()}
+            return replace(run, answers=tuple(map(grow, run.answers)), stages=stages)
 
         def units(side: Units) -> Units:
             return [tuple(map(grow, unit)) for unit in side]
@@ -188,7 +199,7 @@ class Planting:
         pairs = [(units(then), units(now)) for then, now in self.pairs]
         asked = guarded(replace(suite, queries=(*suite.queries, *copies)))
         before = self.gate.before and grown(self.gate.before)
-        return Planting(Gate(asked, grown(self.gate.run), before, Scoring(asked)), pairs)
+        return Planting(Gate(asked, grown(self.gate.run), before), pairs)
 
     # -- queries and tags --------------------------------------------------------------------------
 
@@ -201,7 +212,8 @@ class Planting:
     @cached_property
     def _drawn(self) -> Sequence[Query]:
         queries = self.gate.queries
-        return queries if len(queries) <= HARMS else Random(SEED).sample(queries, HARMS)
+        most = min(HARMS, max(LEAST, LARGE // max(1, len(queries))))
+        return queries if len(queries) <= most else Random(SEED).sample(queries, most)
 
     def _harms(self, query: Query) -> bool:
         """Tell whether a query found anything that it may lose, in any answer of today."""
@@ -213,8 +225,9 @@ class Planting:
 
     def broken_tags(self) -> Harms:
         """One tag after the other, of which each query loses its first results."""
+        answered = {query.id for query in self.gate.queries}
         tags = {
-            tag: [query.id for query in queries if query.id in self.gate.place]
+            tag: [query.id for query in queries if query.id in answered]
             for tag, queries in self.gate.suite.tags.items()
         }
         return self._one_by_one({tag: ids for tag, ids in tags.items() if ids}, WAYS[SLICE])

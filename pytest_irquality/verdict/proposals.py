@@ -17,10 +17,10 @@ from pytest_irquality.metrics import Measure
 from pytest_irquality.suite.by_default import default_drop, means_of_relevance
 from pytest_irquality.suite.demands import MaxDrop, MaxSignificantDrop
 from pytest_irquality.suite.model import Check, Guard, Limits, Place
-from pytest_irquality.verdict.build_gate import Gate
+from pytest_irquality.verdict.build_gate import Gate, Units
 from pytest_irquality.verdict.gauge_facts import Proposal, ProposedLimit
-from pytest_irquality.verdict.held import Held, Units
 from pytest_irquality.verdict.planted import PAIRS, SEED, TOLD, Pair, Planting
+from pytest_irquality.verdict.scoring import defined_for
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.verdict.together import SMALL
 
@@ -75,14 +75,15 @@ def _labels(gate: Gate, before: Units, now: Units) -> Set[str]:
 
 def _drops(gate: Gate, pairs: Sequence[Pair]) -> Mapping[str, Sequence[float]]:
     """By measure the drop that each pair shows, where nobody wrote how far it may drop."""
-    default = next((check for check in gate.suite.checks if check.by_default), None)
+    if not any(check.by_default for check in gate.suite.checks):
+        return {}
     found = {}
-    for measure in means_of_relevance(gate.suite) if default else ():
-        weights = gate.weights(measure, gate.queries)
+    for measure in means_of_relevance(gate.suite):
         written = _written(gate, measure)
-        if default and weights and not (written and written.known_issue):
-            held = Held(default, measure, MaxDrop(0.0), "", weights)
-            found[str(measure)] = [gate.columns(*pair).worsening(held) for pair in pairs]
+        drops = [gate.drop(measure, *pair) for pair in pairs]
+        known = [drop for drop in drops if drop is not None]
+        if known and not (written and written.known_issue):
+            found[str(measure)] = known
     return found
 
 
@@ -94,9 +95,12 @@ def _written(gate: Gate, measure: Measure) -> Limits | None:
 
 def _losses(gate: Gate, pairs: Sequence[Pair]) -> Mapping[str, Sequence[float]]:
     """By guard the queries that each pair lost, where nobody wrote how many may be."""
-    lost = [gate.lost(*pair) for pair in pairs]
-    unwritten = (check for check, guard in gate.guards if not guard.written)
-    return {check.label: [one[check.name] for one in lost] for check in unwritten}
+    unwritten = (check for check, guard in _guards_of(gate) if not guard.written)
+    return {check.label: [gate.lost(check, *pair) for pair in pairs] for check in unwritten}
+
+
+def _guards_of(gate: Gate) -> Sequence[tuple[Check, Guard]]:
+    return [(check, check.demand) for check in gate.checks if isinstance(check.demand, Guard)]
 
 
 def _reach(did: Mapping[str, Sequence[float]], failed: Sequence[Set[str]]) -> Mapping[str, float]:
@@ -125,15 +129,19 @@ def _limits(gate: Gate, reach: Mapping[str, float]) -> Iterator[Check]:
     for measure in means_of_relevance(gate.suite):
         if (label := str(measure)) in reach:
             drop = max(SMALL, ceil(reach[label] * DIGITS - EQUAL) / DIGITS)
-            most = max(drop, default_drop(len(gate.weights(measure, gate.queries))))
+            most = max(drop, default_drop(_defining(gate, measure)))
             bounds = MaxSignificantDrop(drop, text=f"{drop:g}"), MaxDrop(most, text=f"{most:.3g}")
             written = _written(gate, measure)
             limits = Limits(measure, (*(written.bounds if written else ()), *bounds))
             yield Check(label, label, Place(1), limits)
 
 
+def _defining(gate: Gate, measure: Measure) -> int:
+    return sum(defined_for(gate.suite, measure, query) for query in gate.queries)
+
+
 def _guards(gate: Gate, reach: Mapping[str, float]) -> Iterator[Check]:
-    for check, guard in gate.guards:
+    for check, guard in _guards_of(gate):
         most_lost = floor(reach.get(check.label, 0.0) + EQUAL)
         if guard.refuses(most_lost):
             yield check._replace(demand=replace(guard, most=most_lost))

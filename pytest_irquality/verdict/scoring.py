@@ -27,7 +27,6 @@ class Known(NamedTuple):
     What it scores depends on the passages that its results hold besides, too.
     """
 
-    ids: Ids
     besides: Mapping[str, str]
     row: Row
     gains: Gains
@@ -41,7 +40,7 @@ class Scoring:
     """
 
     suite: Suite
-    known: dict[str, list[Known]] = field(default_factory=dict, repr=False)
+    known: dict[tuple[str, Ids], list[Known]] = field(default_factory=dict, repr=False)
 
     def scores(
         self,
@@ -75,8 +74,8 @@ class Scoring:
         return {ids[rank - 1]: rank for rank, _ in known.gains} if known else {}
 
     def _known(self, query: str, ids: Ids, besides: Mapping[str, str]) -> Known | None:
-        for known in self.known.get(query, ()):
-            if known.ids == ids and known.besides == besides:
+        for known in self.known.get((query, ids), ()):
+            if known.besides == besides:
                 return known
         return None
 
@@ -91,8 +90,8 @@ class Scoring:
     def _scored(self, answer: Answer, rankings: Mapping[str, Ids]) -> Rows:
         hits, rows = self._by(self.suite.measures, answer, rankings)
         for id, ids, gains in zip(hits.queries, hits.rankings, hits.gains, strict=True):
-            known = Known(tuple(ids), answer.rankings[id].besides, rows[id], gains)
-            self.known.setdefault(id, []).append(known)
+            known = Known(answer.rankings[id].besides, rows[id], gains)
+            self.known.setdefault((id, tuple(ids)), []).append(known)
         return rows
 
     def _by(

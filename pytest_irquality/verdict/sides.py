@@ -233,13 +233,15 @@ class Sides:
 
     def _side(self, run: Run, first: Mapping[str, Ids]) -> Side:
         """The answers of a run to the queries of its ``first`` one."""
-        rankings = [first]
-        for answer in run.answers[1:]:
-            rankings.append({id: answer.rankings[id].collapsed(self.depth) for id in first})
-        return Side(
-            JudgedAnswer(answer, ranked, *self._aligned(answer, ranked, run is self.run))
-            for answer, ranked in zip(run.answers, rankings, strict=True)
-        )
+        return Side(self.judged(answer, first, run is self.run) for answer in run.answers)
+
+    def judged(self, answer: Answer, first: Mapping[str, Ids], of_today: bool) -> JudgedAnswer:
+        """An answer of a side as it is judged."""
+        run = self.run if of_today else self.baseline_run
+        rankings = first
+        if run and answer is not run.first:
+            rankings = {id: answer.rankings[id].collapsed(self.depth) for id in first}
+        return JudgedAnswer(answer, rankings, *self._aligned(answer, rankings, of_today))
 
     @property
     def _then(self) -> Mapping[str, Ranking]:

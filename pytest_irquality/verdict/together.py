@@ -76,8 +76,8 @@ def share_of(judged: Verdicts) -> Share | None:
                 check.name,
                 str(check.limits.measure),
                 f"{suite.relevant_from:g} {suite.undefined}",
-                _compared(comparison, check.limits),
-                _compared(committed.comparison, check.limits) if committed else None,
+                compared(comparison, check.limits),
+                compared(committed.comparison, check.limits) if committed else None,
                 acceptance(comparison, accepting, source) if accepting else None,
                 _is_whole(judged),
                 judged=_compared_as_judged(comparison, check.limits),
@@ -94,7 +94,8 @@ def _is_whole(judged: Verdicts) -> bool:
     return all_judged and len(sides.asked) == len(suite.queries) and not sides.run.interrupted
 
 
-def _compared(comparison: Comparison, limits: Limits, returned: bool = False) -> Compared:
+def compared(comparison: Comparison, limits: Limits, returned: bool = False) -> Compared:
+    """The values of a suite, query by query, and of each unit of its sides."""
     suite, measure = comparison.suite, limits.measure
     if comparison.missing_baseline(measure):
         return Compared()
@@ -106,7 +107,7 @@ def _compared(comparison: Comparison, limits: Limits, returned: bool = False) ->
 
 def _as_returned(comparison: Comparison, limits: Limits) -> Compared | None:
     """The values with ties as they were returned; None where that is the same order."""
-    return _compared(comparison, limits, True) if comparison.sides.reordered else None
+    return compared(comparison, limits, True) if comparison.sides.reordered else None
 
 
 def _compared_as_judged(comparison: Comparison, limits: Limits) -> Compared | None:
@@ -114,7 +115,7 @@ def _compared_as_judged(comparison: Comparison, limits: Limits) -> Compared | No
     run = without_unjudged(comparison.sides, comparison.worse)
     if run is None:
         return None
-    return _compared(replace(comparison, sides=replace(comparison.sides, run=run)), limits)
+    return compared(replace(comparison, sides=replace(comparison.sides, run=run)), limits)
 
 
 def _retrieval(suite: Suite, id: str) -> str:
@@ -211,7 +212,7 @@ def _finding(suites: int, change: Change | None) -> Finding:
     return replace(finding, value=max(0.0, -change.difference), queries=change.queries)
 
 
-def change_over(suites: Sequence[Compared]) -> Change | None:
+def change_over(suites: Sequence[Compared], tested: bool = True) -> Change | None:
     """The change over some suites; what stands in several counts once, averaged."""
     rows = defaultdict[str, list[tuple[float, float]]](list)
     for retrieval, before, now in chain.from_iterable(suite.pairs for suite in suites):
@@ -224,7 +225,7 @@ def change_over(suites: Sequence[Compared]) -> Change | None:
     gains = [now - before for before, now in zip(befores, nows, strict=True)]
     better, equal, worse = win_tie_loss(gains)
     change = Change(fmean(befores), fmean(nows), len(gains), better, worse, equal)
-    if not better and not worse:
+    if not tested or (not better and not worse):
         return change
     low, high = interval(gains) or (None, None)
     p, least, noise = sign_flip(gains), detectable(gains), _noise(suites)

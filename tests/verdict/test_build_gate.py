@@ -1,4 +1,4 @@
-"""The quick gate against the judge: whatever the suite and the builds, the same checks are red."""
+"""The gate over builds against the judge: whatever the suite and the builds, the same checks are red."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from pytest_irquality.suite.model import Suite
 from pytest_irquality.suite.reader import load_suite
 from pytest_irquality.verdict import judge
 from pytest_irquality.verdict.broken_builds import broken_builds
-from pytest_irquality.verdict.build_gate import Gate, Harmed
-from pytest_irquality.verdict.held import Unit
-from pytest_irquality.verdict.scoring import Scoring
+from pytest_irquality.verdict.build_gate import Gate, Unit
 from pytest_irquality.verdict.together import judged_together
 
 DOCUMENTS = [f"d{number}" for number in range(9)]
@@ -125,16 +123,14 @@ def test_the_same_checks_are_red_as_where_each_is_judged_alone(
         ]
         for place, many in zip((0, 50), shape, strict=True)
     )
-    gate = Gate(suite, side([*before, *now]), None, Scoring(suite))
+    gate = Gate(suite, side([*before, *now]))
     assert gate.red(before, now) == judged(suite, before, now)
     assert gate.red(now, before) == judged(suite, now, before), "what is kept of the first misled"
-    lost = draw.sample("abcdefghijk", 3)
-    nothing = Ranking(("d8", "d5"), (1.0, 0.5))
-    harm = Answer(dict.fromkeys("abcdefghijkl", nothing))
-    harmed = [tuple(Harmed.of(one, harm, lost) for one in unit) for unit in now]
-    bare = dict.fromkeys(lost, nothing)
-    plain = [tuple(replace(one, rankings={**one.rankings, **bare}) for one in unit) for unit in now]
-    assert gate.red(before, harmed) == judged(suite, before, plain)
+    lost = dict.fromkeys(draw.sample("abcdefghijk", 3), Ranking(("d8", "d5"), (1.0, 0.5)))
+    harmed = [
+        tuple(replace(one, rankings={**one.rankings, **lost}) for one in unit) for unit in now
+    ]
+    assert gate.red(before, harmed) == judged(suite, before, harmed)
     assert gate.red(before, now) == judged(suite, before, now), "harm is not kept"
 
 
@@ -145,7 +141,7 @@ def test_the_cases_are_of_both_kinds(suites: dict[str, Suite]) -> None:
         for seed in range(60):
             draw = Random(seed)
             builds = [(answer(draw, number, draw.choice([0.3, 0.9])),) for number in range(2)]
-            gate = Gate(suite, side(builds), None, Scoring(suite))
+            gate = Gate(suite, side(builds))
             red = gate.red(builds[:1], builds[1:])
             for check in gate.checks:
                 seen.setdefault(check.name, set()).add(check.name in red)

@@ -4,8 +4,7 @@
 
 It times the judge, with and without a baseline, and the five measures alone, on the same rankings.
 A third of the rankings changed since the baseline. Every judging begins with a suite and a run as
-they are read, nothing of which was worked out before, and ends with the verdicts. Which documents
-reports show of each query is worked out when one reads it; the last line includes all of them.
+they are read, nothing of which was worked out before, and ends with all that reports may show.
 Seconds are those of the processor.
 """
 
@@ -24,11 +23,10 @@ from pytest_irquality.metrics import Judgments, evaluate, parse_measure
 from pytest_irquality.retrieval.run import Answer, Ranking, Run
 from pytest_irquality.suite.demands import Min
 from pytest_irquality.suite.model import Check, Limits, Place, Query, Suite
-from pytest_irquality.verdict import SuiteResult, judge
+from pytest_irquality.verdict import judge
 
 NAMES = ("ndcg@10", "map@100", "recall@100", "precision@10", "mrr@10")
 MEASURES, ALONE, COMPARED = "the five measures alone", "without a baseline", "against a baseline"
-SHOWN = "against a baseline, and what reports show of every query"
 
 Grades = dict[str, dict[str, int]]
 
@@ -90,22 +88,11 @@ def works(grades: Grades, now: Run, then: Run, depth: int) -> dict[str, Callable
 
         return seconds(work)
 
-    def judged(before: Run | None, reads: Callable[[SuiteResult], object] = id) -> float:
+    def judged(before: Run | None) -> float:
         suite, today, then = suite_of(grades, depth), read_anew(now), before and read_anew(before)
-        return seconds(lambda: reads(judge(suite, today, before=then)))
+        return seconds(lambda: judge(suite, today, before=then))
 
-    def documents(result: SuiteResult) -> int:
-        return sum(
-            len(query.ranking) + len(query.missing) + len(query.ranking_before)
-            for query in result.queries
-        )
-
-    return {
-        MEASURES: five,
-        ALONE: lambda: judged(None),
-        COMPARED: lambda: judged(then),
-        SHOWN: lambda: judged(then, documents),
-    }
+    return {MEASURES: five, ALONE: lambda: judged(None), COMPARED: lambda: judged(then)}
 
 
 def profiled(suite: Suite, now: Run, before: Run | None) -> None:

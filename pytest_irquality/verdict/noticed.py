@@ -247,11 +247,11 @@ def _movement(comparison: Comparison) -> Iterator[facts.Fact]:
     if sides.tells_noise:  # of which no two need have one order
         yield from blind(comparison)
         return
+    others = sides.changed.keys() | sides.replaced
     tied = [
         id
         for id, ids in sides.before.items()
-        if id not in (sides.changed.keys() | sides.replaced)
-        and ids[:depth] != sides.rankings[id][:depth]
+        if id not in others and ids[:depth] != sides.rankings[id][:depth]
     ]
     if tied:
         yield facts.TiesMoved(

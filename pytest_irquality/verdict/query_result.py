@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import inf
-from operator import getitem
 from statistics import fmean
 
 from pytest_irquality.retrieval.run import Fault, Ranking, Run
 from pytest_irquality.suite.model import Query
 from pytest_irquality.verdict.comparison import Comparison
-from pytest_irquality.verdict.deferred import Deferred
 from pytest_irquality.verdict.not_found import Losses
 from pytest_irquality.verdict.result import QueryResult, ShownDocument
 from pytest_irquality.verdict.sides import Sides
@@ -18,8 +16,6 @@ from pytest_irquality.verdict.sides import Sides
 LEAST_LISTED = 10
 MOST_LISTED = 20
 NOTHING = Ranking(())
-
-Listed = Sequence[ShownDocument]
 
 
 def query_result(
@@ -31,15 +27,15 @@ def query_result(
     fault = run.faults.get(query.id)
     is_compared = query.id in sides.before and not sides.renumbered
     undefined = (None,) * len(sides.suite.measures)
-    ranking, missing, ranking_before = _lists(comparison, query, losses)
+    documents = _Documents(comparison, query, losses)
     return QueryResult(
         id=query.id,
         text=query.text,
         line=query.place.line,
         file=query.place.path,
         values=scores.now.values.get(query.id, undefined),
-        ranking=ranking,
-        missing=missing,
+        ranking=documents.first(),
+        missing=documents.beyond(),
         returned=sides.answers.returned.get(query.id, 0),
         returned_before=sides.answers_before.returned.get(query.id),
         expects_nothing=query.expects_nothing,
@@ -47,7 +43,7 @@ def query_result(
         skipped=fault is not None and fault.skipped,
         before=comparison.known_then(query) if is_compared else None,
         compared=scores.compared.values[query.id] if is_compared else None,
-        ranking_before=ranking_before if then else (),
+        ranking_before=documents.first_before(),
         fates=losses.fates(query),
         new=sides.is_new(query),
         check=check,
@@ -63,23 +59,6 @@ def query_result(
 def _told(fault: Fault) -> str:
     said = ("skipped", fault.message) if fault.skipped else (fault.message,)
     return ": ".join(filter(None, said))
-
-
-def _lists(comparison: Comparison, query: Query, losses: Losses) -> Sequence[Listed]:
-    """Today's ranking, what it misses, and the baseline's ranking, each made when it is read.
-
-    Why passages are missing is looked into at once, and for the first of them alone: their order
-    counts.
-    """
-    if _has_reasons(comparison.sides, query):
-        return _all_lists(comparison, query, losses)
-    lists = Deferred(_all_lists, comparison, query, losses)
-    return [Deferred(getitem, lists, place) for place in range(3)]
-
-
-def _all_lists(comparison: Comparison, query: Query, losses: Losses) -> tuple[Listed, ...]:
-    documents = _Documents(comparison, query, losses)
-    return documents.first(), documents.beyond(), documents.first_before()
 
 
 class _Documents:

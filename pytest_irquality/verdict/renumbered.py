@@ -30,10 +30,10 @@ class Renumbered(Fact):
 def renumbered(sides: Sides) -> Iterator[Renumbered]:
     """The fact that documents have other ids, where most have a counterpart and none its id."""
     by_id = [id for id in sides.before if not sides.suite.reads_texts(sides.suite.by_id[id])]
+    if any(not {*sides.before[id]}.isdisjoint(sides.rankings[id]) for id in by_id):
+        return
     documents = {*chain.from_iterable(sides.before[id] for id in by_id)}
     if sides.baseline_run is None or not documents:
-        return
-    if not documents.isdisjoint(chain.from_iterable(sides.rankings[id] for id in by_id)):
         return
     then, today = sides.baseline_run.first, sides.run.first
     counterparts: dict[str, str] = {}

@@ -393,7 +393,7 @@ class Sides:
     def is_new(self, query: Query) -> bool:
         """Tell whether there is a baseline, but none of this query: it was not asked then."""
         then = self.baseline_run
-        return then is not None and query.id not in then.answered | then.faults.keys()
+        return then is not None and not (query.id in then.answered or query.id in then.faults)
 
 
 def causes_of(faults: Mapping[str, Fault]) -> Sequence[Cause]:

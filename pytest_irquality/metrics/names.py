@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from math import isfinite
 
 from pytest_irquality.edges import bounds
@@ -27,6 +28,7 @@ SHAPE = re.compile(
 LIKE = "'ndcg@10' or 'map(rel=2)@100'"
 WORDS = (WEIGHTED, CANDIDATES)
 TREC_CUTOFF = re.compile(r"(?P<name>.+?)(?:[_-]at[_-]|[._])(?P<at>\d+)")
+ALIKE = 0.85  # the share of letters that a slip leaves alike
 SHORT = 4  # letters: names of so few are near to each other; only swapped letters are surely a slip
 ANY_CUTOFF = re.compile(r"(?P<name>.+)[_-]at[_-]k")  # of no number: the suite's top_k
 # Names that other tools give to what is none of these measures, and what to write instead.
@@ -233,24 +235,9 @@ def nearest(word: str, known: Mapping[str, Definition]) -> str | None:
     """
     if word in known:
         return word
-    short = len(word) <= SHORT
-    near = [
-        name
-        for name in known
-        if is_one_slip(word, name) and (not short or sorted(word) == sorted(name))
-    ]
+    near = [name for name in known if abs(len(name) - len(word)) <= 1]
+    if len(word) <= SHORT:
+        near = [name for name in near if sorted(name) == sorted(word)]
+    else:
+        near = get_close_matches(word, near, cutoff=ALIKE)
     return near[0] if len({known[name].name for name in near}) == 1 else None
-
-
-def is_one_slip(word: str, other: str) -> bool:
-    """Tell whether one letter was added, left out, changed, or swapped with the next."""
-    short, long = sorted((word, other), key=len)
-    start = next(
-        (i for i, pair in enumerate(zip(short, long, strict=False)) if pair[0] != pair[1]),
-        len(short),
-    )
-    rests = short[start:], long[start:]
-    if len(short) < len(long):
-        return rests[0] == rests[1][1:]
-    swapped = rests[0][:2] == rests[1][:2][::-1] and rests[0][2:] == rests[1][2:]
-    return rests[0][1:] == rests[1][1:] or swapped

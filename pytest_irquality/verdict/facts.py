@@ -96,12 +96,16 @@ class ReturnsFewer(Fact):
 
 @dataclass(frozen=True)
 class WithoutRelevant(Fact):
-    """Queries (ids) of ``total``, ``graded`` or not, that ``score_0`` or nothing."""
+    """Queries (ids) of ``total``, ``graded`` or not, that ``score_0`` or nothing.
+
+    So many are ``unseen``: their rankings changed, and nothing in the suite could tell.
+    """
 
     queries: tuple[str, ...]
     total: int
     score_0: bool
     graded: bool
+    unseen: int = 0
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,15 @@ def _without_relevant(sides: Sides, suite: Suite) -> Iterator[facts.Fact]:
         some = [query for query in undefined if bool(query.judgments.grades) == graded]
         if some:
             score_0 = suite.defines(some[0])
-            yield facts.WithoutRelevant(_ids(some), len(sides.asked), score_0, graded)
+            unseen = 0 if graded else _unseen(sides, some)
+            yield facts.WithoutRelevant(_ids(some), len(sides.asked), score_0, graded, unseen)
+
+
+def _unseen(sides: Sides, ungraded: Iterable[Query]) -> int:
+    """The number of queries that changed, and that no limit or rule looks at."""
+    if any(measure.definition.compares for measure in sides.suite.limited):
+        return 0
+    return sum(query.id in sides.changed and not query.demands for query in ungraded)
 
 
 def _returns_fewer(sides: Sides) -> Iterator[facts.Fact]:

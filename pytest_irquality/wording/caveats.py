@@ -59,6 +59,7 @@ def _caveats(result: SuiteResult) -> Iterator[str]:
     yield from urgent(result)
     yield from filter(None, (_of_fact(fact, result) for fact in result.facts))
     yield from _comparison(result)
+    yield from _covered(result)
     ignored = sum(query.weight == 0 for query in result.queries)
     if ignored:
         yield f"{counted(ignored, 'query has', 'queries have')} weight 0"
@@ -71,9 +72,13 @@ def _of_fact(fact: facts.Fact, result: SuiteResult) -> str:
             return fact.short
         case facts.ReturnedNothing() if len(fact.queries) == fact.total:
             return "nothing was returned"
-        case facts.WithoutRelevant() if not fact.graded and 2 * len(fact.queries) > fact.total:
+        case facts.WithoutRelevant() if not fact.graded and (
+            fact.unseen or 2 * len(fact.queries) > fact.total
+        ):
             of = counted(fact.total, "query", "queries")
-            return f"{len(fact.queries)} of {of} without a {relevant(result, 1)}"
+            without = f"{len(fact.queries)} of {of} without a {relevant(result, 1)}"
+            unseen = f", {fact.unseen} of them with other results, which no limit sees"
+            return without + unseen if fact.unseen else without
         case facts.WithoutRelevant() if fact.graded and not fact.score_0:
             named = queries(result, fact.queries)
             return f"graded without any {relevant(result, 1)}, so in no mean: {named}"
@@ -93,6 +98,16 @@ def _comparison(result: SuiteResult) -> Iterator[str]:
         if finding.change and tells_nothing(finding):
             over = counted(finding.change.queries, "query", "queries")
             yield f"{verdict.label} over {over} cannot fail by {finding.kind!r}"
+
+
+def _covered(result: SuiteResult) -> Iterator[str]:
+    """The drops that a known issue excuses, however large they are."""
+    for verdict in result.verdicts:
+        drops = (one.change for one in verdict.broken if one.demand.on_change and one.change)
+        if verdict.outcome == "known" and (change := next(drops, None)):
+            before, now = apart(change.before, change.now, result.unit(verdict.label))
+            issue = f"known issue {verdict.known_issue}"
+            yield f"{issue} excuses a drop of any size: {verdict.label} {before} → {now}"
 
 
 def _tied(result: SuiteResult) -> Iterator[str]:

@@ -10,6 +10,7 @@ from pytest_irquality import judge, load_suite, retrieve
 from pytest_irquality.retrieval import Run
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.verdict.pool import pool
+from pytest_irquality.wording.caveats import caveats
 from pytest_irquality.wording.notes import notes
 from pytest_irquality.wording.story import Story
 from tests.conftest import Project
@@ -209,3 +210,26 @@ def test_a_judge_may_give_the_grades_that_the_suite_has(
     path.write_text(f"{more}queries: [{{query: a, relevant: {{d: 1}}}}]\n", encoding="utf-8")
     suite = load_suite(path)
     assert pool(suite, [retrieve(suite, lambda query: ["d"])], 10).scale == scale
+
+
+def test_a_known_issue_says_how_large_the_drop_is_that_it_excuses(tmp_path: Path) -> None:
+    """It takes the place of the default limit, so nothing else would tell."""
+    text = twenty("thresholds: {mrr: {max_drop: 0.01, known_issue: X-1}}\n")
+    result = judged(tmp_path, text, run_of(sunk(19)), run_of(FIRST))
+    assert outcomes(result) == {"mrr@10": "known"}
+    assert "known issue X-1 excuses a drop of any size: mrr@10 1.000 → 0.367" in caveats(result)
+
+
+def test_ungraded_queries_that_changed_are_counted_where_no_limit_sees_them(tmp_path: Path) -> None:
+    """One grade is enough to hold a suite to its means, which the others are not in."""
+    text = (
+        "queries: [{query: a, relevant: [d]}, {query: b}, {query: c}, {query: e, must_find: d}]\n"
+    )
+    before = {"a": ["d"], "b": ["d"], "c": ["d"], "e": ["d"]}
+    now = {**before, "b": ["x"], "e": ["d", "x"]}
+    said = "3 of 4 queries without a relevant document"
+    assert caveats(judged(tmp_path, text, run_of(before), run_of(before))) == (said,)
+    changed = judged(tmp_path, text, run_of(now), run_of(before))
+    assert caveats(changed) == (f"{said}, 1 of them with other results, which no limit sees",)
+    held = judged(tmp_path, f"{text}thresholds: {{rbo: 0.5}}\n", run_of(now), run_of(before))
+    assert said in caveats(held)

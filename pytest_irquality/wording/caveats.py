@@ -72,22 +72,27 @@ def _of_fact(fact: facts.Fact, result: SuiteResult) -> str:
             return fact.short
         case facts.ReturnedNothing() if len(fact.queries) == fact.total:
             return "nothing was returned"
-        case facts.WithoutRelevant() if not fact.graded and (
-            fact.unseen or 2 * len(fact.queries) > fact.total
-        ):
-            of = counted(fact.total, "query", "queries")
-            without = f"{len(fact.queries)} of {of} without a {relevant(result, 1)}"
-            unseen = f", {fact.unseen} of them with other results, which no limit sees"
-            return without + unseen if fact.unseen else without
-        case facts.WithoutRelevant() if fact.graded and not fact.score_0:
-            named = queries(result, fact.queries)
-            return f"graded without any {relevant(result, 1)}, so in no mean: {named}"
+        case facts.WithoutRelevant():
+            return _without_relevant(fact, result)
         case facts.Unsettled():
             named = queries(result, [id for id, _ in fact.queries])
             return f"equal scores at the cut leave open what was lost: {named}"
         case facts.NothingExpected():
             return "nothing is graded; a first grade would tell worse from different"
     return ""
+
+
+def _without_relevant(fact: facts.WithoutRelevant, result: SuiteResult) -> str:
+    if fact.graded:
+        if fact.score_0:
+            return ""
+        named = queries(result, fact.queries)
+        return f"graded without any {relevant(result, 1)}, so in no mean: {named}"
+    of = counted(fact.total, "query", "queries")
+    without = f"{len(fact.queries)} of {of} without a {relevant(result, 1)}"
+    if fact.unseen:
+        return f"{without}, {fact.unseen} of them with other results, which no limit sees"
+    return without if 2 * len(fact.queries) > fact.total else ""
 
 
 def _comparison(result: SuiteResult) -> Iterator[str]:

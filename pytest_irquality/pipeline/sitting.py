@@ -130,9 +130,10 @@ class Sitting:
         if found.committed is not None:
             accepting = Accepting(found.committed.run(suite), found.damage, self.exams.refused)
         suite = replace(suite, baseline_retriever=found.target.other)
+        # That the base had nothing to compare with is no doing of this change.
         then = judge(
             suite, run, checks, before=found.run, baseline=found.baseline, accepting=accepting,
-            updating=found.unguarded or found.added,
+            updating=found.run is None or found.added,
         )  # fmt: skip
         held = held_to(exam, then, result)
         if found.run is None or not held.verdicts:

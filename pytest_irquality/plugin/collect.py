@@ -30,14 +30,9 @@ from pytest_irquality.metrics import Definition, MeasureError
 from pytest_irquality.metrics.catalogue import with_own
 from pytest_irquality.pipeline.exams import Exams
 from pytest_irquality.pipeline.plan import HELD_OUT_WITHIN, Plan
+from pytest_irquality.plugin.frames import function_at, hide_source
 from pytest_irquality.plugin.gate import BASE, compared_by, gate_of
-from pytest_irquality.plugin.internals import (
-    MadeModule,
-    function_at,
-    hide_source,
-    named_on_command_line,
-    retriever_of,
-)
+from pytest_irquality.plugin.internals import MadeModule, named_on_command_line, retriever_of
 from pytest_irquality.plugin.items import CheckItem
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.outcomes import SELECTED, Judging

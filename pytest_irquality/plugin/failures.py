@@ -12,7 +12,9 @@ from pytest_irquality.edges.printable import terminal as safe
 from pytest_irquality.plugin.internals import (
     LaidOut,
     failed_as_a_whole,
+    reports_of,
     said_in_words,
+    shown_as,
     without_section,
 )
 from pytest_irquality.plugin.items import KnownItem
@@ -48,17 +50,16 @@ def lay_out(
     if terminal is None or terminal.verbosity > 0:
         return
     width = width_of(config)
-    failed = terminal.stats.get("failed", [])
+    failed = reports_of(terminal, "failed")
     ours = [*_fitted(failed, results, items, width)]
     worst_first = sorted(ours, key=lambda entry: -entry[2])
     for (place, *_), (_, report, _) in zip(ours, worst_first, strict=True):
         failed[place] = report
     _leave_out([report for _, report, _ in worst_first])
-    faults = [report for report in terminal.stats.get("error", []) if report.nodeid in items]
+    faults = [report for report in reports_of(terminal, "error") if report.nodeid in items]
     for report in faults:
         if said_in_words(report.longrepr):
-            text = within(str(report.longrepr), width)
-            report.longrepr = LaidOut(report.longrepr, text)
+            shown_as(report, within(str(report.longrepr), width))
     _leave_out(faults)
 
 
@@ -71,7 +72,7 @@ def _leave_out(reports: Sequence[pytest.TestReport]) -> None:
         last = reports[SECTIONS - 1]
         more = f"and {counted(len(left), 'check')} more, each in the short summary and the reports"
         text = last.longrepr.text if isinstance(last.longrepr, LaidOut) else last.longreprtext
-        last.longrepr = LaidOut(last.longrepr, f"{text}\n\n{more}")
+        shown_as(last, f"{text}\n\n{more}")
 
 
 def _fitted(
@@ -89,7 +90,7 @@ def _fitted(
         verdict = result.verdict(item.check) if item and result else None
         if result and verdict and verdict.outcome in ("failed", "fixed"):
             text = laid_out(result, verdict, width, full[result.path, result.retriever])
-            report.longrepr = LaidOut(report.longrepr, text)
+            shown_as(report, text)
             yield place, report, Damage(result).of(verdict)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_irquality.edges.collector import no_cycles
-from pytest_irquality.plugin.internals import collect_too, import_plainly
+from pytest_irquality.plugin.internals import PARSER, import_plainly
 from pytest_irquality.plugin.options import (
     Options,
     imply_suites,
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 IN_BASE = "PYTEST_IRQUALITY_BASE"
 RUN = "run:"
+EARLY = "--ir-json", "--ir-init"
+"""What must be known before pytest captures output and looks for files."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,20 +49,23 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(
-    early_config: pytest.Config, args: list[str]
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None, None, None]:
     """Keep standard output for ``--ir-json=-``, before pytest captures anything.
 
     Collect the list of ``--ir-init`` like a file that was named. The fixtures are those of its
     folder.
     """
-    options = Options(early_config, early_config.known_args_namespace)
+    early_config.stash[PARSER] = parser
+    if not any(arg.startswith(EARLY) for arg in args):
+        return (yield)
+    options = Options(early_config, parser.parse_known_args(args))
     if options.json == OUT and IN_BASE not in os.environ:
         from pytest_irquality.plugin.standard_output import StandardOutput  # noqa: PLC0415
 
         StandardOutput(early_config)
     if options.init:
-        collect_too(early_config, args, options.init)
+        args.append(options.init)
     return (yield)
 
 

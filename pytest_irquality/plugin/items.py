@@ -15,13 +15,11 @@ from pytest_irquality.edges.codec import encode
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.pipeline.judged import NotJudged
 from pytest_irquality.plugin.fixtures import said_of
+from pytest_irquality.plugin.frames import at, for_the_user, function_at
 from pytest_irquality.plugin.internals import (
     Failure,
-    at,
     first_line_only,
     fixture_of,
-    for_the_user,
-    function_at,
     like,
     said_safely,
 )

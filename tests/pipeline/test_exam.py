@@ -416,6 +416,45 @@ def test_suites_that_become_one_keep_what_each_was_compared_with(shop: Project, 
     assert shop.outcomes()["mrr-10"] == "accepted"
 
 
+def of(numbers: range) -> str:
+    return f"{LIMITS.replace('min: 0.9, ', '')}queries:\n" + "".join(
+        f"  - {{query: q{n}, relevant: [q{n}-d]}}\n" for n in numbers
+    )
+
+
+def test_a_suite_that_was_joined_and_is_split_again_hides_no_loss(shop: Project) -> None:
+    """Of the first of both files it shares too little by itself, and shared enough when it was larger."""
+    git(shop.path, "checkout", "-q", "main")
+    shop.suite(of(range(5)), "shop.ir.yaml")
+    shop.suite(of(range(5, 12)), "more.ir.yaml")
+    shop.run("--ir-update-baseline")
+    for old in ("shop", "more"):
+        (shop.path / f"{old}.ir.yaml").unlink()
+    shop.suite(of(range(12)), "one.ir.yaml")
+    commit(shop)
+    git(shop.path, "checkout", "-qB", "change")
+    shop.suite(of(range(3, 10)), "one.ir.yaml")
+    shop.suite(of(range(3)), "two.ir.yaml")
+    shop.conftest(BROKEN.replace("'q0', 'q1', 'q2', ", ""))
+    commit(shop)
+    assert shop.run(AGAINST, "one.ir.yaml").ret == 1
+    assert shop.outcomes()["each_query-lost_all_relevant"] == "failed"
+
+
+def test_what_the_base_could_not_compare_either_is_no_lower_standard(shop: Project) -> None:
+    git(shop.path, "checkout", "-q", "main")
+    shop.suite(of(range(2)), "new.ir.yaml")
+    commit(shop)
+    git(shop.path, "checkout", "-qB", "change")
+    shop.suite(of(range(12)))
+    (shop.path / "new.ir.yaml").unlink()
+    commit(shop)
+    result = shop.run(AGAINST)
+    assert result.ret == 0
+    assert "nothing to compare with" not in result.stdout.str()
+    assert "ACCEPTED" not in result.stdout.str()
+
+
 @pytest.mark.slow
 def test_suites_that_become_one_are_held_to_what_the_bases_code_returns(shop: Project) -> None:
     git(shop.path, "checkout", "-q", "main")

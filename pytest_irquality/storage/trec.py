@@ -69,7 +69,9 @@ def read_trec(
 def _lines_in(file: BinaryIO, where: str) -> tuple[dict[bytes, _Lines], bool]:
     """The documents and scores of each query, and True where we wrote the file."""
     found: dict[bytes, _Lines] = {}
-    ours = False
+    ours, last = False, b""
+    documents: list[bytes] = []
+    scores = array("f")
     for number, line in enumerate(bounded_lines(file), 1):
         fields = line.split()
         if len(fields) != 6:
@@ -80,20 +82,19 @@ def _lines_in(file: BinaryIO, where: str) -> tuple[dict[bytes, _Lines], bool]:
                 " score tag"
             )
         query, _, document, _, score, tag = fields
-        if query not in found:
-            found[query] = [], array("f")
-        documents, scores = found[query]
-        documents.append(document)
+        if query != last:
+            last = query
+            documents, scores = found.setdefault(query, ([], array("f")))
+            ours = ours or tag.startswith(OUR_TAG)
         try:
-            scores.append(float(score))
-            if math.isnan(scores[-1]):
-                raise ValueError
+            value = float(score)
         except ValueError:
-            shown_score = score[:60].decode(errors="replace")
-            raise StoredRunError(
-                f"{where}:{number}: the score {shown_score!r} is no number"
-            ) from None
-        ours = ours or tag.startswith(OUR_TAG)
+            value = math.nan
+        if math.isnan(value):
+            said = score[:60].decode(errors="replace")
+            raise StoredRunError(f"{where}:{number}: the score {said!r} is no number")
+        documents.append(document)
+        scores.append(value)
     return found, ours
 
 

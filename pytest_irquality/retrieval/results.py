@@ -249,36 +249,20 @@ def _rows(hits: Hits, looked: Looked) -> Returned:
     columns = [Column.of(values) for values in zip(*hits, strict=True)]
     if len(columns) == 1 and columns[0].may_be_ids:
         return _read(columns[0].values, looked)
-    place = _place(looked.id_field)
     prose = is_text if looked.texts else is_prose
-    at, score = _id_and_score([column.role(prose) for column in columns], place)
+    at, score = _id_and_score([column.role(prose) for column in columns])
     scores = None if score is None else columns[score].scores()
     others = [*columns[:at], *columns[at + 1 :]]
     words = [column.values for column in others if column.known == {str}]
     if not words or not looked.texts:
-        within = looked if place is None else looked._replace(id_field=None)
-        return _named_by(words, scores, _read(columns[at].values, within))
-    in_texts = _place(looked.text_field)
-    texts = words[-1] if in_texts is None else columns[in_texts].words()
-    return _with_texts(columns[at].ids(), scores, words[0], texts)
+        read = _read(columns[at].values, looked)
+        named = read.titles or (by_id(read.ids, titles(words[0])) if words else {})
+        return read._replace(titles=named, scores=scores or read.scores)
+    return _with_texts(columns[at].ids(), scores, words[0], words[-1])
 
 
-def _named_by(
-    words: Sequence[Sequence[str]], scores: tuple[float, ...] | None, read: Returned
-) -> Returned:
-    """A column as it was read, with what the other columns say of its documents."""
-    if words and not read.titles:
-        read = read._replace(titles=by_id(read.ids, titles(words[0])))
-    return read._replace(scores=scores or read.scores)
-
-
-def _place(field: str | None) -> int | None:
-    """A column's number, where a field names one."""
-    return int(field) if field and field.isdigit() else None
-
-
-def _id_and_score(roles: Sequence[Role], place: int | None) -> tuple[int, int | None]:
-    """The places of the column of ids, which may be known, and of that of scores, if there is any.
+def _id_and_score(roles: Sequence[Role]) -> tuple[int, int | None]:
+    """The places of the column of ids and of that of scores, if there is any.
 
     Scores are the last column with fractions, and ids the first other that is no prose.
     """
@@ -287,9 +271,7 @@ def _id_and_score(roles: Sequence[Role], place: int | None) -> tuple[int, int | 
             "it looks like the results of several queries; return those of the one that was asked"
         )
     score = _score_of_pairs(roles) if len(roles) == 2 else _last(roles, "fractions")
-    if place is None or place >= len(roles):
-        place = _place_of_ids(roles, score)
-    return place, None if score == place else score
+    return _place_of_ids(roles, score), score
 
 
 def _place_of_ids(roles: Sequence[Role], score: int | None) -> int:

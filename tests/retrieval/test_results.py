@@ -361,7 +361,6 @@ def test_engines(result: object, ids: Any, scores: Any, titles: Any) -> None:
         ([Object(id="hash", meta={"source": {"id": "a"}})], "meta.source.id"),
         ([({"id": 1, "sku": "a"}, 0.5)], "sku"),
         ([{"metadata.source": "a"}], "metadata.source"),
-        ([("x", "a", 0.5)], "1"),
         ([Object(node=Object(ref_doc_id="a", node_id="b"))], "node.ref_doc_id"),
         (Object(hits=[{**VESPA, "fields": {"doc_id": "a"}}]), "fields.doc_id"),
         ({"ids": [["x"]], "metadatas": [[{"sku": "a"}]]}, "metadatas.sku"),

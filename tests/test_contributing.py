@@ -377,7 +377,7 @@ def test_a_report_that_nothing_makes_fails_at_import(copy: Copy) -> None:
 
 def test_an_option_is_a_line_of_the_table_and_where_it_acts(copy: Copy) -> None:
     copy.insert("plugin/options.py", "    repeat = Count(", TEAM)
-    copy.insert("plugin/collect.py", "        if options.repeat:\n", TEAM_USED)
+    copy.insert("plugin/suite_module.py", "        if options.repeat:\n", TEAM_USED)
     assert len(copy.changed) <= MOST_FILES
     ran = copy.judge(BROKEN, "--ir-team=Search")
     assert ran.returncode == 1, ran.stdout + ran.stderr
@@ -386,7 +386,7 @@ def test_an_option_is_a_line_of_the_table_and_where_it_acts(copy: Copy) -> None:
 
 
 def test_an_option_that_is_not_declared_stops_every_suite(copy: Copy) -> None:
-    copy.insert("plugin/collect.py", "        if options.repeat:\n", TEAM_USED)
+    copy.insert("plugin/suite_module.py", "        if options.repeat:\n", TEAM_USED)
     ran = copy.judge(BROKEN)
     assert ran.returncode == 2
     assert "'Options' object has no attribute 'team'" in ran.stdout

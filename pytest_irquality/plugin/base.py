@@ -17,9 +17,10 @@ from pytest_irquality.pipeline.base.compare import Base
 from pytest_irquality.pipeline.base.messages import ANSWERS, COLLECTED, Asked, Collected, RunOf
 from pytest_irquality.pipeline.base.process import default_command
 from pytest_irquality.pipeline.base.worktree import BaseError, Cancelled, new_folder, remove
-from pytest_irquality.plugin.collect import PLAN, compared_of
+from pytest_irquality.plugin.collect import compared_of
 from pytest_irquality.plugin.items import CheckItem
 from pytest_irquality.plugin.options import Options
+from pytest_irquality.plugin.planning import PLAN
 from pytest_irquality.plugin.services import Written
 from pytest_irquality.storage.commits import RUN, AtCommit
 

@@ -10,10 +10,11 @@ import pytest
 
 from pytest_irquality.pipeline.exams import Exams
 from pytest_irquality.pipeline.plan import Plan
-from pytest_irquality.plugin.collect import PLAN, retrieved_by
+from pytest_irquality.plugin.collect import retrieved_by
 from pytest_irquality.plugin.items import CheckItem
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.outcomes import Judging
+from pytest_irquality.plugin.planning import PLAN
 from pytest_irquality.retrieval.run import deeper_than
 from pytest_irquality.storage.commits import RUN
 from pytest_irquality.suite import Suite, SuiteError

@@ -17,10 +17,10 @@ from pytest_irquality.edges.printable import terminal
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.pipeline import CheckResult, NotJudged
 from pytest_irquality.pipeline.check import Compared, check
-from pytest_irquality.plugin.collect import own_measures, untold
 from pytest_irquality.plugin.internals import Failure
 from pytest_irquality.plugin.items import Broken
 from pytest_irquality.plugin.options import Options
+from pytest_irquality.plugin.reading import own_measures, untold
 from pytest_irquality.suite import SuiteError
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.wording.reasons import reason

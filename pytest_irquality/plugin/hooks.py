@@ -25,8 +25,8 @@ from pytest_irquality.plugin.reports import OUT
 
 if TYPE_CHECKING:
     from pytest_irquality.plugin.checking import IrCheck
-    from pytest_irquality.plugin.collect import SuiteModule
     from pytest_irquality.plugin.init import FirstSuite
+    from pytest_irquality.plugin.suite_module import SuiteModule
 
 IN_BASE = "PYTEST_IRQUALITY_BASE"
 RUN = "run:"
@@ -125,10 +125,11 @@ def _activate(config: pytest.Config) -> None:
     # Imported by runs that have suites only.
     import_plainly(config, "pytest_irquality")
     with no_cycles():
-        from pytest_irquality.plugin import budget, collect, items  # noqa: PLC0415
+        from pytest_irquality.plugin import budget, collect, items, planning  # noqa: PLC0415
         from pytest_irquality.plugin.session import Session  # noqa: PLC0415
 
     _tell_the_side(config)
+    config.pluginmanager.register(planning, "irquality-planning")
     config.pluginmanager.register(collect, "irquality-collection")
     config.pluginmanager.register(items, "irquality-running")
     config.pluginmanager.register(budget, "irquality-budget")
@@ -166,7 +167,7 @@ def pytest_collect_file(
     if not is_suite(parent.config, file_path, parent.session.isinitpath(file_path)):
         return None
     _activate(parent.config)
-    from pytest_irquality.plugin.collect import SuiteModule  # noqa: PLC0415
+    from pytest_irquality.plugin.suite_module import SuiteModule  # noqa: PLC0415
 
     module: SuiteModule = SuiteModule.from_parent(parent, path=file_path)
     return module

@@ -25,10 +25,11 @@ from pytest_irquality.pipeline.base.messages import (
     FromBase,
     RunOf,
 )
-from pytest_irquality.plugin.collect import PLAN, SuiteModule
 from pytest_irquality.plugin.internals import finds
 from pytest_irquality.plugin.items import CheckItem
 from pytest_irquality.plugin.options import Options
+from pytest_irquality.plugin.planning import PLAN
+from pytest_irquality.plugin.suite_module import SuiteModule
 from pytest_irquality.suite import Suite
 
 # What selects, reports, stops early or starts other processes, over the command line and the base's

@@ -14,17 +14,17 @@ import pytest
 from pytest_irquality.edges.codec import decode
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.plugin.again import saying_again
-from pytest_irquality.plugin.collect import GONE, HIDDEN, LEFT_OUT, PLAN, hidden_suites
+from pytest_irquality.plugin.collect import GONE, HIDDEN, LEFT_OUT, hidden_suites
 from pytest_irquality.plugin.failures import lay_out, of_all_suites, width_of
 from pytest_irquality.plugin.internals import asked_for_less, named_on_command_line
 from pytest_irquality.plugin.items import RESULTS, CheckItem, KnownItem
 from pytest_irquality.plugin.marks import Mark, as_ended, mark_of
+from pytest_irquality.plugin.planning import PLAN
 from pytest_irquality.plugin.writing import Writing, github
 from pytest_irquality.report.text import quiet, summary
-from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.joined import joined
 from pytest_irquality.verdict.pool import Pool
-from pytest_irquality.verdict.result import BAD
+from pytest_irquality.verdict.result import BAD, SuiteResult, Verdict
 
 LOOKS_ONLY = ("collectonly", "setupplan", "showfixtures", "show_fixtures_per_test")
 

@@ -1,0 +1,80 @@
+"""A suite file as it is read within pytest: with what hooks of conftests add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
+
+from pytest_irquality.edges.printable import terminal
+from pytest_irquality.metrics import Definition, MeasureError
+from pytest_irquality.metrics.catalogue import with_own
+from pytest_irquality.pipeline.plan import HELD_OUT_WITHIN
+from pytest_irquality.plugin.planning import PLAN
+from pytest_irquality.suite import Suite, SuiteError, load_suite
+from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS, Perturbation
+from pytest_irquality.suite.reader import is_held_out
+
+
+def loaded(node: pytest.File) -> Suite:
+    """Read the suite as its file says it, with the measures and variants of conftests."""
+    path = node.config.stash[PLAN].project.shown(node.path)
+    if terminal(path) != path or "::" in path:
+        raise node.CollectError(
+            f"{terminal(path)}: a suite's path may hold no '::' and nothing that a terminal or"
+            " CI would act on"
+        )
+    try:
+        return load_suite(
+            node.path,
+            shown=path,
+            definitions=with_own(own_measures(node)),
+            perturbations=own_perturbations(node),
+            allowed=node.config.stash[PLAN].project.allowed(node.path),
+        )
+    except (SuiteError, MeasureError) as error:
+        told = untold(node.path, path, error)
+    raise node.CollectError(told)
+
+
+def own_perturbations(node: pytest.File) -> Mapping[str, Perturbation]:
+    """Give the kinds of variants, those of conftests too.
+
+    Raises ``MeasureError`` for what is none.
+    """
+    kinds = dict(PERTURBATIONS)
+    for given in node.ihook.pytest_ir_perturbations(config=node.config):
+        if not isinstance(given, Mapping) or not all(map(callable, given.values())):
+            raise MeasureError(
+                f"pytest_ir_perturbations must give functions by name, not {given!r}"
+            )
+        for name, make in given.items():
+            if name in kinds or name == BY_HAND:
+                raise MeasureError(f"the kind of variants {name!r} is taken")
+            kinds[str(name)] = make
+    return kinds
+
+
+def untold(file: Path, name: str, error: Exception) -> str:
+    """Give an error's words, or of a held-out suite that there is one."""
+    told = str(error)
+    if HELD_OUT_WITHIN in told or not is_held_out(file):
+        return told
+    return f"{name}: it cannot be read; more is not said, for it has 'show_only'"
+
+
+def own_measures(node: pytest.Item | pytest.Collector) -> list[Definition]:
+    """Give the measures of conftests. Raises ``MeasureError`` for what is no list of them."""
+    own: list[Definition] = []
+    for given in node.ihook.pytest_ir_measures(config=node.config):
+        measures = [given] if isinstance(given, Definition) else given or ()
+        if not isinstance(measures, Iterable) or isinstance(measures, (str, bytes)):
+            raise MeasureError(f"pytest_ir_measures must give a list, not {given!r}")
+        own += measures
+    for measure in own:
+        if not isinstance(measure, Definition):
+            raise MeasureError(
+                f"pytest_ir_measures must give what own_measure makes, not {measure!r}"
+            )
+    return own

@@ -177,7 +177,7 @@ def _elsewhere(now: Comparison, id: str, committed: Side) -> Iterator[RankedDocu
     ]
     shown = [document for document in elsewhere if document in relevant] or elsewhere
     for document in list(dict.fromkeys(shown))[:3]:
-        ranked = now.standing.document(document, today.get(document), then.get(document))
+        ranked = now.document(document, today.get(document), then.get(document))
         yield replace(ranked, in_answers=often.get(document, 0) if sides.tells_noise else None)
 
 

@@ -108,7 +108,7 @@ def dead(now: Comparison, exists: Mapping[str, bool]) -> Iterator[Dead]:
                 for query in now.suite.queries
                 if document in query.judgments.relevant or document in _demanded(query)
             ]
-            found.append(Dead(document, now.standing.titles.get(document, ""), tuple(decided)))
+            found.append(Dead(document, now.titles.get(document, ""), tuple(decided)))
     yield from sorted(found, key=lambda one: (-len(one.queries), one.document))
 
 

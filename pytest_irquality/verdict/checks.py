@@ -200,7 +200,7 @@ class CheckJudge:
         """The documents of a part of a rule, each at the median of its ranks."""
         return tuple(
             replace(
-                self.comparison.standing.document(
+                self.comparison.document(
                     document, median_rank([ranks.get(document) for ranks in answers])
                 ),
                 limit=rule.documents[document] if rule.on_ranks else None,

@@ -13,11 +13,10 @@ from pytest_irquality.retrieval.run import JUDGMENTS, Run
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.by_default import first_mean
 from pytest_irquality.suite.model import Query, Suite
-from pytest_irquality.verdict.findings import Change, Lack
+from pytest_irquality.verdict.findings import Change, Lack, RankedDocument
 from pytest_irquality.verdict.noise import drop_noise
 from pytest_irquality.verdict.scoring import ScoredSides, Scoring, counts, counts_zero
 from pytest_irquality.verdict.sides import Sides
-from pytest_irquality.verdict.standing import Standing
 from pytest_irquality.verdict.statistics import (
     EQUAL,
     detectable,
@@ -64,7 +63,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Both sides, and what changed between them; what they score, and where documents stand.
+    """Both sides, and what changed between them; what they score, and their documents.
 
     ``baseline`` is what is known of the side before.
     """
@@ -84,9 +83,20 @@ class Comparison:
         return ScoredSides(self.sides, self.scoring)
 
     @cached_property
-    def standing(self) -> Standing:
-        """The places of documents on both sides."""
-        return Standing(self.sides)
+    def titles(self) -> Mapping[str, str]:
+        """The titles of documents, as today's results have them or else the baseline's."""
+        run = self.sides.run
+        runs = (*run.stages.values(), self.sides.baseline_run, run)
+        known = [one.first.titles for one in runs if one and one.first.titles]
+        if len(known) == 1:
+            return known[0]
+        return {id: title for titles in known for id, title in titles.items() if title}
+
+    def document(
+        self, id: str, rank: int | None = None, before: int | None = None
+    ) -> RankedDocument:
+        """A document that a fact or a finding speaks of, with its title."""
+        return RankedDocument(id, rank, before, title=self.titles.get(id) or None)
 
     # -- what lacks --------------------------------------------------------------------------------
 

@@ -153,7 +153,7 @@ def _documents_lost(guard: Guard, query: Query, comparison: Comparison) -> Docum
                 found[document].append(rank)
     ranks = sides.answers.ranks(query.id)
     lost = [
-        comparison.standing.document(id, ranks.get(id), median_rank(all_ranks))
+        comparison.document(id, ranks.get(id), median_rank(all_ranks))
         for id, all_ranks in found.items()
     ]
     return tuple(sorted(lost, key=lambda document: document.before or 0))

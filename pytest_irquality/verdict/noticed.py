@@ -90,7 +90,7 @@ def _retrieval(comparison: Comparison) -> Iterator[facts.Fact]:
     if sides.duplicated:
         id, twice = next(iter(sides.duplicated.items()))
         yield facts.ReturnedTwice(
-            len(sides.duplicated), len(asked), id, comparison.standing.document(twice[0])
+            len(sides.duplicated), len(asked), id, comparison.document(twice[0])
         )
 
 
@@ -290,7 +290,7 @@ def _at(comparison: Comparison, query: str, documents: Iterable[str]) -> Iterato
     sides = comparison.sides
     now, before = sides.answers.ranks(query), sides.answers_before.ranks(query)
     for document in documents:
-        yield comparison.standing.document(document, now.get(document), before.get(document))
+        yield comparison.document(document, now.get(document), before.get(document))
 
 
 def _swapped(comparison: Comparison, query: str, depth: int) -> Iterator[RankedDocument]:
@@ -299,7 +299,7 @@ def _swapped(comparison: Comparison, query: str, depth: int) -> Iterator[RankedD
     ranks = {document: rank for rank, document in enumerate(sides.rankings[query][:depth], 1)}
     for rank, document in enumerate(sides.before[query][:depth], 1):
         if ranks.get(document) != rank:
-            yield comparison.standing.document(document, ranks.get(document), rank)
+            yield comparison.document(document, ranks.get(document), rank)
 
 
 def _judgments(comparison: Comparison) -> Iterator[facts.Fact]:
@@ -370,9 +370,7 @@ def _unjudged(comparison: Comparison, pardoned: Sequence[str]) -> Iterator[facts
         return -sum(1 / rank for rank in ranks[document]), document
 
     first = [
-        facts.Unjudged(
-            comparison.standing.document(document, min(ranks[document])), len(ranks[document])
-        )
+        facts.Unjudged(comparison.document(document, min(ranks[document])), len(ranks[document]))
         for document in sorted(ranks, key=heaviest_first)[:FEW]
     ]
     if first:
@@ -397,7 +395,7 @@ def _in_no_ranking(comparison: Comparison) -> Iterator[facts.Fact]:
     returned |= _returned(sought, now.run, now.rankings, unchanged)
     before = on_both_sides | _returned(sought, now.baseline_run, now.before, unchanged)
     if lost := sorted(before - returned):
-        yield facts.InNoRanking(tuple(comparison.standing.document(document) for document in lost))
+        yield facts.InNoRanking(tuple(comparison.document(document) for document in lost))
     never = sought - returned - before
     recall = next((str(one) for one in now.suite.metrics if one.definition.name in OF_GRADED), "")
     if now.suite.readers:
@@ -409,7 +407,7 @@ def _in_no_ranking(comparison: Comparison) -> Iterator[facts.Fact]:
         wanted_by = {
             one: query.id for query in now.asked for one in never & query.judgments.relevant
         }
-        named = [(wanted_by[one], comparison.standing.document(one)) for one in sorted(never)[:FEW]]
+        named = [(wanted_by[one], comparison.document(one)) for one in sorted(never)[:FEW]]
         yield facts.NeverFound(len(never), len(relevant), found_before, recall, tuple(named))
 
 

@@ -144,7 +144,7 @@ class _Documents:
 
     def shown(self, ranked: Iterable[tuple[int | None, str]]) -> tuple[ShownDocument, ...]:
         """Documents with their ranks as they are shown."""
-        title_of, grade_of = self.comparison.standing.titles.get, self.grades.get
+        title_of, grade_of = self.comparison.titles.get, self.grades.get
         relevant, scores = self.relevant, self.scores
         rank_before_of, is_as_before = self.ranks_before.get, self.is_as_before
         documents = []

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import ceil
 
-from pytest_irquality.report.query_view import QueryViews
 from pytest_irquality.report.views import ChangeBar, Changes
 from pytest_irquality.wording.mean_tables import coloured
 from pytest_irquality.wording.numbers import counted, figure, signed
+from pytest_irquality.wording.query_table import Queries
 from pytest_irquality.wording.words import cut
 
 NAMED = 3
@@ -16,7 +16,7 @@ STEPS, ROW, FALL = 120, 560.0, 70.0
 """The row of all changes: its bars, its width, and how far the largest reaches up or down."""
 
 
-def changes(views: QueryViews, of_all: Iterable[QueryViews]) -> Changes | None:
+def changes(views: Queries, of_all: Iterable[Queries]) -> Changes | None:
     """The bars of a suite, on the scale that all of the page with the same measure share.
 
     None where nothing is compared, or nothing changed.
@@ -31,11 +31,11 @@ def changes(views: QueryViews, of_all: Iterable[QueryViews]) -> Changes | None:
     return Changes(damage.measure, said, figure(most, unit), tuple(_steps(views, most)))
 
 
-def _largest(views: QueryViews) -> float:
+def _largest(views: Queries) -> float:
     return max(map(abs, views.damage.gains), default=0.0)
 
 
-def _steps(views: QueryViews, most: float) -> Iterator[ChangeBar]:
+def _steps(views: Queries, most: float) -> Iterator[ChangeBar]:
     """A bar for each query, from the worst change to the best.
 
     Neighbours share one where there are more than there is room.

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_irquality.edges.printable import terminal
-from pytest_irquality.verdict.damage import Damage
+from pytest_irquality.report.layout import text_table
 from pytest_irquality.verdict.findings import Change, Finding
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.wording.answers import broken_by, interval, kind_name, lost_by
 from pytest_irquality.wording.losers import worsened
-from pytest_irquality.wording.losses import because, in_brackets
-from pytest_irquality.wording.moves import LEFT_INDEX, in_answers, name
+from pytest_irquality.wording.losses import in_brackets
+from pytest_irquality.wording.moves import name
 from pytest_irquality.wording.numbers import figure, grouped, judged, signed
+from pytest_irquality.wording.pair import pair_of, top_grade
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import demand, otherwise, sentence
 from pytest_irquality.wording.story import Story
@@ -163,62 +164,16 @@ def _query_lines(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     if len(shown) < len(verdict.findings):
         yield f"  and {grouped(len(verdict.findings) - len(shown))} more, all in the report"
     yield ""
-    yield from ranking_lines(query)
+    yield from _ranking_lines(result, query)
     yield from remarks_lines(query.remarks, "  ")
 
 
-def ranking_lines(query: QueryResult) -> Iterator[str]:
-    """The top of a ranking with grades and old ranks, then documents that are not in it.
-
-    These should be in it, or were.
-    """
-    compared = query.before is not None
-    if query.ranking:
-        yield "  rank  was  grade  result" if compared else "  rank  grade  result"
-        yield from (_document(document, query) for document in query.ranking)
-    else:
+def _ranking_lines(result: SuiteResult, query: QueryResult) -> Iterator[str]:
+    """Today's ranking with old ranks, then documents that should be in it, or were."""
+    pair = pair_of(result, query, frozenset(), top_grade(result))
+    if not query.ranking:
         yield "  nothing was returned"
-    if query.missing:
-        yield "  expected, but not above:"
-        yield from _documents(query.missing, query)
-    shown = {document.id for document in (*query.ranking, *query.missing)}
-    gone = [document for document in query.ranking_before if document.id not in shown]
-    if gone:
-        yield "  above before, but not now:"
-        yield from _documents(gone, query)
-
-
-def _documents(documents: Sequence[ShownDocument], query: QueryResult) -> Iterator[str]:
-    """The first of them: a stranger's suite may name a million."""
-    yield from (_document(document, query) for document in documents[:FINDINGS])
-    if len(documents) > FINDINGS:
-        yield f"     and {grouped(len(documents) - FINDINGS)} more, all in the report"
-
-
-def _document(document: ShownDocument, query: QueryResult) -> str:
-    was = f"{_rank(document.before):>3}  " if query.before is not None else ""
-    grade = "–" if document.grade is None else f"{document.grade:g}"
-    often = in_answers(document, query)
-    titled = f"{_titled(document)} ({often})" if often else _titled(document)
-    why = _why(document, because(document))
-    return f"  {_rank(document.rank):>4}  {was}{grade:>5}  {titled}{why}"
-
-
-def _rank(rank: int | None) -> str:
-    return "–" if rank is None else str(rank)
-
-
-def _titled(document: ShownDocument) -> str:
-    if not document.title or document.title == document.id:
-        return document.id
-    return f"{one_line(document.title)}  {document.id}"
-
-
-def _why(document: ShownDocument, lost: str = "") -> str:
-    """The reason why a document is not where it should be, where one is known."""
-    gone = LEFT_INDEX if document.gone else ""
-    words = "; ".join(filter(None, (gone, lost)))
-    return f"  ← {words}" if words else ""
+    yield from text_table(pair.as_table(FINDINGS))
 
 
 # -- one limit -------------------------------------------------------------------------------------
@@ -299,7 +254,7 @@ def _named(document: ShownDocument) -> str:
 
 def _lowest(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
     """The queries that pulled a mean below its floor, worst first."""
-    floors = (f for f in Damage(result).broken(verdict) if f.demand.floor and not f.variants)
+    floors = (f for f in Story(result).damage.broken(verdict) if f.demand.floor and not f.variants)
     floor = next(floors, None)
     losers_are_told = any(other.demand.on_change for other in verdict.broken)
     if floor is None or losers_are_told or verdict.over.queries:

@@ -17,14 +17,10 @@ from pytest_irquality.edges.git import package_version
 from pytest_irquality.report import page_data
 from pytest_irquality.report.assets import asset, environment
 from pytest_irquality.report.change_view import changes
-from pytest_irquality.report.charts import charts
 from pytest_irquality.report.page import page_view
 from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.wording.answer_tables import texts, wavering, wordings
-from pytest_irquality.wording.answers import noise_said, wordings_said
-from pytest_irquality.wording.mean_tables import tags
+from pytest_irquality.wording.answer_tables import texts
 from pytest_irquality.wording.numbers import counted
-from pytest_irquality.wording.sentences import warnings
 
 
 def report_of(
@@ -76,15 +72,8 @@ def html_report(
             style=asset("style.css"),
             script=asset("shared.js", "report.js"),
             changes=changes,
-            charts=charts,
             counted=counted,
-            noise_said=noise_said,
-            tags=tags,
             texts=texts,
-            warnings=warnings,
-            wavering=wavering,
-            wordings=wordings,
-            wordings_said=wordings_said,
             pictures=any(result.fields for result in results),
             data=Markup(page_data.packed(page["sections"])),
         )

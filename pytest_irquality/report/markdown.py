@@ -3,44 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timezone
 
-from pytest_irquality.edges.printable import (
-    NAMED_COMMAND,
-    html,
-    markdown,
-    markdown_code,
-    markdown_sentence,
-)
-from pytest_irquality.report.layout import markdown_rows, markdown_table
-from pytest_irquality.report.markdown_details import details
-from pytest_irquality.report.markdown_parts import (
-    NOTES,
+from pytest_irquality.edges.printable import html, markdown, markdown_code, markdown_sentence
+from pytest_irquality.report.layout import (
+    CELL,
     bullets,
+    folded,
+    markdown_section,
+    markdown_step,
+    markdown_table,
 )
-from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.verdict.result import QueryResult, SuiteResult
 from pytest_irquality.wording.acceptance import accepted
-from pytest_irquality.wording.block import LEVELS
+from pytest_irquality.wording.block import LEVELS, Opened, Part, Section, Table, within
 from pytest_irquality.wording.examined import in_full
-from pytest_irquality.wording.losers import Worse
 from pytest_irquality.wording.mean_tables import retrievers, suites
 from pytest_irquality.wording.numbers import counted
+from pytest_irquality.wording.query_table import Queries
 from pytest_irquality.wording.stories import overall, steps_of, worst_first
 from pytest_irquality.wording.story import Story
-from pytest_irquality.wording.words import cut, provenance
+from pytest_irquality.wording.told import told, worst_of
+from pytest_irquality.wording.words import cut
 
 LONGEST = 65_000
-WORST, BROKEN, SUITES = 5, 5, 100
-SHORT, MOVED = 32, 40
-"""Characters of a query, and of what moved, that stand on one line of a pull request's table."""
-DIFFERENCES = 5
-POINTS, STEPS, POINT = 2, 2, 105
-"""How many causes and caveats, and steps, are seen before the fold; how long a cause may be."""
-LOST, LOWEST = (
-    ("Worst queries", "lost", "{}", "what moved"),
-    ("Lowest queries", "{}", "", "what moved or is missing"),
-)
-"""The heads of the table of queries that got worse, and of those with the lowest value."""
+WORST, SUITES, NOTES, LINES, QUERIES, DIFFERENCES = 5, 100, 20, 40, 10, 5
+ROOM, LINE, SPACE, ROW, WIDE = 370, 21, 16, 34, 105
+"""Pixels that are seen of a comment below its headline, those of a line of so many characters, of
+the space below a paragraph, and of a row."""
 ELSEWHERE = "The rest is in the HTML report."
 
 
@@ -49,13 +38,10 @@ def markdown_report(
     *,
     not_evaluated: Sequence[str] = (),
     left_out: Sequence[str] = (),
-    now: datetime | None = None,
 ) -> str:
     """The verdict, why, the five worst queries, and the rest folded: under 65,000 characters."""
     text = ""
-    told = worst_first(results), not_evaluated, left_out
-    blocks = _blocks(*told, now or datetime.now(timezone.utc))
-    for block in filter(None, blocks):
+    for block in filter(None, _blocks(worst_first(results), not_evaluated, left_out)):
         if len(text) + len(block) + len(ELSEWHERE) + 100 > LONGEST:
             open_folds = text.count("<details>") - text.count("</details>")
             return f"{text}{ELSEWHERE}\n" + "\n</details>\n" * open_folds
@@ -67,7 +53,6 @@ def _blocks(
     stories: Sequence[Story],
     not_evaluated: Sequence[str],
     left_out: Sequence[str],
-    now: datetime,
 ) -> Iterator[str]:
     """Whole pieces, the weightiest first, so that a report that must be cut is cut between them."""
     alone = len(stories) == 1
@@ -79,15 +64,16 @@ def _blocks(
     yield _without_result("⚠", left_out)
     yield from _exams(stories)
     if alone:
-        yield from _first_screen(stories[0], now)
+        yield from _sections(_seen(stories[0]))
     else:
         yield markdown_table(suites(stories), SUITES)
         yield bullets(_fates(stories))
-        yield _worst([story for story in stories if story.state == "failed"] or stories)
-        yield bullets(_step(*step) for step in steps_of(stories))
+        failed = [story for story in stories if story.state == "failed"]
+        yield markdown_table(worst_of(failed or stories, WORST), WORST)
+        yield bullets(map(markdown_step, steps_of(stories)))
     yield from _retrievers(stories)
     for story in stories:
-        yield from _rest(story, now, alone=alone)
+        yield from _rest(story, alone=alone)
 
 
 def _exams(stories: Sequence[Story]) -> Iterator[str]:
@@ -105,8 +91,8 @@ def _without_result(mark: str, names: Sequence[str]) -> str:
 def _fates(stories: Sequence[Story]) -> Iterator[str]:
     """The places at which passages were lost, of each suite that has any."""
     for story in stories:
-        if told := story.fates:
-            yield f"{markdown(story.name)}: {markdown(told)}"
+        if story.fates:
+            yield f"{markdown(story.name)}: {markdown(story.fates)}"
 
 
 def _headline(
@@ -124,94 +110,42 @@ def _headline(
     return f"## {symbol} {markdown(verdict)}\n\n{markdown(story.counted)}\n"
 
 
-def _first_screen(story: Story, now: datetime) -> Iterator[str]:
-    yield "".join(
-        f"{markdown(key)}: {markdown(text)}\n" for key, text in story.result.remarks.items()
+def _told(story: Story, *, brief: bool = False) -> Sequence[Section]:
+    sections = told(story, brief=brief, most=WORST)
+    return [one._replace(parts=tuple(one.first(NOTES))) for one in sections]
+
+
+def _seen(story: Story) -> Sequence[Section]:
+    """The sections before the fold: what weighs most, as far as there is room."""
+    here = [one for one in _told(story, brief=True) if one.tab in ("Overview", "Limits")]
+    parts = [(part.rank, part) for section in here for part in section.parts]
+    return _only(here, within(parts, ROOM, _height))
+
+
+def _only(
+    sections: Sequence[Section], parts: Sequence[Part], kept: bool = True
+) -> Sequence[Section]:
+    """The sections with some of their parts alone, or with the others."""
+    of = (
+        one._replace(parts=tuple(part for part in one.parts if (part in parts) == kept))
+        for one in sections
     )
-    if told := story.fates:
-        yield f"{markdown(told)}.\n"
-    if story.tally:
-        rest = f"; {markdown(story.balance)}" if story.balance else ""
-        yield f"**{markdown(story.tally)}**{rest}.\n"
-    points, _ = _points(story)
-    yield bullets(markdown_sentence(_point(text)) for text in points)
-    before = story.result.baseline
-    beside = f"compared with {markdown(provenance(before, now))}" if before else ""
-    yield _worst([story], beside)
-    yield f"{_broken(story)}\n"
-    yield bullets(_step(*step) for step in story.steps[:STEPS])
+    return [section for section in of if section.parts]
 
 
-def _step(words: str, command: str) -> str:
-    """A thing to do next, with its command."""
-    return f"{markdown(words)}: {markdown_code(command)}" if command else markdown(words)
+def _height(part: Part) -> int:
+    """The pixels that a part takes in a comment."""
+    if isinstance(part.block, Table) and any(column.about for column in part.block.columns):
+        return ROW * (len(part.block.rows) + 1) + SPACE
+    if isinstance(part.block, Table):
+        return LINE * (1 + len(part.block.rows) // 2) + SPACE
+    text = " ".join((part.lead, *part.block)) if isinstance(part.block, tuple) else part.block
+    return LINE * (1 + len(text) // WIDE) + (SPACE if part.lead else 0)
 
 
-def _points(story: Story) -> tuple[Sequence[str], Sequence[str]]:
-    """The few causes and caveats that are seen, and the others, with those that were cut."""
-    every = [*story.causes, *story.rests_on]
-    first = [*story.causes[:POINTS], *story.rests_on][:POINTS]
-    return first, [text for text in every if text not in first or _point(text) != text]
-
-
-def _point(text: str) -> str:
-    """The part that is seen before the fold.
-
-    It has no part of a command, which is there to be copied.
-    """
-    command = NAMED_COMMAND.search(text)
-    if command and len(text) > POINT >= command.start():
-        return f"{text[: command.start()].rstrip(': ')} …"
-    return cut(text, POINT)
-
-
-def _broken(story: Story) -> str:
-    """The broken limits by name, and how many hold."""
-    broken = [f"✗ {markdown(verdict.label)}" for verdict in story.damage.failed_limits]
-    parts = broken[:BROKEN]
-    if len(broken) > BROKEN:
-        parts.append(f"and {len(broken) - BROKEN} more")
-    if story.held:
-        number, _, _ = story.held.partition(";")
-        parts.append(markdown(number if broken else story.held))
-    return f"**Limits** {' · '.join(parts)}" if parts else ""
-
-
-def _worst(stories: Sequence[Story], beside: str = "") -> str:
-    """The worst queries of all suites, how many more there are, and what stands beside that."""
-    lowest = all(story.lowest for story in stories)
-    told = [story for story in stories if story.lowest == lowest]
-    worst = _worst_of(told)
-    measures = {story.damage.measure for story, _ in worst}
-    rows = [_worst_row(story, worse, len(stories) > 1, len(measures) > 1) for story, worse in worst]
-    head = [cell.format(", ".join(measures)) for cell in (LOWEST if lowest else LOST)]
-    more = sum(len(story.damage.worse) for story in told) - len(rows)
-    return "\n".join(filter(None, (markdown_rows(head, rows), _below(more if rows else 0, beside))))
-
-
-def _worst_of(stories: Sequence[Story]) -> Sequence[tuple[Story, Worse]]:
-    entries = [(story, worse) for story in stories for worse in story.worst(WORST)]
-    return sorted(entries, key=lambda entry: -entry[0].damage.loss(entry[1].query))[:WORST]
-
-
-def _below(more: int, beside: str) -> str:
-    """The line below the table: how many more queries got worse, and what stands beside that."""
-    worse = f"and {counted(more, 'more query', 'more queries')} got worse" if more > 0 else ""
-    said = " · ".join(filter(None, (worse, beside)))
-    return f"{said}\n" if said else ""
-
-
-def _worst_row(story: Story, worse: Worse, several: bool, measured: bool) -> list[str]:
-    """A query that got worse; with its suite and its measure where these differ."""
-    text = cut(worse.query.text, SHORT)
-    moved = worse.moves if len(worse.moves) <= MOVED else cut(worse.moves_of_ids, MOVED)
-    values = worse.values.replace(" ", "")  # or it breaks over two lines
-    return [
-        f"{story.name}: {text}" if several else text,
-        worse.lost,
-        f"{story.damage.measure} {values}" if measured else values,
-        moved,
-    ]
+def _sections(sections: Sequence[Section], rank: int | None = None) -> Iterator[str]:
+    for section in sections:
+        yield markdown_section(section, LINES if section.tab != "Overview" else NOTES, rank)
 
 
 def _retrievers(stories: Sequence[Story]) -> Iterator[str]:
@@ -219,14 +153,38 @@ def _retrievers(stories: Sequence[Story]) -> Iterator[str]:
         yield f"{markdown(title)}\n\n{markdown_table(table, SUITES)}"
 
 
-def _rest(story: Story, now: datetime, *, alone: bool) -> Iterator[str]:
-    """Limits, queries, tags and notes of a suite, in one fold."""
+def _rest(story: Story, *, alone: bool) -> Iterator[str]:
+    """All of a suite that is not seen, in one fold: limits, notes, queries and tags."""
     title = "Limits, queries, tags and notes" if alone else story.name
     yield f"<details><summary>{html(title)}</summary>\n"
-    if not alone:
-        yield from _first_screen(story, now)
-    yield f"{markdown('; '.join(filter(None, (story.ledger, story.beside_balance))))}\n"
-    yield bullets(_step(*step) for step in story.steps[STEPS:])
-    _, others = _points(story)
-    yield from details(story, others)
+    seen = [part for section in _seen(story) for part in section.parts] if alone else []
+    yield from _sections(_only(_told(story), seen, kept=False), rank=2)
+    yield from _queries(story)
     yield "</details>\n"
+
+
+def _queries(story: Story) -> Iterator[str]:
+    """The queries that failed or got worse, most damage first, with their documents."""
+    queries, damage = Queries(story.result, story.damage), story.damage
+    failed = {verdict.query for verdict in damage.failed_queries}
+    failed |= {id for id, guards in queries.guards.items() if any(f.breaks for _, f in guards)}
+
+    def is_bad(query: QueryResult) -> bool:
+        return query.id in failed or bool(query.fault) or (damage.gain(query) or 0) < 0
+
+    bad = sorted(filter(is_bad, story.result.queries), key=damage.loss, reverse=True)
+    for query in bad[:QUERIES]:
+        yield folded(cut(query.text, 80), _opened(queries.opened(query)))
+    more = len(bad) - QUERIES
+    if more > 0:
+        yield f"{counted(more, 'more query', 'more queries')} failed or got worse.\n"
+
+
+def _opened(told: Opened) -> str:
+    rules = (f"{state.symbol} {markdown_sentence(cut(text, CELL))}" for state, text in told.rules)
+    remarks = (f"{markdown(name)}: {markdown(cut(text, CELL))}\n\n" for name, text in told.remarks)
+    fault = f"{markdown(cut(told.fault, 2 * CELL))}\n\n" if told.fault else ""
+    documents = markdown_table(told.pair.as_table(NOTES), NOTES, rank=0)
+    again = f" · {markdown_code(told.again)}" if told.again else ""
+    listed = f"{bullets([*rules][:NOTES])}\n{documents}"
+    return f"{''.join(remarks)}{fault}{listed}\n{markdown(told.at)}{again}\n"

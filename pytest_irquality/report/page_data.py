@@ -9,19 +9,17 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
 from pytest_irquality.edges.printable import visible
-from pytest_irquality.report.query_table import table
-from pytest_irquality.report.query_view import KINDS
 from pytest_irquality.report.suite_view import SuiteView
-from pytest_irquality.report.texts_view import chunks
-from pytest_irquality.report.views import Column, Detail, DocumentRow
-from pytest_irquality.wording.block import State
+from pytest_irquality.verdict.shown import Mark
+from pytest_irquality.wording.block import Cell, Column, Documents, Opened
+from pytest_irquality.wording.query_table import HIDDEN, KINDS
 from pytest_irquality.wording.words import cut
 
 TITLES = 1_800_000
@@ -54,21 +52,33 @@ class Shared:
     texts: Index = field(default_factory=Index)
     wholes: Index = field(default_factory=Index)
 
-    def ranking(self, documents: Iterable[DocumentRow]) -> list[int | str]:
+    def ranking(self, side: Documents | None) -> list[int | str]:
         """Four entries a document: the numbers of it, its grade and its move, and its score."""
         flat: list[int | str] = []
-        for d in documents:
+        for one in side.documents if side else ():
             flat += (
-                self.documents[d.id, d.title],
-                self.grades[d.css, d.grade],
-                self.moves[d.move],
-                d.score,
+                self.documents[one.id, one.title],
+                self.grades[one.css, one.grade],
+                self.moves[one.move],
+                one.score,
             )
         return flat
 
-    def state(self, state: State, word: str = "") -> int:
-        """An outcome, in another word than its own where there is one."""
-        return self.states[state.css, state.symbol, word or state.word]
+    def chunks(self, side: Documents | None, wholes: Sequence[str]) -> list[Any]:
+        """A row for each document that has a text, 0 for one without.
+
+        There is nothing where none has one. A row holds the number of its text, that of its own
+        id, and three numbers a mark: first, behind its last, whether it is a whole passage.
+        """
+        rows: list[Any] = []
+        for one in side.documents if side and wholes else ():
+            if one.chunk is None:
+                rows.append(0)
+                continue
+            text = wholes[one.chunk.text]
+            places = (number for mark in one.chunk.marks for number in _place(text, mark))
+            rows.append([self.wholes[text], self.texts[one.chunk.id], *places])
+        return rows if any(rows) else []
 
 
 def packed(sections: Sequence[SuiteView]) -> str:
@@ -112,31 +122,49 @@ def _titles(titles: Sequence[str]) -> Sequence[str]:
 
 def _rows(section: SuiteView, shared: Shared) -> dict[str, Any]:
     """A table: cells by column, the order of each column, the filters as bits."""
-    result, queries, shown = section.result, section.rows, table(section.queries, section.rows)
+    result, table = section.result, section.queries.table
     tags, said = Index(), Index()
+    cells = [[*map(_cell, table.column(at))] for at in range(len(table.columns))]
+    texts, tagged, *_, said_of = cells
+    changes = (query.change(section.story.damage.column) for query in section.queries.ordered)
     return {
         "path": result.path,
         "stem": PurePosixPath(result.path).name.partition(".")[0],
         "name": section.story.title,
         "retriever": result.retriever,
-        "text": [query.text for query in queries],
-        "id": [query.id for query in queries],
-        "tag": [[tags[tag] for tag in query.tags] for query in queries],
+        "text": [cell.text for cell in texts],
+        "id": [cell.beside for cell in texts],
+        "tag": [[tags[tag] for tag in cell.tags] for cell in tagged],
         "tags": [*tags],
-        "state": [shared.state(query.state, query.outcome) for query in queries],
-        "said": [said[query.said] for query in queries],
+        "state": [shared.states[row.state] for row in table.rows],
+        "said": [said[cell.text] for cell in said_of],
         "sayings": [*said],
-        "kind": [sum(map(BITS.__getitem__, query.kinds)) for query in queries],
-        "columns": [_column(column) for column in shown.columns],
-        "compared": section.queries.compared,
+        "kind": [sum(map(BITS.__getitem__, row.kinds)) for row in table.rows],
+        "columns": [_column(*column) for column in zip(table.columns, cells, strict=True)],
+        "compared": result.baseline is not None,
         "top": result.top_k,
-        "change": ["" if change is None else change for change in shown.changes],
+        "change": ["" if change is None else change for change in changes],
         "bad": section.story.level == "bad",
     }
 
 
-def _column(column: Column) -> dict[str, Any]:
-    return {**column._asdict(), "sides": [SIDES.index(side) for side in column.sides]}
+def _cell(cell: Cell | str) -> Cell:
+    return cell if isinstance(cell, Cell) else Cell(cell)
+
+
+def _column(column: Column, cells: Sequence[Cell]) -> dict[str, Any]:
+    """A column of numbers with its cells; those of the others are told apart by their parts."""
+    number = column.number
+    colours = [cell.css for cell in cells] if number else []
+    return {
+        "key": column.key,
+        "label": column.name,
+        "about": column.about,
+        "cells": [cell.text for cell in cells] if number else [],
+        "sides": [*map(SIDES.index, colours)] if any(colours) else [],
+        "order": column.order,
+        "listed": column.rank < HIDDEN,
+    }
 
 
 def _details(section: SuiteView, shared: Shared) -> list[dict[str, Any]]:
@@ -144,42 +172,53 @@ def _details(section: SuiteView, shared: Shared) -> list[dict[str, Any]]:
 
     Only what there is: most queries have neither a fault nor a reason to exist.
     """
+    opened, wholes = map(section.queries.opened, section.queries.ordered), section.result.texts
     return [
-        {name: told for name, told in _detail(detail, section.result.texts, shared).items() if told}
-        for detail in section.queries.details()
+        {name: told for name, told in _opened(one, wholes, shared).items() if told}
+        for one in opened
     ]
 
 
-def _detail(detail: Detail, wholes: Sequence[str], shared: Shared) -> dict[str, Any]:
-    texts = shared.texts
-    whys = [texts[document.why] for document in detail.missing]
+def _opened(opened: Opened, wholes: Sequence[str], shared: Shared) -> dict[str, Any]:
+    texts, pair = shared.texts, opened.pair
+    then, now, missing = pair.then, pair.now, pair.missing
+    whys = [texts[one.why] for one in missing.documents] if missing else []
     return {
-        "whole": detail.whole,
-        "remarks": detail.remarks,
-        "fault": detail.fault,
-        "rules": [[shared.state(rule.state), rule.text] for rule in detail.rules],
-        "ranked": texts[detail.ranked],
-        "now": shared.ranking(detail.ranking),
-        "ranks": _ranks(detail.ranking),
-        "chunks": chunks(detail.ranking, wholes, shared.wholes, texts),
-        "rankedBefore": texts[detail.ranked_before],
-        "before": shared.ranking(detail.ranking_before),
-        "ranksBefore": _ranks(detail.ranking_before),
-        "chunksBefore": chunks(detail.ranking_before, wholes, shared.wholes, texts),
-        "missing": shared.ranking(detail.missing),
-        "listed": texts[detail.listed],
+        "whole": opened.whole,
+        "remarks": opened.remarks,
+        "fault": opened.fault,
+        "rules": [[shared.states[state], said] for state, said in opened.rules],
+        "ranked": texts[now.said if now else ""],
+        "now": shared.ranking(now),
+        "ranks": _ranks(now),
+        "chunks": shared.chunks(now, wholes),
+        "rankedBefore": texts[then.said if then else ""],
+        "before": shared.ranking(then),
+        "ranksBefore": _ranks(then),
+        "chunksBefore": shared.chunks(then, wholes),
+        "missing": shared.ranking(missing),
+        "listed": texts[missing.said if missing else ""],
         "whys": whys if any(whys) else [],
-        "elsewhere": texts[detail.texts_elsewhere],
-        "fates": texts[detail.fates],
-        "place": texts[detail.place],
-        "rerun": texts[detail.rerun],
+        "elsewhere": texts[opened.elsewhere],
+        "fates": texts[opened.fates],
+        "place": texts[opened.at],
+        "rerun": texts[opened.again],
     }
 
 
-def _ranks(ranking: Iterable[DocumentRow]) -> list[int | str]:
+def _ranks(side: Documents | None) -> list[int]:
     """The ranks where they are not 1, 2, 3 and so on: the medians of several answers."""
-    ranks = [document.rank or 0 for document in ranking]
+    ranks = [one.rank or 0 for one in side.documents] if side else []
     return [] if ranks == [*range(1, len(ranks) + 1)] else ranks
+
+
+def _place(text: str, mark: Mark) -> tuple[int, int, int]:
+    return _units(text[: mark.start]), _units(text[: mark.end]), int(mark.whole)
+
+
+def _units(text: str) -> int:
+    """The length of a text on the page, in UTF-16, by which scripts count."""
+    return len(visible(text).encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _json(data: object) -> str:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from pytest_irquality.report.query_view import QueryViews
-from pytest_irquality.report.views import Listed, QueryRow, Reason
+from pytest_irquality.report.views import Reason
 from pytest_irquality.verdict.result import SuiteResult, Verdict
-from pytest_irquality.wording.block import STATES, State, Table
+from pytest_irquality.wording.block import STATES, Section, State, Table
 from pytest_irquality.wording.examined import in_full
 from pytest_irquality.wording.limit_table import Limits
 from pytest_irquality.wording.losses import FATES
 from pytest_irquality.wording.mean_tables import mark
-from pytest_irquality.wording.numbers import counted, figure, share
+from pytest_irquality.wording.numbers import counted, figure
+from pytest_irquality.wording.query_table import HIDDEN, Queries
 from pytest_irquality.wording.story import Story
+from pytest_irquality.wording.told import told
 from pytest_irquality.wording.words import cut, provenance, revision
 
 MOVERS = 6
@@ -38,8 +40,8 @@ class SuiteView:
     now: datetime
 
     @cached_property
-    def queries(self) -> QueryViews:
-        return QueryViews(self.result, self.anchor, self.story.damage)
+    def queries(self) -> Queries:
+        return Queries(self.result, self.story.damage)
 
     @cached_property
     def story(self) -> Story:
@@ -84,7 +86,7 @@ class SuiteView:
         row = self.queries.rows.get(verdict.query) if verdict.query is not None else None
         anchor = ""
         if row is not None:
-            anchor = self.queries.anchor(verdict.query or "")
+            anchor = self.query(verdict.query or "")
         elif verdict.query is None:
             anchor = f"{self.anchor}-{self.limits.name(verdict)}"
         state = State("bad", STATES[verdict.outcome].symbol, verdict.outcome)
@@ -92,31 +94,46 @@ class SuiteView:
 
     # -- the section -------------------------------------------------------------------------------
 
-    @cached_property
-    def rows(self) -> tuple[QueryRow, ...]:
-        """The row of each query, worst first."""
-        return self.queries.views()
+    def query(self, id: str) -> str:
+        """The anchor of a query's row; "" of what is none of the suite's."""
+        row = self.queries.rows.get(id)
+        return "" if row is None else f"{self.anchor}-q{row + 1}"
 
-    def listed(self) -> Iterator[Listed]:
+    def listed(self) -> Table:
         """The first queries, for readers without scripts."""
-        return self.queries.listed(self.rows[:LISTED], DETAILED)
+        table = self.queries.table
+        shown = [at for at, column in enumerate(table.columns) if column.rank < HIDDEN]
+        rows = tuple(
+            row._replace(opens=self.queries.opened(query) if at < DETAILED else None)
+            for at, (row, query) in enumerate(
+                zip(table.rows[:LISTED], self.queries.ordered, strict=False)
+            )
+        )
+        return table._replace(rows=rows).only(shown)
+
+    @cached_property
+    def chips(self) -> Mapping[str, tuple[str, int]]:
+        """The filters of the table of queries: the words of each, and how many pass it."""
+        table = self.queries.table
+        passing = Counter(kind for row in table.rows for kind in row.kinds)
+        return {kind: (words, passing[kind]) for kind, words in table.filters.items()}
 
     @property
     def noted(self) -> Mapping[str, str]:
         """Notes beside the names of the tabs: how much is to be seen there."""
-        counts = {chip.key: chip.count for chip in self.queries.chips(self.rows)}
+        counts = {kind: many for kind, (_, many) in self.chips.items()}
         key = next((key for key in ("failed", "worse") if counts.get(key)), "")
         broken = len(self.story.damage.failed_limits)
-        return {
-            "queries": f"{counts[key]} {key}" if key else "",
-            "limits": f"{broken} broken" if broken else "",
-            "slices": str(len({mean.tag for mean in self.result.means if mean.tag}) or ""),
-        }
+        return defaultdict(
+            str,
+            Queries=f"{counts[key]} {key}" if key else "",
+            Limits=f"{broken} broken" if broken else "",
+            Slices=str(len({mean.tag for mean in self.result.means if mean.tag}) or ""),
+        )
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        story = self.story
-        return (story.ledger, *story.notes, *self.result.written)
+    @cached_property
+    def told(self) -> Sequence[Section]:
+        return told(self.story)
 
     @property
     def exams(self) -> Iterator[tuple[str, Table]]:
@@ -135,13 +152,3 @@ class SuiteView:
         for count in self.result.fates.counts if self.result.fates else ():
             if count.now and count.fate != "found":
                 yield f"{FATES[count.fate]} ({count.now})", f'fate:"{FATES[count.fate]}"'
-
-    @property
-    def coverage_top(self) -> str:
-        """The share of the places that weigh most that nobody has judged."""
-        top = [document for query in self.result.queries for document in query.ranking[:3]]
-        unjudged = sum(document.grade is None for document in top)
-        if not unjudged or not self.result.returned:
-            return ""
-        places = f"{share(unjudged, len(top))} places in the top 3 hold an unjudged document"
-        return f"{places}; `--ir-judge=judge.html` writes a page to judge them in."

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
 
 from pytest_irquality.suite.judges import UNNAMED
 from pytest_irquality.verdict.audit_facts import Audit, Dead, WeakLimit
 from pytest_irquality.verdict.findings import Noise
 from pytest_irquality.verdict.gauge_facts import Gauge
 from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.wording.block import Part, Section, Series
 from pytest_irquality.wording.gauge_lines import (
-    Curve,
     curve,
     is_rare,
     limits,
@@ -26,22 +25,17 @@ from pytest_irquality.wording.words import quoted, wanted
 MOST = 5
 
 
-class AuditPart(NamedTuple):
-    """One thing that an audit looked at; ``fine`` where nothing is to be done about it.
-
-    ``yaml``: the lines are to be copied as they are; ``curves`` are for the page.
-    """
-
-    heading: str
-    lines: tuple[str, ...]
-    fine: bool = True
-    yaml: bool = False
-    curves: tuple[Curve, ...] = ()
+def _part(
+    heading: str, lines: Sequence[str], fine: bool = True, curves: Sequence[Series] = ()
+) -> Section:
+    """One thing that an audit looked at; ``fine`` where nothing is to be done about it."""
+    blocks: Sequence[str | Series] = (*lines, *curves)
+    return Section(heading, tuple(Part(0, one) for one in blocks), warns=not fine)
 
 
-def audit_of(results: Sequence[SuiteResult]) -> dict[str, list[AuditPart]]:
+def audit_of(results: Sequence[SuiteResult]) -> Mapping[str, Sequence[Section]]:
     """By the path of each suite what its audit says, over all of its retrievers."""
-    found: dict[str, list[AuditPart]] = {}
+    found: dict[str, list[Section]] = {}
     for result in results:
         if result.audit and result.path not in found:
             same = [other for other in results if other.path == result.path and other.audit]
@@ -49,7 +43,7 @@ def audit_of(results: Sequence[SuiteResult]) -> dict[str, list[AuditPart]]:
     return found
 
 
-def _suite(results: Sequence[SuiteResult]) -> Iterator[AuditPart]:
+def _suite(results: Sequence[SuiteResult]) -> Iterator[Section]:
     """The parts of an audit: those of the suite once, those of a retriever with its name."""
     first = results[0].audit
     assert first is not None
@@ -59,7 +53,7 @@ def _suite(results: Sequence[SuiteResult]) -> Iterator[AuditPart]:
         skipped = [
             f"{quoted(one.query)} ({_name(one.judge)}: {one.reason})" for one in first.skipped
         ]
-        yield AuditPart("skipped", (f"judges skipped {few(skipped, named=MOST)}",), False)
+        yield _part("skipped", (f"judges skipped {few(skipped, named=MOST)}",), False)
     yield from _per_retriever(
         "unprotected", results, _unprotected, "every query is in a rule, a limit or a guard"
     )
@@ -76,7 +70,7 @@ def _suite(results: Sequence[SuiteResult]) -> Iterator[AuditPart]:
     yield from _proposals(results)
 
 
-def _exists(results: Sequence[SuiteResult]) -> AuditPart:
+def _exists(results: Sequence[SuiteResult]) -> Section:
     lines, fine = [], True
     for result in results:
         found, which = result.audit, _which(result, results)
@@ -98,7 +92,7 @@ def _exists(results: Sequence[SuiteResult]) -> AuditPart:
                 lines.append(f"  and {grouped(len(found.dead) - 2 * MOST)} more")
         else:
             lines.append(f"{which}none of {grouped(found.asked)} judged {wanted(result)} is gone")
-    return AuditPart("dead", tuple(lines), fine)
+    return _part("dead", tuple(lines), fine)
 
 
 def _dead(one: Dead) -> str:
@@ -108,13 +102,13 @@ def _dead(one: Dead) -> str:
     return f"{name}: decides {few([quoted(text) for text in one.queries])}"
 
 
-def _never_met(results: Sequence[SuiteResult]) -> AuditPart:
+def _never_met(results: Sequence[SuiteResult]) -> Section:
     """Pairs that no retriever met."""
     audits = [result.audit for result in results if result.audit]
     in_all = set.intersection(*(set(one.never_met) for one in audits))
     pairs = [pair for pair in audits[0].never_met if pair in in_all]
     if not pairs:
-        return AuditPart(
+        return _part(
             "never met",
             (f"each of {grouped(audits[0].judged)} judged pairs was returned at some time",),
         )
@@ -123,7 +117,7 @@ def _never_met(results: Sequence[SuiteResult]) -> AuditPart:
     said = f"{grouped(len(pairs))} of {of} {were} returned by nothing"
     if relevant:
         said = f"{said}, {grouped(len(relevant))} of them relevant: {few(relevant)}"
-    return AuditPart("never met", (said,), not relevant)
+    return _part("never met", (said,), not relevant)
 
 
 def _name(judge: str) -> str:
@@ -177,29 +171,29 @@ def _gauges(results: Sequence[SuiteResult]) -> Iterator[tuple[str, Gauge, Noise 
             yield _which(result, results), result.audit.gauge, result.noise
 
 
-def _red_for_nothing(results: Sequence[SuiteResult]) -> AuditPart:
+def _red_for_nothing(results: Sequence[SuiteResult]) -> Section:
     gauges = [*_gauges(results)]
     lines = [
         f"{which}{line}" for which, gauge, noise in gauges for line in red_for_nothing(gauge, noise)
     ]
     fine = all(is_rare(gauge) for _, gauge, _ in gauges)
-    return AuditPart("red for nothing", tuple(lines), fine)
+    return _part("red for nothing", tuple(lines), fine)
 
 
-def _would_find(results: Sequence[SuiteResult]) -> Iterator[AuditPart]:
+def _would_find(results: Sequence[SuiteResult]) -> Iterator[Section]:
     gauges = [*_gauges(results)]
     lines = [f"{which}{line}" for which, gauge, _ in gauges for line in would_find(gauge)]
     if lines:
         fine = all(misses_nothing(gauge) for _, gauge, _ in gauges)
         curves = tuple(chain.from_iterable(curve(gauge) for _, gauge, _ in gauges))
-        yield AuditPart("would find", tuple(lines), fine, curves=curves)
+        yield _part("would find", tuple(lines), fine, curves)
 
 
-def _proposals(results: Sequence[SuiteResult]) -> Iterator[AuditPart]:
+def _proposals(results: Sequence[SuiteResult]) -> Iterator[Section]:
     for which, gauge, _ in _gauges(results):
         if gauge.proposal:
-            lines = tuple(limits(gauge.proposal))
-            yield AuditPart(f"limits {which}".strip(" :"), lines, yaml=True)
+            lines = limits(gauge.proposal)
+            yield _part(f"limits {which}".strip(" :"), ["\n".join(lines)])
 
 
 def _per_retriever(
@@ -207,7 +201,7 @@ def _per_retriever(
     results: Sequence[SuiteResult],
     said: Callable[[Audit], Iterator[str]],
     otherwise: str,
-) -> Iterator[AuditPart]:
+) -> Iterator[Section]:
     """The lines of each retriever, each line once; ``otherwise`` is said where there are none."""
     by_line: dict[str, list[SuiteResult]] = {}
     for result in results:
@@ -220,9 +214,9 @@ def _per_retriever(
         retrievers = ", ".join(one.retriever for one in some)
         lines.append(line if of_all else f"{retrievers}: {line}")
     if lines:
-        yield AuditPart(heading, tuple(lines), heading == "resolution")
+        yield _part(heading, tuple(lines), heading == "resolution")
     elif otherwise:
-        yield AuditPart(heading, (f"none: {otherwise}",))
+        yield _part(heading, (f"none: {otherwise}",))
 
 
 def _which(result: SuiteResult, results: Sequence[SuiteResult]) -> str:

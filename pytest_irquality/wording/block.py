@@ -6,12 +6,14 @@ room stands with each part.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from pytest_irquality.verdict.findings import Finding
-from pytest_irquality.verdict.result import SuiteResult, Verdict
-from pytest_irquality.wording.numbers import counted
+from pytest_irquality.verdict.result import Chunk, SuiteResult, Verdict
+from pytest_irquality.wording.numbers import counted, grouped
+
+T = TypeVar("T")
 
 
 class State(NamedTuple):
@@ -89,8 +91,9 @@ class Bar(NamedTuple):
 class Cell(NamedTuple):
     """A cell: its text, and in small by how much that ``moved`` and what stands ``beside`` it.
 
-    ``css`` is its colour, for a picture with its shade. A cell with a ``query`` (id) or the
-    number of a ``section`` leads there, one with a ``tag`` to its queries.
+    Where there is too little room for the text its ``short`` form stands. ``css`` is its colour,
+    for a picture with its shade. A cell with a ``query`` (id) or the number of a ``section`` leads
+    there, one with ``tags`` to their queries.
     """
 
     text: str
@@ -101,7 +104,8 @@ class Cell(NamedTuple):
     bar: Bar | None = None
     query: str = ""
     section: int = 0
-    tag: str = ""
+    tags: tuple[str, ...] = ()
+    short: str = ""
 
     def __str__(self) -> str:
         """All of it on one line."""
@@ -113,12 +117,20 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column by its name. Where there is too little room those of the highest ``rank`` go."""
+    """A column by its name. Where there is too little room those of the highest ``rank`` go.
+
+    ``key`` is what an address calls it, and ``order`` the rows as sorted by it, those left out that
+    have nothing to be sorted by. A column that may be cut has as many characters as it has ``room``
+    where that is little, and none in another.
+    """
 
     name: str
     number: bool = False
     rank: int = 0
     about: str = ""
+    key: str = ""
+    order: tuple[int, ...] = ()
+    room: int = 0
 
 
 class Row(NamedTuple):
@@ -126,7 +138,8 @@ class Row(NamedTuple):
 
     Where there is room for few rows those of the highest ``rank`` go. ``holds``: nobody needs to
     see it, so that it may be folded away. ``name`` is unique within its report, ``at`` its place
-    in a file and ``again`` the command that runs it again.
+    in a file and ``again`` the command that runs it again. ``kinds`` are the filters that let it
+    through, ``over`` is a heading that stands above it, and ``opens`` what it opens to.
     """
 
     cells: tuple[Cell | str, ...]
@@ -137,15 +150,22 @@ class Row(NamedTuple):
     name: str = ""
     at: str = ""
     again: str = ""
+    kinds: tuple[str, ...] = ()
+    over: str = ""
+    opens: Opened | None = None
 
 
 class Table(NamedTuple):
-    """A table. ``left`` says how many rows it does not have."""
+    """A table. ``left`` says how many rows it does not have.
+
+    ``filters`` are words by the kind of rows that each lets through.
+    """
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     left: str = ""
     fold: str = ""
+    filters: Mapping[str, str] = {}
 
     def most(self, number: int, rank: int | None = None) -> Table:
         """The table with so many rows at the most, none above a ``rank``."""
@@ -166,3 +186,169 @@ class Table(NamedTuple):
         """The table with the columns at these places."""
         rows = (row._replace(cells=tuple(row.cells[at] for at in places)) for row in self.rows)
         return self._replace(columns=tuple(self.columns[at] for at in places), rows=tuple(rows))
+
+
+class Step(NamedTuple):
+    """A thing to do next, and the command that does it, if any."""
+
+    words: str
+    command: str = ""
+
+
+class Series(NamedTuple):
+    """Values as lines in a box of one by one, each point from its lower left, and in a table.
+
+    ``said`` is what they are, and ``limit`` the height of what they are held to.
+    """
+
+    said: str
+    lines: tuple[tuple[tuple[float, float], ...], ...]
+    table: Table
+    limit: float | None = None
+
+
+class Part(NamedTuple):
+    """A part of a report. ``lead`` are the first words of a sentence.
+
+    Where there is too little room, those of the highest ``rank`` go.
+    """
+
+    rank: int
+    block: str | Step | Table | Series
+    lead: str = ""
+
+
+class Section(NamedTuple):
+    """Parts under a title. ``tab`` is the part of a page that has it.
+
+    ``warns``: its sentences are to be looked at. ``beside``: it may stand beside the others, and
+    ``small``: in small below them.
+    """
+
+    title: str
+    parts: tuple[Part, ...]
+    tab: str = "Overview"
+    warns: bool = False
+    beside: bool = False
+    small: bool = False
+
+    def first(self, most: int) -> Iterator[Part]:
+        """So many of its parts, and how many more there are."""
+        yield from self.parts[:most]
+        if len(self.parts) > most:
+            more = f"and {len(self.parts) - most} more, all in the report"
+            yield Part(self.parts[most].rank, more)
+
+
+def within(parts: Sequence[tuple[int, T]], room: int, size: Callable[[T], int]) -> Sequence[T]:
+    """Keep as many parts as there is room for, in their order.
+
+    Each comes with its rank: the least weighty (the largest) go first.
+    """
+    kept = set[int]()
+    for place in sorted(range(len(parts)), key=lambda place: parts[place][0]):
+        if (needs := size(parts[place][1])) <= room:
+            kept.add(place)
+            room -= needs
+    return [part for place, (_, part) in enumerate(parts) if place in kept]
+
+
+class Placed(NamedTuple):
+    """A document in a ranking.
+
+    ``other`` is its rank on the other side, ``move`` where it came from or went, ``css`` the colour
+    of its grade, and ``why`` the reason that it was lost.
+    """
+
+    rank: int | None
+    other: int | None
+    id: str
+    title: str
+    css: str
+    grade: str
+    move: str
+    score: str = ""
+    why: str = ""
+    chunk: Chunk | None = None
+
+
+class Documents(NamedTuple):
+    """Documents under a title. There is something ``said`` of how many they are, in all ``of``."""
+
+    title: str
+    said: str
+    of: int
+    documents: tuple[Placed, ...]
+
+
+RANKED = (
+    Column("rank", number=True),
+    Column("was", number=True),
+    Column("grade", number=True),
+    Column("result"),
+    Column("", about="id"),
+    Column("", about="why"),
+)
+
+
+class Pair(NamedTuple):
+    """The rankings of one query, then and now, with what is expected and in neither.
+
+    ``then`` is None where nothing is compared, ``now`` where nothing answered. ``top`` is the rank
+    that counting ends after.
+    """
+
+    then: Documents | None
+    now: Documents | None
+    missing: Documents | None
+    top: int
+
+    def as_table(self, most: int) -> Table:
+        """Today's ranking, and so many of what is not in it, where there is no room for two."""
+        now, missing, then = map(_all, (self.now, self.missing, self.then))
+        here = {one.id for one in (*now, *missing)}
+        gone = [one._replace(rank=one.other, other=one.rank) for one in then if one.id not in here]
+        parts = (
+            ("", now, len(now)),
+            ("expected, but not above", missing[:most], self.missing.of if self.missing else 0),
+            ("above before, but not now", gone[:most], len(gone)),
+        )
+        return Table(RANKED, tuple(row for part in parts for row in self._rows(*part)))
+
+    def _rows(self, title: str, some: Sequence[Placed], of: int) -> Iterator[Row]:
+        """The rows of a part of the table, under its title; what moved has the lower rank."""
+        first = f", the first {len(some)} of {grouped(of)}" if of > len(some) else ""
+        for place, one in enumerate(some):
+            over = f"{title}{first}:" if title and not place else ""
+            was = placed(one.other) if self.then else ""
+            result = (one.title, one.id) if one.title else (one.id, "")
+            cells = (placed(one.rank), was, one.grade, *result, f"← {one.why}" if one.why else "")
+            yield Row(cells, rank=int(one.move == "="), over=over)
+
+
+def _all(side: Documents | None) -> Sequence[Placed]:
+    return side.documents if side else ()
+
+
+def placed(rank: int | None) -> str:
+    """A rank; a dash of what is not there."""
+    return "–" if rank is None else str(rank)
+
+
+class Opened(NamedTuple):
+    """The contents of a query's row: all that there is to say of it.
+
+    ``whole`` is its text where the row has a part of it, ``elsewhere`` the place of texts that are
+    not here, and ``fates`` what became of what is relevant.
+    """
+
+    whole: str
+    remarks: tuple[tuple[str, str], ...]
+    fault: str
+    rules: tuple[tuple[State, str], ...]
+    pair: Pair
+    elsewhere: str
+    fates: str
+    at: str
+    took: str
+    again: str

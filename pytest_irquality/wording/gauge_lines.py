@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from pytest_irquality.verdict.findings import Noise
 from pytest_irquality.verdict.gauge import FEWEST
 from pytest_irquality.verdict.gauge_facts import Drop, Gauge, Harms, Power, Proposal, Rate
 from pytest_irquality.verdict.planted import MORE, TOLD
+from pytest_irquality.wording.block import Column, Row, Series, Table
 from pytest_irquality.wording.numbers import apart, counted, few
 from pytest_irquality.wording.words import quoted
 
@@ -17,24 +17,27 @@ NUMBERS = {1: "one build", 3: "three builds", 5: "five builds"}
 SHOWN = (0.02, TOLD, 0.1)  # drops that the terminal tells of
 
 
-class Curve(NamedTuple):
-    """Drops of a measure: ``rows`` are words, ``shares`` those of the gate and of its parts."""
-
-    measure: str
-    rows: tuple[tuple[str, ...], ...]
-    shares: tuple[tuple[float, ...], ...]
+FOUND_BY = ("found", "by means", "by guards", "by rules")
 
 
-def curve(gauge: Gauge) -> Iterator[Curve]:
+def curve(gauge: Gauge) -> Iterator[Series]:
     """The share that is found, by the size of a drop, with what finds it and how it was made."""
     power = gauge.power
     if power is None or not power.drops:
         return
-    shares = tuple((drop.found, drop.means, drop.guards, drop.rules) for drop in power.drops)
+    shares = [(drop.found, drop.means, drop.guards, drop.rules) for drop in power.drops]
     ways = (", ".join(f"{way} {found(share)}" for way, share in drop.ways) for drop in power.drops)
     told = zip(power.drops, shares, ways, strict=True)
-    rows = ((f"{drop.size:g}", *map(found, parts), said) for drop, parts, said in told)
-    yield Curve(power.measure, tuple(rows), shares)
+    rows = (Row((f"{drop.size:g}", *map(found, parts), said)) for drop, parts, said in told)
+    heads = (Column(name, number=True) for name in FOUND_BY)
+    columns = (Column(f"Drop of {power.measure}"), *heads, Column("as it was made"))
+    of_each = zip(*shares, strict=True)
+    lines = (tuple((at / 4, share) for at, share in enumerate(one)) for one in of_each)
+    yield Series(
+        f"The share of drops of {power.measure} that is found, by their size",
+        tuple(lines),
+        Table(columns, tuple(rows)),
+    )
 
 
 def red_for_nothing(gauge: Gauge, noise: Noise | None) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from pytest_irquality.storage.provenance import UPDATE, Again
 from pytest_irquality.suite.demands import Bound, Together
@@ -11,6 +10,7 @@ from pytest_irquality.suite.rules import Rule
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import BAD, SuiteResult, Verdict
+from pytest_irquality.wording.block import Step
 from pytest_irquality.wording.causes import renumbered
 from pytest_irquality.wording.numbers import few
 from pytest_irquality.wording.reasons import removal
@@ -19,13 +19,6 @@ from pytest_irquality.wording.words import command, node
 NODES, FILES, PLACES = 3, 8, 3
 """How many checks and files a command names, and how many places of a suite a sentence."""
 Failure = tuple[SuiteResult, Verdict]
-
-
-class Step(NamedTuple):
-    """A thing to do next, and the command that does it, if any."""
-
-    words: str
-    command: str = ""
 
 
 class Decision(Step):

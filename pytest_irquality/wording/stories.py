@@ -8,12 +8,13 @@ from pytest_irquality.suite.demands import Together
 from pytest_irquality.verdict.comparison import SIGNIFICANT
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import BAD, SuiteResult, Verdict
+from pytest_irquality.wording.block import Step
 from pytest_irquality.wording.caveats import with_urgent
 from pytest_irquality.wording.counts import accepted_drops
 from pytest_irquality.wording.examined import of_the_base
 from pytest_irquality.wording.numbers import counted, few, grouped, probability
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.steps import Step, next_steps
+from pytest_irquality.wording.steps import next_steps
 from pytest_irquality.wording.story import Story
 
 

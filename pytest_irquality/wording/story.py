@@ -24,7 +24,7 @@ from pytest_irquality.wording.losers import Worse, low, not_compared, worsened, 
 from pytest_irquality.wording.notes import note
 from pytest_irquality.wording.numbers import apart, counted, few, figure, grouped, judged, share
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.steps import Step, next_steps, on_change
+from pytest_irquality.wording.steps import on_change
 from pytest_irquality.wording.words import provenance, quoted
 
 ENDED: Mapping[Outcome, str] = {
@@ -392,13 +392,6 @@ class Story:
     def held(self) -> str:
         """``7 limits hold; nearest: ndcg@10, 0.012 left``."""
         return held(self.result)
-
-    # -- what next ---------------------------------------------------------------------------------
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """The things to do next."""
-        return tuple(next_steps([self.result]))
 
 
 def _sum(total: float, unit: str) -> str:

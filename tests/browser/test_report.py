@@ -317,7 +317,7 @@ def test_a_query_opens_to_everything_about_it(show: Open) -> None:
         "1\nThe best one best\n→ 2\n3 ✓", "2\nLost one lost\n→ left the index\n2 ✓", "3\nNot this one banned\n=\n0 ✗",
     ]  # fmt: skip
     assert now.locator("li").first.inner_text() == "1\nA newcomer came\nnew here\n2.5\nunjudged"
-    assert missing.inner_text() == "✗\nLost one lost\nleft the index, was 2\n2 ✓"
+    assert missing.inner_text() == "✗\nLost one lost\nwas 2\n2 ✓\nleft the index"
     for words in (
         "Why: it sells", "✗ failed q3-doc must be in the top 1: it is at rank 4",
         "shop.ir.yaml:10", "pytest --ir-suite shop.ir.yaml::query-number-3",

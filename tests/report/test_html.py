@@ -124,7 +124,9 @@ def test_verdict_in_words_when_red() -> None:
         " · stopped after 4 queries; nothing was compared"
     )
     assert page.one("p", "broken").text == "✗ broken limit ndcg@10"
-    assert [row.text.split()[0] for row in page.one("table", "worst").all("tr")] == ["chair"]
+    assert [row.text.split()[0] for row in page.one("table", "worst").one("tbody").all("th")] == [
+        "chair"
+    ]
     reasons = [line.text for line in page.one("ul", "reasons").all("li")]
     assert reasons == [
         "⊘ error 'desk': ConnectionError: refused",
@@ -603,7 +605,7 @@ def test_both_rankings_stand_side_by_side_with_their_moves() -> None:
         "2 The best one best ▼ was 1 1.25 3 ✓",
         "3 Not this one banned = 0.5 ⊘ forbidden",
     ]
-    assert missing == ["✗ Lost one lost left the index, was 2 2 ✓"]
+    assert missing == ["✗ Lost one lost was 2 2 ✓ left the index"]
     assert [item.attributes["class"] for item in body.all("li")[-7:]] == [
         "grade3", "grade2 lost", "wrong", "unjudged", "grade3", "wrong forbidden", "lost",
     ]  # fmt: skip

@@ -67,7 +67,9 @@ def test_markdown_lists_twenty_of_each() -> None:
         Finding(tag, "warn_below", False, False, "judged@10", 0.4, 0.8, 20) for tag in NAMES
     )
     line = Verdict("judged", "each_tag judged@10", 7, "passed", warned, "each_tag")
-    assert markdown_report([suite(query("a"), verdicts=(line,))]).count("- ⚠ ") == 20
+    assert (
+        markdown_report([suite(query("a"), verdicts=(line,))]).count("- ⚠ ") == 21
+    )  # the last says how many more
     came = tuple(ShownDocument(rank, f"came-{rank}", None) for rank in range(1, 23))
     demands = tuple(
         Finding("desk", "must_find", False, ranked=(RankedDocument(f"want-{name}", limit=1),))

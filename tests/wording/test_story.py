@@ -20,7 +20,7 @@ from pytest_irquality.verdict.result import (
     Verdict,
 )
 from pytest_irquality.wording.moves import moves
-from pytest_irquality.wording.stories import worst_first
+from pytest_irquality.wording.stories import steps_of, worst_first
 from pytest_irquality.wording.story import Story
 from tests.report.made import check, compared, floor, moved, query, suite
 
@@ -184,7 +184,7 @@ def test_a_query_that_lost_all_tells_in_every_report_what_came_instead() -> None
 
 
 def test_what_to_do_next() -> None:
-    commands = [step.command for step in Story(compared()).steps]
+    commands = [step.command for step in steps_of([Story(compared())])]
     assert commands == [
         "pytest --ir-suite shop.ir.yaml::desk shop.ir.yaml::ndcg-10",
         "",

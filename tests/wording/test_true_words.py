@@ -61,8 +61,8 @@ def test_losses_are_sorted_by_what_is_shown_and_add_up_to_the_mean(project: Proj
     project.answers({"head": ["x", "d"], "tail": ["x", "y", "d"]})
     project.run("-v", "--ir-markdown=out.md").stdout.fnmatch_lines([
         "  2 worse*; lost 5.17 and won 0.00 weighted mrr@10 over 2 queries; the mean fell 1.000 → 0.483",
-        "  *−0.500 × 9  head *",
-        "  *−0.667  tail *",
+        "    head  −0.500 × 9  *",
+        "    tail      −0.667  *",
     ])  # fmt: skip
     markdown = (project.path / "out.md").read_text(encoding="utf-8")
     assert markdown.index("| head | −0.500 × 9 |") < markdown.index("| tail | −0.667 |")

@@ -509,7 +509,7 @@
     }
   });
 
-  document.querySelectorAll("span[data-tag]").forEach((head) => head.replaceChildren(
+  document.querySelectorAll(".slices span[data-tag]").forEach((head) => head.replaceChildren(
     h("button", { type: "button", class: "link", dir: "auto", onclick: () => {
       change({ find: `tag:${quoted(head.dataset.tag)}`, show: "all", open: null });
       tables[state.s].live.scrollIntoView();

@@ -1,0 +1,34 @@
+"""Measures over the last changes, as lines."""
+
+from __future__ import annotations
+
+from pytest_irquality.verdict.findings import Trail
+from pytest_irquality.wording.block import Column, Row, Series, Table
+from pytest_irquality.wording.numbers import counted, figure
+from pytest_irquality.wording.words import revision
+
+
+def over_time(trail: Trail) -> Series:
+    """A measure over the last changes: a line, broken where others were measured."""
+    values = [point.value for point in trail.points]
+    around = values if trail.limit is None else [*values, trail.limit]
+    low, high = min(around), max(around)
+
+    def height(value: float) -> float:
+        return 0.5 if high == low else (value - low) / (high - low)
+
+    lines: list[list[tuple[float, float]]] = []
+    for number, point in enumerate(trail.points):
+        if point.apart or not lines:
+            lines.append([])
+        lines[-1].append((number / (len(values) - 1), height(point.value)))
+    changes = counted(len(values), "change")
+    span = f"{figure(min(values))} to {figure(max(values))}"
+    rows = (Row((revision(point.commit), figure(point.value))) for point in trail.points)
+    return Series(
+        f"{trail.measure} over the last {changes}: {span}",
+        # one point alone is a short line
+        tuple(tuple(line if len(line) > 1 else line * 2) for line in lines),
+        Table((Column("Change"), Column(trail.measure, number=True)), tuple(rows)),
+        None if trail.limit is None else height(trail.limit),
+    )

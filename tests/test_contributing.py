@@ -226,6 +226,24 @@ def test_a_key_that_every_report_shows_is_one_line(copy: Copy) -> None:
     assert "unknown key 'ownr' in the suite; did you mean 'owner'?" in mistyped
 
 
+SENTENCE = """\
+    yield None, f"{len(result.queries)} queries, so a page of them"
+"""
+
+
+def test_a_sentence_in_every_report_is_one_line_of_one_file(copy: Copy) -> None:
+    copy.insert("wording/notes.py", "    for fact in result.facts:\n        yield fact,", SENTENCE)
+    assert len(copy.changed) == 1
+    ran = copy.judge(BROKEN, "-v")
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "\n  2 queries, so a page of them\n" in ran.stdout
+    (result,) = json.loads((copy.folder / "out.json").read_text("utf-8"))["suites"]
+    assert "2 queries, so a page of them" in result["notes"]
+    assert "\n- 2 queries, so a page of them\n" in (copy.folder / "out.md").read_text("utf-8")
+    page = (copy.folder / "out.html").read_text("utf-8")
+    assert "<li><span>2 queries, so a page of them</span></li>" in page
+
+
 RULE = [
     ("suite/rules.py", "def with_ranks(", PRECEDES),
     ("wording/demand_words.py", "# -- guards ---", PRECEDES_SAID),

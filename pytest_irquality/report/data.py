@@ -13,7 +13,7 @@ from pytest_irquality.verdict.ledger import Ledger
 from pytest_irquality.verdict.result import Exam, Mean, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.shown import ShownDocument
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
-from pytest_irquality.wording.notes import note, notes
+from pytest_irquality.wording.notes import noted, notes
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import sentence, warnings
 from pytest_irquality.wording.story import End, Story
@@ -154,8 +154,7 @@ def _suite(result: SuiteResult) -> dict[str, Any]:
         return any(measure in line for measure in timed)
 
     untimed = _untimed(result, timed)
-    said = [(fact, note(fact, result)) for fact in result.facts]
-    timeless = [(fact, text) for fact, text in said if not is_timed(text)]
+    timeless = [(fact, text) for fact, text in noted(result) if not is_timed(text)]
     return {
         **_without(untimed),
         "queries": [_query(query) for query in untimed.queries],
@@ -163,7 +162,7 @@ def _suite(result: SuiteResult) -> dict[str, Any]:
             _verdict(result, verdict, blank, timed)
             for verdict, blank in zip(result.verdicts, untimed.verdicts, strict=True)
         ],
-        "facts": [fact for fact, _ in timeless],
+        "facts": [fact for fact, _ in timeless if fact],
         "notes": [text for _, text in timeless],
         "exams": [_without(exam) for exam in result.exams],
         "outcome": Story(result).state,

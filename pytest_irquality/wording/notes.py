@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import singledispatch
 
 from pytest_irquality.edges.shell import shell_word
@@ -20,11 +21,19 @@ from pytest_irquality.wording.sentences import causes, drop_of_all
 from pytest_irquality.wording.words import queries, query, quoted, relevant, wanted
 
 
+def noted(result: SuiteResult) -> Iterator[tuple[Fact | None, str]]:
+    """Every note on a result, with the fact that it is of: what is yielded here every report has.
+
+    A sentence on no single fact comes with None.
+    """
+    for fact in result.facts:
+        yield fact, note(fact, result)
+
+
 def notes(result: SuiteResult) -> tuple[str, ...]:
-    """Every fact of a result in one line each."""
+    """Every note on a result."""
     # What a change accepts begins every report, in words of its own.
-    others = (fact for fact in result.facts if not isinstance(fact, facts.Accepted))
-    return tuple(note(fact, result) for fact in others)
+    return tuple(text for fact, text in noted(result) if not isinstance(fact, facts.Accepted))
 
 
 @singledispatch

@@ -21,7 +21,7 @@ from pytest_irquality.wording.caveats import caveats, whole, with_urgent
 from pytest_irquality.wording.counts import counts, fates, held, sums
 from pytest_irquality.wording.demand_words import rose_or_fell
 from pytest_irquality.wording.losers import Worse, low, not_compared, worsened, worst_tags
-from pytest_irquality.wording.notes import note
+from pytest_irquality.wording.notes import note, noted
 from pytest_irquality.wording.numbers import apart, counted, few, figure, grouped, judged, share
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.steps import on_change
@@ -364,10 +364,9 @@ class Story:
     @property
     def notes(self) -> tuple[str, ...]:
         """The other facts that a reader must know."""
+        told = noted(self.result)
         return tuple(
-            note(fact, self.result)
-            for fact in self.result.facts
-            if not isinstance(fact, IN_STORY) or as_before(fact)
+            text for fact, text in told if not isinstance(fact, IN_STORY) or as_before(fact)
         )
 
     # -- what broke --------------------------------------------------------------------------------

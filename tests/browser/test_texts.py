@@ -30,6 +30,8 @@ def test_a_text_opens_with_its_passages_marked(show: Open, tmp_path: Path) -> No
     ]
     assert [chunk.get_attribute("open") for chunk in chunks.all()] == ["", None, "", "", ""]
     assert not chunks.nth(1).locator("p").inner_text()  # drawn once it is opened
+    led = page.locator(".detail .sides .document").all_inner_texts()
+    assert led[:2] == ["in b1 paid within 14 days", "Nothing about it. c4"]
     page.locator("details.chunk mark").nth(3).wait_for()
     assert page.locator("details.chunk mark").all_text_contents() == [
         "paid within 14 days", "keep the receipt", "paid** within 14\ndays", "keep the", "receipt",

@@ -120,7 +120,7 @@
 
   // -- the table: a page of rows at a time, so that nothing is drawn while somebody scrolls ---------------------------
 
-  const PAGE = 500, SCREEN = 60;
+  const PAGE = 500, SCREEN = 60, LEAD = 80;
 
   class Table {
     constructor(data, section) {
@@ -292,6 +292,7 @@
     }
   }
 
+  const cut = (text) => (text.length > LEAD ? `${text.slice(0, LEAD).trim()}…` : text);
   const titled = (about, label) => (about && about !== label ? `${about} ${label}`.trim() : label);
   const css = (column) => (["query", "tags", "outcome"].includes(column.key) ? column.key : "num");
   const sided = (column, row) => ["", "good-text", "bad-text"][column.sides[row] ?? 0];
@@ -336,9 +337,11 @@
       const rank = missing ? (css === "deep" ? "↓" : "✗") : String(rankOf(at));
       const last = top && rankOf(at) <= top && at + 4 < flat.length && rankOf(at + 4) > top;
       const move = moves[flat[at + 2]];
+      const [whole] = chunks?.[at / 4] || []; // of what has no title its text leads
+      const lead = titles[flat[at]] || cut(page.wholes[whole] ?? "");
       const score = parseFloat(flat[at + 3]);
       list.append(h("li", { class: last ? `${css} cutoff` : css, title: last ? `counting ends after rank ${top}` : null }, h("span", { class: "rank" }, rank), " ",
-        h("span", { class: "document", dir: "auto" }, titles[flat[at]] && h("b", {}, titles[flat[at]], " "), h("code", {}, ids[flat[at]])),
+        h("span", { class: "document", dir: "auto" }, lead && h("b", {}, lead, " "), h("code", {}, ids[flat[at]])),
         move ? h("span", { class: "move" }, move) : null,
         Number.isFinite(score) ? h("span", { class: "score" }, String(score)) : null,
         h("span", { class: "grade" }, grade), ...shown(page.fields[flat[at]] ?? [], titles[flat[at]]), chunks?.[at / 4] ? chunk(chunks[at / 4]) : null,

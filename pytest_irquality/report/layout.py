@@ -131,8 +131,10 @@ def markdown_section(section: Section, most: int, rank: int | None = None) -> st
         elif part.lead:
             beside = f"; {markdown(part.block)}" if part.block else ""
             told.append(f"**{markdown(part.lead)}**{beside}.\n")
-        else:
+        elif section.title:
             listed.append(mark + markdown_sentence(cut(part.block, 2 * CELL)))
+        else:
+            told.append(f"{markdown_sentence(cut(part.block, 2 * CELL))}.\n")
     return "\n".join(filter(None, (*told, bullets(listed))))
 
 

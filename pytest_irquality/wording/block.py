@@ -257,7 +257,8 @@ class Placed(NamedTuple):
     """A document in a ranking.
 
     ``other`` is its rank on the other side, ``move`` where it came from or went, ``css`` the colour
-    of its grade, and ``why`` the reason that it was lost.
+    of its grade, ``why`` the reason that it was lost, and
+    ``often`` in how many of several answers it is.
     """
 
     rank: int | None
@@ -270,6 +271,7 @@ class Placed(NamedTuple):
     score: str = ""
     why: str = ""
     chunk: Chunk | None = None
+    often: str = ""
 
 
 class Documents(NamedTuple):
@@ -322,7 +324,8 @@ class Pair(NamedTuple):
             over = f"{title}{first}:" if title and not place else ""
             was = placed(one.other) if self.then else ""
             result = (one.title, one.id) if one.title else (one.id, "")
-            cells = (placed(one.rank), was, one.grade, *result, f"← {one.why}" if one.why else "")
+            why = "; ".join(filter(None, (one.often, one.why)))
+            cells = (placed(one.rank), was, one.grade, *result, f"← {why}" if why else "")
             yield Row(cells, rank=int(one.move == "="), over=over)
 
 

@@ -74,8 +74,8 @@ def _placed(document: ShownDocument, query: QueryResult, top: float, move: str) 
     """A document as every ranking shows it; ``move`` says where it was or went."""
     id, title = document.id, document.title
     css, grade = _graded(document.grade, document.relevant, top)
-    if document.in_answers and (often := in_answers(document, query)):
-        move = f"{move}, {often}" if move else often
+    often = in_answers(document, query) if document.in_answers else ""
+    move = ", ".join((move, often)) if move and often else move or often
     return Placed(
         document.rank,
         document.before,
@@ -87,6 +87,7 @@ def _placed(document: ShownDocument, query: QueryResult, top: float, move: str) 
         "" if document.score is None else f"{document.score:.4g}",
         LEFT_INDEX if document.gone else because(document),
         document.chunk,
+        often,
     )
 
 

@@ -66,8 +66,8 @@ def test_a_rule_and_a_query_of_its_own_say_so_too(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "*d must be in the top 1: it left the index",
-            "*d  ← left the index",
-            "*e  ← left the index",
+            "* d  *← left the index",
+            "* e  *← left the index",
             "*2 documents have left the index, which no ranking can mend: d, e*",
         ]
     )

@@ -40,6 +40,6 @@ def test_a_committed_baseline_has_titles_alone_and_a_kept_run_all_fields(project
     assert shown().keys() == {"d2", "d3"}
     assert shown("--ir-baseline=then").keys() == {"d1", "d2", "d3"}
     assert shown("--ir-baseline=then")["d1"] == fields
-    assert "Chair d1 d1" in (project.path / "out.md").read_text("utf-8")
+    assert "| Chair d1 | d1 |" in (project.path / "out.md").read_text("utf-8")
     assert shown("--ir-runs=then").keys() == {"d1", "d2"}
     assert "price" not in (project.path / ".ir-baseline/shop.jsonl").read_text("utf-8")

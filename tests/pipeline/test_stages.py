@@ -61,7 +61,7 @@ def test_a_failure_says_where_each_document_was_lost(shop: Project) -> None:
         [
             "*d3 must be in the top 1: it was not returned; in candidates at 3 of 3, not returned",
             "*d99 must be in the top 2: it was not returned; in no stage",
-            "*d3  ← in candidates at 3 of 3, not returned",
+            "* d3  *← in candidates at 3 of 3, not returned",
             "*d4 must be in the top 2: it is at rank 4; further down",
             "*documents: found 1, further down 2, in a stage only 1, in no stage 1",
         ]

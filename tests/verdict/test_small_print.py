@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_irquality import judge, load_suite, retrieve
+from pytest_irquality.metrics import parse_measure
 from pytest_irquality.retrieval import Run
+from pytest_irquality.storage.history import Entry
+from pytest_irquality.suite.demands import MaxDrop
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.verdict.pool import pool
+from pytest_irquality.verdict.trend import steps, trend
 from pytest_irquality.wording.caveats import caveats
 from pytest_irquality.wording.notes import notes
 from pytest_irquality.wording.story import Story
@@ -233,3 +238,21 @@ def test_ungraded_queries_that_changed_are_counted_where_no_limit_sees_them(tmp_
     assert caveats(changed) == (f"{said}, 1 of them with other results, which no limit sees",)
     held = judged(tmp_path, f"{text}thresholds: {{rbo: 0.5}}\n", run_of(now), run_of(before))
     assert said in caveats(held)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "over", "summed"),
+    [(None, 9, "abcd"), (0, 9, "bcd"), (1, 9, "cd"), (3, 9, ""), (None, 2, "cd"), (1, 1, "d")],
+)
+def test_a_trend_is_over_every_change_since_the_last_that_was_accepted(
+    accepted: int | None, over: int, summed: str
+) -> None:
+    made = Entry("s.ir.yaml", "", "", "", "", "", 10, {})
+    changes = [
+        replace(made, commit=of, baseline=of, changes={"mrr@10": -0.25}, accepted=n == accepted)
+        for n, of in enumerate("abcd")
+    ]
+    assert steps(changes, "mrr@10", over) == [(commit, -0.25) for commit in summed]
+    finding = trend(changes, parse_measure("mrr@10"), MaxDrop(0.25), over)
+    assert (finding.ok, finding.value) == (len(summed) < 2, 0.25 * len(summed))
+    assert finding.since == summed[:1]

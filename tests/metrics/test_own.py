@@ -135,3 +135,12 @@ def test_the_page_describes_it_by_its_docstring_or_doc() -> None:
     assert "> Told otherwise." in page(
         {"mine": own_measure("mine", best_grade, doc="Told otherwise.")}
     )
+
+
+@pytest.mark.parametrize(
+    ("cutoff", "name", "depth"), [(True, "mine@25", 25), (False, "mine", None)]
+)
+def test_it_reads_as_far_down_as_its_cutoff(cutoff: bool, name: str, depth: int | None) -> None:
+    """So far down a suite asks, and a baseline must hold."""
+    definitions = with_own([own_measure("mine", best_grade, range=(0, 3), cutoff=cutoff)])
+    assert parse_measure(name, definitions=definitions).depth(3) == depth

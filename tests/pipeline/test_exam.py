@@ -675,3 +675,36 @@ def test_a_baseline_that_a_submodule_commits_accepts_a_drop(project: Project) ->
     result = project.run(AGAINST)
     assert result.ret == 0, result.stdout.str()
     result.stdout.fnmatch_lines(["This change accepts a drop: mrr@10 fell 1.000 → 0.667*"])
+
+
+def test_a_drop_that_only_all_of_the_base_s_suite_shows_is_accepted_beside_today_s_checks(
+    project: Project,
+) -> None:
+    """No limit is written: what the base demands of the mean is judged over its whole suite."""
+    names = [f"q{n}" for n in range(40)]
+    graded = "".join(f"  - {{query: {name}, relevant: [{name}-d]}}\n" for name in names)
+    project.suite(f"queries:\n{graded}")
+    project.conftest(SOUND)
+    (project.path / ".gitignore").write_text("ir-report.html\nout.*\n__pycache__\n.pytest_cache\n")
+    git(project.path, "init", "-q", "-b", "main")
+    project.run("--ir-update-baseline")
+    commit(project)
+    git(project.path, "checkout", "-qb", "change")
+    sunk = [name for name in names if int(name[1:]) < 8]
+    project.conftest(
+        "@pytest.fixture\ndef retriever():\n    def search(query, n=None):\n"
+        f"        found = [f'{{query}}-d', 'x']\n        return found[::-1] if query in {sunk} else found\n"
+        "    return search\n"
+    )
+    assert project.run(AGAINST).ret == 1, "8 of 40 queries are worse, none better"
+    for name in sunk:
+        graded = graded.replace(f"relevant: [{name}-d]", "relevant: [x]")
+    project.suite(f"queries:\n{graded}")
+    commit(project)
+    result = project.run(AGAINST)
+    assert result.ret == 0, result.stdout.str()
+    assert last(result).startswith("! ACCEPTED  shop (shop.ir.yaml): Accepted, not passed: ")
+    ended = project.outcomes()
+    assert ended.pop("exam-of-the-base") == "accepted"
+    assert set(ended.values()) == {"passed"}
+    assert len(ended) == 42

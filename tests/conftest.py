@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +44,13 @@ with suppress(ModuleNotFoundError):  # `pytest --help` works where the example a
     settings.load_profile("same")
 
 SHARED = Path(os.environ.get("IRQUALITY_SHARED") or Path(__file__).parents[2] / "shared")
+
+
+def first(number: int, cases: Iterable[Any]) -> list[Any]:
+    """Some cases, of which those after the first are slow: the default run has one of each kind."""
+    cases = list(cases)
+    more = [pytest.param(case, marks=pytest.mark.slow) for case in cases[number:]]
+    return [*cases[:number], *more]
 
 
 def shown(value: object) -> str:

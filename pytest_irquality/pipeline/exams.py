@@ -102,22 +102,23 @@ class Exams:
         return BaseSuites(self.project, self.at.tree)
 
     @cached_property
-    def gone(self) -> Sequence[Path]:
-        """The suites of the base whose files are not here."""
-        return [
-            self.project.repository.top / name
-            for name in self._missing
-            if any(map(Path(name).match, self.project.patterns))
-        ]
-
-    @cached_property
-    def _missing(self) -> Sequence[str]:
-        """The names of the base's files that are not here, and of its submodules."""
+    def _names(self) -> Sequence[str]:
+        """The names of the base's files, and of its submodules."""
         try:
-            tree = self.at.tree
-            return [name for name in tree.names(".") if not (tree.repository.top / name).is_file()]
+            return [*self.at.tree.names(".")]
         except OSError:  # that git does not know the commit is told elsewhere
             return []
+
+    @cached_property
+    def _files(self) -> Sequence[Path]:
+        """The files of the base's suites."""
+        patterns, top = self.project.patterns, self.project.repository.top
+        return [top / name for name in self._names if any(map(Path(name).match, patterns))]
+
+    @cached_property
+    def gone(self) -> Sequence[Path]:
+        """The suites of the base whose files are not here."""
+        return [file for file in self._files if not file.is_file()]
 
     def will_judge(self, suites: Mapping[Path, Suite]) -> None:
         """Note what is there to be judged: a query may have moved from one to the other."""
@@ -181,9 +182,10 @@ class Exams:
     def _others_then(self, suite: Suite, file: Path) -> Iterator[tuple[Path, Suite, Suite]]:
         """Give the other suites that ask the same retriever, as they are and as they were.
 
-        One that is gone is as it was.
+        One that is gone, or not judged in this run, is as it was.
         """
-        others = {**dict(self._beside(suite, file)), **dict.fromkeys(self.gone)}
+        others = {**dict.fromkeys(self._files), **dict(self._beside(suite, file))}
+        others.pop(file, None)
         for path, other in others.items():
             then = self._suite(path, other or suite)
             if isinstance(then, Suite) and then.retriever == suite.retriever:
@@ -218,8 +220,8 @@ class Exams:
 
         So are those of a submodule that left. What a job does not check out it does not want.
         """
-        links = [name for name in self._missing if name.endswith("/")]
-        there = (self.project.repository.top / name for name in links)
+        top = self.project.repository.top
+        there = (top / name for name in self._names if name.endswith("/"))
         left = [link for link in there if not self.project.repository.tracks(link)]
         for file in (*self.gone, *left):
             if not {*file.parents}.isdisjoint(folders) and self.heirs.get(file) not in collected:

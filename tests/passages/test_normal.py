@@ -182,6 +182,7 @@ PIECES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join) | st.text(max_size=40))
+@pytest.mark.slow
 def test_words_are_the_same_with_and_without_their_places(text: str) -> None:
     placed = placed_words(text)
     assert tuple(word.word for word in placed) == words(text)

@@ -45,6 +45,7 @@ def rates(found: dict[str, Any]) -> dict[tuple[int, int, bool], dict[str, Any]]:
     return {(one["before"], one["now"], one["kept"]): one for one in found["rates"]}
 
 
+@pytest.mark.slow
 def test_s50_ten_builds_tell_how_often_the_gate_is_red_for_nothing(project: Project) -> None:
     """A query is missed by each of three builds alone: red is any pair whose second is one of them."""
     project.suite(SUITE)
@@ -69,6 +70,7 @@ def test_s50_ten_builds_tell_how_often_the_gate_is_red_for_nothing(project: Proj
     assert result.ret == 0, "it says, and does not fail"
 
 
+@pytest.mark.slow
 def test_an_exact_engine_is_never_red_and_ten_builds_are_no_proof(project: Project) -> None:
     project.suite(SUITE)
     result, _ = gauge(project, *builds(project, 10, lambda build, i: i > 4))
@@ -107,6 +109,7 @@ def test_repeats_are_not_builds(project: Project, repeat: int, said: str) -> Non
     result.stdout.fnmatch_lines([f"*red for nothing*not known: {said}; a rate takes 6 builds*"])
 
 
+@pytest.mark.slow
 def test_of_this_baseline_only_builds_that_are_not_in_it_tell(project: Project) -> None:
     """The baseline is of the builds 0 to 3, which are given again among the ten."""
     project.suite(SUITE)
@@ -139,6 +142,7 @@ def test_a_rate_is_that_of_every_split(project: Project) -> None:
     assert rates(found)[3, 3, False]["share"] == pytest.approx(0.5, abs=0.12)
 
 
+@pytest.mark.slow
 def test_a_broken_build_is_no_measure_of_the_gate(project: Project) -> None:
     project.suite(SUITE)
     _, found = gauge(project, *builds(project, 8, lambda build, i: build != 2 or i < 10))
@@ -191,6 +195,7 @@ def test_what_no_check_watches_is_named_and_30_more_queries_change_nothing(
     )
 
 
+@pytest.mark.slow
 def test_a_drop_is_found_as_often_as_the_limits_say(project: Project) -> None:
     """A limit of 0.08 lets every drop of 0.05 pass, and finds every one of 0.1, by the mean alone."""
     project.suite(
@@ -215,6 +220,7 @@ def test_harm_is_counted_where_it_makes_the_difference(project: Project) -> None
     result.stdout.fnmatch_lines(["*of 0.05: never*red without any harm: always)"])
 
 
+@pytest.mark.slow
 def test_the_page_has_the_curve(project: Project) -> None:
     project.suite(SUITE)
     project.run("--ir-audit", *builds(project, 6, lambda build, i: True), "--ir-report=page.html")
@@ -251,6 +257,7 @@ def test_limits_are_proposed_that_can_be_pasted_and_hold(project: Project) -> No
         assert project.run(build, *others).ret == 0, number
 
 
+@pytest.mark.slow
 def test_what_is_written_is_never_loosened(project: Project) -> None:
     project.suite(
         SUITE + "each_query: {lost_all_relevant: fail}\nthresholds: {recall@5: {min: 0.5}}\n"
@@ -265,6 +272,7 @@ def test_what_is_written_is_never_loosened(project: Project) -> None:
     assert "recall@5: {min: 0.5, max_significant_drop: 0.01, max_drop: 0.15}" in text
 
 
+@pytest.mark.slow
 def test_limits_of_a_teams_own_get_no_proposal(project: Project) -> None:
     project.suite(
         SUITE + "each_query: {lost_all_relevant: fail}\nthresholds: {recall@5: {max_drop: 0.5}}\n"

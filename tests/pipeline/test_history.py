@@ -175,6 +175,7 @@ def test_a_rerun_of_a_commit_replaces_its_line(shop: Project) -> None:
     assert len(lines(shop)) == 2
 
 
+@pytest.mark.slow
 def test_what_is_asked_at_one_commit_every_night_has_a_line_a_night(shop: Project) -> None:
     """Data changes while no commit does: each night is compared with the night before."""
     shop.conftest(CONFTEST.replace('"bad"', '"night"'))

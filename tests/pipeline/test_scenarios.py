@@ -391,6 +391,7 @@ def test_what_the_pages_show_of_a_red_build_is_what_one_sees(
     assert timeless(renewed(text, shown)) == timeless(text), "run python -m docs.tools.pages"
 
 
+@pytest.mark.slow
 def test_the_pictures_show_what_the_report_says(red: tuple[str, Path]) -> None:
     said = first_screen(red[1] / "ir-report.html")
     assert "mechanical keyboard" in said

@@ -246,6 +246,7 @@ def test_an_update_takes_nothing_of_it_into_the_baseline(project: Project) -> No
     assert "deeper" not in (project.path / ".ir-baseline/shop.jsonl").read_text()
 
 
+@pytest.mark.slow
 def test_the_deeper_calls_are_in_no_latency(project: Project) -> None:
     slow = "__import__('time').sleep(3 if k > 3 else 0)"
     text = SUITE + "metrics: [latency_p95]\n"

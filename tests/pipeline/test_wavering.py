@@ -82,6 +82,7 @@ def furniture(folder: Path) -> Suite:
     return load_suite(path)
 
 
+@pytest.mark.slow
 def test_s23_unchanged_code_is_green_and_a_dropped_field_is_red(tmp_path: Path) -> None:
     suite = furniture(tmp_path)
 

@@ -28,6 +28,7 @@ def run(shop: Project, *arguments: str) -> pytest.RunResult:
     return shop.pytester.runpytest(*QUIET, *arguments)
 
 
+@pytest.mark.slow
 def test_unit_tests_alone_load_nothing_for_it(shop: Project) -> None:
     unit = shop.path / "tests/unit/test_unit.py"
     unit.write_text(

@@ -149,6 +149,7 @@ def test_two_fixtures_of_one_name_are_two_retrievers(project: Project) -> None:
     assert project.run().ret == 0
 
 
+@pytest.mark.slow
 def test_a_query_of_several_suites_counts_once(project: Project) -> None:
     """Four of twenty are worse: nine copies of the file are no nine times as many."""
     same = {f"copy{n}": names("q", 20) for n in range(9)}
@@ -180,6 +181,7 @@ def test_check_judges_it_too(project: Project) -> None:
     assert "write another limit under 'thresholds'" in result.failures[0]
 
 
+@pytest.mark.slow
 def test_the_next_update_forgives_it(project: Project) -> None:
     assert compared(project, TWO, BUG, "--ir-update-baseline").ret == 0
     assert project.run().ret == 0

@@ -250,6 +250,7 @@ def test_progress_is_one_line_on_a_terminal_lines_in_a_log_and_nothing_under_q(
     assert "".join(written).split() == ["shop.ir.yaml", "..........", "[100%]"]
 
 
+@pytest.mark.slow
 def test_a_long_wait_names_the_query_and_its_limit_once(project: Project) -> None:
     project.suite(SUITE)
     project.conftest(

@@ -115,6 +115,7 @@ def test_a_selection_says_that_it_is_one(shop: Project) -> None:
     )
 
 
+@pytest.mark.slow
 def test_it_loads_itself_as_pytest_loads_what_is_installed(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,6 +242,7 @@ def test_names_are_unique_and_never_special_to_pytest(project: Project) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_our_modules_are_imported_as_any_others(shop: Project) -> None:
     shop.conftest(
         "import pytest, sys\n@pytest.fixture\ndef retriever(): return lambda query: ['d1']\n"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Project
+from tests.conftest import Project, first
 
 EXAMPLE = Path(__file__).parents[2] / "example_project"
 SUITE = """
@@ -56,7 +56,9 @@ def broken(project: Project) -> None:
     conftest.write_text(conftest.read_text("utf-8").replace("['a']", "['x']"), "utf-8")
 
 
-@pytest.mark.parametrize("args", [(), ("-s",), ("-v", "-s"), ("-q", "--capture=no"), ("-n2",)])
+@pytest.mark.parametrize(
+    "args", first(1, [("-v", "-s"), (), ("-s",), ("-q", "--capture=no"), ("-n2",)])
+)
 def test_a_red_run_says_what_broke_and_what_no_change_may_touch(
     noisy: Project, args: tuple[str, ...]
 ) -> None:
@@ -101,6 +103,7 @@ def test_a_run_that_judges_nothing_says_why(
     assert error in said["errors"][0]
 
 
+@pytest.mark.slow
 def test_a_conftest_that_cannot_be_imported(project: Project) -> None:
     project.suite(SUITE)
     project.conftest("print('before')\nraise RuntimeError('no index here')")
@@ -109,6 +112,7 @@ def test_a_conftest_that_cannot_be_imported(project: Project) -> None:
     assert "no index here" in said["errors"][0]
 
 
+@pytest.mark.slow
 def test_a_retriever_that_raises_is_an_error_with_its_words(project: Project) -> None:
     project.suite(SUITE)
     project.conftest("@pytest.fixture\ndef retriever():\n    raise RuntimeError('no index here')")
@@ -117,6 +121,7 @@ def test_a_retriever_that_raises_is_an_error_with_its_words(project: Project) ->
     assert any("no index here" in error for error in said["errors"])
 
 
+@pytest.mark.slow
 def test_what_a_stranger_wrote_does_nothing_in_it(project: Project) -> None:
     project.suite('queries:\n  - query: "a\\e[31m\\n::error::b"\n    must_find: x\n')
     project.conftest("@pytest.fixture\ndef retriever():\n    return lambda query: ['y']")
@@ -125,6 +130,7 @@ def test_what_a_stranger_wrote_does_nothing_in_it(project: Project) -> None:
     assert said["outcome"] == "failed"
 
 
+@pytest.mark.slow
 def test_the_red_example_fits_and_names_its_worst_queries(project: Project) -> None:
     shutil.copytree(EXAMPLE, project.path, dirs_exist_ok=True)
     search = project.path / "shop_search.py"

@@ -54,6 +54,7 @@ def test_s13_every_mode_gives_the_same_report_and_the_same_outcomes(project: Pro
     assert builds[""] == builds["loadfile"] == builds["loadscope"] == 4
 
 
+@pytest.mark.slow
 def test_a_suite_that_is_named_is_summed_up_without_an_option(project: Project) -> None:
     project.suite(QUERIES)
     project.answers({f"q{i}": [f"d{i}"] for i in range(9)})

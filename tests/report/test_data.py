@@ -106,6 +106,7 @@ def test_a_result_survives_the_way_through_json() -> None:
         assert decode(encode(result), SuiteResult) == result
 
 
+@pytest.mark.slow
 def test_equal_runs_give_equal_bytes_but_for_timing(project: Project) -> None:
     project.suite(
         "metrics: [ndcg@10, latency_p95]\nthresholds: {latency_p95: {max: 5s}}\n"

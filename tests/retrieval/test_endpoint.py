@@ -425,6 +425,7 @@ def test_what_is_too_large_is_not_read(answer: Answer, said: str) -> None:
     assert fault(answer, timeout=20.0).startswith(said)
 
 
+@pytest.mark.slow
 def test_a_large_answer_within_the_bound_is_read() -> None:
     hits = [{"id": f"d{i}", "text": "x" * 1000} for i in range(10_000)]
     assert run(lambda asked: reply(hits), suite("desk")).first.rankings["desk"].ids[0] == "d0"

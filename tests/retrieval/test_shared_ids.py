@@ -60,6 +60,7 @@ def test_a_query_judged_by_ids_keeps_them_when_it_is_asked_again(shop: Project) 
     assert shop.outcomes() == PASSED
 
 
+@pytest.mark.slow
 def test_runs_of_several_sessions_keep_every_text(shop: Project) -> None:
     down(shop, "two three")
     shop.run(*RESUMED)
@@ -79,6 +80,7 @@ def test_shares_keep_every_text(shop: Project) -> None:
     assert shop.outcomes() == PASSED
 
 
+@pytest.mark.slow
 def test_a_baseline_that_was_updated_in_parts_keeps_every_text(shop: Project) -> None:
     for query in ("two", "one", "three"):
         shop.run("--ir-update-baseline", "-k", query)

@@ -104,6 +104,7 @@ def keep_a_build(project: Project, number: int, found: str) -> None:
 BUILDS = ("--ir-runs=runs/1", "--ir-runs=runs/2", "--ir-runs=runs/3")
 
 
+@pytest.mark.slow
 def test_each_kept_run_is_a_build(project: Project) -> None:
     project.suite("metrics: [mrr@10]\nqueries: [{query: hose, relevant: [b]}]\n", "shop.ir.yaml")
     for number, found in enumerate("bya", 1):
@@ -167,6 +168,7 @@ def test_a_side_of_one_answer_and_one_of_several(project: Project) -> None:
     assert "'hose' lost all its relevant documents of the top 10: b 1 → not" in result.stdout.str()
 
 
+@pytest.mark.slow
 def test_shares_are_joined_within_each_build(project: Project) -> None:
     project.suite(
         "metrics: [mrr@10]\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Project
+from tests.conftest import Project, first
 from tests.repository import git
 
 QUERIES = [f"query {letter}" for letter in "abcdef"]
@@ -92,7 +92,7 @@ BESIDE = {
 }
 
 
-@pytest.mark.parametrize("case", BESIDE)
+@pytest.mark.parametrize("case", first(2, BESIDE))
 def test_queries_that_come_and_go_beside_a_changed_one_merge(shop: Project, case: str) -> None:
     (old, new), changed = BESIDE[case]
     branched(shop, new="d1")
@@ -216,6 +216,7 @@ def test_texts_stand_once_and_stay_where_they_are(help_pages: Project) -> None:
     assert git(help_pages.path, "status", "--porcelain") == ""
 
 
+@pytest.mark.slow
 def test_a_text_that_a_merge_lost_is_said(help_pages: Project) -> None:
     answer(help_pages, "query c", "d1 d7")
     updated(help_pages, "only here")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from pytest_irquality.ci import comment
 from pytest_irquality.ci.promotion import PromotionError, promoted, standing
-from pytest_irquality.edges.write import append
+from pytest_irquality.edges.write import append, write
 from pytest_irquality.storage.history import HistoryError, merge
 
 REPORTS = {"--ir-report": "report.html", "--ir-json": "report.json", "--ir-markdown": "report.md"}
@@ -91,7 +90,7 @@ def _judge(options: argparse.Namespace, others: Sequence[str]) -> int:
     sys.argv = ["pytest", "--ir-suite", *words, *others]
     status = int(pytest.console_main())
     if options.history and Path(options.history).exists():
-        shutil.copy(options.history, folder / HISTORY)
+        write(folder / HISTORY, [Path(options.history).read_bytes()])
     if options.output is None:
         return status
     made = {"report": REPORTS["--ir-markdown"], "history": HISTORY}

@@ -112,8 +112,9 @@ class Exams:
     @cached_property
     def _files(self) -> Sequence[Path]:
         """The files of the base's suites."""
-        patterns, top = self.project.patterns, self.project.repository.top
-        return [top / name for name in self._names if any(map(Path(name).match, patterns))]
+        patterns = self.project.patterns
+        names = [name for name in self._names if any(map(Path(name).match, patterns))]
+        return [self.project.repository.top / name for name in names]
 
     @cached_property
     def gone(self) -> Sequence[Path]:
@@ -189,7 +190,18 @@ class Exams:
         for path, other in others.items():
             then = self._suite(path, other or suite)
             if isinstance(then, Suite) and then.retriever == suite.retriever:
-                yield path, other or then, then
+                yield path, other or then, then if other else self._left(path, then, suite)
+
+    def _left(self, path: Path, then: Suite, like: Suite) -> Suite:
+        """Give a suite of then with what its file, which this run does not judge, asks no more."""
+        assert like.reread is not None
+        with suppress(SuiteError, OSError):  # and all of it where that is gone, or unreadable
+            project = self.project
+            allowed = project.allowed(path)
+            now = questions(like.reread(path, shown=project.shown(path), allowed=allowed))
+            left = {id for question, id in questions(then).items() if question not in now}
+            return replace(then, queries=tuple(q for q in then.queries if q.id in left))
+        return then
 
     def _beside(self, suite: Suite, file: Path) -> Iterator[tuple[Path, Suite]]:
         """Give the other suites that ask the same retriever."""
@@ -220,8 +232,8 @@ class Exams:
 
         So are those of a submodule that left. What a job does not check out it does not want.
         """
-        top = self.project.repository.top
-        there = (top / name for name in self._names if name.endswith("/"))
+        links = [name for name in self._names if name.endswith("/")]
+        there = (self.project.repository.top / name for name in links)
         left = [link for link in there if not self.project.repository.tracks(link)]
         for file in (*self.gone, *left):
             if not {*file.parents}.isdisjoint(folders) and self.heirs.get(file) not in collected:

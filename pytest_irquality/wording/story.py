@@ -305,10 +305,6 @@ class Story:
         failed = any(verdict.outcome == "failed" for verdict in self.result.verdicts)
         return failed and not self.damage.worse
 
-    def more_than(self, most: int) -> int:
-        """The number of queries that lost, beyond so many."""
-        return max(0, len(self.damage.worse) - most)
-
     @property
     def tags(self) -> str:
         """The tags that lost most."""

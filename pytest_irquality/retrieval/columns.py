@@ -11,9 +11,8 @@ from math import isfinite
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
-from pytest_irquality.edges.printable import clipped
 from pytest_irquality.passages.characters import UNSPACED
-from pytest_irquality.retrieval.places import Getter, alone, got
+from pytest_irquality.retrieval.places import Getter, Walk, alone, got
 from pytest_irquality.retrieval.wrappers import is_mapping
 
 WITHOUT_SPACES = re.compile(f"[{UNSPACED}]")
@@ -40,7 +39,7 @@ class Column(NamedTuple):
     def at(cls, hits: Sequence[Any], get: Getter) -> Column:
         """The column at a place of hits; a field that could hold several is its one value."""
         try:
-            values = [*map(get, hits)]
+            values = [*(get.over(hits) if isinstance(get, Walk) else map(get, hits))]
         except Exception:
             values = [got(hit, get) for hit in hits]
         column = cls.of(values)
@@ -67,24 +66,31 @@ class Column(NamedTuple):
 
     def ids(self) -> tuple[str, ...] | None:
         """The values as ids, or None if there is anything else among them."""
-        if not all(map(_is_id, self.kinds)):
+        if self.kinds == {str}:
+            ids = tuple(self.values)
+        elif all(map(_is_id, self.kinds)):
+            ids = tuple(map(str, self.values))
+        else:
             return None
-        ids = tuple(map(str, self.values))
         return ids if all(ids) else None
 
     def scores(self) -> tuple[float, ...] | None:
         """The values as scores, or None if any is missing or no number."""
-        if not all(map(is_number, self.kinds)):
+        if self.kinds == {float}:
+            scores = tuple(self.values)
+        elif all(map(is_number, self.kinds)):
+            try:
+                scores = tuple(map(float, self.values))
+            except (TypeError, ValueError, OverflowError):  # a whole number of hundreds of digits
+                return None
+        else:
             return None
-        try:
-            scores = tuple(map(float, self.values))
-        except (TypeError, ValueError, OverflowError):  # a whole number of hundreds of digits
-            return None
-        return scores if all(map(isfinite, scores)) else None
+        # One that is not finite makes the sum so, too.
+        return scores if isfinite(sum(scores)) or all(map(isfinite, scores)) else None
 
     def words(self) -> Sequence[str]:
         """The values that are text, or parts of a text, and nothing for the others."""
-        return [*map(_text_of, self.values)]
+        return self.values if self.kinds == {str} else [*map(_text_of, self.values)]
 
     def has_words(self) -> bool:
         """Tell whether any value is a text that is not blank."""
@@ -142,13 +148,25 @@ def _text_of(value: Any) -> str:
 
 
 def titles(words: Sequence[str]) -> Sequence[str]:
-    """Titles on one line and not too long."""
-    return [clipped(" ".join(text[: 4 * TITLE_LENGTH].split()), TITLE_LENGTH) for text in words]
+    """Titles on one line and not too long; all at once where they are so already."""
+    row = f" {' '.join(words)} "  # two spaces in it are more than a title should have in a row
+    if row.isprintable() and "  " not in row and len(max(words, key=len)) <= TITLE_LENGTH:
+        return words
+    return [*map(_title, words)]
+
+
+def _title(text: str) -> str:
+    """The beginning of a text on one line."""
+    text = " ".join(text[: 4 * TITLE_LENGTH].split()) if text else ""
+    return text if len(text) <= TITLE_LENGTH else text[: TITLE_LENGTH - 1].rstrip() + "…"
 
 
 def by_id(ids: Sequence[str], words: Sequence[str]) -> dict[str, str]:
     """Words by document, those of its best hit; documents without any are left out."""
-    found: dict[str, str] = {}
+    found = dict(zip(ids, words, strict=True))
+    if len(found) == len(words) and all(words):
+        return found
+    found = {}
     for document, text in zip(ids, words, strict=True):
         if text:
             found.setdefault(document, text)

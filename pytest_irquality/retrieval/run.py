@@ -90,6 +90,11 @@ class Ranking:
             fit += 1
         return len({*self.ids[:fit]})
 
+    def said_distinct(self) -> Ranking:
+        """The ranking, noting that no document stands twice in it, so that nobody looks."""
+        vars(self)["distinct"] = True
+        return self
+
     def collapsed(self, depth: int) -> tuple[str, ...]:
         """The first ``depth`` documents, each once.
 

@@ -151,7 +151,7 @@ def test_many_lines_at_a_time_say_what_each_line_says(tmp_path: Path, tag: str, 
         ),
         (b"q 0 d 1 x t\n", "a.run:1: the score 'x' is no number"),
         (b"q 0 d 1 nan t\n", "a.run:1: the score 'nan' is no number"),
-        (b"q 0 d 1 1 t\nq 0 d 2 1 t\n", "a.run: the document 'd' stands twice in the query 'q'"),
+        (b"q 0 d 1 1 t\nq 0 d 2 1 t\n", "a.run:2: the document 'd' stands twice in this query"),
         (b"q 0 \xff 1 1 t\n", "a.run: its ids are not UTF-8"),
     ],
 )

@@ -294,6 +294,12 @@ def test_limits_that_kept_builds_hold_are_written(project: Project) -> None:
     lines[start:end] = [line[2:] for line in lines[start:end]]
     project.suite("\n".join(lines), "q.ir.yaml")
     assert load_suite(project.path / "q.ir.yaml").guards == {"nothing_in_common"}
+    assert "# For as long as nothing is graded:" in text
+    lines = ["metrics: [ndcg@10]", "queries:"]
+    lines += [f"  - {{query: q{n}, relevant: [d{n}]}}" for n in range(8)]
+    project.suite("\n".join(lines), "q.ir.yaml")
+    graded = project.run("q.ir.yaml", "--ir-audit", *given)
+    graded.stdout.fnmatch_lines(["*ndcg@10: {max_significant_drop: *"])
     (project.path / "q.ir.yaml").unlink()
     assert init(project, "q.txt", *given[:5]).ret == 0
     assert "builds of unchanged code" not in (project.path / "q.ir.yaml").read_text("utf-8")

@@ -1,76 +1,203 @@
-"""How true the audit is about the gate: its intervals, with builds as the unit.
+"""How true the audit is about the gate: each interval and promise, with builds as the unit.
 
-Run it with `python benchmarks/gauge.py` (`pip install -e '.[bench]'`). It prints the first table of
-`docs/why/red-for-nothing.md`: of projects that differ in how their builds waver, each of which
-keeps 6, 10 or 20 of them, the share whose interval holds the true rate.
+Run it with `python benchmarks/gauge.py` (`pip install -e '.[bench]'`); it takes ten seconds. It
+prints the tables of `docs/why/statistics.md`: of projects that differ in how their builds waver,
+the share whose interval holds the truth, and how often a promise is broken.
 
 A build is a number here, how good it came out, and the gate is red where the mean of today's builds
 is too far below that of the baseline's. `normal` builds differ a little; of the others so many are
 `rotten`, and all else are alike, which is the hardest for an interval: one bad build spoils every
-judging that it is in.
+judging that it is in. An interval of a change is over queries: these differ here in many ways.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import comb, sqrt
+from statistics import NormalDist
 
 import numpy as np
 
-from pytest_irquality.verdict.gauge import SPLITS, wilson
+from pytest_irquality.verdict.gauge import FEWEST, SPLITS, share_interval
+from pytest_irquality.verdict.noise import drop_noise
+from pytest_irquality.verdict.proposals import MORE
+from pytest_irquality.verdict.statistics import EQUAL, SMALLEST_SHOWN, interval, sign_flip
 
 PROJECTS, TRUE, SEED = 1000, 200_000, 7
 BUILDS, A_SIDE = (6, 10, 20), (1, 3, 5)
-Draw = Callable[[np.random.Generator, int], np.ndarray]
+ROTTEN = -10.0
+Draws = np.random.Generator
 
 
-def normal(draw: np.random.Generator, builds: int) -> np.ndarray:
-    return draw.normal(size=builds)
+@dataclass(frozen=True)
+class World:
+    """How good builds come out, and how far a mean may fall: of ``rotten`` so many are bad."""
+
+    rotten: float | None
+    limit: float
+
+    def draw(self, draw: Draws, *shape: int) -> np.ndarray:
+        if self.rotten is None:
+            return draw.normal(size=shape)
+        return np.where(draw.random(shape) < self.rotten, ROTTEN, 0.0)
+
+    def below(self, value: float, side: int) -> float:
+        """How often the mean of so many builds is below a value."""
+        if self.rotten is None:
+            return NormalDist(0, 1 / sqrt(side)).cdf(value)
+        chances = (
+            comb(side, bad) * self.rotten**bad * (1 - self.rotten) ** (side - bad)
+            for bad in range(side + 1)
+            if ROTTEN * bad / side < value
+        )
+        return sum(chances)
 
 
-def rotten(share: float) -> Draw:
-    return lambda draw, builds: np.where(draw.random(builds) < share, -10.0, 0.0)
-
-
-WORLDS: dict[str, tuple[Draw, float]] = {
-    **{f"normal, {limit:g} apart": (normal, limit) for limit in (0.3, 1.0, 2.0, 3.0)},
-    **{f"{share:.0%} rotten": (rotten(share), 1.0) for share in (0.05, 0.1, 0.2, 0.3, 0.5)},
+WORLDS: Mapping[str, World] = {
+    **{f"normal, {limit:g} apart": World(None, limit) for limit in (0.3, 1.0, 2.0, 3.0)},
+    **{f"{share:.0%} rotten": World(share, 1.0) for share in (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)},
 }
 
 
-def red(qualities: np.ndarray, limit: float) -> np.ndarray:
-    """Whether each judging is red: a row has the builds of the baseline, and as many of today."""
-    side = qualities.shape[1] // 2
-    is_red: np.ndarray = (
-        qualities[:, side:].mean(axis=1) - qualities[:, :side].mean(axis=1) < -limit
-    )
-    return is_red
-
-
-def covered(draw: np.random.Generator, world: Draw, limit: float, side: int, builds: int) -> float:
-    """The share of projects whose interval holds the true rate."""
-    true = red(world(draw, TRUE * 2 * side).reshape(TRUE, 2 * side), limit).mean()
+def anew(draw: Draws, world: World, side: int, builds: int) -> float:
+    """The share of projects whose interval holds the rate with a new baseline each time."""
+    drawn = world.draw(draw, TRUE, 2 * side)
+    true = (drawn[:, side:].mean(axis=1) - drawn[:, :side].mean(axis=1) < -world.limit).mean()
     held = 0
-    for _ in range(PROJECTS):
-        kept = world(draw, builds)
+    for kept in world.draw(draw, PROJECTS, builds):
         if side == 1:
-            share = (kept[None, :] - kept[:, None] < -limit).sum() / (builds * (builds - 1))
+            share = (kept[None, :] - kept[:, None] < -world.limit).sum() / (builds * (builds - 1))
         else:
             places = draw.permuted(np.tile(np.arange(builds), (SPLITS, 1)), axis=1)
-            share = red(kept[places[:, : 2 * side]], limit).mean()
-        low, high = wilson(float(share), builds / side)
+            some = kept[places[:, : 2 * side]]
+            fell = some[:, side:].mean(axis=1) - some[:, :side].mean(axis=1)
+            share = (fell < -world.limit).mean()
+        low, high = share_interval(float(share), builds / side)
         held += low <= true <= high
     return 100 * held / PROJECTS
 
 
+def of_one(draw: Draws, world: World, side: int, builds: int, baseline: int) -> float:
+    """The share of projects whose interval holds the rate of the baseline that they have."""
+    held = 0
+    groups = builds // side
+    before = world.draw(draw, PROJECTS, baseline).mean(axis=1)
+    today = world.draw(draw, PROJECTS, groups, side).mean(axis=2)
+    for one, some in zip(before, today, strict=True):
+        true = world.below(float(one) - world.limit, side)
+        share = float((some < one - world.limit).mean())
+        low, high = share_interval(share, groups)
+        held += low <= true <= high
+    return 100 * held / PROJECTS
+
+
+def broken(draw: Draws, world: World, builds: int, measures: int) -> float:
+    """How often a fresh build breaks limits at the worst of these, of several measures together."""
+    failed = 0
+    for _ in range(PROJECTS):
+        some = world.draw(draw, builds + 1, measures) + world.draw(draw, builds + 1, 1)
+        kept, fresh = some[:-1], some[-1]
+        others = (kept.sum(axis=0) - kept) / (builds - 1)
+        drops = np.maximum(others - kept, 0.0)
+        spread = drops.std(axis=0)
+        wide = spread > 0
+        most = (drops[:, wide].max(axis=0) / spread[wide]).max() if wide.any() else 0.0
+        failed += bool(
+            (kept.mean(axis=0) - fresh > most * (1 + MORE / builds) * spread + EQUAL).any()
+        )
+    return 100 * failed / PROJECTS
+
+
+def beyond_noise(draw: Draws, world: World, side: int) -> float:
+    """How often unchanged builds differ by more than the noise that is told."""
+    found = 0
+    for some in world.draw(draw, PROJECTS, 2 * side):
+        noise = drop_noise([*some[:side]], [*some[side:]])
+        found += noise is not None and some[:side].mean() - some[side:].mean() > noise + EQUAL
+    return 100 * found / PROJECTS
+
+
+# -- intervals over queries ------------------------------------------------------------------------
+
+Differences = Callable[[Draws, int], np.ndarray]
+CHANGES: Mapping[str, Differences] = {
+    "normal": lambda draw, n: draw.normal(-0.02, 0.2, n),
+    "half unchanged": lambda draw, n: draw.normal(-0.02, 0.2, n) * (draw.random(n) < 0.5),
+    "nine of ten unchanged": lambda draw, n: draw.normal(-0.1, 0.3, n) * (draw.random(n) < 0.1),
+    "one of ten loses half": lambda draw, n: -0.5 * (draw.random(n) < 0.1),
+    "skewed": lambda draw, n: 0.1 - draw.exponential(0.12, n),
+}
+QUERIES = (10, 20, 50, 200)
+
+
+def of_change(draw: Draws, differ: Differences, queries: int) -> tuple[float, float]:
+    """The share of intervals that hold the true change, and of suites that have an interval."""
+    true, held, told = float(differ(draw, 1_000_000).mean()), 0, 0
+    for _ in range(PROJECTS):
+        if ends := interval([*map(float, differ(draw, queries))]):
+            told += 1
+            held += ends[0] <= true <= ends[1]
+    return 100 * held / max(told, 1), 100 * told / PROJECTS
+
+
+def shown(draw: Draws, queries: int) -> float:
+    """How often a drop is found that so many queries are said to show four times in five."""
+    drop = SMALLEST_SHOWN / sqrt(queries)
+    return 100 * float(
+        np.mean([sign_flip([*draw.normal(-drop, 1, queries)]) < 0.05 for _ in range(200)])
+    )
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def table(first: str, columns: Sequence[str], rows: Iterator[tuple[str, Iterator[str]]]) -> None:
+    print(f"\n| {first} | {' | '.join(columns)} |\n|---|{'---:|' * len(columns)}")
+    for name, cells in rows:
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     draw = np.random.default_rng(SEED)
-    cells = [(side, builds) for side in A_SIDE for builds in BUILDS if 2 * side <= builds]
-    print("| builds that are | " + " | ".join(f"{side} a side of {n}" for side, n in cells) + " |")
-    print("|---|" + "---:|" * len(cells))
-    for name, (world, limit) in WORLDS.items():
-        row = (f"{covered(draw, world, limit, side, n):.1f}" for side, n in cells)
-        print(f"| {name} | {' | '.join(row)} |", flush=True)
+    cells = [(side, n) for side in A_SIDE for n in BUILDS if 2 * side <= n]
+    names = [f"{side} a side of {n}" for side, n in cells]
+    rows = (
+        (name, (f"{anew(draw, world, *cell):.1f}" for cell in cells))
+        for name, world in WORLDS.items()
+    )
+    table("a new baseline each time", names, rows)
+    cells = [(side, n) for side in A_SIDE for n in (6, 10, 20, 40) if FEWEST * side <= n]
+    names = [f"{side} of {n}" for side, n in cells]
+    rows = (
+        (name, (f"{of_one(draw, world, *cell, 5):.1f}" for cell in cells))
+        for name, world in WORLDS.items()
+    )
+    table("the baseline that is there, of 5", names, rows)
+    rows = (
+        (
+            name,
+            (f"{broken(draw, world, n, many):.1f}" for many in (1, 3) for n in BUILDS),
+        )
+        for name, world in WORLDS.items()
+        if world.limit == 1.0
+    )
+    columns = [f"{many} of {n} builds" for many in (1, 3) for n in BUILDS]
+    table("proposed limits broken", columns, rows)
+    rows = (
+        (name, (f"{beyond_noise(draw, world, side):.1f}" for side in (2, 3, 5, 10)))
+        for name, world in WORLDS.items()
+        if world.limit == 1.0
+    )
+    table("beyond the noise", [f"{side} : {side}" for side in (2, 3, 5, 10)], rows)
+    rows = (
+        (name, ("{:.1f} ({:.0f})".format(*of_change(draw, differ, n)) for n in QUERIES))
+        for name, differ in CHANGES.items()
+    )
+    table("interval of a change (told)", [f"{n} queries" for n in QUERIES], rows)
+    found = iter([("normal", (f"{shown(draw, n):.0f}" for n in QUERIES))])
+    table("a drop that is shown", [f"{n} queries" for n in QUERIES], found)
 
 
 if __name__ == "__main__":

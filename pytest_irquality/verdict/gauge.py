@@ -121,16 +121,26 @@ def _rate(gate: Gate, judgings: Sequence[Pair], builds: int, *, kept: bool) -> R
     share = red / len(judgings)
     labels = {check.name: check.label for check in gate.checks}
     often = ((labels[name], times / len(judgings)) for name, times in failed.most_common())
-    groups = builds / (today if kept else max(then, today))
-    return Rate(then, today, kept, builds, share, *wilson(share, groups), tuple(often))
+    groups = len(judgings) if kept else builds / max(then, today)
+    return Rate(then, today, kept, builds, share, *share_interval(share, groups), tuple(often))
 
 
-def wilson(share: float, number: float) -> tuple[float, float]:
-    """The 90 % interval of a share of so many independent things."""
-    middle = share + Z * Z / (2 * number)
-    reach = Z * sqrt(share * (1 - share) / number + (Z / (2 * number)) ** 2)
-    whole = 1 + Z * Z / number
-    return max(0.0, (middle - reach) / whole), min(1.0, (middle + reach) / whole)
+def share_interval(share: float, number: float) -> tuple[float, float]:
+    """The 90 % interval of a share of so many independent things.
+
+    It is Wilson's, of half a thing less and more: his own is too short where the share is small.
+    """
+    half = 1 / (2 * number)
+    return (
+        _wilson(max(0.0, share - half), number, -Z),
+        _wilson(min(1.0, share + half), number, Z),
+    )
+
+
+def _wilson(share: float, number: float, z: float) -> float:
+    middle = share + z * z / (2 * number)
+    reach = z * sqrt(share * (1 - share) / number + (z / (2 * number)) ** 2)
+    return min(1.0, max(0.0, (middle + reach) / (1 + z * z / number)))
 
 
 def _not_in(baseline: Units, builds: Units) -> Units:

@@ -156,14 +156,16 @@ def holm(ps: Sequence[float]) -> list[float]:
 def interval(differences: Sequence[float]) -> tuple[float, float] | None:
     """The 90 % interval of Student's t for the mean.
 
-    None for fewer than five differences, or where all are the same.
+    None for fewer than five differences, where all are the same, or all but one are zero. Only
+    those that are not zero are degrees of freedom: the others say nothing of how far these spread.
 
     Each of its ends is held to 5 %, as the one-sided test is.
     """
     error = standard_error(differences)
-    if error is None or len(differences) < FEWEST:
+    freedom = sum(abs(difference) > EQUAL for difference in differences) - 1
+    if error is None or len(differences) < FEWEST or freedom < 1:
         return None
-    mean, half = fmean(differences), student(len(differences) - 1, 0.90) * error
+    mean, half = fmean(differences), student(freedom, 0.90) * error
     return mean - half, mean + half
 
 

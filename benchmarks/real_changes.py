@@ -8,7 +8,8 @@ prints the table of `docs/why/real-changes.md`.
 For each commit a repository of two commits is made: the engine as it was before, and as it is then,
 each with the same few lines that search with it. There `pytest --ir-suite
 --ir-baseline=run:HEAD~1` judges Cranfield and the shop of `example_project`, held to the limits and
-the guard that hold by default. The commits were chosen by their subjects, before any was run.
+the guard that hold by default; the shop is judged by `git:HEAD~1`, too. A rule chooses the commits
+(`RULES`). Old ones need `future`, `six`, `cached-property` and `loguru`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ from pytest_irquality.verdict.statistics import EQUAL
 DEPTH = 10
 BY_GIT = "shop"  # is judged against a kept baseline, too
 SHOP = Path(__file__).parents[1] / "example_project"
-WORDS = "scor|rank|boost|weight|bm25|idf|fuzz|prefix|stem|trim|token|match|vector|similar|relevan"
+WORDS = (
+    "scor|rank|boost|weight|bm25|idf|fuzz|prefix|stem|trim|token|match|vector|similar|relevan|combin"
+)
 
 
 class Rule(NamedTuple):

@@ -33,7 +33,8 @@ DEPTH = 10
 BY_GIT = "shop"  # is judged against a kept baseline, too
 SHOP = Path(__file__).parents[1] / "example_project"
 WORDS = (
-    "scor|rank|boost|weight|bm25|idf|fuzz|prefix|stem|trim|token|match|vector|similar|relevan|combin"
+    "scor|rank|boost|weight|bm25|idf|fuzz|prefix|stem|trim|"
+    "token|match|vector|similar|relevan|combin"
 )
 
 

@@ -32,9 +32,12 @@ def curve(gauge: Gauge) -> Iterator[Series]:
     heads = (Column(name, number=True) for name in FOUND_BY)
     columns = (Column(f"Drop of {power.measure}"), *heads, Column("as it was made"))
     of_each = zip(*shares, strict=True)
-    lines = (tuple((at / 4, share) for at, share in enumerate(one)) for one in of_each)
+    last = max(1, len(shares) - 1)
+    lines = (tuple((at / last, share) for at, share in enumerate(one)) for one in of_each)
     yield Series(
-        f"The share of drops of {power.measure} that is found, by their size",
+        f"Of drops of {power.measure} from {power.drops[0].size:g} (left) to"
+        f" {power.drops[-1].size:g} (right) the share that is found: by any check (thick line), by"
+        " means, guards and rules (longer and longer dashes)",
         tuple(lines),
         Table(columns, tuple(rows)),
     )

@@ -340,11 +340,3 @@ def test_two_names_that_could_be_the_cutoff_are_an_error() -> None:
 
 
 # -- small forgeries ------------------------------------------------------------------------------------------------
-
-
-def test_a_set_of_llama_index_whose_corpus_is_none_is_read(project: Project) -> None:
-    path = Path(project.path, "set.json")
-    path.write_text('{"queries": {"q": "desk"}, "relevant_docs": {"q": ["d1"]}, "corpus": 3}')
-    project.answers({"desk": ["d1"]})
-    project.suite("queries: set.json\n")
-    assert project.run().ret == 0

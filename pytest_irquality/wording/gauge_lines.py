@@ -77,7 +77,8 @@ def _sides(of: Rate | Power) -> str:
     now = NUMBERS[of.now]
     if of.kept:
         return f"with {now} against this baseline of {of.before}"
-    return f"with {now} a side, the baseline made anew each time"
+    number, are = now.split()[0], "is" if of.now == 1 else "are"
+    return f"where {now} {are} compared with {number}"
 
 
 def _causes(rate: Rate) -> str:
@@ -135,7 +136,7 @@ def found(share: float) -> str:
 
 def _finds(drop: Drop) -> str:
     (_, best), (hardest, worst) = drop.ways[0], drop.ways[-1]
-    by_kind = f" ({hardest}: {found(worst)})" if worst < best else ""
+    by_kind = f" (hardest, {hardest}: {found(worst)})" if worst < best else ""
     return f"{found(drop.found)}{by_kind}"
 
 

@@ -63,8 +63,8 @@ def test_s50_ten_builds_tell_how_often_the_gate_is_red_for_nothing(project: Proj
     assert told[5, 5, False]["high"] > 0.5, "of ten builds there is one split of five, and no more"
     result.stdout.fnmatch_lines(
         [
-            "! red for nothing*1 in 3 (10 to 60 %, 10 builds) with one build a side, the baseline made anew"
-            " each time: 'each_query: lost_all_relevant' 1 in 3"
+            "! red for nothing*1 in 3 (10 to 60 %, 10 builds) where one build is compared with one:"
+            " 'each_query: lost_all_relevant' 1 in 3"
         ]
     )
     assert result.ret == 0, "it says, and does not fail"
@@ -75,7 +75,7 @@ def test_an_exact_engine_is_never_red_and_ten_builds_are_no_proof(project: Proje
     project.suite(SUITE)
     result, _ = gauge(project, *builds(project, 10, lambda build, i: i > 4))
     result.stdout.fnmatch_lines(
-        ["  red for nothing*never (up to 28 %, 10 builds) with one build a side*"]
+        ["  red for nothing*never (up to 28 %, 10 builds) where one build is compared with one*"]
     )
 
 

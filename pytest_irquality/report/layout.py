@@ -161,7 +161,7 @@ def markdown_table(table: Table, most: int, rank: int | None = None) -> str:
     Columns that may be cut are.
     """
     table = table.most(most, rank)
-    told = [[*map(_narrow, row.cells, table.columns), "; ".join(row.notes)] for row in table.rows]
+    told = [[*map(narrow, row.cells, table.columns), "; ".join(row.notes)] for row in table.rows]
     head = [*(column.name or column.about for column in table.columns), "what was seen"]
     if not any(head[:-1]):
         items = filter(None, (*(" ".join(filter(None, row)) for row in told), table.left))
@@ -170,7 +170,7 @@ def markdown_table(table: Table, most: int, rank: int | None = None) -> str:
     return f"{made}\n{markdown(table.left)}\n" if table.left else made
 
 
-def _narrow(cell: Cell | str, column: Column) -> str:
+def narrow(cell: Cell | str, column: Column) -> str:
     """The text of a cell, cut or in short where its column has little room."""
     text = str(cell)
     if not column.room or len(text) <= column.room:

@@ -12,6 +12,7 @@ from pytest_irquality.report.layout import (
     markdown_section,
     markdown_step,
     markdown_table,
+    narrow,
 )
 from pytest_irquality.verdict.result import QueryResult, SuiteResult
 from pytest_irquality.wording.acceptance import accepted
@@ -27,9 +28,10 @@ from pytest_irquality.wording.words import cut
 
 LONGEST = 65_000
 WORST, SUITES, NOTES, LINES, QUERIES, DIFFERENCES = 5, 100, 20, 40, 10, 5
-ROOM, LINE, SPACE, ROW, WIDE = 370, 21, 16, 34, 105
+ROOM, LINE, SPACE, ROW, WIDE, IN_A_ROW = 420, 21, 16, 34, 105, 66
 """Pixels that are seen of a comment below its headline, those of a line of so many characters, of
-the space below a paragraph, and of a row."""
+the space below a paragraph, and of a row of one line, with the characters it has at the most."""
+IN_SHORT = ("What happened", "What this rests on")
 ELSEWHERE = "The rest is in the HTML report."
 
 
@@ -116,10 +118,21 @@ def _told(story: Story, *, brief: bool = False) -> Sequence[Section]:
 
 
 def _seen(story: Story) -> Sequence[Section]:
-    """The sections before the fold: what weighs most, as far as there is room."""
+    """The sections before the fold: what weighs most, as far as there is room.
+
+    Of what happened and what that rests on a line each is here, and all of it is in the fold.
+    """
     here = [one for one in _told(story, brief=True) if one.tab in ("Overview", "Limits")]
+    here = [_on_a_line(one) if one.title in IN_SHORT else one for one in here]
     parts = [(part.rank, part) for section in here for part in section.parts]
     return _only(here, within(parts, ROOM, _height))
+
+
+def _on_a_line(section: Section) -> Section:
+    parts = (
+        p._replace(block=cut(p.block, WIDE)) for p in section.parts if isinstance(p.block, str)
+    )
+    return section._replace(parts=tuple(parts))
 
 
 def _only(
@@ -136,7 +149,9 @@ def _only(
 def _height(part: Part) -> int:
     """The pixels that a part takes in a comment."""
     if isinstance(part.block, Table) and any(column.about for column in part.block.columns):
-        return ROW * (len(part.block.rows) + 1) + SPACE
+        told = (map(narrow, row.cells, part.block.columns) for row in part.block.rows)
+        rows = [sum(map(len, row)) for row in told]
+        return ROW * (len(rows) + 1) + LINE * sum(of // IN_A_ROW for of in rows) + SPACE
     if isinstance(part.block, Table):
         return LINE * (1 + len(part.block.rows) // 2) + SPACE
     text = " ".join((part.lead, *part.block)) if isinstance(part.block, tuple) else part.block

@@ -11,7 +11,7 @@ from pytest_irquality.report.layout import text_lines, text_part, text_table
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.acceptance import accepted
 from pytest_irquality.wording.audit_lines import audit_of
-from pytest_irquality.wording.block import Part, Section, within
+from pytest_irquality.wording.block import Part, Section, Table, within
 from pytest_irquality.wording.mean_tables import retrievers
 from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.stories import overall, steps_of, worst_first
@@ -28,6 +28,8 @@ WORST, FEWER = 5, 3
 """How many of the worst queries are named of one suite, and of several or in brief."""
 LINES, LINES_EACH, FEWEST = 56, 112, 5
 """How long the summary of one suite may be, those of several, and the least of one of these."""
+HEAD = 2
+"""The lines at the top of a table that stay together; of the others there may be fewer."""
 BRIEF = 15
 """How long it may be in brief, with its headline."""
 
@@ -187,7 +189,10 @@ def _section(section: Section, width: int) -> Iterator[Block]:
         if section.title in SHORT and isinstance(part.block, str):
             yield Block(part.rank, [terminal(f"  {fit(mark + part.block, width - 4)}")])
         elif part.rank < PAGE:
-            yield Block(part.rank, text_part(part, width, mark))
+            lines = text_part(part, width, mark)
+            whole = HEAD if isinstance(part.block, Table) else len(lines)
+            yield Block(part.rank, lines[:whole])
+            yield from (Block(part.rank, [line]) for line in lines[whole:])
 
 
 def _headline(story: Story, width: int, alone: bool) -> Iterator[str]:

@@ -36,14 +36,14 @@ def told(story: Story, *, brief: bool = False, most: int = 5) -> Sequence[Sectio
     sections = (
         Section("", (*_listed(25, map(": ".join, result.remarks.items())), *_sums(story, brief))),
         Section(worst.columns[0].about, (*_table(3, worst), *_listed(14, [lost]))),
-        Section("What happened", _listed(10, story.causes)),
+        Section("What happened", _listed(6, story.causes)),
         Section("Measures and limits", tuple(_limits(story, brief)), "Limits"),
         Section(
             f"Tags, {'most damaged first' if compared else 'lowest first'}",
             (*_table(PAGE, _tags(story)), *_listed(PAGE, _coverage(story))),
             "Slices",
         ),
-        Section("What this rests on", _listed(6, story.rests_on), beside=True),
+        Section("What this rests on", _listed(7, story.rests_on), beside=True),
         Section("Known issues", _listed(20, known_issues(result)), small=True),
         Section("Warnings", _listed(15, warnings(result)), warns=True, small=True),
         Section("Notes", _listed(30, story.notes), small=True),
@@ -64,7 +64,11 @@ def told(story: Story, *, brief: bool = False, most: int = 5) -> Sequence[Sectio
             _listed(_least(story, brief), [f"{story.compared_with}; {story.ledger}"]),
             small=True,
         ),
-        Section("Next", tuple(Part(5, step) for step in steps_of([story])), beside=True),
+        Section(
+            "Next",
+            tuple(Part(5 if step.command else 8, step) for step in steps_of([story])),
+            beside=True,
+        ),
     )
     return [section for section in sections if section.parts]
 

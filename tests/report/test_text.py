@@ -264,7 +264,7 @@ def test_where_room_is_short_the_least_weighty_lines_go(tmp_path: Path) -> None:
     told = "\n".join(summary(many, 100)).split("s0 (s0.ir.yaml)\n")[1].split("✗ FAILED")[0]
     lines = told.splitlines()
     assert lines[0].startswith("  3 worse, 0 better")
-    assert lines[3].split()[:3] == ["mrr@10", "1.000", "0.900"]
+    assert lines[2:4] == ["  lost most mrr@10:", "    q0  −0.667  1.000 → 0.333  d0 1 → 3"]
     assert "rankings changed" not in told
     whole = "\n".join(summary([result], 100)).split("✗ FAILED")[0].splitlines()
     left = int(re.findall(r"… (\d+) more lines in the report", told)[0])

@@ -342,7 +342,7 @@ def test_s12_a_broad_small_drop_is_red_with_its_size_its_certainty_and_the_slice
     result.stdout.fnmatch_lines(
         [
             "*ndcg@10 fell 1.000 → 0.969, by 0.031: more than max_drop 0.020 (17 worse, 0 better of 200 queries)",
-            "*change −0.031 (90 % interval −0.044 to −0.019, p < 0.001); 17 worse, 0 better, 183 equal",
+            "*change −0.031 (90 % interval −0.049 to −0.019, p < 0.001); 17 worse, 0 better, 183 equal",
             "*tags that lost most: head −0.037, tail −0.030",
         ]
     )

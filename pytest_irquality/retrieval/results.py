@@ -246,6 +246,8 @@ def _rows(hits: Hits, looked: Looked) -> Returned:
     """``(id, score)``, ``(score, id)``, or rows of a table: told apart by all their types."""
     if len(set(map(len, hits))) > 1:
         raise UnreadableResult("its rows are of different lengths")
+    for number in filter(str.isdigit, (looked.id_field or "", looked.text_field or "")):
+        raise UnreadableResult(f"columns of rows have no number as a name ({number!r})")
     columns = [Column.of(values) for values in zip(*hits, strict=True)]
     if len(columns) == 1 and columns[0].may_be_ids:
         return _read(columns[0].values, looked)
@@ -253,7 +255,7 @@ def _rows(hits: Hits, looked: Looked) -> Returned:
     at, score = _id_and_score([column.role(prose) for column in columns])
     scores = None if score is None else columns[score].scores()
     others = [*columns[:at], *columns[at + 1 :]]
-    words = [column.values for column in others if column.known == {str}]
+    words = [column.words() for column in others if column.known == {str}]
     if not words or not looked.texts:
         read = _read(columns[at].values, looked)
         named = read.titles or (by_id(read.ids, titles(words[0])) if words else {})

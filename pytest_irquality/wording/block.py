@@ -308,8 +308,9 @@ class Pair(NamedTuple):
     def as_table(self, most: int) -> Table:
         """Today's ranking, and so many of what is not in it, where there is no room for two."""
         now, missing, then = map(_all, (self.now, self.missing, self.then))
-        here = {one.id for one in (*now, *missing)}
-        gone = [one._replace(rank=one.other, other=one.rank) for one in then if one.id not in here]
+        here = {(one.id, one.other) for one in (*now, *missing)}  # long ids are cut
+        left = [one for one in then if (one.id, one.rank) not in here]
+        gone = [one._replace(rank=one.other, other=one.rank) for one in left]
         parts = (
             ("", now, len(now)),
             ("expected, but not above", missing[:most], self.missing.of if self.missing else 0),

@@ -13,6 +13,7 @@ from pytest_irquality.report.html import html_report
 from pytest_irquality.report.markdown import markdown_report
 from pytest_irquality.verdict.findings import Finding, RankedDocument
 from pytest_irquality.verdict.result import Outcome, ShownDocument, SuiteResult, Verdict
+from pytest_irquality.wording.block import Documents, Pair, Placed
 from tests.conftest import Project
 from tests.report.made import check, compared, moved, query, suite
 
@@ -128,3 +129,16 @@ def test_the_page_lists_500_limits_broken_ones_first() -> None:
     assert "tag t1: ndcg@10" in table
     assert "tag t2: ndcg@10" not in table
     assert re.search(r"and 70\d more rows", table)
+
+
+def test_ids_that_are_alike_as_far_as_they_are_shown_are_still_two_documents() -> None:
+    def placed(rank: int | None, other: int | None) -> Placed:
+        return Placed(rank, other, "https://shop.example/x…", "", "", "", "")
+
+    now = Documents("This run", "", 1, (placed(1, 2),))
+    then = Documents("Baseline", "", 2, (placed(1, None), placed(2, 1)))
+    rows = Pair(then, now, None, 10).as_table(20).rows
+    assert [(row.over, row.cells[:2]) for row in rows] == [
+        ("", ("1", "2")),
+        ("above before, but not now:", ("–", "1")),
+    ]

@@ -420,6 +420,17 @@ def test_what_is_wrong_is_said(result: object, why: str) -> None:
         read_result(result, 10)
 
 
+@pytest.mark.parametrize("given", [{"id_field": "1"}, {"text_field": "1", "texts": True}])
+def test_a_column_of_rows_has_no_number_as_a_name(given: dict[str, Any]) -> None:
+    with pytest.raises(UnreadableResult, match="columns of rows have no number as a name"):
+        read_result([(7, 1001, 0.5), (7, 1002, 0.4)], 10, **given)
+
+
+def test_a_row_without_a_title_is_read_beside_those_with_one() -> None:
+    read = read_result([("a", "a red chair"), ("b", None)], 10)
+    assert (read.ids, read.titles) == (("a", "b"), {"a": "a red chair"})
+
+
 def test_an_id_field_that_no_hit_has() -> None:
     with pytest.raises(
         UnreadableResult,

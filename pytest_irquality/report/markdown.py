@@ -199,7 +199,9 @@ def _opened(told: Opened) -> str:
     rules = (f"{state.symbol} {markdown_sentence(cut(text, CELL))}" for state, text in told.rules)
     remarks = (f"{markdown(name)}: {markdown(cut(text, CELL))}\n\n" for name, text in told.remarks)
     fault = f"{markdown(cut(told.fault, 2 * CELL))}\n\n" if told.fault else ""
-    documents = markdown_table(told.pair.as_table(NOTES), NOTES, rank=0)
+    ranked = told.pair.as_table(NOTES)
+    moved = any(row.rank == 0 for row in ranked.rows)
+    documents = markdown_table(ranked, NOTES, rank=0 if moved else None)
     again = f" · {markdown_code(told.again)}" if told.again else ""
     listed = f"{bullets([*rules][:NOTES])}\n{documents}"
     return f"{''.join(remarks)}{fault}{listed}\n{markdown(told.at)}{again}\n"

@@ -12,7 +12,7 @@ from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.examined import differs
 from pytest_irquality.wording.losses import FATES
-from pytest_irquality.wording.numbers import counted, figure, grouped, judged
+from pytest_irquality.wording.numbers import counted, figure, grouped, judged, signed
 
 SAID: Mapping[str, str] = {"other": "compared with nothing", "variant": "made variants"}
 """Classes that have other words."""
@@ -83,10 +83,10 @@ def _nearest(limits: Sequence[Verdict]) -> str:
 
 
 def _distance(left: float, finding: Finding) -> str:
-    """The distance from a limit that holds; beyond one that a test excuses."""
+    """The distance from a limit that holds; beyond it, where a test excuses that, the change."""
     if left >= -EQUAL or finding.change is None:
         return f"{figure(max(left, 0.0))} left"
-    return f"{figure(-left)} more than its limit, which may be chance ({judged(finding.change)})"
+    return f"{signed(finding.change.difference)}, which may be chance ({judged(finding.change)})"
 
 
 def _bad(result: SuiteResult) -> Iterator[str]:

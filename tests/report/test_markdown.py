@@ -112,6 +112,16 @@ def test_at_most_ten_queries() -> None:
     assert "4 more queries failed or got worse." in text
 
 
+def test_a_rule_that_an_unchanged_ranking_breaks_shows_that_ranking(project: Project) -> None:
+    project.suite("queries: [{query: chair, relevant: [d1], must_find: {d3: 1}}]")
+    project.answers({"chair": ["d1", "d2", "d3"]})
+    project.run("--ir-update-baseline")
+    project.run("--ir-markdown=report.md")
+    text = (project.path / "report.md").read_text("utf-8")
+    assert "the one ranking has not changed" in text
+    assert "| 3 | 3 | unjudged | d3 |" in text
+
+
 # -- annotations -------------------------------------------------------------------------------------------------------
 
 

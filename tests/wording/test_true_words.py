@@ -23,11 +23,11 @@ def test_a_p_is_the_one_that_was_judged(tmp_path: Path) -> None:
     assert "0.031" not in told
 
 
-def test_a_limit_that_a_test_excuses_is_past_and_has_nothing_left(tmp_path: Path) -> None:
+def test_a_drop_that_a_test_excuses_is_told_by_its_size(tmp_path: Path) -> None:
     limits = "thresholds: {mrr: {max_significant_drop: 0.01}}\n"
     now = {**found(*"abcd"), "e": [("x", 2.0), ("e-d", 1.0)]}
     result = judged(tmp_path, suite("abcde", limits), now, found(*"abcde"))
-    assert "mrr@10, 0.090 more than its limit, which may be chance (p = 0.50)" in Story(result).held
+    assert "mrr@10, −0.100, which may be chance (p = 0.50)" in Story(result).held
 
 
 def test_causes_that_differ_by_an_id_are_one() -> None:

@@ -460,7 +460,8 @@ def test_what_reports_say_of_recall_and_of_a_bad_change_with_one_engines_pool_wi
     value, notes = recall(project)
     assert value == pytest.approx(8 * (2 / 6) / 9)
     assert notes == [
-        "1 of 49 (2 %) relevant documents were never returned; recall@10 is of what was graded"
+        "1 of 49 (2 %) relevant documents were never returned: none-r0 ('words of none');"
+        " recall@10 is of what was graded"
     ]
     result.stdout.fnmatch_lines(
         ["*never met*1 of 89 judged pairs was returned by nothing, 1 of them relevant: none-r0 *"]

@@ -33,7 +33,29 @@ def audited(
     """Give the result with an audit, and a verdict on each of its limits.
 
     The corpus says which documents exist where the retriever does not; its files are ``allowed``.
+    Where the audit fails, the result stands, and says so.
     """
+    try:
+        found = _audit(suite, result, today, compared, retriever, allowed=allowed)
+    except Exception as error:  # a measure of a team's own may fail on rankings that nobody saw
+        found = Audit(0, failed=f"{type(error).__name__}: {error}")
+    verdicts = [
+        _verdict(check, check.demand, found)
+        for check in suite.checks
+        if isinstance(check.demand, Audited)
+    ]
+    return replace(result, audit=found, verdicts=(*result.verdicts, *verdicts))
+
+
+def _audit(
+    suite: Suite,
+    result: SuiteResult,
+    today: Found,
+    compared: Found,
+    retriever: object,
+    *,
+    allowed: Allowed,
+) -> Audit:
     run, before, baseline = today.run, compared.run, compared.baseline
     assert run is not None
 
@@ -49,13 +71,7 @@ def audited(
         except (ExistsError, SuiteError, UnreadableResult) as error:
             no_answer = str(error)
     now = compare(suite, *as_read(suite, run, before)[:2])
-    found = audit(now, result, judged, exists=exists, no_answer=no_answer)
-    verdicts = [
-        _verdict(check, check.demand, found)
-        for check in suite.checks
-        if isinstance(check.demand, Audited)
-    ]
-    return replace(result, audit=found, verdicts=(*result.verdicts, *verdicts))
+    return audit(now, result, judged, exists=exists, no_answer=no_answer)
 
 
 def _in_corpus(

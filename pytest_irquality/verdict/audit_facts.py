@@ -81,6 +81,7 @@ class Audit:
 
     ``dead`` is None where nobody can say what exists, and ``no_answer`` says why. ``asked``
     documents were looked up. ``gauge`` is what builds of unchanged code tell of the gate.
+    ``failed`` is why there is no audit: nothing else is known then.
     """
 
     judged: int
@@ -93,6 +94,7 @@ class Audit:
     skipped: tuple[Skipped, ...] = ()
     no_answer: str = ""
     gauge: Gauge | None = None
+    failed: str = ""
 
     @property
     def toothless(self) -> tuple[WeakLimit, ...]:
@@ -102,4 +104,4 @@ class Audit:
     def count(self, kind: str) -> int | None:
         """The number found of what a limit under ``audit:`` is on; None where nobody can say."""
         found: tuple[object, ...] | None = getattr(self, kind)
-        return None if found is None else len(found)
+        return None if found is None or self.failed else len(found)

@@ -154,9 +154,12 @@ class Planting:
         was, then = (
             gate.compared(before, side).pairs(measure, gate.queries) for side in (now, harmed)
         )
+        # A measure of a team's own may have no value where nothing is left.
+        left = {pair.query: pair.now for pair in then}
         return {
-            one.query: (one.now - other.now) / len(was)
-            for one, other in zip(was, then, strict=True)
+            pair.query: (pair.now - left[pair.query]) / len(was)
+            for pair in was
+            if pair.query in left
         }
 
     def _chosen(

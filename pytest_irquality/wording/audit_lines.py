@@ -43,8 +43,19 @@ def audit_of(results: Sequence[SuiteResult]) -> Mapping[str, Sequence[Section]]:
     return found
 
 
-def _suite(results: Sequence[SuiteResult]) -> Iterator[Section]:
+def _suite(every: Sequence[SuiteResult]) -> Iterator[Section]:
     """The parts of an audit: those of the suite once, those of a retriever with its name."""
+    lines = [
+        f"{_which(one, every)}{one.audit.failed}" for one in every if one.audit and one.audit.failed
+    ]
+    if lines:
+        yield _part("could not be made", lines, False)
+    results = [one for one in every if one.audit and not one.audit.failed]
+    if results:
+        yield from _parts(results)
+
+
+def _parts(results: Sequence[SuiteResult]) -> Iterator[Section]:
     first = results[0].audit
     assert first is not None
     yield _exists(results)

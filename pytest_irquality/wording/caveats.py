@@ -106,13 +106,30 @@ def _comparison(result: SuiteResult) -> Iterator[str]:
 
 
 def _covered(result: SuiteResult) -> Iterator[str]:
-    """The drops that a known issue excuses, however large they are."""
+    """The drops that a known issue excuses, however large they are: of each issue the worst."""
     for verdict in result.verdicts:
-        drops = (one.change for one in verdict.broken if one.demand.on_change and one.change)
-        if verdict.outcome == "known" and (change := next(drops, None)):
-            before, now = apart(change.before, change.now, result.unit(verdict.label))
+        drops = [one for one in verdict.broken if one.demand.on_change and one.change]
+        if verdict.outcome == "known" and drops:
+            worst, *others = sorted(drops, key=_fall, reverse=True)
+            more = f" and {len(others)} more" if others else ""
             issue = f"known issue {verdict.known_issue}"
-            yield f"{issue} excuses a drop of any size: {verdict.label} {before} → {now}"
+            yield f"{issue} excuses a drop of any size: {_drop(result, verdict, worst)}{more}"
+
+
+def _fall(finding: Finding) -> float:
+    """The size of a change, which a limit calls a drop."""
+    return abs(finding.change.difference) if finding.change else 0.0
+
+
+def _drop(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
+    """A drop by its measure, with the tag or the query that it is of."""
+    assert finding.change
+    before, now = apart(finding.change.before, finding.change.now, result.unit(finding.measure))
+    if verdict.over.tags:
+        of = f" of {finding.subject}"
+    else:
+        of = f" of {queries(result, [finding.subject])}" if finding.subject else ""
+    return f"{finding.measure}{of} {before} → {now}"
 
 
 def _tied(result: SuiteResult) -> Iterator[str]:

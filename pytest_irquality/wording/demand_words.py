@@ -331,6 +331,8 @@ def _audited(one: str, many: str) -> Sentence:
 
     def sentence_of(result: SuiteResult, finding: Finding) -> str:
         if finding.lacks:
+            if result.audit and result.audit.failed:
+                return f"the audit could not be made: {result.audit.failed}"
             why = result.audit.no_answer if result.audit else ""
             why = why or "the retriever has no exists(id), and no corpus these ids"
             return f"nobody can say which {wanted(result)} exist: {why}"

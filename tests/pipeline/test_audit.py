@@ -185,6 +185,41 @@ def test_limits_of_the_audit_fail_and_only_where_there_is_one(project: Project) 
     }  # fmt: skip
 
 
+OWN = """\
+from pytest_irquality import own_measure
+def first(ranking, grades, k):
+    return float(grades.get(ranking[0], 0) > 0) if ranking else {empty}
+def pytest_ir_measures(config): return [own_measure("first_ok", first)]
+@pytest.fixture
+def retriever(): return lambda query: ["d" + query[-1], "x", "y"]
+"""
+
+
+def test_a_measure_that_has_no_value_of_nothing_leaves_the_verdict(project: Project) -> None:
+    project.suite(queries(8) + "metrics: [first_ok@5]\nthresholds: {first_ok@5: 0.5}\n")
+    project.conftest(OWN.format(empty="None"))
+    result, audit = found(project)
+    assert result.ret == 0
+    assert not audit["failed"]
+    assert audit["gauge"]["power"]["lost"]["of"] == 8
+
+
+def test_an_audit_that_fails_changes_no_verdict_but_its_own(project: Project) -> None:
+    text = queries(8) + "metrics: [first_ok@5]\nthresholds: {first_ok@5: 0.5}\n"
+    project.suite(text)
+    project.conftest(OWN.format(empty="1 / 0"))
+    result, audit = found(project)
+    assert result.ret == 0
+    assert "ZeroDivisionError" in audit["failed"]
+    result.stdout.fnmatch_lines(["! could not be made *the function raised ZeroDivisionError*"])
+    project.suite(text + "audit: {unprotected: 0}\n")
+    result, _ = found(project)
+    assert result.ret == 1, "what nobody knows holds no limit"
+    result.stdout.fnmatch_lines(["*the audit could not be made: *ZeroDivisionError*"])
+    failed = [name for name, outcome in project.outcomes().items() if outcome == "failed"]
+    assert failed == ["audit-unprotected"]
+
+
 def test_a_limit_on_what_nobody_can_say_is_no_pass(project: Project) -> None:
     project.suite(queries(2) + "audit: {dead: 0}\n")
     project.answers({"word0": ["d0"], "word1": ["d1"]})

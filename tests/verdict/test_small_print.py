@@ -225,6 +225,22 @@ def test_a_known_issue_says_how_large_the_drop_is_that_it_excuses(tmp_path: Path
     assert "known issue X-1 excuses a drop of any size: mrr@10 1.000 → 0.367" in caveats(result)
 
 
+def test_a_known_issue_names_the_measure_and_the_worst_of_what_it_excuses(tmp_path: Path) -> None:
+    text = (
+        "metrics: [ndcg, mrr]\neach_tag: {mrr: {max_drop: 0.1, known_issue: T}}\nqueries:\n"
+        "  - {query: a, relevant: [d], tags: [t1]}\n  - {query: b, relevant: [d], tags: [t2],"
+        " thresholds: {mrr: {max_drop: 0.1}}, known_issue: Q}\n"
+    )
+    before = {"a": ["d", "x"], "b": ["d", "x", "y"]}
+    now = {"a": ["x", "d"], "b": ["x", "y", "d"]}
+    said = caveats(judged(tmp_path, text, run_of(now), run_of(before)))
+    excused = [one.partition(" any size: ") for one in said if "excuses" in one]
+    assert {(head.split()[2], tail) for head, _, tail in excused} == {
+        ("T", "mrr@10 of t2 1.000 → 0.333 and 1 more"),
+        ("Q", "mrr@10 of 'b' 1.000 → 0.333"),
+    }
+
+
 def test_ungraded_queries_that_changed_are_counted_where_no_limit_sees_them(tmp_path: Path) -> None:
     """One grade is enough to hold a suite to its means, which the others are not in."""
     text = (
@@ -236,8 +252,19 @@ def test_ungraded_queries_that_changed_are_counted_where_no_limit_sees_them(tmp_
     assert caveats(judged(tmp_path, text, run_of(before), run_of(before))) == (said,)
     changed = judged(tmp_path, text, run_of(now), run_of(before))
     assert caveats(changed) == (f"{said}, 1 of them with other results, which no limit sees",)
-    held = judged(tmp_path, f"{text}thresholds: {{rbo: 0.5}}\n", run_of(now), run_of(before))
-    assert said in caveats(held)
+    seen = (
+        "thresholds: {rbo: 0.5}",
+        "each_query: {must_not_find: [y]}",
+        "each_query: {nothing_in_common: fail}",
+    )
+    for limit in seen:
+        held = caveats(judged(tmp_path, f"{text}{limit}\n", run_of(now), run_of(before)))
+        assert said in held, limit
+    unseen = ("each_query: {nothing_in_common: warn}", "each_query: {new_zero_results: fail}")
+    for limit in (*unseen, "tags: {t: {rbo: 0.5}}", "thresholds: {zero_results: {max: 0.5}}"):
+        tagged = text.replace("relevant: [d]", "relevant: [d], tags: [t]")
+        held = caveats(judged(tmp_path, f"{tagged}{limit}\n", run_of(now), run_of(before)))
+        assert f"{said}, 1 of them with other results, which no limit sees" in held, limit
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,7 @@ from typing import Literal
 
 from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Run, deeper_than
-from pytest_irquality.suite.demands import NewZeroResults
-from pytest_irquality.suite.model import Check, Guard, Limits, Query, Suite
-from pytest_irquality.suite.rules import Rule
+from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.accepted import acceptance
 from pytest_irquality.verdict.classes import Skipped
@@ -21,8 +19,8 @@ from pytest_irquality.verdict.findings import Cause, Change, RankedDocument
 from pytest_irquality.verdict.guards import blind
 from pytest_irquality.verdict.renumbered import renumbered
 from pytest_irquality.verdict.result import Verdict
-from pytest_irquality.verdict.scoring import counts_zero
 from pytest_irquality.verdict.sides import Sides, causes_of
+from pytest_irquality.verdict.unseen import without_relevant
 from pytest_irquality.verdict.verdicts import Verdicts, on_answers
 
 FEW = 3
@@ -89,53 +87,12 @@ def _retrieval(comparison: Comparison) -> Iterator[facts.Fact]:
     if sides.empty:
         yield _returned_nothing(sides)
     yield from _returns_fewer(sides)
-    yield from _without_relevant(comparison)
+    yield from without_relevant(comparison)
     if sides.duplicated:
         id, twice = next(iter(sides.duplicated.items()))
         yield facts.ReturnedTwice(
             len(sides.duplicated), len(asked), id, comparison.document(twice[0])
         )
-
-
-def _without_relevant(comparison: Comparison) -> Iterator[facts.Fact]:
-    """Queries without a relevant document, graded or not, or that the suite has no grade at all."""
-    sides, suite = comparison.sides, comparison.suite
-    if suite.says_nothing:
-        yield facts.NothingExpected()
-        return
-    undefined = [q for q in sides.asked if not q.expects_nothing and not q.judgments.relevant]
-    for graded in (False, True):
-        some = [query for query in undefined if bool(query.judgments.grades) == graded]
-        if some:
-            score_0 = suite.defines(some[0])
-            unseen = 0 if graded else _unseen(comparison, some)
-            yield facts.WithoutRelevant(_ids(some), len(sides.asked), score_0, graded, unseen)
-
-
-def _unseen(comparison: Comparison, ungraded: Iterable[Query]) -> int:
-    """The number of queries that changed, and that no limit, guard or rule looks at."""
-    sides = comparison.sides
-    changed = [query for query in ungraded if query.id in sides.changed and not query.demands]
-    checks = comparison.suite.checks
-    return sum(not any(_looks_at(one, query, sides) for one in checks) for query in changed)
-
-
-def _looks_at(check: Check, query: Query, sides: Sides) -> bool:
-    """Tell whether other results of an ungraded query could break a check over many queries."""
-    if check.tag not in (None, *query.tags) or (check.over.each_tag and not query.tags):
-        return False
-    # What asks for a result sees only that there are none.
-    empty = not (sides.rankings[query.id] and sides.before[query.id])
-    match check.demand:
-        case Rule():
-            return True
-        case Guard() as guard:
-            sees = empty or not isinstance(guard, NewZeroResults)
-            return guard.can_fail and sees and not guard.needs_relevant
-        case Limits(measure=measure) as limits:
-            sees = empty or not counts_zero(measure)
-            return limits.can_fail and sees and not measure.needs_relevant and not measure.unit
-    return False
 
 
 def _returns_fewer(sides: Sides) -> Iterator[facts.Fact]:

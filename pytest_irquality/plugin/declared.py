@@ -248,6 +248,10 @@ class IniTexts(Ini["list[str]"]):
     default: Sequence[str] = ()
     kind: Any = field(default="args", kw_only=True)
 
+    def declare(self, parser: pytest.Parser) -> None:
+        """Tell pytest of it: ``config.addinivalue_line`` needs a list, of this session alone."""
+        parser.addini(self.key, type=self.kind, default=[*self.default], help=self.help)
+
     def read(self, given: Declared) -> list[str]:
         """Give its value."""
         return list(super().read(given))

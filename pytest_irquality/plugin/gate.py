@@ -6,6 +6,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -15,20 +16,18 @@ import pytest
 
 from pytest_irquality.edges.objects import placed
 from pytest_irquality.edges.project import Project
-from pytest_irquality.plugin.internals import ini_of, named_on_command_line
+from pytest_irquality.plugin.internals import TOML_OF_PYTEST, ini_of, named_on_command_line
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.storage.commits import GIT, AtCommit, FirstPush
 from pytest_irquality.storage.found import Source
 from pytest_irquality.storage.sources import compared_with, must_exist
 from pytest_irquality.storage.stored import StoredRunError
 
-NAMES = (
-    "pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini",
-    "setup.cfg",
-)  # fmt: skip
+NAMES = *TOML_OF_PYTEST, "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"
 BASE = "ir_base_commit"
 """The name by which the merge base goes to workers of pytest-xdist."""
-STRICT = ("fail", "true", "1", "yes", "on")
+LAX = ("pass", "false", "0", "no", "off", "n", "f")
+"""What allows something, where the base has the key: a word that nobody understands does not."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,8 @@ def gate_of(config: pytest.Config, base: AtCommit | None) -> Gate:
 
     def either(key: str, today: bool) -> bool:
         said_by_job = any(f"{key}=" in os.fspath(arg) for arg in config.invocation_params.args)
-        return today or (not said_by_job and str(then.get(key, "")).lower() in STRICT)
+        then_said = str(then.get(key, "pass")).strip().lower()
+        return today or (not said_by_job and then_said not in LAX)
 
     known = options.suite_files
     for pattern in _words(then.get(Options.suite_files.key)):
@@ -111,21 +111,33 @@ def _passes_over(ini: Mapping[str, Any]) -> tuple[list[str], ...]:
     return _words(ini.get("norecursedirs")), _words(ini.get("testpaths")), ignored
 
 
-def _words(value: Any) -> list[str]:
-    return shlex.split(value) if isinstance(value, str) else [*(value or ())]
+def _words(value: str | list[str] | None) -> list[str]:
+    try:
+        return shlex.split(value) if isinstance(value, str) else value or []
+    except ValueError as error:
+        raise pytest.UsageError(f"{value!r}: {error}") from None
 
 
 def _at_base(config: pytest.Config, base: AtCommit) -> Mapping[str, Any]:
-    """Give the ini file of the base as pytest would find it; nothing where there is none."""
+    """Give the ini file of the base as pytest would find it; nothing where there is none.
+
+    Raises ``pytest.UsageError`` where it cannot be read: what it refuses must not pass.
+    """
+    try:
+        tree = base.tree
+    except OSError:  # that git does not know the commit is told elsewhere
+        return {}
     try:
         with tempfile.TemporaryDirectory() as folder:
             for path in _places(config, base):
-                if placed(base.tree, path, Path(folder)):
+                if placed(tree, path, Path(folder)):
                     found = ini_of(Path(folder, path))
                     if found is not None:
                         return {**found, **dict(_overriding(found))}
-    except OSError:  # that git does not know the commit is told elsewhere
-        pass
+    except (OSError, pytest.UsageError) as error:
+        raise pytest.UsageError(
+            f"--ir-baseline {base.given}: its ini file cannot be read: {error}"
+        ) from None
     return {}
 
 
@@ -139,11 +151,10 @@ def _overriding(ini: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _places(config: pytest.Config, base: AtCommit) -> Iterator[str]:
     """Give the files that may be the ini file, the first that is one first."""
-    repository = base.tree.repository
+    folders = (config.rootpath, *config.rootpath.parents)
+    files = [folder / name for folder in folders for name in NAMES]
     if config.option.inifilename and config.inipath:
-        yield repository.path(config.inipath)
-        return
-    for folder in (config.rootpath, *config.rootpath.parents):
-        yield from (repository.path(folder / name) for name in NAMES)
-        if folder == repository.top:
-            return
+        files = [config.inipath]
+    for file in files:
+        with suppress(OSError):  # no change reaches what lies outside of the checkout
+            yield base.tree.repository.path(file)

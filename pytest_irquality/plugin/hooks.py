@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_irquality.edges.collector import no_cycles
-from pytest_irquality.plugin.internals import PARSER, import_plainly
+from pytest_irquality.plugin.internals import PARSER, collect_too, import_plainly
 from pytest_irquality.plugin.options import (
     Options,
     imply_suites,
@@ -65,7 +65,7 @@ def pytest_load_initial_conftests(
 
         StandardOutput(early_config)
     if options.init:
-        args.append(options.init)
+        collect_too(early_config, args, options.init)
     return (yield)
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from configparser import ConfigParser, Error
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import iniconfig  # pytest requires it
 import pytest
 
 if TYPE_CHECKING:
@@ -70,34 +70,75 @@ class MadeModule(pytest.Module):
         return True
 
 
-def ini_of(file: Path) -> Mapping[str, Any] | None:
-    """Give the settings of pytest in an ini file; None where it has no place for any."""
-    if file.suffix == ".toml":
-        return _of_toml(file)
-    parser = ConfigParser(interpolation=None, strict=False, default_section="")
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
+NATIVE = pytest.version_tuple >= (9,)
+"""True where pytest has ``pytest.toml`` and ``[tool.pytest]``."""
+TOML_OF_PYTEST = ("pytest.toml", ".pytest.toml") if NATIVE else ()
+INI_OF_PYTEST = ("pytest.ini", ".pytest.ini") if NATIVE else ("pytest.ini",)
+"""Files that are the ini file even where they are empty."""
+
+
+def ini_of(file: Path) -> Mapping[str, str | list[str]] | None:
+    """Give the settings of pytest in an ini file; None where it has no place for any.
+
+    Raises ``pytest.UsageError`` where pytest would not start with it.
+    """
     try:
-        parser.read_string(file.read_text(encoding="utf-8"))
-    except (Error, ValueError):
+        return _of_toml(file) if file.suffix == ".toml" else _of_ini(file)
+    except iniconfig.ParseError as error:
+        wrong = f"line {error.lineno + 1}: {error.msg}"
+    except ValueError as error:  # of TOML, or of UTF-8
+        wrong = str(error)
+    raise pytest.UsageError(f"{file.name}: {wrong}")
+
+
+def _of_ini(file: Path) -> Mapping[str, str | list[str]] | None:
+    if file.suffix not in (".ini", ".cfg"):
         return None
-    section = "tool:pytest" if file.suffix == ".cfg" else "pytest"
-    named_for_it = file.name in ("pytest.ini", ".pytest.ini")
-    if section in parser:
-        return {key: value.strip() for key, value in parser[section].items()}
-    return {} if named_for_it else None
+    sections = iniconfig.IniConfig(str(file)).sections
+    if file.suffix == ".cfg":
+        if "tool:pytest" not in sections and "pytest" in sections:
+            raise ValueError("[pytest] must be [tool:pytest]")
+        sections = {"pytest": sections["tool:pytest"]} if "tool:pytest" in sections else {}
+    return {**sections["pytest"]} if "pytest" in sections else _nothing_in(file)
 
 
-def _of_toml(file: Path) -> Mapping[str, Any] | None:
+def _nothing_in(file: Path, loose: Sequence[str] = ()) -> Mapping[str, str | list[str]] | None:
+    if loose and NATIVE and file.name != "pyproject.toml":
+        raise ValueError(f"{', '.join(loose)}: not in the table [pytest]")
+    return {} if file.name in (*TOML_OF_PYTEST, *INI_OF_PYTEST) else None
+
+
+def _of_toml(file: Path) -> Mapping[str, str | list[str]] | None:
     tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")  # pytest has it
-    try:
-        read = tomllib.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
-        return None
-    if file.name != "pyproject.toml":
-        own: Mapping[str, Any] = read.get("pytest", {})
-        return own
-    found: Mapping[str, Any] | None = read.get("tool", {}).get("pytest")
-    return found and found.get("ini_options", found)
+    read = tomllib.loads(file.read_text(encoding="utf-8"))
+    found = [*_tables(read, file.name)]
+    if not found:
+        return _nothing_in(file, [key for key in read if not isinstance(read[key], dict)])
+    if len(found) > 1 and all(found):
+        raise ValueError("its settings are in two tables")
+    return {key: _text(value) for table in found for key, value in table.items()}
+
+
+def _tables(read: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
+    if NATIVE and name != "pyproject.toml" and "pytest" in read:
+        yield _table(read["pytest"])
+    if name not in TOML_OF_PYTEST:
+        tool = _table(_table(read.get("tool", {})).get("pytest", {}))
+        native = {key: value for key, value in tool.items() if key != "ini_options"}
+        if "ini_options" in tool:
+            yield _table(tool["ini_options"])
+        if native and NATIVE:
+            yield native
+
+
+def _table(read: Any) -> Mapping[str, Any]:
+    if not isinstance(read, dict):
+        raise ValueError(f"{read!r}: not a table")
+    return read
+
+
+def _text(value: Any) -> str | list[str]:
+    return [*map(str, value)] if isinstance(value, list) else str(value)
 
 
 # -- fixtures and parameters -----------------------------------------------------------------------
@@ -182,6 +223,16 @@ def available_fixtures(error: pytest.FixtureLookupError) -> list[str]:
     said = inside(error.formatrepr(), "errorstring", "")
     listed = str(said).partition("available fixtures: ")
     return listed[2].partition("\n")[0].split(", ")
+
+
+def collect_too(early_config: pytest.Config, args: list[str], path: str) -> None:
+    """Collect a path as if the command line named it.
+
+    The conftests of its folder may declare options, unless nobody can tell which are loaded early.
+    """
+    args.append(path)
+    known = inside(early_config, "known_args_namespace", types.SimpleNamespace(file_or_dir=()))
+    known.file_or_dir = [*(known.file_or_dir or ()), path]
 
 
 def import_plainly(config: pytest.Config, package: str) -> None:

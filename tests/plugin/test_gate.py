@@ -120,3 +120,83 @@ def test_nor_to_pass_over_a_suite(shop: Project, how: str) -> None:
     result.stdout.fnmatch_lines([f"! PARTIAL  *{said}*"])
     assert shop.run(AGAINST, "-o", "ir_accepted=fail").ret == 1
     assert "passes over" not in shop.run(AGAINST, "new").stdout.str()  # which the job asks for
+
+
+ODD = {
+    "bom": ("pytest.ini", b"\xef\xbb\xbf[pytest]\nir_exam = fail\n"),
+    "comment": ("pytest.ini", b"[pytest]  # see [docs]\nir_exam = fail\n"),
+    "lines": ("setup.cfg", b"[tool:pytest] ; [x]\r\nir_exam: fail\r\n"),
+    "no word": ("pytest.ini", b"[pytest]\nir_exam = fail  # as agreed\n"),
+    "strict": ("pytest.ini", b"[pytest]\nir_strict = y\nir_exam = fail\n"),
+}
+UNREAD = {
+    "utf-16": ("pytest.ini", "[pytest]\nir_exam = fail\n".encode("utf-16")),
+    "line": ("tox.ini", b"[pytest]\nir_exam = fail\nir_strict\n"),
+    "cfg": ("setup.cfg", b"[pytest]\nir_exam = fail\n"),
+    "toml": ("pyproject.toml", b"[tool.pytest.ini_options]\nir_exam = 'fail\n"),
+    "quote": ("pytest.ini", b"[pytest]\naddopts = '\nir_exam = fail\n"),
+}
+
+
+def odd(shop: Project, name: str, content: bytes) -> None:
+    change(shop, "[pytest]\n", "", name, "pytest.ini")
+    git(shop.path, "stash", "-q", "-u")
+    git(shop.path, "checkout", "-q", "main")
+    (shop.path / name).write_bytes(content)
+    git(shop.path, "commit", "-qam", "odd")
+    git(shop.path, "checkout", "-q", "change")
+    git(shop.path, "reset", "-q", "--hard", "main")
+    (shop.path / name).unlink()
+    (shop.path / "pytest.ini").write_text("[pytest]\n")
+
+
+@pytest.mark.parametrize("how", first(2, ODD))
+def test_nor_where_the_base_writes_its_ini_file_oddly(shop: Project, how: str) -> None:
+    odd(shop, *ODD[how])
+    good = shop.run(AGAINST).ret
+    assert good == 0 or how == "bom"  # of which not every version of pytest can read the file
+    shop.suite(SUITE.replace("0.9", "0.8"))
+    assert shop.run(AGAINST).ret == (good or 1)
+
+
+@pytest.mark.parametrize("how", first(1, UNREAD))
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n1",), marks=pytest.mark.slow)], ids=str)
+def test_nor_where_the_base_s_ini_file_cannot_be_read(
+    shop: Project, how: str, workers: tuple[str, ...]
+) -> None:
+    odd(shop, *UNREAD[how])
+    result = shop.run(AGAINST, *workers)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([f"ERROR: {AGAINST.replace('=', ' ')}: its ini file cannot be read: *"])  # fmt: skip
+
+
+def test_nor_by_no_longer_naming_the_suites(shop: Project) -> None:
+    """The patterns of the base count where the change has none of its own."""
+    (shop.path / "shop.ir.yaml").rename(shop.path / "shop.gold.yaml")
+    change(shop, "[pytest]\n", "[pytest]\nir_suite_files = *.ir.yaml *.gold.yaml\n")
+    shop.conftest(BAD)
+    result = shop.run(AGAINST)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["✗ FAILED  * (shop.gold.yaml): *"])
+
+
+def test_an_ini_file_outside_of_the_checkout_holds_for_both_sides(
+    shop: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    change(shop, "[pytest]\n", "[pytest]\nir_exam = pass\n")
+    outside = tmp_path_factory.mktemp("outside") / "my.ini"
+    outside.write_text("[pytest]\nir_exam = fail\n")
+    given = "-c", str(outside), f"--rootdir={shop.path}"
+    assert shop.run(AGAINST, *given).ret == 0
+    shop.suite(SUITE.replace("0.9", "0.8"))
+    assert shop.run(AGAINST, *given).ret == 1
+
+
+def test_a_link_of_the_base_that_leads_outside_is_refused(shop: Project) -> None:
+    (shop.path / "tox.ini").symlink_to("../tox.ini")
+    change(shop, "[pytest]\n", "", "setup.cfg", "pytest.ini")
+    result = shop.run(AGAINST)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        ["ERROR: *its ini file cannot be read: ../tox.ini leaves the repository"]
+    )

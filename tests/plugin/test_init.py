@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from pytest_irquality import load_suite
+from pytest_irquality.plugin import internals
 from pytest_irquality.suite.first_suite import Asked, first_suite
 from pytest_irquality.suite.lint import lint
 from tests.conftest import QUIET, Project
@@ -303,3 +304,28 @@ def test_limits_that_kept_builds_hold_are_written(project: Project) -> None:
     (project.path / "q.ir.yaml").unlink()
     assert init(project, "q.txt", *given[:5]).ret == 0
     assert "builds of unchanged code" not in (project.path / "q.ir.yaml").read_text("utf-8")
+
+
+def test_the_conftest_of_its_folder_declares_options(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.suite("lamp\n", "sub/q.txt")
+    project.conftest(
+        "def pytest_addoption(parser): parser.addoption('--engine', default='x')\n"
+        "@pytest.fixture\ndef retriever(request): return lambda q: [request.config.getoption('--engine')]\n",
+        "sub",
+    )
+    result = project.pytester.runpytest("--ir-init=sub/q.txt", "--engine=y", *QUIET)
+    assert result.ret == 0
+    assert "#   y: ok" in (project.path / "sub/q.ir.yaml").read_text("utf-8")
+    (project.path / "sub/q.ir.yaml").unlink()
+    inside = internals.inside
+    monkeypatch.setattr(
+        internals,
+        "inside",
+        lambda holder, name, otherwise=None: (
+            otherwise if name == "known_args_namespace" else inside(holder, name, otherwise)
+        ),
+    )
+    assert init(project, "sub/q.txt").ret == 0
+    assert "#   x: ok" in (project.path / "sub/q.ir.yaml").read_text("utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from _pytest.config.findpaths import load_config_dict_from_file
 
 from pytest_irquality.plugin import internals
+from pytest_irquality.plugin.gate import NAMES
 from tests.conftest import Project
 
 INSIDE = (
@@ -86,30 +88,90 @@ def test_verdicts_rest_on_nothing_inside_pytest(
             assert ended(shop, *args) == whole, names
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("pytest.ini", "[pytest]\naddopts = -q --ignore=x\nir_strict = fail\nir_retrievers =\n    a\n    # no\n    b: c\n"),
-        ("pytest.ini", ""),
-        (".pytest.ini", "[other]\na = b\n"),
-        ("tox.ini", "[tox]\n[pytest]\nir_url = http://x:1/?a=%%b # c\n"),
-        ("tox.ini", "[tox]\nx=1\n"),
-        ("setup.cfg", "[tool:pytest]\nIR_x = 1\nir_x = 2\n"),
-        ("pyproject.toml", "[tool.pytest.ini_options]\nir_retrievers = ['a', 'b']\nir_strict = 'fail'\n"),
-        ("pyproject.toml", "[project]\nname = 'x'\n"),
-    ],
-)  # fmt: skip
-def test_an_ini_file_is_read_as_pytest_reads_it(tmp_path: Path, name: str, text: str) -> None:
-    """The base's lies in git, where pytest does not look."""
-    file = tmp_path / name
-    file.write_text(text)
-    theirs = load_config_dict_from_file(file)
+BOM = b"\xef\xbb\xbf"
+INI_FILES = [
+    ("pytest.ini", b"[pytest]\naddopts = -q --ignore=x\nir_exam = fail\nir_retrievers =\n    a\n    # no\n    b: c\n"),
+    ("pytest.ini", b""),
+    ("pytest.ini", BOM + b"[pytest]\nir_exam = fail\n"),
+    ("pytest.ini", b"[pytest]  # see [docs]\nir_exam = fail\n"),
+    ("pytest.ini", b"# [x]\r\n[pytest] ; [y]\r\nir_exam = fail\r\nir_url =\r\n  a: b\r\n\r\n  ; no\r\n  c: d\r\n"),
+    ("pytest.ini", b"[pytest]\nir_exam: fail\nir_base_command: a=b # c ; d\nir_retrievers = a  # b\n"),
+    ("pytest.ini", b"[pytest]\nir_base_command = a\n[b]\n  [c]\n[pytest ]\nir_exam = fail\n"),
+    ("pytest.ini", b"[pytest]\nir_exam = pass\nir_exam = fail\n"),
+    ("pytest.ini", b"[pytest]\nir_exam = fail\n[pytest]\nir_exam = pass\n"),
+    ("pytest.ini", b"[pytest]\nir_exam\n"),
+    ("pytest.ini", b"[pytest\n="),
+    ("pytest.ini", "[pytest]\nir_exam = fail\n".encode("utf-16")),
+    ("pytest.ini", "[pytest]\nir_base_command = \u00e9\x85ir_exam = fail\n".encode()),
+    ("pytest.ini", b"[pytest]\nir_base_command = \xe9\n"),
+    (".pytest.ini", b"[other]\na = b\n"),
+    ("tox.ini", b"[tox]\n[pytest]\nir_base_command = http://x:1/?a=%%b # c\n"),
+    ("tox.ini", b"[tox]\nx=1\n"),
+    ("setup.cfg", b"[tool:pytest]\nIR_x = 1\nir_exam = fail\n"),
+    ("setup.cfg", BOM + b"[metadata]\nname = x\n\n[tool:pytest] # [x]\nir_exam: fail\n"),
+    ("setup.cfg", b"[pytest]\nir_exam = fail\n"),
+    ("setup.cfg", b"[metadata]\nname = x\n"),
+    ("pyproject.toml", b"[tool.pytest.ini_options]\nir_retrievers = ['a', 'b']\nir_exam = 'fail'\nir_strict = true\n"),
+    ("pyproject.toml", b"[tool.pytest]\nir_retrievers = ['a', 'b']\nir_exam = 'fail'\nir_strict = true\n"),
+    ("pyproject.toml", b"[tool.pytest]\nir_exam = 'fail'\n[tool.pytest.ini_options]\nir_exam = 'pass'\n"),
+    ("pyproject.toml", b"[tool.pytest]\nir_exam = 'fail'\n[tool.pytest.ini_options]\n"),
+    ("pyproject.toml", b"[project]\nname = 'x'\n"),
+    ("pyproject.toml", BOM + b"[tool.pytest.ini_options]\nir_exam = 'fail'\n"),
+    ("pyproject.toml", b"[pytest\n="),
+    ("pytest.toml", b"[pytest]\r\nir_exam = 'fail'\r\nir_strict = true\r\n"),
+    ("pytest.toml", b""),
+    ("pytest.toml", b"[tool.pytest.ini_options]\nir_exam = 'fail'\n"),
+    (".pytest.toml", b"[pytest]\nir_retrievers = ['a']\n"),
+    ("my.ini", b"[pytest]\nir_exam = fail\n"),
+    ("my.toml", b"[tool.pytest.ini_options]\nir_exam = 'fail'\n"),
+]  # fmt: skip
+if pytest.version_tuple >= (9, 2):
+    INI_FILES += [
+        ("my.toml", b"[pytest]\nir_exam = 'fail'\n"),
+        ("my.toml", b"[pytest]\nir_exam = 'fail'\n[tool.pytest.ini_options]\nir_strict = true\n"),
+        ("my.toml", b"ir_exam = 'fail'\n"),
+        ("pytest.toml", b"ir_exam = 'fail'\n"),
+    ]
+BROKEN = (pytest.UsageError, pytest.fail.Exception, UnicodeDecodeError)
+
+
+def as_text(value: object) -> object:
+    return value if isinstance(value, list) else str(value)
+
+
+@pytest.mark.parametrize(("name", "content"), INI_FILES)
+def test_an_ini_file_is_read_as_pytest_reads_it(
+    project: Project, name: str, content: bytes
+) -> None:
+    """The base's lies in git, where pytest does not look. What pytest refuses, we refuse."""
+    file = project.path / name
+    file.write_bytes(content)
+    given = ("-c", name) if name.startswith("my.") else ()
+    try:
+        theirs: Any = load_config_dict_from_file(file)
+        config = project.pytester.parseconfig(*given)
+    except BROKEN:
+        with pytest.raises(pytest.UsageError, match=f"^{name}: ."):
+            internals.ini_of(file)
+        return
+    ours = internals.ini_of(file)
     if theirs is not None:
-        theirs = {key: getattr(value, "value", value) for key, value in theirs.items()}
-    assert internals.ini_of(file) == theirs
+        theirs = {key: as_text(getattr(value, "value", value)) for key, value in theirs.items()}
+    assert ours == theirs
+    read: Any = ours if name in NAMES or given else {}  # a pytest of before 9 has no pytest.toml
+    read = read or {}
+    assert read.get("ir_exam", "pass") == config.getini("ir_exam")
+    assert read.get("ir_base_command", "") == config.getini("ir_base_command")
+    assert (str(read.get("ir_strict")) == "True") is config.getini("ir_strict")
+    words, lines = read.get("ir_retrievers", []), read.get("ir_url", "")
+    assert (words if isinstance(words, list) else shlex.split(words, comments=False)) == config.getini("ir_retrievers")  # fmt: skip
+    assert [line.strip() for line in lines.splitlines() if line.strip()] == config.getini("ir_url")
 
 
-def test_a_broken_ini_file_has_no_settings(tmp_path: Path) -> None:
-    for name in ("pytest.ini", "pyproject.toml"):
-        (tmp_path / name).write_text("[pytest\n=")
-        assert internals.ini_of(tmp_path / name) is None
+@pytest.mark.parametrize("content", ["[pytest\n=", "tool = 3", "[tool]\npytest = 3"])
+def test_a_table_that_is_none_is_refused(tmp_path: Path, content: str) -> None:
+    """With such a file pytest itself ends in a traceback."""
+    file = tmp_path / "pyproject.toml"
+    file.write_text(content)
+    with pytest.raises(pytest.UsageError):
+        internals.ini_of(file)

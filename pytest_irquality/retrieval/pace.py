@@ -65,6 +65,8 @@ class Clock:
         """Take the turn to make a call, and give 0; else the seconds until it may be one's turn."""
         if now < self.next:
             return self.next - now
+        if self.refusal and self.pauses > 1:  # an outage, which tells nothing of the rate
+            self.since = self.refusal = 0.0
         if not self.since:
             self.since = self.due = now
         if self.refusal:
@@ -98,6 +100,7 @@ class Clock:
         if began >= max(self.since, self.refusal):
             self.refusal = now
             self.pauses += 1
+            self.wait(now + TICK * (2 ** (self.pauses - 1) - 1))  # whatever the engine asks for
 
     def wait(self, until: float) -> None:
         """Let no call begin before then."""
@@ -111,7 +114,7 @@ class Clock:
         else:
             spans = [(n, self.refusal - at) for n, at in enumerate(reversed(self.begun), 1)]
             if self.at_once == inf:
-                self.at_once = max(1.0, *(n - self.rate * seconds - 1 for n, seconds in spans))
+                self.at_once = max([1.0, *(n - self.rate * seconds - 1 for n, seconds in spans)])
             borne = self.answers / max(self.refusal - self.since, 1e-3)
             for n, seconds in spans:
                 if n > self.at_once and seconds > 0:

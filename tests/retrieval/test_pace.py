@@ -20,6 +20,7 @@ import pytest
 from pytest_irquality import retrieve
 from pytest_irquality.retrieval import pace
 from pytest_irquality.retrieval.pace import Clock
+from pytest_irquality.retrieval.retries import wait_before
 from pytest_irquality.suite import Query, Suite
 from tests.conftest import Project
 from tests.retrieval.test_retries import Limited
@@ -78,6 +79,25 @@ def test_without_a_rate_a_pace_is_found_that_holds(way: str, concurrency: int) -
     assert not run.faults
     assert run.retries == engine.refused
     assert engine.refused <= 0.5 * 150
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+@pytest.mark.parametrize("way", ["search", "awaited"])
+def test_of_a_rate_the_first_call_may_be_refused(way: str, concurrency: int) -> None:
+    asked: list[str] = []
+
+    def search(query: str) -> list[str]:
+        asked.append(query)
+        if len(asked) == 1:
+            raise Limited(429, 0.1)
+        return ["d1"]
+
+    async def awaited(query: str) -> list[str]:
+        return search(query)
+
+    retriever = {"search": search, "awaited": awaited}[way]
+    run = retrieve(suite(8, rate=50.0, concurrency=concurrency), retriever)
+    assert (len(asked), run.retries, not run.faults) == (9, 1, True)
 
 
 def test_repeats_and_stages_count() -> None:
@@ -164,10 +184,19 @@ def test_workers_share_a_pace(project: Project) -> None:
 # -- the law, over time that is only counted -----------------------------------------------------------------
 
 
-def passed(clock: Clock, size: int, callers: int, seed: int) -> tuple[float, float]:
+def passed(
+    clock: Clock,
+    size: int,
+    callers: int,
+    seed: int,
+    *,
+    down: tuple[float, float] = (0, 0),
+    answers: float = 100,
+) -> tuple[float, float]:
     """The time of 300 calls over the ideal time, and the share refused, by a bucket of 20 a second.
 
-    It says "in a second" where it refuses. Calls reach it half a millisecond late and are answered in ten, on average.
+    It does not say for how long it refuses. Calls reach it half a millisecond late and are answered, so many a second
+    of one caller, or refused in ten milliseconds, on average. All are refused between the two seconds of ``down``.
     """
     draw = random.Random(seed)
     tokens, filled, refused, left, end = float(size), 1.0, 0, 300, 0.0
@@ -184,9 +213,11 @@ def passed(clock: Clock, size: int, callers: int, seed: int) -> tuple[float, flo
             heappush(events, (now + wait, caller, "asks", 0.0) if wait else arrives)
         elif what == "arrives":
             tokens, filled = min(size, tokens + 20 * (now - filled)), now
-            answer = "answered" if tokens >= 1 else "refused"
+            up = not down[0] <= now - 1.0 < down[1]
+            answer = "answered" if up and tokens >= 1 else "refused"
             tokens -= answer == "answered"
-            heappush(events, (now + draw.expovariate(100), caller, answer, began))
+            took = draw.expovariate(answers if answer == "answered" else 100)
+            heappush(events, (now + took, caller, answer, began))
         elif what == "answered":
             clock.answered(began)
             end = now
@@ -194,7 +225,7 @@ def passed(clock: Clock, size: int, callers: int, seed: int) -> tuple[float, flo
         else:
             refused += 1
             clock.refused(now, began)
-            clock.wait(now + 1.0)
+            clock.wait(now + wait_before(max(clock.pauses - 1, 0), []))
             heappush(events, (now, caller, "asks", 0.0))
     assert left == -callers  # each was answered
     return (end - 1.0) * 20 / 300, refused / (300 + refused)
@@ -223,3 +254,30 @@ def test_of_a_rate_that_is_too_high_the_right_one_is_found() -> None:
     time, refused = passed(Clock(30, 30, 30), 5, 8, 1)
     assert time < 1.5
     assert refused < 0.05
+
+
+@pytest.mark.parametrize(
+    ("rate", "down", "most"),  # seconds until it is asked again after the outage, and of the calls
+    [
+        (5, (2, 22), 33 + 60),
+        (5, (0, 60), 64 + 75),
+        (20, (2, 62), 65 + 15),
+        (None, (0, 60), 64 + 30),
+        (None, (5, 65), 69 + 17),
+    ],
+)
+@pytest.mark.parametrize("callers", [1, 8])
+@pytest.mark.parametrize("size", [5, 60])
+def test_after_an_outage_the_pace_is_what_it_was(
+    rate: float | None, down: tuple[float, float], most: float, callers: int, size: int
+) -> None:
+    clock = Clock(rate, rate, rate) if rate else Clock()
+    assert passed(clock, size, callers, 1, down=down)[0] * 300 / 20 < most
+
+
+@pytest.mark.parametrize("rate", [30, None])
+def test_slow_answers_do_not_look_like_an_outage(rate: float | None) -> None:
+    clock = Clock(rate, rate, rate) if rate else Clock()
+    time, refused = passed(clock, 1, 64, 1, answers=1 / 5)
+    assert time < 3.5
+    assert refused < 0.25

@@ -85,8 +85,11 @@ def _of_few_queries(suite: Suite) -> Iterator[tuple[Place, str]]:
 
 
 def _nothing_expected(suite: Suite) -> Iterator[tuple[Place, str]]:
-    idle = [query for query in suite.queries if not (query.judgments.grades or query.demands)]
+    idle = _idle(suite)
     if not idle:
+        return
+    if missed := unmatched(suite):
+        yield idle[0].place, missed
         return
     if len(idle) == len(suite.queries):
         # Without any judgment at all a suite still guards what needs none: rankings that stay
@@ -97,6 +100,24 @@ def _nothing_expected(suite: Suite) -> Iterator[tuple[Place, str]]:
     verb = "has" if len(idle) == 1 else "have"
     names = _named([query.quoted for query in idle])
     yield idle[0].place, f"{names} {verb} neither judgments nor rules"
+
+
+def _idle(suite: Suite) -> Sequence[Query]:
+    return [query for query in suite.queries if not (query.judgments.grades or query.demands)]
+
+
+def unmatched(suite: Suite) -> str:
+    """The queries without judgments, where files judge others that are not asked; else ""."""
+    idle = _idle(suite)
+    if not (idle and suite.unasked):
+        return ""
+    names = _named([_with_id(query) for query in idle])
+    have = "has no judgments" if len(idle) == 1 else "have none"
+    return f"{'; '.join(suite.unasked)}; and {names} {have}: do their ids match?"
+
+
+def _with_id(query: Query) -> str:
+    return query.quoted if query.id == query.text else f"{query.quoted} (id {query.id})"
 
 
 def _never_satisfied(suite: Suite) -> Iterator[tuple[Place, str]]:

@@ -113,6 +113,7 @@ class _Assembly:
         queries = tuple(self.document.each(reader.query, entries))
         if files:
             files.refuse_unjudged(queries)
+        notes, unasked = _noted(files)
         reworded = tuple(reader.reworded(queries))
         kinds = dict.fromkeys(variant.kind for variant in reworded)
         checks = [*self._query_checks(queries), *self.limits.checks(written, queries, kinds)]
@@ -129,7 +130,8 @@ class _Assembly:
             metrics=tuple(self.limits.measure(text, place) for text, place in written.metrics),
             checks=tuple(now),
             trends=tuple(over_time),
-            notes=(*files.notes, *files.judged.notes()) if files else (),
+            notes=notes,
+            unasked=unasked,
             doubts=tuple(chain.from_iterable(map(reader.doubts, entries, queries))),
             places=written.places,
             **shared(SuiteSettings, written),
@@ -244,6 +246,12 @@ class _Assembly:
                 self.document.fail_at(
                     place, f"{measure} needs 'depth': how many results are asked for to fill it"
                 )
+
+
+def _noted(files: SuiteFiles | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """All notes on what files hold, and those on queries that are not asked."""
+    unasked = tuple(files.judged.notes()) if files else ()
+    return (*(files.notes if files else ()), *unasked), unasked
 
 
 def _parted(checks: Iterable[Check]) -> tuple[list[Check], list[Check]]:

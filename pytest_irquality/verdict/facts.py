@@ -42,6 +42,11 @@ class Loud(Remark):
 
 
 @dataclass(frozen=True)
+class Unmatched(Loud):
+    """Judgments of queries that are not asked, beside queries without any: wrong ids, perhaps."""
+
+
+@dataclass(frozen=True)
 class Interrupted(Fact):
     """The run was stopped after so many queries."""
 

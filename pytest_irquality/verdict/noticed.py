@@ -20,7 +20,7 @@ from pytest_irquality.verdict.guards import blind
 from pytest_irquality.verdict.renumbered import renumbered
 from pytest_irquality.verdict.result import Verdict
 from pytest_irquality.verdict.sides import Sides, causes_of
-from pytest_irquality.verdict.unseen import without_relevant
+from pytest_irquality.verdict.unseen import of_files, without_relevant
 from pytest_irquality.verdict.verdicts import Verdicts, on_answers
 
 FEW = 3
@@ -45,7 +45,7 @@ def noticed(judged: Verdicts) -> Iterator[facts.Fact]:
     yield from _stages(comparison.sides)
     yield from _few_results(sides)
     yield from _unfilled(sides)
-    yield from map(facts.Remark, sides.suite.notes)
+    yield from of_files(sides.suite)
     if baseline is not None:
         yield from renumbered(sides)
         yield from _queries_on_one_side(comparison)

@@ -78,9 +78,10 @@ class Story:
     def qualified(self) -> bool:
         """A pass for which no plain tick can stand.
 
-        Something was not compared, or holds in the order of equal scores alone.
+        Something was not compared, holds in the order of equal scores alone, or ids may be wrong.
         """
-        return self.state == "passed" and any(v.caveat for v in self.result.verdicts)
+        wrong = any(isinstance(fact, facts.Unmatched) for fact in self.result.facts)
+        return self.state == "passed" and (wrong or any(v.caveat for v in self.result.verdicts))
 
     @property
     def accepts(self) -> bool:

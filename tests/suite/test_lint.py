@@ -84,6 +84,29 @@ def test_they_are_warnings_that_can_be_made_errors(project: Project) -> None:
     result.stdout.no_fnmatch_line("*collection.py*")
 
 
+def test_a_wrong_id_in_a_file_of_judgments_stands_behind_the_pass(project: Project) -> None:
+    """The query without judgments and the judgments without a query are one mistake."""
+    project.answers({"red": ["d"], "dragons": ["d"]})
+    qrels = project.path / "qrels.trec"
+    qrels.write_text("1 0 d 1\nq2 0 d 1\n", encoding="utf-8")
+    asked = "judgments: qrels.trec\nqueries:\n  - {query: red, id: 1}\n"
+    path = project.suite(f"{asked}  - {{query: dragons, id: 2}}\n")
+    said = (
+        "qrels.trec judges 1 query that the suite does not ask: 'q2'; and 'dragons' (id 2) has no"
+        " judgments: do their ids match?"
+    )
+    (doubt,) = lint(load_suite(path))
+    assert doubt[1].endswith(said)
+    result = project.run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([f"! passed *, but *{said}*"])
+    for other in ("", "  - {query: dragons, id: 2, must_find: d}\n"):
+        assert list(lint(load_suite(project.suite(asked + other)))) == []
+    qrels.write_text("1 0 d 1\n", encoding="utf-8")
+    (doubt,) = lint(load_suite(project.suite(f"{asked}  - {{query: dragons, id: 2}}\n")))
+    assert doubt[1] == "'dragons' has neither judgments nor rules"
+
+
 def test_of_each_kind_ten_stand_and_the_last_counts_the_rest(tmp_path: Path) -> None:
     queries = "".join(f"  - {{query: q{n}, tags: [t{n}], relevant: [d]}}\n" for n in range(400))
     limits = "".join(f"  t{n}: {{ndcg: 0.5, mrr: 0.5, recall: 0.5}}\n" for n in range(400))

@@ -48,6 +48,7 @@ class Part(NamedTuple):
     place: Place
     name: str
     query: str | None = None
+    by_default: bool = False
 
 
 class Kind(NamedTuple):
@@ -79,6 +80,11 @@ def _rule(then: Rule, now: Rule) -> Direction:
     return "stronger" if now.at_least(then) and not then.at_least(now) else "other"
 
 
+def _judged(then: tuple[Any, ...], now: tuple[Any, ...]) -> Direction:
+    """The direction of a query's grades, which stand first: without any it is in no mean."""
+    return "weaker" if then[0] and not now[0] else "other"
+
+
 KINDS: Mapping[str, Kind] = {
     "limit": Kind("weaker", "stronger", _bound),
     "warning": Kind("other", "other", _other),
@@ -89,6 +95,7 @@ KINDS: Mapping[str, Kind] = {
     "query": Kind("weaker", "other", _other),
     "setting": Kind("other", "other", _other),
     **{name: Kind("other", "other", _other) for name in OF_QUERY},
+    "judgments": Kind("weaker", "other", _judged),
 }
 
 
@@ -108,7 +115,7 @@ def _of_parts(
     for key in {**before, **after}:
         old, new = before.get(key), after.get(key)
         of = (old or after[key]).query  # queries that are new or gone are told themselves
-        if (of is None or of in same) and _value(old) != _value(new):
+        if (of is None or of in same) and _differ(old, new):
             yield _difference(key[0], old, new, then, now)
 
 
@@ -121,8 +128,14 @@ def _of_queries(
             yield _moved(then.by_id[id], what, now.by_id.get(new_id), then)
 
 
-def _value(part: Part | None) -> tuple[Any] | None:
-    return (part.value,) if part else None
+def _differ(old: Part | None, new: Part | None) -> bool:
+    """Tell whether a part was changed, added or removed by somebody.
+
+    A limit that nobody wrote moves with the number of queries that have judgments.
+    """
+    if old is None or new is None:
+        return True
+    return old.value != new.value and not (old.by_default and new.by_default)
 
 
 def _moved(query: Query, what: str, now: Query | None, then: Suite) -> Difference:
@@ -202,7 +215,8 @@ def _of_limits(
     for bound in limits.bounds:
         kind = "limit" if bound.fails else "warning"
         words = f"{bound.key} {bound.text or bound.value}"
-        yield (kind, *on, str(limits.measure), bound.key), Part(bound, words, place, name)
+        part = Part(bound, words, place, name, by_default=check.by_default)
+        yield (kind, *on, str(limits.measure), bound.key), part
     if limits.known_issue:
         key = ("known issue", *on, str(limits.measure))
         yield key, Part(limits.known_issue, limits.known_issue, place, name)

@@ -20,6 +20,10 @@ OF_A_QUERY: Mapping[str, str] = {
     "query removed": "removed", "query variant": "made variants", "query reworded": "reworded",
     "query added": "added", "query moved": "moved",
 }  # fmt: skip
+OF_ONE: Mapping[str, str] = {
+    "errors": "limit of errors", "judgments": "query's judgments", "tags": "query's tags",
+    "variants": "query's variants", "match": "query's match",
+}  # fmt: skip
 PLURALS: Mapping[str, str] = {
     "query": "queries", "errors": "limits of errors", "judgments": "queries' judgments",
     "tags": "queries' tags", "weight": "weights", "variants": "queries' variants",
@@ -120,7 +124,9 @@ def not_passed(result: SuiteResult) -> str:
 
 def weaker(result: SuiteResult) -> str:
     """``exam weaker: 9 queries removed, 1 limit loosened``; "" where it is not."""
-    found = _sums(one for exam in result.exams for one in exam.weaker)
+    every = [one for exam in result.exams for one in exam.weaker]
+    # What is of queries first: no limit sees those that lost their judgments.
+    found = _sums(sorted(every, key=lambda one: one.query is None))
     return f"exam weaker: {', '.join(found)}" if found else ""
 
 
@@ -133,7 +139,8 @@ def differs(result: SuiteResult) -> str:
 def _sums(differences: Iterable[Difference]) -> Sequence[str]:
     found = Counter(map(_kind, differences))
     return [
-        f"{counted(n, what, PLURALS.get(what, ''))} {done}" for (what, done), n in found.items()
+        f"{counted(n, OF_ONE.get(what, what), PLURALS.get(what, f'{what}s'))} {done}"
+        for (what, done), n in found.items()
     ]
 
 

@@ -186,6 +186,30 @@ def test_ir_exam_refuses_a_weaker_exam(shop: Project) -> None:
     assert shop.run(AGAINST, "-o", "ir_exam=fail").ret == 1
 
 
+def test_judgments_that_were_removed_weaken_the_exam_and_a_default_limit_does_not(
+    shop: Project,
+) -> None:
+    """The default limit is wider where fewer queries have judgments: nobody loosened it."""
+    plain = "".join(f"  - {{query: {name}, relevant: [{name}-d]}}\n" for name in QUERIES)
+    git(shop.path, "checkout", "-q", "main")
+    shop.suite(f"queries:\n{plain}")
+    shop.run("--ir-update-baseline")
+    commit(shop)
+    git(shop.path, "checkout", "-qB", "change")
+    fewer = plain.replace(", relevant: [q3-d]", "")
+    shop.suite(f"queries:\n{fewer}")
+    commit(shop)
+    result = shop.run(AGAINST)
+    assert result.ret == 0
+    assert "exam weaker: 1 query's judgments removed" in last(result)
+    assert "loosened" not in result.stdout.str()
+    assert shop.run(AGAINST, "-o", "ir_exam=fail").ret == 1
+    shop.suite(f"queries:\n{fewer.replace(', relevant: [q5-d]', '')}".replace("  - {query: q0, relevant: [q0-d]}\n", ""))  # fmt: skip
+    commit(shop)
+    said = "exam weaker: 2 queries' judgments removed, 1 query removed"
+    assert said in last(shop.run(AGAINST))
+
+
 def test_reports_have_a_section_of_it(shop: Project) -> None:
     judged = BASE.replace("-d], must", "-d, x], must")
     shop.suite(judged.replace("min: 0.9", "min: 0.8"))

@@ -62,6 +62,8 @@ READ = {
     "rbp@10": "rbp(p=0.8)@10",
     "Bpref": "bpref",
     "bpref(rel=2)": "bpref(rel=2)",
+    "SetP": "set_precision",
+    "set_P": "set_precision",
     "Judged@10": "judged@10",
     "rank_of_first@10": "rank_of_first@10",
     "NumRet": "num_results",

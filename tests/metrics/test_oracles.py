@@ -36,6 +36,7 @@ WHOLE = {
     "recip_rank": "mrr@1000",
     "map": "map@1000",
     "ndcg": "ndcg@1000",
+    "set_P": "set_precision",
     "num_ret": "num_results",
 }
 TREC_EVAL = {
@@ -129,6 +130,8 @@ def of_ir_measures(ir: Any) -> list[Any]:
             ir.Rprec(rel=2),
             ir.Bpref,
             ir.Bpref(rel=2),
+            ir.SetP,
+            ir.SetP(rel=2),
             ir.NumRet,
         ),
     ]

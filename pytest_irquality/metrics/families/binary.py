@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from pytest_irquality.metrics.definition import REL, Compute, Definition, Parameter
+from pytest_irquality.metrics.hits import Ranking
 
 BETA = Parameter("beta", 1.0, "how many times as much recall weighs as precision")
 
@@ -13,6 +14,15 @@ BETA = Parameter("beta", 1.0, "how many times as much recall weighs as precision
 def precision(k: int) -> Compute:
     """Relevant results among the first k, of k."""
     return lambda hits: [bisect_right(ranks, k) / k for ranks in hits.relevant]
+
+
+def set_precision() -> Compute:
+    """Relevant results, of all results."""
+
+    def of_one(ranks: Sequence[int], ranking: Ranking) -> float:
+        return len(ranks) / len(ranking) if ranks else 0.0
+
+    return lambda hits: [*map(of_one, hits.relevant, hits.rankings)]
 
 
 def recall(k: int) -> Compute:
@@ -74,6 +84,17 @@ DEFINITIONS = (
         parameters=(REL,),
         make=precision,
         source=("trec_eval `P`"),
+    ),
+    Definition(
+        name="set_precision",
+        aliases=("set_p", "setp"),
+        title="Set precision",
+        formula="relevant results ÷ results, over all that was returned; 0 where nothing was",
+        parameters=(REL,),
+        make=set_precision,
+        takes_cutoff=False,
+        reach="all",
+        source="trec_eval `set_P`, ir_measures `SetP`",
     ),
     Definition(
         name="recall",

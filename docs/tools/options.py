@@ -29,7 +29,7 @@ work. Tags and the words of a query are keywords: `-k "head and not bm25"`.
 - 0: everything was checked and held, or is a known issue
 - 1: a rule, a limit or a guard failed, or a query could not be answered
 - 2: a suite could not be judged: it cannot be read, its fixture or its baseline fails, or the run was stopped
-- 4: an option is wrong
+- 4: an option is wrong, or the base of `run:` cannot be run
 - 5: nothing was selected
 """
 

@@ -35,8 +35,16 @@ def audited(
     The corpus says which documents exist where the retriever does not; its files are ``allowed``.
     Where the audit fails, the result stands, and says so.
     """
+    run, before, baseline = today.run, compared.run, compared.baseline
+    assert run is not None
+
+    def judged(other: Suite, its_run: Run, checks: Sequence[Check]) -> SuiteResult:
+        return judge(other, its_run, checks, before=before, baseline=baseline)
+
     try:
-        found = _audit(suite, result, today, compared, retriever, allowed=allowed)
+        exists, no_answer = _existing(suite, today, retriever, allowed)
+        now = compare(suite, *as_read(suite, run, before)[:2])
+        found = audit(now, result, judged, exists=exists, no_answer=no_answer)
     except Exception as error:  # a measure of a team's own may fail on rankings that nobody saw
         found = Audit(0, failed=f"{type(error).__name__}: {error}")
     verdicts = [
@@ -47,31 +55,20 @@ def audited(
     return replace(result, audit=found, verdicts=(*result.verdicts, *verdicts))
 
 
-def _audit(
-    suite: Suite,
-    result: SuiteResult,
-    today: Found,
-    compared: Found,
-    retriever: object,
-    *,
-    allowed: Allowed,
-) -> Audit:
-    run, before, baseline = today.run, compared.run, compared.baseline
-    assert run is not None
-
-    def judged(other: Suite, its_run: Run, checks: Sequence[Check]) -> SuiteResult:
-        return judge(other, its_run, checks, before=before, baseline=baseline)
-
-    exists, no_answer = None, ""
-    if documents := judged_documents(suite):
-        try:
-            exists = existing(retriever, documents)
-            if exists is None:
-                exists = _in_corpus(chunks_of(today.target, retriever, allowed), documents)
-        except (ExistsError, SuiteError, UnreadableResult) as error:
-            no_answer = str(error)
-    now = compare(suite, *as_read(suite, run, before)[:2])
-    return audit(now, result, judged, exists=exists, no_answer=no_answer)
+def _existing(
+    suite: Suite, today: Found, retriever: object, allowed: Allowed
+) -> tuple[Mapping[str, bool] | None, str]:
+    """Tell which judged documents exist, None where nobody knows, and why that is not known."""
+    documents = judged_documents(suite)
+    if not documents:
+        return None, ""
+    try:
+        exists = existing(retriever, documents)
+        if exists is None:
+            exists = _in_corpus(chunks_of(today.target, retriever, allowed), documents)
+    except (ExistsError, SuiteError, UnreadableResult) as error:
+        return None, str(error)
+    return exists, ""
 
 
 def _in_corpus(

@@ -23,7 +23,6 @@ from pytest_irquality.retrieval.results import document_of
 from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run, deeper_than
 from pytest_irquality.suite.model import Query, Suite
 
-COUNT_PASSAGES = ("recall", "all_relevant")
 MARK = " (id)"
 
 
@@ -269,7 +268,7 @@ def recall_counts_passages(suite: Suite, answer: Answer, hits: Hits, scores: Sco
             continue
         ranks, row = ranks_of(ids, answer.rankings[id]), list(values[id])
         for place, measure in enumerate(scores.measures):
-            if measure.definition.name in COUNT_PASSAGES:
+            if measure.definition.name == "recall":
                 row[place] = _of_all_found(suite, id, measure, ranks)
         values[id] = tuple(row)
     return Scores(scores.measures, values)

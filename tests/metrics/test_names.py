@@ -150,7 +150,6 @@ ALIASES = {
     "ndcg_at_10": "ndcg@10",
     "precision_at_k": "precision@7",
     "mean_reciprocal_rank@5": "mrr@5",
-    "full_recall@4": "all_relevant@4",
 }
 
 

@@ -120,10 +120,3 @@ def test_expected_reciprocal_rank_by_hand() -> None:
 def test_exponential_gains_by_hand() -> None:
     assert score("dcg(gains=exp)@2", [1, 3]) == pytest.approx(1 + 7 / 1.584962500721156, abs=1e-12)
     assert score("ndcg(gains=exp)@1", [1, 3]) == pytest.approx(1 / 7, abs=1e-12)
-
-
-@pytest.mark.parametrize(("k", "expected"), [(1, 0), (3, 0), (4, 1), (9, 1)])
-def test_all_relevant_is_met_where_the_last_of_them_is_found(k: int, expected: float) -> None:
-    assert score(f"all_relevant@{k}", at_ranks(1, 4)) == expected
-    assert score(f"all_relevant@{k}", at_ranks(1, 4), unfound=1) == 0
-    assert score(f"all_relevant@{k}", [0, 0], unfound=0) is None

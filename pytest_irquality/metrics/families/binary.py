@@ -34,15 +34,6 @@ def recall(k: int) -> Compute:
     return lambda hits: [*map(of_one, hits.relevant, hits.relevant_counts)]
 
 
-def all_relevant(k: int) -> Compute:
-    """1 if all relevant documents are among the first k, else 0."""
-
-    def of_one(ranks: Sequence[int], wanted: int) -> float:
-        return float(0 < wanted == bisect_right(ranks, k))
-
-    return lambda hits: [*map(of_one, hits.relevant, hits.relevant_counts)]
-
-
 def f_measure(k: int, beta: float) -> Compute:
     """The weighted harmonic mean of precision@k and recall@k."""
 
@@ -107,17 +98,6 @@ DEFINITIONS = (
         differs=(
             "some papers say recall@k for `success@k`. `context_recall` of ragas and DeepEval "
             "is the same with ids or passages, not with a model as judge"
-        ),
-    ),
-    Definition(
-        name="all_relevant",
-        aliases=("full_recall",),
-        title="All relevant",
-        formula="1 if every relevant document is among the first k results, else 0",
-        parameters=(REL,),
-        make=all_relevant,
-        source=(
-            "for questions that need several documents; `recall@k` = 1, as a share of the queries"
         ),
     ),
     Definition(

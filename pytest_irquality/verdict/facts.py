@@ -6,7 +6,6 @@ Each kind of fact has one sentence in ``wording/notes.py``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from pytest_irquality.edges.codec import Tagged
 from pytest_irquality.verdict.findings import Cause, Change, RankedDocument
@@ -130,11 +129,10 @@ class ReturnedTwice(Fact):
 
 @dataclass(frozen=True)
 class UnknownIds(Fact):
-    """No returned document is one of the suite's; ``like`` is what their ids look like, if any."""
+    """No returned document is one that the suite names."""
 
     returned: tuple[str, ...]
     named: tuple[str, ...]
-    like: Literal["", "row numbers", "made up"] = ""
 
 
 # -- what it was compared with ---------------------------------------------------------------------

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from math import fsum, inf
-from typing import Literal
 
 from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Run, deeper_than
@@ -26,10 +24,6 @@ from pytest_irquality.verdict.verdicts import Verdicts, on_answers
 FEW = 3
 OF_GRADED = ("recall", "r_cap", "set_recall")
 """Measures whose whole is all that is relevant, of which nobody knows more than was graded."""
-MADE_UP: Mapping[Literal["row numbers", "made up"], re.Pattern[str]] = {
-    "row numbers": re.compile(r"\d+"),
-    "made up": re.compile(r"[0-9a-f]{16,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I),
-}
 
 
 def noticed(judged: Verdicts) -> Iterator[facts.Fact]:
@@ -126,7 +120,7 @@ def _unknown_ids(sides: Sides) -> Iterator[facts.Fact]:
     if sides.suite.match == "text" or not known or not returned:
         return
     if known.keys().isdisjoint(chain(returned, *sides.before.values())):
-        yield facts.UnknownIds(tuple(returned)[:FEW], tuple(known)[:FEW], _like(returned, known))
+        yield facts.UnknownIds(tuple(returned)[:FEW], tuple(known)[:FEW])
 
 
 def _ids_of(suite: Suite) -> Mapping[str, None]:
@@ -134,16 +128,6 @@ def _ids_of(suite: Suite) -> Mapping[str, None]:
     of_rules = (rule.relied_on for query in suite.queries for rule in query.rules)
     graded = (query.judgments.grades for query in suite.queries)
     return dict.fromkeys(chain(*graded, *of_rules))
-
-
-def _like(
-    returned: Mapping[str, None], known: Mapping[str, None]
-) -> Literal["", "row numbers", "made up"]:
-    """The look that all returned ids have and none of the suite's."""
-    for words, pattern in MADE_UP.items():
-        if all(map(pattern.fullmatch, returned)) and not any(map(pattern.fullmatch, known)):
-            return words
-    return ""
 
 
 def _few_results(sides: Sides) -> Iterator[facts.Fact]:

@@ -134,15 +134,11 @@ def _(fact: facts.ReturnedTwice, result: SuiteResult) -> str:
     )
 
 
-LOOKS = {"row numbers": "row numbers", "made up": "ids that the engine made up"}
-
-
 @note.register
 def _(fact: facts.UnknownIds, result: SuiteResult) -> str:
     ids, named = ", ".join(fact.returned), ", ".join(fact.named)
-    which = f"they look like {LOOKS[fact.like]} ({ids})" if fact.like else f"they are {ids}"
     return (
-        f"no query returned any document that this suite names: {which}, and the suite names"
+        f"no query returned any document that this suite names: they are {ids}, and the suite names"
         f" {named}; if a result keeps that id in another place, say where with 'id_field'"
     )
 

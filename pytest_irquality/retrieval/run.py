@@ -90,6 +90,23 @@ class Ranking:
             fit += 1
         return len({*self.ids[:fit]})
 
+    def at(self, places: Sequence[int]) -> Ranking:
+        """The ranking of the results at some places, with all that stands beside them."""
+
+        def left(values: Sequence[Any]) -> tuple[Any, ...]:
+            each = len(values) == len(self.ids)
+            return tuple(values[place] for place in places) if each else tuple(values)
+
+        return replace(
+            self,
+            ids=left(self.ids),
+            scores=self.scores and left(self.scores),
+            own=left(self.own),
+            counts={unit: left(values) for unit, values in self.counts.items()},
+            asked_for={name: left(values) for name, values in self.asked_for.items()},
+            deeper=None,
+        )
+
     def said_distinct(self) -> Ranking:
         """The ranking, noting that no document stands twice in it, so that nobody looks."""
         vars(self)["distinct"] = True

@@ -11,11 +11,10 @@ from itertools import chain
 from math import ceil, floor, inf
 
 from pytest_irquality.metrics import Measure
-from pytest_irquality.retrieval.run import Ranking, Run
-from pytest_irquality.suite.demands import GUARDS, Bound, Guard
+from pytest_irquality.retrieval.run import Run
+from pytest_irquality.suite.demands import GUARDS, Bound
 from pytest_irquality.suite.judges import THE_QUERY
 from pytest_irquality.suite.model import Check, Limits, Query, Suite, VariantLimits
-from pytest_irquality.suite.rules import Rule
 from pytest_irquality.verdict.audit_facts import (
     Audit,
     Dead,
@@ -26,10 +25,12 @@ from pytest_irquality.verdict.audit_facts import (
 )
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.gauge import gauged
+from pytest_irquality.verdict.planted import LOSES_ALL
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.scoring import ScoredSides, counts_zero, defined_for
 from pytest_irquality.verdict.sides import Sides
-from pytest_irquality.verdict.statistics import SMALLEST_SHOWN, standard_error
+from pytest_irquality.verdict.statistics import detectable
+from pytest_irquality.verdict.unseen import could_fail
 
 LOST_SHARE = 10  # one query in so many loses everything
 SMALL_DROP = 0.02  # what a team would like to see
@@ -141,31 +142,8 @@ def unprotected(now: Comparison, toothless: Set[str]) -> Iterator[Query]:
     suite = now.suite
     of_many = [check for check in suite.checks if not check.query and check.name not in toothless]
     for query in suite.queries:
-        if not query.can_fail and not any(_protects(now, check, query) for check in of_many):
+        if not query.can_fail and not any(could_fail(now, check, query) for check in of_many):
             yield query
-
-
-def _protects(now: Comparison, check: Check, query: Query) -> bool:
-    """Tell whether a check over many queries could fail on account of this one."""
-    compared, relevant = query.id in now.sides.before, bool(query.judgments.relevant)
-    if check.tag not in (None, *query.tags) or (check.over.each_tag and not query.tags):
-        return False
-    match check.demand:
-        case Rule():
-            return True
-        case Guard() as guard:
-            return guard.can_fail and compared and (relevant or not guard.needs_relevant)
-        case Limits() as limits:
-            return _could_break(now, limits, query)
-    return False
-
-
-def _could_break(now: Comparison, limits: Limits, query: Query) -> bool:
-    """Tell whether bounds are on a value of this query, or on its change."""
-    measure, compared = limits.measure, query.id in now.sides.before
-    if measure.unit == "seconds" or not defined_for(now.suite, measure, query):
-        return False
-    return any(bound.fails and (compared or not bound.on_change) for bound in limits.bounds)
 
 
 # -- limits that could not tell --------------------------------------------------------------------
@@ -272,19 +250,11 @@ def _without(sides: Sides, measure: Measure, losing: Collection[str]) -> Run:
     for answer in sides.run.answers:
         rankings = dict(answer.rankings)
         for id in losing & rankings.keys():
-            query = sides.suite.by_id[id]
-            everything = counts_zero(measure) or sides.suite.reads_texts(query)
-            rankings[id] = _stripped(rankings[id], query, everything)
+            query, found = sides.suite.by_id[id], rankings[id]
+            left = () if counts_zero(measure) else LOSES_ALL(sides.suite, query, found)
+            rankings[id] = found.at(left)
         answers.append(replace(answer, rankings=rankings))
     return replace(sides.run, answers=tuple(answers), variants=None)
-
-
-def _stripped(ranking: Ranking, query: Query, everything: bool) -> Ranking:
-    """A ranking without its relevant documents, or with nothing in it."""
-    relevant = query.judgments.gains
-    kept = [n for n, id in enumerate(ranking.ids) if not everything and id not in relevant]
-    scores = None if ranking.scores is None else tuple(ranking.scores[n] for n in kept)
-    return Ranking(tuple(ranking.ids[n] for n in kept), scores, ranking.seconds)
 
 
 def floor_between(lost: float, value: float) -> float | None:
@@ -313,20 +283,11 @@ def _resolution(now: Comparison, check: Check, measure: Measure) -> Resolution |
     place = now.suite.column_of[measure]
     queries = [query for query in now.suite.needed(check) if query.id in now.sides.rankings]
     values = [now.scores.now.values[query.id][place] for query in queries]
-    differences = [_difference(now, query, place) for query in queries]
+    differences = [pair.now - pair.before for pair in now.pairs(measure, queries)]
     for spread, assumed in ((differences, False), (values, True)):
         known = [value for value in spread if value is not None]
-        error = standard_error(known)
-        if error is not None:
-            detectable = SMALLEST_SHOWN * error
-            needed = ceil(len(known) * (detectable / SMALL_DROP) ** 2 - 1e-9)
-            return Resolution(check.label, str(measure), len(known), detectable, needed, assumed)
+        shows = detectable(known)
+        if shows is not None:
+            needed = ceil(len(known) * (shows / SMALL_DROP) ** 2 - 1e-9)
+            return Resolution(check.label, str(measure), len(known), shows, needed, assumed)
     return None
-
-
-def _difference(now: Comparison, query: Query, place: int) -> float | None:
-    if query.id not in now.sides.before:
-        return None
-    before = now.scores.before.values[query.id][place]
-    after = now.scores.compared.values[query.id][place]
-    return None if before is None or after is None else after - before

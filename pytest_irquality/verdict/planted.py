@@ -100,7 +100,7 @@ class Planting:
         key = way, id(answer)
         if key not in self.harmed:
             rankings = {
-                query.id: _with(ranking, way(self.gate.suite, query, ranking))
+                query.id: replace(ranking.at(way(self.gate.suite, query, ranking)), scores=None)
                 for query in self.gate.queries
                 for ranking in [answer.rankings[query.id]]
             }
@@ -247,27 +247,6 @@ class Planting:
             tuple(name for name, times in found.items() if not any(times)),
             median_low(map(len, harmed.values())) if harmed else 0,
         )
-
-
-def _with(ranking: Ranking, places: Sequence[int]) -> Ranking:
-    """A ranking of some of its results, with all that stands beside them."""
-
-    def left(values: Sequence[float]) -> tuple[float, ...]:
-        each = len(values) == len(ranking.ids)
-        return tuple(values[place] for place in places) if each else tuple(values)
-
-    return replace(
-        ranking,
-        ids=tuple(ranking.ids[place] for place in places),
-        scores=None,
-        own=tuple(ranking.own[place] for place in places) if ranking.own else (),
-        counts={unit: left(values) for unit, values in ranking.counts.items()},
-        asked_for={
-            name: tuple(values[place] for place in places)
-            for name, values in ranking.asked_for.items()
-        },
-        deeper=None,
-    )
 
 
 def _kind(check: Check) -> str:

@@ -10,8 +10,7 @@ from pytest_irquality.suite.model import Check, Guard, Limits, Query, Suite
 from pytest_irquality.suite.rules import Rule
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.comparison import Comparison
-from pytest_irquality.verdict.scoring import counts_zero
-from pytest_irquality.verdict.sides import Sides
+from pytest_irquality.verdict.scoring import counts_zero, defined_for
 
 
 def of_files(suite: Suite) -> Iterator[facts.Fact]:
@@ -45,35 +44,40 @@ def _undefined(comparison: Comparison) -> Sequence[Query]:
 
 def _unseen(comparison: Comparison, ungraded: Iterable[Query]) -> int:
     """The number of queries that changed, and that no limit, guard or rule looks at."""
-    sides = comparison.sides
-    changed = [query for query in ungraded if query.id in sides.changed and not query.demands]
+    changed = comparison.sides.changed
+    some = [query for query in ungraded if query.id in changed and not query.demands]
     checks = comparison.suite.checks
-    return sum(not any(_could_break(one, query, sides) for one in checks) for query in changed)
+    return sum(not any(_sees_results(comparison, one, query) for one in checks) for query in some)
 
 
-def _could_break(check: Check, query: Query, sides: Sides) -> bool:
-    """Tell whether a check over many could break by what an ungraded query returns now."""
+def _sees_results(comparison: Comparison, check: Check, query: Query) -> bool:
+    """Tell whether a check over many could fail by what an ungraded query returns now."""
+    sides, limits = comparison.sides, check.limits
+    if limits and limits.needs_relevant:
+        return False
+    does_any = counts_zero(limits.measure) if limits else isinstance(check.demand, NewZeroResults)
+    if does_any and sides.rankings[query.id] and sides.before[query.id]:
+        return False
+    return could_fail(comparison, check, query)
+
+
+def could_fail(comparison: Comparison, check: Check, query: Query) -> bool:
+    """Tell whether a check over many queries could fail on account of one."""
     if check.tag not in (None, *query.tags) or (check.over.each_tag and not query.tags):
         return False
-    if not sides.rankings[query.id] or not sides.before[query.id]:
-        return _looks_at_results(check)
-    return _looks_at_results(check) and not _asks_for_any(check)
-
-
-def _looks_at_results(check: Check) -> bool:
-    """Tell whether a check can fail by results that nobody graded."""
+    compared, relevant = query.id in comparison.sides.before, bool(query.judgments.relevant)
     match check.demand:
         case Rule():
             return True
         case Guard() as guard:
-            return guard.can_fail and not guard.needs_relevant
-        case Limits(measure=measure) as limits:
-            return limits.can_fail and not measure.needs_relevant and measure.unit != "seconds"
+            return guard.can_fail and compared and (relevant or not guard.needs_relevant)
+        case Limits() as limits:
+            return _could_break(limits, comparison.suite, query, compared)
     return False
 
 
-def _asks_for_any(check: Check) -> bool:
-    """Tell whether any result does for a check."""
-    if check.limits:
-        return counts_zero(check.limits.measure)
-    return isinstance(check.demand, NewZeroResults)
+def _could_break(limits: Limits, suite: Suite, query: Query, compared: bool) -> bool:
+    """Tell whether bounds are on a value of a query, or on its change."""
+    if limits.measure.unit == "seconds" or not defined_for(suite, limits.measure, query):
+        return False
+    return any(bound.fails and (compared or not bound.on_change) for bound in limits.bounds)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from itertools import compress
 from operator import is_
 
 from pytest_irquality.retrieval.run import Answer, Ranking, Run
@@ -58,6 +57,4 @@ def _only_judged(
 
 
 def _without(ranking: Ranking, documents: Collection[str]) -> Ranking:
-    kept = [document not in documents for document in ranking.ids]
-    scores = ranking.scores and tuple(compress(ranking.scores, kept))
-    return Ranking(tuple(compress(ranking.ids, kept)), scores, ranking.seconds)
+    return ranking.at([n for n, id in enumerate(ranking.ids) if id not in documents])

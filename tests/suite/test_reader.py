@@ -54,6 +54,8 @@ def load(tmp_path: Path, text: str | bytes) -> str:
         ("queries:\n  - {query: a, weight: -1}\n", "2:24: 'weight' must not be negative"),
         (Q + "thresholds: {ndgc@10: 0.5}\n", "2:14: unknown measure 'ndgc@10'; did you mean 'ndcg@10'?"),
         (Q + "thresholds: {ndcg@10: 85}\n", "2:23: ndcg@10 is always between 0 and 1, so 85 is no limit; did you mean 0.85?"),
+        (Q + "thresholds: {ndcg@10: {min: 0%}}\n", "2:29: a min of 0 on ndcg@10 holds whatever happens; leave it out"),
+        (Q + "thresholds: {ndcg@10: {max: 90%}}\n", "2:29: max on ndcg@10, which is better high; min is meant"),
         (Q + "thresholds: {ndcg: 0.5, ndcg@10: 0.6}\n", "2:25: ndcg@10 already has its limits on line 2"),
         (Q + "thresholds: {ndcg@10: {}}\n", "2:14: ndcg@10 has no limit: give min, max, max_drop or warn_below"),
         (Q + "thresholds: {ndcg@10: {warn_below: 1, known_issue: X}}\n", "2:14: 'known_issue' on a line whose limits only warn: nothing could fail"),

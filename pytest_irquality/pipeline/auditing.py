@@ -8,7 +8,6 @@ from dataclasses import replace
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.pipeline.corpus import Chunk, chunks_of
 from pytest_irquality.retrieval.explain import ExistsError, existing
-from pytest_irquality.retrieval.run import Run
 from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.storage.found import Found
 from pytest_irquality.suite import Audited, Check, Suite, SuiteError
@@ -17,7 +16,6 @@ from pytest_irquality.verdict.audit_facts import Audit
 from pytest_irquality.verdict.broken_builds import as_read
 from pytest_irquality.verdict.comparison import compare
 from pytest_irquality.verdict.findings import Finding, Lack
-from pytest_irquality.verdict.judge import judge
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 
 
@@ -37,14 +35,10 @@ def audited(
     """
     run, before, baseline = today.run, compared.run, compared.baseline
     assert run is not None
-
-    def judged(other: Suite, its_run: Run, checks: Sequence[Check]) -> SuiteResult:
-        return judge(other, its_run, checks, before=before, baseline=baseline)
-
     try:
         exists, no_answer = _existing(suite, today, retriever, allowed)
-        now = compare(suite, *as_read(suite, run, before)[:2])
-        found = audit(now, result, judged, exists=exists, no_answer=no_answer)
+        now = compare(suite, *as_read(suite, run, before)[:2], baseline)
+        found = audit(now, result, exists=exists, no_answer=no_answer)
     except Exception as error:  # a measure of a team's own may fail on rankings that nobody saw
         found = Audit(0, failed=f"{type(error).__name__}: {error}")
     verdicts = [

@@ -5,14 +5,13 @@ Facts only; nothing here asks or opens anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain
 from math import ceil, floor, inf
 
 from pytest_irquality.metrics import Measure
-from pytest_irquality.retrieval.run import Run
-from pytest_irquality.suite.demands import GUARDS, Bound
+from pytest_irquality.suite.demands import Bound
 from pytest_irquality.suite.judges import THE_QUERY
 from pytest_irquality.suite.model import Check, Limits, Query, Suite, VariantLimits
 from pytest_irquality.verdict.audit_facts import (
@@ -23,6 +22,7 @@ from pytest_irquality.verdict.audit_facts import (
     Skipped,
     WeakLimit,
 )
+from pytest_irquality.verdict.checks import CheckJudge
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.gauge import gauged
 from pytest_irquality.verdict.planted import LOSES_ALL
@@ -35,14 +35,10 @@ from pytest_irquality.verdict.unseen import could_fail
 LOST_SHARE = 10  # one query in so many loses everything
 SMALL_DROP = 0.02  # what a team would like to see
 
-Judged = Callable[[Suite, Run, Sequence[Check]], SuiteResult]
-"""Judges some checks over a run that is not the one that was made."""
-
 
 def audit(
     now: Comparison,
     result: SuiteResult,
-    judged: Judged,
     *,
     exists: Mapping[str, bool] | None = None,
     no_answer: str = "",
@@ -52,7 +48,7 @@ def audit(
     ``exists`` says of every judged document whether it is still there; None where nobody can say.
     """
     suite = now.suite
-    weak = tuple(weak_limits(now, result, judged))
+    weak = tuple(weak_limits(now, result))
     toothless = {one.check for one in weak if one.toothless}
     return Audit(
         judged=sum(len(query.judgments.grades) for query in suite.queries),
@@ -149,7 +145,7 @@ def unprotected(now: Comparison, toothless: Set[str]) -> Iterator[Query]:
 # -- limits that could not tell --------------------------------------------------------------------
 
 
-def weak_limits(now: Comparison, result: SuiteResult, judged: Judged) -> Iterator[WeakLimit]:
+def weak_limits(now: Comparison, result: SuiteResult) -> Iterator[WeakLimit]:
     """The limits that hold whichever query in ten loses every relevant document.
 
     Those lose them whose loss costs the measure most. Only limits that hold today can be weak.
@@ -157,10 +153,10 @@ def weak_limits(now: Comparison, result: SuiteResult, judged: Judged) -> Iterato
     passed = {verdict.check for verdict in result.verdicts if verdict.outcome == "passed"}
     for check in now.suite.checks:
         if check.limits and check.name in passed and not isinstance(check.limits, VariantLimits):
-            yield from _weak(now, check, check.limits, judged)
+            yield from _weak(now, check, check.limits)
 
 
-def _weak(now: Comparison, check: Check, limits: Limits, judged: Judged) -> Iterator[WeakLimit]:
+def _weak(now: Comparison, check: Check, limits: Limits) -> Iterator[WeakLimit]:
     """One entry for each floor that would hold, or one where no bound would break."""
     measure = limits.measure
     staged, tells_losses = (
@@ -173,11 +169,11 @@ def _weak(now: Comparison, check: Check, limits: Limits, judged: Judged) -> Iter
     if not seen:
         return
     losing = _losing(staged, measure, seen, check)
-    lost_run = _without(staged.sides, measure, losing)
+    sides = _without(staged.sides, measure, losing)
     if measure.stage:
-        lost_run = replace(now.sides.run, stages={measure.stage: lost_run})
-    only = replace(now.suite, metrics=(measure,), checks=(check,), guards=frozenset(GUARDS))
-    then = judged(only, lost_run, [check]).verdicts[0]
+        run = replace(now.sides.run, stages={measure.stage: sides.run})
+        sides = replace(now.sides, run=run)
+    then = CheckJudge(replace(now, sides=sides), False).verdict(check)
     weak = WeakLimit(
         check.name,
         check.label,
@@ -244,8 +240,8 @@ def _losing(
     return losing
 
 
-def _without(sides: Sides, measure: Measure, losing: Collection[str]) -> Run:
-    """The run in which these queries found nothing relevant."""
+def _without(sides: Sides, measure: Measure, losing: Collection[str]) -> Sides:
+    """Both sides, where these queries find nothing relevant today."""
     answers = []
     for answer in sides.run.answers:
         rankings = dict(answer.rankings)
@@ -254,7 +250,7 @@ def _without(sides: Sides, measure: Measure, losing: Collection[str]) -> Run:
             left = () if counts_zero(measure) else LOSES_ALL(sides.suite, query, found)
             rankings[id] = found.at(left)
         answers.append(replace(answer, rankings=rankings))
-    return replace(sides.run, answers=tuple(answers), variants=None)
+    return replace(sides, run=replace(sides.run, answers=tuple(answers), variants=None))
 
 
 def floor_between(lost: float, value: float) -> float | None:

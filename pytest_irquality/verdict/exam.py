@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_irquality.verdict import facts
+from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.ledger import CHECKS, in_order
 from pytest_irquality.verdict.result import BAD, Exam, Outcome, QueryResult, SuiteResult, Verdict
 
@@ -43,7 +44,8 @@ def _about(then: SuiteResult, bad: Sequence[Verdict]) -> tuple[QueryResult, ...]
         return ()
     named = {finding.subject for verdict in bad for finding in verdict.findings}
     named |= {verdict.query for verdict in bad if verdict.query}
-    return tuple(query for query in then.queries if query.id in named or _fell(then, query))
+    named |= {query.id for query in Damage(then).worse}
+    return tuple(query for query in then.queries if query.id in named)
 
 
 def is_not_passed(verdict: Verdict, today: str) -> bool:
@@ -54,13 +56,6 @@ def is_not_passed(verdict: Verdict, today: str) -> bool:
     if verdict.outcome == "accepted":
         return today != "accepted"
     return verdict.outcome in BAD and verdict.outcome != "fixed" and today not in BAD
-
-
-def _fell(result: SuiteResult, query: QueryResult) -> bool:
-    column = next(
-        (n for n, name in enumerate(result.measures) if result.higher_is_better(name)), None
-    )
-    return (query.change(column) or 0.0) < 0
 
 
 def _counted(then: SuiteResult) -> Mapping[str, int]:

@@ -8,12 +8,12 @@ from math import fsum, inf
 
 from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Run, deeper_than
-from pytest_irquality.suite.model import Query, Suite
+from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.accepted import acceptance
 from pytest_irquality.verdict.classes import Skipped
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
-from pytest_irquality.verdict.findings import Cause, Change, RankedDocument
+from pytest_irquality.verdict.findings import Cause, RankedDocument
 from pytest_irquality.verdict.guards import blind
 from pytest_irquality.verdict.renumbered import renumbered
 from pytest_irquality.verdict.result import Verdict
@@ -100,7 +100,7 @@ def _returns_fewer(sides: Sides) -> Iterator[facts.Fact]:
 
 def _returned_nothing(sides: Sides) -> facts.Fact:
     """The queries that came back empty, with what the baseline says of each."""
-    ids = _ids(sides.empty)
+    ids = tuple(query.id for query in sides.empty)
     undefined = sum(not sides.suite.defines(query) for query in sides.empty)
     return facts.ReturnedNothing(
         ids,
@@ -295,7 +295,7 @@ def _resolution(comparison: Comparison, verdicts: Sequence[Verdict]) -> Iterator
             measure=str(measure),
             change=change,
             worth=_worth(comparison, measure),
-            got_worse=_got_worse(measure, change),
+            got_worse=measure.sign * change.difference < 0,
             decided=0.5 ** (change.better + change.worse) < SIGNIFICANT,
             significant=(change.judged_p or 0.0) < SIGNIFICANT,
             apart=bool(failed) and not rests_on_test,
@@ -310,10 +310,6 @@ def _worth(comparison: Comparison, measure: Measure) -> float | None:
         return None
     weights = [pair.weight for pair in comparison.pairs(measure, comparison.suite.queries)]
     return (high - low) * max(weights) / fsum(weights)
-
-
-def _got_worse(measure: Measure, change: Change) -> bool:
-    return change.difference < 0 if measure.higher_is_better else change.difference > 0
 
 
 def _unjudged(comparison: Comparison, pardoned: Sequence[str]) -> Iterator[facts.Fact]:
@@ -400,7 +396,3 @@ def _among(names: set[str], rankings: Iterable[Iterable[str]]) -> set[str]:
     for ids in rankings:
         found.update(names.intersection(ids))
     return found
-
-
-def _ids(queries: Sequence[Query]) -> tuple[str, ...]:
-    return tuple(query.id for query in queries)

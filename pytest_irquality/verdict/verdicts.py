@@ -12,7 +12,7 @@ from functools import cached_property
 
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.suite.demands import Audited, Examined, Guard
+from pytest_irquality.suite.demands import Audited, Examined
 from pytest_irquality.suite.model import Check
 from pytest_irquality.verdict.accepted import Accepting, judged_with, may_be_accepted
 from pytest_irquality.verdict.checks import CheckJudge
@@ -94,23 +94,17 @@ class Verdicts:
     def pardoned(self) -> Sequence[str]:
         """The labels of the failed checks that would hold without unjudged documents."""
         failed = [
-            (check, verdict)
+            check
             for check, verdict in zip(self.judged, self.all, strict=True)
             if verdict.outcome == "failed" and check.demand.needs_relevant
         ]
-        queries = {id for pair in failed for id in self._rests_on(*pair)}
-        run = without_unjudged(self.comparison.sides, queries)
+        sides = self.comparison.sides
+        run = without_unjudged(sides, sides.before) if failed else None
         if run is None:
             return ()
-        sides = replace(self.comparison.sides, run=run)
-        judge = CheckJudge(replace(self.comparison, sides=sides), self.updating)
-        return [check.label for check, _ in failed if judge.verdict(check).outcome != "failed"]
-
-    def _rests_on(self, check: Check, failed: Verdict) -> Iterable[str]:
-        """The queries that a failed check could hold by, were their rankings others."""
-        if isinstance(check.demand, Guard) and not self.comparison.sides.tells_noise:
-            return [finding.subject for finding in failed.broken if finding.subject]
-        return [query.id for query in self.comparison.suite.needed(check)]
+        comparison = replace(self.comparison, sides=replace(sides, run=run))
+        judge = CheckJudge(comparison, self.updating)
+        return [check.label for check in failed if judge.verdict(check).outcome != "failed"]
 
     # -- the history -------------------------------------------------------------------------------
 

@@ -17,27 +17,15 @@ from pytest_irquality.verdict.sides import Sides
 def without_unjudged(sides: Sides, queries: Iterable[str]) -> Run | None:
     """Today's run without unjudged documents that came to some queries (ids) since the baseline.
 
-    None where none came, or could have.
-
-    Without a baseline all unjudged documents are left out, which tells something only where
-    documents that are not relevant were judged, too. Whoever lists passages judges no results.
+    None where none came, or could have. Whoever lists passages judges no results.
     """
-    suite, before = sides.suite, sides.baseline_run
-    if before is None and not _judges_both(suite):
-        return None
+    suite = sides.suite
     by_ids = [id for id in queries if not suite.reads_texts(suite.by_id[id])]
-    known = before.answers if before else ()
+    known = sides.baseline_run.answers if sides.baseline_run else ()
     answers = tuple(_only_judged(suite, answer, by_ids, known) for answer in sides.run.answers)
     if all(map(is_, answers, sides.run.answers)):
         return None
     return replace(sides.run, answers=answers)
-
-
-def _judges_both(suite: Suite) -> bool:
-    """Tell whether any document was judged to be not relevant."""
-    return any(
-        len(query.judgments.relevant) < len(query.judgments.grades) for query in suite.queries
-    )
 
 
 def _only_judged(

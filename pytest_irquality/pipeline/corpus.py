@@ -7,15 +7,13 @@ looked through before anything is asked. Who grades can look for documents in it
 from __future__ import annotations
 
 import json
-import pickle
 import re
 import warnings
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from hashlib import sha256
+from functools import cached_property, lru_cache
 from heapq import nlargest
 from itertools import accumulate, islice
 from math import log
@@ -44,8 +42,6 @@ FIRST = 3  # of these, whose neighbours are looked at
 LEAST_NEAR = 0.4
 MOST_ON_A_PAGE = 100_000  # documents
 LONGEST_ON_A_PAGE = 300  # characters of a text
-MOST_KEPT = 4
-KEPT: dict[Hashable, Corpus] = {}
 
 
 class Chunk(NamedTuple):
@@ -88,9 +84,10 @@ def lost_passages(target: Target, retriever: object, allowed: Allowed) -> Mappin
     """
     suite = target.suite
     wanted = {passage: sought(passage) for passage in _passages(suite)}
-    corpus = _corpus_of(target, retriever, allowed) if wanted else None
-    if corpus is None:
+    chunks = chunks_of(target, retriever, allowed) if wanted else None
+    if chunks is None:
         return None
+    corpus = corpus_of(tuple(chunks))
     lost = {passage: why for passage, form in wanted.items() if (why := corpus.loss(form))}
     if lost:
         place = suite.places.get("corpus") or Place(1)
@@ -172,31 +169,6 @@ def _read(suite: Suite, chunks: Any, instead: str) -> Iterator[Chunk]:
         yield Chunk(id, hits.titles.get(id, ""), text)
 
 
-def _corpus_of(target: Target, retriever: object, allowed: Allowed) -> Corpus | None:
-    """The corpus, looked through once for all suites over the same texts."""
-    suite = target.suite
-    if not suite.corpus.files and callable(texts := getattr(retriever, "texts", None)):
-        given = texts()
-        try:  # what it was, in case it is edited in place
-            known = sha256(pickle.dumps((given, suite.id_field, suite.text_field))).digest()
-        except Exception:
-            return Corpus(tuple(_of_retriever(suite, given)))
-        return _kept(known, lambda: _of_retriever(suite, given))
-    chunks = chunks_of(target, retriever, allowed)
-    if chunks is None:
-        return None
-    every = tuple(chunks)
-    return _kept(every, lambda: every)
-
-
-def _kept(known: Hashable, read: Callable[[], Iterable[Chunk]]) -> Corpus:
-    if known not in KEPT:
-        for old in [*KEPT][: len(KEPT) + 1 - MOST_KEPT]:
-            del KEPT[old]
-        KEPT[known] = Corpus(tuple(read()))
-    return KEPT[known]
-
-
 @dataclass(frozen=True)
 class Corpus:
     """Chunks, and what makes it cheap to look for passages in them.
@@ -242,6 +214,12 @@ class Corpus:
                 return True
             at = self.line.find(longest, self.ends[place])
         return False
+
+
+@lru_cache(maxsize=4)
+def corpus_of(chunks: tuple[Chunk, ...]) -> Corpus:
+    """Chunks as a corpus, which is looked through once for all suites over the same texts."""
+    return Corpus(chunks)
 
 
 def _near(passage: Normal, corpus: Corpus) -> list[Chunk]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from pytest_irquality.retrieval.run import Fault
 from pytest_irquality.storage.history import Entry
@@ -21,7 +21,7 @@ from pytest_irquality.suite import (
 from pytest_irquality.suite.rules import Ranks
 from pytest_irquality.verdict.accepted import may_be_accepted
 from pytest_irquality.verdict.comparison import Comparison
-from pytest_irquality.verdict.findings import Finding, Lack, RankedDocument
+from pytest_irquality.verdict.findings import Change, Finding, Lack, RankedDocument
 from pytest_irquality.verdict.guards import hold_guard
 from pytest_irquality.verdict.limits import Subject, hold, margin, nothing_to_compare, undecided
 from pytest_irquality.verdict.result import Outcome, Verdict
@@ -257,9 +257,7 @@ class CheckJudge:
         queries = self.suite.tagged(tag)
         if not self.defines(limits, queries):
             queries = ()
-        change = self.comparison.over(limits.measure, tag)
-        returned = self.comparison.as_returned(limits.measure, queries)
-        return hold(self.comparison, limits, Subject(tag or "", queries, change, returned))
+        return self.held(limits, tag or "", queries, lambda one: one.over(limits.measure, tag))
 
     def over_each_tag(self, limits: Limits) -> Iterator[Finding]:
         """Limits on the mean over each tag.
@@ -278,17 +276,32 @@ class CheckJudge:
         findings: list[Finding] = []
         for query in queries:
             if query.id in self.sides.rankings:
-                change = self.comparison.change(limits.measure, [query])
-                returned = self.comparison.as_returned(limits.measure, [query])
-                findings += hold(
-                    self.comparison, limits, Subject(query.id, [query], change, returned)
-                )
+                change = partial(Comparison.change, measure=limits.measure, queries=[query])
+                findings += self.held(limits, query.id, [query], change)
         if not findings:
             findings += hold(self.comparison, limits, Subject("", queries))
         for bound in limits.bounds:
             of_bound = [finding for finding in findings if finding.kind == bound.key]
             nothing = self.comparison.nothing_compared(queries, limits.measure)
             yield from _worst(_compared(of_bound, nothing))
+
+    def held(
+        self,
+        limits: Limits,
+        subject: str,
+        queries: Sequence[Query],
+        change: Callable[[Comparison], Change | None],
+    ) -> Iterator[Finding]:
+        """The findings of a line on one subject.
+
+        One that holds in the order of equal scores alone says so.
+        """
+        now, returned = self.comparison, self.comparison.as_returned(limits.measure, queries)
+        findings = hold(now, limits, Subject(subject, queries, change(now)))
+        if returned is None:
+            return findings
+        came = hold(returned, limits, Subject(subject, queries, change(returned)))
+        return map(_tied, findings, came)
 
     def defines(self, limits: Limits, queries: Sequence[Query]) -> bool:
         """Tell whether judgments define the measure for any of some queries, once answered."""
@@ -298,6 +311,13 @@ class CheckJudge:
 def _excused(finding: Finding) -> Finding:
     """A finding on a limit that nobody wrote: it holds where nothing could be compared."""
     return replace(finding, ok=finding.ok or finding.lacks is not None)
+
+
+def _tied(finding: Finding, came: Finding) -> Finding:
+    """A finding that says so where the one on the order as returned is broken."""
+    if not finding.ok or came.ok:
+        return finding
+    return replace(finding, as_returned=came.change.now if came.change else came.value)
 
 
 def _compared(findings: Sequence[Finding], nothing: Lack) -> Sequence[Finding]:

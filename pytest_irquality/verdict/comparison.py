@@ -8,7 +8,7 @@ from functools import cached_property
 from math import fsum
 from typing import NamedTuple
 
-from pytest_irquality.metrics import Judgments, Measure, evaluate
+from pytest_irquality.metrics import Judgments, Measure
 from pytest_irquality.retrieval.run import JUDGMENTS, Run
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.by_default import first_mean
@@ -182,44 +182,21 @@ class Comparison:
 
     # -- changes -----------------------------------------------------------------------------------
 
-    def as_returned(self, measure: Measure, queries: Iterable[Query]) -> Change | None:
-        """The change with ties as they were returned; None where that makes no difference."""
-        queries = [*queries]
-        if not self._is_reordered(measure, queries):
-            return None
-        return self.change(measure, queries, tested=True, returned=True)
-
-    def agreement_as_returned(self, measure: Measure, queries: Iterable[Query]) -> float | None:
-        """A measure that compares both rankings, of those as returned.
-
-        None where that makes no difference.
-        """
-        queries = [*queries]
+    def as_returned(self, measure: Measure, queries: Iterable[Query]) -> Comparison | None:
+        """The comparison with ties as they were returned; None where that makes no difference."""
         stage = self.sides.stage_of(measure)
-        if not (stage and measure.definition.compares and self._is_reordered(measure, queries)):
+        if stage is None or stage.reordered.isdisjoint(query.id for query in queries):
             return None
-        rankings = {
-            query.id: stage.rankings[query.id]
-            for query in queries
-            if query.id in stage.before and counts(measure, query)
-        }
-        scores = evaluate({}, rankings, [measure], before=stage.before)
-        return scores.aggregate(measure, weights=self.suite.weights).value
+        return self._as_returned
 
-    def _is_reordered(self, measure: Measure, queries: Iterable[Query]) -> bool:
-        stage = self.sides.stage_of(measure)
-        return stage is not None and any(query.id in stage.reordered for query in queries)
+    @cached_property
+    def _as_returned(self) -> Comparison:
+        return replace(self, sides=replace(self.sides, as_returned=True))
 
-    def pairs(
-        self, measure: Measure, queries: Iterable[Query], returned: bool = False
-    ) -> Sequence[Pair]:
-        """The values of the queries that have one on both sides.
-
-        ``returned``: ties in today's order.
-        """
+    def pairs(self, measure: Measure, queries: Iterable[Query]) -> Sequence[Pair]:
+        """The values of the queries that have one on both sides."""
         column = self.suite.column_of[measure]
-        then = self.scores.before.values
-        today = (self.scores.now if returned else self.scores.compared).values
+        then, today = self.scores.before.values, self.scores.compared.values
         may_expect_nothing, weighted = counts_zero(measure), measure.weighted
         found = []
         for query in queries:
@@ -235,7 +212,6 @@ class Comparison:
         measure: Measure,
         queries: Iterable[Query],
         tested: bool = False,
-        returned: bool = False,
     ) -> Change | None:
         """The measure's change over some queries.
 
@@ -244,7 +220,7 @@ class Comparison:
         is_no_mean = measure.unit == "seconds" or measure.definition.compares
         if is_no_mean or self.missing_baseline(measure):
             return None
-        pairs = self.pairs(measure, queries, returned)
+        pairs = self.pairs(measure, queries)
         change = change_of(measure, pairs, tested=tested)
         if change is None or not (change.better or change.worse):
             return change

@@ -17,14 +17,12 @@ from pytest_irquality.verdict.statistics import EQUAL
 class Subject(NamedTuple):
     """The subject of a limit: the whole suite (name ""), a tag or a query.
 
-    No ``queries``: there are none that the judgments could define the measure for. ``as_returned``
-    is the change in the order as returned, where that is another one.
+    No ``queries``: there are none that the judgments could define the measure for.
     """
 
     name: str
     queries: Sequence[Query]
     change: Change | None = None
-    as_returned: Change | None = None
 
 
 def hold(comparison: Comparison, limits: Limits, subject: Subject) -> Iterator[Finding]:
@@ -78,8 +76,6 @@ def _hold_value(
     if bound.share:
         value /= max(total.n, 1)
     ok = bound.left(value, bound.value) >= -EQUAL
-    returned = comparison.agreement_as_returned(measure, queries)
-    tied = ok and returned is not None and bound.left(returned, bound.value) < -EQUAL
     return _finding(
         measure,
         bound,
@@ -88,20 +84,18 @@ def _hold_value(
         value=value,
         queries=total.n,
         of=len(queries) if compares else 0,
-        as_returned=returned if tied else None,
     )
 
 
 def _hold_change(
     comparison: Comparison, measure: Measure, bound: Bound, subject: Subject
 ) -> Finding:
-    change, returned = subject.change, subject.as_returned
+    change = subject.change
     of = comparison.limited(measure, subject.queries)
     if change is None:
         lacks = comparison.nothing_compared(subject.queries, measure)
         return undecided(measure, bound, subject.name, lacks, of)
     value, ok = bound.worsening(change.before, change.now), within(bound, change)
-    tied = ok and returned is not None and not within(bound, returned)
     return _finding(
         measure,
         bound,
@@ -111,7 +105,6 @@ def _hold_change(
         queries=change.queries,
         change=change,
         of=of,
-        as_returned=returned.now if returned and tied else None,
     )
 
 

@@ -116,12 +116,14 @@ class Sides:
     A single answer has an order of its own (``has_order``): only of
     it can be said that ties stand otherwise, and which score a document has. Several answers tell
     how far unchanged code wavers (``tells_noise``): what they differ in is no change.
+    ``as_returned``: nothing is put into the baseline's order.
     """
 
     suite: Suite
     run: Run
     baseline_run: Run | None = None
     stage: str = ""
+    as_returned: bool = False
 
     @property
     def has_order(self) -> bool:
@@ -144,7 +146,7 @@ class Sides:
         if then and not then.answered:
             before = {**dict.fromkeys(self.run.stages, then), **before}
         return {
-            name: Sides(self.suite, run, before.get(name), name)
+            name: Sides(self.suite, run, before.get(name), name, self.as_returned)
             for name, run in self.run.stages.items()
         }
 
@@ -249,7 +251,7 @@ class Sides:
 
     @cached_property
     def _tells_ties_before(self) -> bool:
-        return not made_up(self._then.values())
+        return not (self.as_returned or made_up(self._then.values()))
 
     def _aligned(
         self, answer: Answer, rankings: Mapping[str, Ids], of_today: bool

@@ -72,6 +72,7 @@ def share_of(judged: Verdicts) -> Share | None:
         if check.limits and check.over_suites:
             accepting, committed = judged.accepting, judged.committed_judge
             source = comparison.baseline.source
+            returned = comparison.as_returned(check.limits.measure, suite.queries)
             return Share(
                 check.name,
                 str(check.limits.measure),
@@ -81,7 +82,7 @@ def share_of(judged: Verdicts) -> Share | None:
                 acceptance(comparison, accepting, source) if accepting else None,
                 _is_whole(judged),
                 judged=_compared_as_judged(comparison, check.limits),
-                returned=_as_returned(comparison, check.limits),
+                returned=compared(returned, check.limits) if returned else None,
             )
     return None
 
@@ -94,20 +95,15 @@ def _is_whole(judged: Verdicts) -> bool:
     return all_judged and len(sides.asked) == len(suite.queries) and not sides.run.interrupted
 
 
-def compared(comparison: Comparison, limits: Limits, returned: bool = False) -> Compared:
+def compared(comparison: Comparison, limits: Limits) -> Compared:
     """The values of a suite, query by query, and of each unit of its sides."""
     suite, measure = comparison.suite, limits.measure
     if comparison.missing_baseline(measure):
         return Compared()
-    pairs = comparison.pairs(measure, suite.queries, returned)
+    pairs = comparison.pairs(measure, suite.queries)
     before, now = comparison.units(measure, pairs)
     rows = ((_retrieval(suite, pair.query), pair.before, pair.now) for pair in pairs)
     return Compared(tuple(rows), tuple(before), tuple(now))
-
-
-def _as_returned(comparison: Comparison, limits: Limits) -> Compared | None:
-    """The values with ties as they were returned; None where that is the same order."""
-    return compared(comparison, limits, True) if comparison.sides.reordered else None
 
 
 def _compared_as_judged(comparison: Comparison, limits: Limits) -> Compared | None:

@@ -158,26 +158,6 @@ class Repository:
             raise OSError(f"{file.name} lies outside the git checkout {self.top.name}") from None
         return (inside / file.name).as_posix()
 
-    def names(self, commit: str, folder: Path) -> list[str]:
-        """The names of files and folders in a folder at a commit; none where it was not there."""
-        inside = self.path(folder / "_").rpartition("/")[0]
-        listed = self.ask("ls-tree", "-z", "--name-only", f"{commit}:{inside}")
-        return listed.stdout.decode(errors="surrogateescape").split("\0")[:-1]
-
-    def files(self, commit: str, folder: Path) -> list[Path]:
-        """Every file at a commit in a folder and those below it, as a path below ``folder``."""
-        inside = self.path(folder / "_").rpartition("/")[0]
-        at = ["--", inside] if inside else []
-        listed = self.output("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, *at)
-        names = listed.decode(errors="surrogateescape").split("\0")[:-1]
-        return [folder / Path(name).relative_to(inside) for name in names]
-
-    def content(self, commit: str, file: Path) -> bytes | None:
-        """The bytes that a file held at a commit; None where it was not there, or was a link."""
-        listed = self.output("ls-tree", "-z", commit, "--", self.path(file))
-        mode, _, hash = listed.partition(b"\t")[0].decode().partition(" blob ")
-        return self.output("cat-file", "blob", hash) if mode.startswith("100") else None
-
     def merge_base(self, ref: str) -> str:
         """The commit that HEAD has grown from, as seen from ``ref``.
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -97,6 +97,11 @@ class Tree:
         data = entry.tree._blob(entry)
         pointer = LARGE.match(data)
         return entry.tree._large(entry.path, pointer[1].decode()) if pointer else data
+
+    def files(self, folder: Path) -> Mapping[Path, str]:
+        """The files below a folder of the checkout, with their paths in the commit."""
+        inside = self.repository.path(folder / "_").rpartition("/")[0]
+        return {folder / name: posixpath.join(inside, name) for name in self.names(inside or ".")}
 
     def names(self, folder: str) -> Iterator[str]:
         """The paths below a folder of all files in it, and in those below it.

@@ -94,7 +94,7 @@ class AtCommit(Source):
     @cached_property
     def shelf(self) -> Shelf:
         """All baselines of that commit, looked for once. Raises ``OSError``."""
-        return in_commit(self.project, self.project.repository, self.base, self.given)
+        return in_commit(self.project, self.tree, self.given)
 
     def retrievers(self, suite: Path) -> Sequence[str]:
         """Give the retrievers of which a suite had baselines there. Raises ``OSError``."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from pytest_irquality.edges.git import Repository
+from pytest_irquality.edges.objects import NowhereError, Tree
 from pytest_irquality.edges.project import Project
 from pytest_irquality.metrics.errors import MeasureError
 from pytest_irquality.storage.jsonl import parse_run
@@ -215,22 +216,22 @@ def _shelved(path: Path, project: Project) -> Iterator[Shelved]:
     yield Shelved(file, suite, header, not suite.is_file())
 
 
-def in_commit(project: Project, repository: Repository, commit: str, source: str) -> Shelf:
+def in_commit(project: Project, tree: Tree, source: str) -> Shelf:
     """Give what lay in the project at a commit.
 
     A suite is gone where HEAD or the folder has it no more. ``source`` begins the names. Raises
     ``OSError`` with git's words.
     """
-    head = {*repository.files("HEAD", project.root)}
-    then = {*repository.files(commit, project.root)}
+    then = tree.files(project.root)
+    head = Tree(tree.repository, "HEAD").files(project.root)
     baselines = []
     for file in sorted(then):
         if file.parent.name != FOLDER or file.suffix != ".jsonl":
             continue
         name = f"{source} {project.shown(file)}"
         try:
-            stored = parse_run((repository.content(commit, file) or b"").splitlines(True), name)
-        except StoredRunError:  # reported where it is asked for by its name
+            stored = parse_run((tree.read(then[file]) or b"").splitlines(True), name)
+        except (NowhereError, StoredRunError):  # reported where it is asked for by its name
             continue
         suite = file.parent.parent / PurePosixPath(stored.header.path).name
         gone = suite not in head or not suite.is_file()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_irquality.edges.git import HARMLESS, Repository, checkout_above, commit
+from pytest_irquality.edges.objects import NowhereError, Tree
 from tests.conftest import Project
 from tests.repository import git
 
@@ -31,16 +32,18 @@ def test_files_as_they_stood_at_a_commit(checkout: Path) -> None:
     at = repository.commit_of("HEAD")
     file = checkout / "search" / "é a.txt"
     file.write_text("new\n")
-    assert repository.content(at, file) == b"old\n"
-    assert repository.content(at, checkout / "none") is None
-    assert repository.content(at, checkout / "none" / "such") is None
-    assert repository.content(at, checkout / "link") is None
-    assert repository.content(at, checkout / "search") is None
-    assert repository.names(at, checkout / "search") == ["é a.txt"]
-    assert repository.names(at, checkout) == ["link", "search"]
-    assert repository.names(at, checkout / "none") == []
+    tree = Tree(repository, at)
+    assert tree.read(repository.path(file)) == b"old\n"
+    assert tree.read("none") is None
+    assert tree.read("none/such") is None
+    assert tree.read("search") is None
+    with pytest.raises(NowhereError):
+        tree.read("link")
+    assert tree.files(checkout / "search") == {file: "search/é a.txt"}
+    assert {*tree.files(checkout)} == {checkout / "link", file}
+    assert tree.files(checkout / "none") == {}
     with pytest.raises(OSError, match="lies outside the git checkout"):
-        repository.content(at, checkout.parent / "x")
+        repository.path(checkout.parent / "x")
     with pytest.raises(OSError, match="knows no revision 'none'"):
         repository.commit_of("none")
     assert (commit(checkout / "search") or "").endswith("-dirty")
@@ -85,8 +88,8 @@ def test_no_configuration_starts_anything(checkout: Path, tmp_path: Path) -> Non
     (checkout / "search" / "é a.txt").write_text("new\n")
     repository = Repository.holding(checkout)
     head = repository.commit_of("HEAD")
-    repository.content(head, checkout / "search" / "é a.txt")
-    repository.names(head, checkout)
+    Tree(repository, head).read("search/é a.txt")
+    Tree(repository, head).files(checkout)
     repository.tracks(checkout / "link")
     commit(checkout)
     assert not (tmp_path / "ran").exists()

@@ -174,7 +174,7 @@ def _temporary(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
     while True:
         path = target.with_name(f"{_prefix(target)}{os.urandom(8).hex()}.tmp")
         file = path.open("xb")
-        if _locked(file) is not False and path.exists():
+        if locked(file) is not False and path.exists():
             break
         file.close()  # it was taken for a leftover just before it was locked
     try:
@@ -187,7 +187,7 @@ def _temporary(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
     file.close()
 
 
-def _locked(file: BinaryIO) -> bool | None:
+def locked(file: BinaryIO) -> bool | None:
     """Lock a file, and tell whether we hold it; None where nobody could.
 
     On Windows nobody can, nor on some network drives.
@@ -214,6 +214,6 @@ def _remove_leftovers(target: Path) -> None:
 
 def _abandoned(path: Path) -> bool:
     with path.open("rb") as file:
-        locked = _locked(file)
+        held = locked(file)
     is_old = time.time() - path.stat().st_mtime > bounds.LEFTOVER
-    return is_old if locked is None else locked
+    return is_old if held is None else held

@@ -141,7 +141,7 @@ def test_the_lock_of_the_bases_folder_is_closed_before_that_goes(
         assert [lock.closed for lock in locks] == [True]
         worktree.remove(repository, folder)
 
-    monkeypatch.setattr(worktree, "fcntl", None)
+    monkeypatch.setattr(write, "fcntl", None)
     monkeypatch.setattr(base, "new_folder", new_folder)
     monkeypatch.setattr(base, "remove", remove)
     project.suite("queries: [{query: desk, relevant: [d1]}]\n")

@@ -69,11 +69,11 @@ def test_order_is_by_32_bit_score_then_by_document_descending_whatever_the_lines
     path = tmp_path / "a.run"
     path.write_text(
         "q 0 low 1 -1e39 t\nq 0 a 2 0.3 t\nq\t0  b  3  0.30000000000000004 t\n\nq Q0 ü 9 0.30000000001 t\nq Q0 top 7 1e39 t\n"
-        "other 0 x%20y 1 1 t\n"
+        "o%20ther 0 x%20y 1 1 t\n"
     )
     rankings = read_trec(path)
     assert rankings["q"].ids == ("top", "ü", "b", "a", "low")
-    assert rankings["other"].ids == ("x%20y",)  # not ours, so not encoded
+    assert rankings["o%20ther"].ids == ("x%20y",)  # not ours, so not encoded
 
 
 AWKWARD = Suite(

@@ -32,6 +32,15 @@ def test_a_drop_of_exactly_the_limit_holds_whatever_its_binary_fractions(tmp_pat
     assert set(outcomes(judged(tmp_path, text % "0.0999", now, before)).values()) == {"failed"}
 
 
+@pytest.mark.parametrize(("top_k", "listed"), [(3, 10), (15, 15), (30, 20)])
+def test_as_many_documents_are_listed_as_count_and_neither_few_nor_many(
+    tmp_path: Path, top_k: int, listed: int
+) -> None:
+    text = f"top_k: {top_k}\ndepth: 40\nqueries: [{{query: a, relevant: [d]}}]\n"
+    (query,) = judged(tmp_path, text, run_of({"a": [f"x{n}" for n in range(40)]}), None).queries
+    assert [document.rank for document in query.ranking] == [*range(1, listed + 1)]
+
+
 def test_where_lower_is_better_a_rise_is_worse(tmp_path: Path) -> None:
     text = twenty("thresholds: {rank_of_first: {max_rise: 0.1}}\n")
     result = judged(tmp_path, text, run_of(sunk(2)), run_of(FIRST))

@@ -16,11 +16,7 @@ from types import FrameType
 from typing import BinaryIO
 
 from pytest_irquality.edges.git import Repository
-
-try:
-    import fcntl
-except ImportError:  # Windows: what a kill left there stays
-    fcntl = None  # type: ignore[assignment]
+from pytest_irquality.edges.write import locked
 
 PREFIX = "irquality-base-"
 LOCK = "lock"
@@ -52,8 +48,7 @@ def new_folder(repository: Repository) -> tuple[Path, BinaryIO]:
             folder.mkdir(mode=0o700)
             break
     lock = (folder / LOCK).open("wb")
-    if fcntl:
-        fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
+    locked(lock)
     return folder, lock
 
 
@@ -68,14 +63,11 @@ def remove_leftovers(repository: Repository) -> None:
 
 
 def _abandoned(folder: Path) -> bool:
-    if fcntl is None:
-        return False
     try:
         with (folder / LOCK).open("rb") as lock:
-            fcntl.flock(lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # held, another user's, or too young to have one
+            return bool(locked(lock))  # on Windows, what a kill left stays
+    except OSError:  # another user's, or too young to have one
         return False
-    return True
 
 
 # -- the worktree ----------------------------------------------------------------------------------

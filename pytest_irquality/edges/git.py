@@ -113,12 +113,19 @@ class Repository:
             raise OSError(said or f"git {arguments[0]} failed")
         return done.stdout
 
+    def listed(self, command: str, *arguments: str) -> list[str]:
+        """The names of files that git lists, from ``top``. Raises ``OSError`` where git fails."""
+        names = self.output(command, "-z", *arguments).split(b"\0")
+        return [*map(os.fsdecode, filter(None, names))]
+
+    def differing(self, commit: str) -> list[str]:
+        """Name the files that git knows and that differ from a commit."""
+        return self.listed("diff", "--name-only", "--no-renames", commit)
+
     def edited(self) -> list[str]:
         """Name the files that differ from HEAD, and the Python files that git does not know."""
-        differing = self.output("diff", "--name-only", "--no-renames", "-z", "HEAD").split(b"\0")
-        new = self.output("ls-files", "--others", "--exclude-standard", "-z").split(b"\0")
-        modules = [name for name in new if name.endswith((b".py", b".pyi"))]
-        return [os.fsdecode(name) for name in (*differing, *modules) if name]
+        new = self.listed("ls-files", "--others", "--exclude-standard")
+        return [*self.differing("HEAD"), *(name for name in new if name.endswith((".py", ".pyi")))]
 
     def _environment(self) -> Mapping[str, str]:
         # A hook's GIT_DIR, or any of its like, would have git look elsewhere or start something.

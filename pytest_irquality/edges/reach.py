@@ -156,9 +156,9 @@ def _listed(repository: Repository, names: Sequence[Path]) -> set[Path]:
     asked = ("--", *(name.as_posix() for name in names))
     if not _in_ci():
         others = ("--others", "--exclude-standard")
-        return _names(repository.output("ls-files", "-z", "--cached", *others, *asked))
-    held = _names(repository.output("ls-files", "-z", "--cached", *asked))
-    edited = _names(repository.output("diff", "--name-only", "-z", "HEAD", *asked))
+        return {*map(Path, repository.listed("ls-files", "--cached", *others, *asked))}
+    held = {*map(Path, repository.listed("ls-files", "--cached", *asked))}
+    edited = {*map(Path, repository.listed("diff", "--name-only", "HEAD", *asked))}
     words = iter(repository.output("check-attr", "-z", "filter", *asked).split(b"\0"))
     filtered = {name for name, _, by in zip(words, words, words, strict=False) if by not in FILTERS}
     return held - edited - set(map(Path, map(os.fsdecode, filtered)))
@@ -171,7 +171,3 @@ def _is_submodule(repository: Repository, link: Path) -> bool:
         return False
     differs = ("diff", "--name-only", "--ignore-submodules=dirty", "HEAD", *asked)
     return not (_in_ci() and repository.output(*differs))
-
-
-def _names(output: bytes) -> set[Path]:
-    return {Path(os.fsdecode(name)) for name in output.split(b"\0") if name}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -253,7 +252,7 @@ class Exams:
     def _tracked(self) -> Iterator[Path]:
         """Give the files of suites that git tracks."""
         repository = self.project.repository
-        for name in map(os.fsdecode, repository.output("ls-files", "-z").split(b"\0")):
+        for name in repository.listed("ls-files"):
             file = repository.top.resolve() / name
             if any(map(file.match, self.project.patterns)) and file.is_file():
                 yield file

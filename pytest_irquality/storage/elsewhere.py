@@ -169,10 +169,10 @@ def suites_with_baselines(root: Path) -> Iterator[Path]:
     """Find the suite files that committed baselines are beside, in the checkout of a folder."""
     try:
         repository = Repository.holding(root)
-        listed = repository.output("ls-files", "-z").decode(errors="surrogateescape").split("\0")
+        listed = repository.listed("ls-files")
     except OSError:
         return
-    for file in map(PurePosixPath, filter(None, listed)):
+    for file in map(PurePosixPath, listed):
         if file.parent.name == FOLDER and file.suffix == ".jsonl":
             # The last part of the name may be that of a retriever.
             for name in filter(None, (file.stem, file.stem.rpartition(".")[0])):

@@ -153,10 +153,7 @@ class Base:
         Not documentation, nor tests, nor what suites are made of.
         """
         tests = {os.path.relpath(os.path.realpath(file), self.head) for file in files}
-        listed = self.repository.output("diff", "--name-only", "--no-renames", "-z", commit).decode(
-            errors="surrogateescape"
-        )
-        for name in filter(None, listed.split("\0")):
+        for name in self.repository.differing(commit):
             path = Path(name)
             test = path.name.startswith("test_") or path.stem.endswith("_test")
             aside = test or name in tests or path.suffix in DOCUMENTATION
@@ -285,7 +282,7 @@ def _roots(tree: Path) -> Iterator[str]:
 
     They are those beside each project file, and ``src`` there.
     """
-    listed = Repository(tree).output("ls-files", "-z").decode(errors="surrogateescape").split("\0")
+    listed = Repository(tree).listed("ls-files")
     folders = {tree: None} | {
         (tree / name).parent: None for name in listed if name.rpartition("/")[2] in PROJECTS
     }

@@ -148,3 +148,11 @@ def test_a_folder_may_hold_as_many_files_as_the_bound_says(
     monkeypatch.setattr(bounds, "ENTRIES", 2)
     with pytest.raises(Unreadable, match="holds more than 2 files"):
         list(files_below(project, (".csv",)))
+
+
+def test_the_line_of_a_nul_byte_is_counted_over_all_blocks(tmp_path: Path) -> None:
+    path = tmp_path / "judgments.tsv"
+    path.write_bytes(b"1 0 d1 1\n" * 20_000 + b"1 0 d\0 1\n")
+    with pytest.raises(Unreadable) as raised, open_lines(path):
+        pass
+    assert raised.value.line == 20_001

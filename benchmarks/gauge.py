@@ -1,8 +1,8 @@
-"""How true the audit is about the gate: each interval and promise, with builds as the unit.
+"""How true the audit is about the gate: each interval, with builds as the unit.
 
 Run it with `python benchmarks/gauge.py` (`pip install -e '.[bench]'`); it takes ten seconds. It
 prints the tables of `docs/why/statistics.md`: of projects that differ in how their builds waver,
-the share whose interval holds the truth, and how often a promise is broken.
+the share whose interval holds the truth.
 
 A build is a number here, how good it came out, and the gate is red where the mean of today's builds
 is too far below that of the baseline's. `normal` builds differ a little; of the others so many are
@@ -21,7 +21,6 @@ import numpy as np
 
 from pytest_irquality.verdict.gauge import FEWEST, SPLITS, share_interval
 from pytest_irquality.verdict.noise import drop_noise
-from pytest_irquality.verdict.proposals import MORE
 from pytest_irquality.verdict.statistics import EQUAL, SMALLEST_SHOWN, interval, sign_flip
 
 PROJECTS, TRUE, SEED = 1000, 200_000, 7
@@ -92,23 +91,6 @@ def of_one(draw: Draws, world: World, side: int, builds: int, baseline: int) -> 
     return 100 * held / PROJECTS
 
 
-def broken(draw: Draws, world: World, builds: int, measures: int) -> float:
-    """How often a fresh build breaks limits at the worst of these, of several measures together."""
-    failed = 0
-    for _ in range(PROJECTS):
-        some = world.draw(draw, builds + 1, measures) + world.draw(draw, builds + 1, 1)
-        kept, fresh = some[:-1], some[-1]
-        others = (kept.sum(axis=0) - kept) / (builds - 1)
-        drops = np.maximum(others - kept, 0.0)
-        spread = drops.std(axis=0)
-        wide = spread > 0
-        most = (drops[:, wide].max(axis=0) / spread[wide]).max() if wide.any() else 0.0
-        failed += bool(
-            (kept.mean(axis=0) - fresh > most * (1 + MORE / builds) * spread + EQUAL).any()
-        )
-    return 100 * failed / PROJECTS
-
-
 def beyond_noise(draw: Draws, world: World, side: int) -> float:
     """How often unchanged builds differ by more than the noise that is told."""
     found = 0
@@ -175,16 +157,6 @@ def main() -> None:
         for name, world in WORLDS.items()
     )
     table("the baseline that is there, of 5", names, rows)
-    rows = (
-        (
-            name,
-            (f"{broken(draw, world, n, many):.1f}" for many in (1, 3) for n in BUILDS),
-        )
-        for name, world in WORLDS.items()
-        if world.limit == 1.0
-    )
-    columns = [f"{many} of {n} builds" for many in (1, 3) for n in BUILDS]
-    table("proposed limits broken", columns, rows)
     rows = (
         (name, (f"{beyond_noise(draw, world, side):.1f}" for side in (2, 3, 5, 10)))
         for name, world in WORLDS.items()

@@ -73,14 +73,13 @@ COMPLEX = {
     "storage/trec.py: _add_lines", "storage/trec.py: _ranking", "suite/files/formats.py: recognise",
     "suite/files/judgment_files.py: _read_regular", "suite/files/judgment_files.py: _take", "suite/first_suite.py: _query",
     "suite/limit_reader.py: _bound_on_change", "suite/lint.py: _nothing_expected", "suite/lint.py: _out_of_reach",
-    "suite/lint.py: _too_few", "verdict/audit.py: _weak",
+    "suite/lint.py: _too_few",
     "verdict/checks.py: _outcome", "verdict/checks.py: findings", "verdict/comparison.py: change_of",
     "verdict/comparison.py: nothing_compared", "verdict/damage.py: _holds_without", "verdict/joined.py: joined", "verdict/named.py: not_returned", "verdict/noticed.py: _in_no_ranking",
     "verdict/noticed.py: noticed", "verdict/opinions.py: with_other_judges",
     "verdict/passages.py: _by_what_it_holds", "verdict/passages.py: _in_answer", "verdict/pool.py: _of",
     "verdict/pool.py: scale", "verdict/query_result.py: __init__", "verdict/robustness.py: pairs",
     "verdict/side_by_side.py: _row", "verdict/texts.py: marked",
-    "wording/audit_lines.py: _never_met",
 }  # fmt: skip
 """Functions over the complexity: at most 60."""
 NO_BEGINNING = re.compile(

@@ -28,7 +28,7 @@ def audited(
     *,
     allowed: Allowed,
 ) -> SuiteResult:
-    """Give the result with an audit, and a verdict on each of its limits.
+    """Give the result with an audit, and a verdict on its limit.
 
     The corpus says which documents exist where the retriever does not; its files are ``allowed``.
     Where the audit fails, the result stands, and says so.
@@ -38,9 +38,9 @@ def audited(
     try:
         exists, no_answer = _existing(suite, today, retriever, allowed)
         now = compare(suite, *as_read(suite, run, before)[:2], baseline)
-        found = audit(now, result, exists=exists, no_answer=no_answer)
+        found = audit(now, exists=exists, no_answer=no_answer)
     except Exception as error:  # a measure of a team's own may fail on rankings that nobody saw
-        found = Audit(0, failed=f"{type(error).__name__}: {error}")
+        found = Audit(failed=f"{type(error).__name__}: {error}")
     verdicts = [
         _verdict(check, check.demand, found)
         for check in suite.checks
@@ -74,10 +74,10 @@ def _in_corpus(
 
 
 def _verdict(check: Check, limit: Audited, found: Audit) -> Verdict:
-    number = found.count(limit.kind)
+    number = None if found.failed or found.dead is None else len(found.dead)
     finding = Finding(
         subject="",
-        kind=limit.kind,
+        kind=limit.key,
         ok=number is not None and number <= limit.most,
         value=None if number is None else float(number),
         limit=float(limit.most),

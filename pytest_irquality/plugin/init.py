@@ -12,7 +12,6 @@ import pytest
 
 from pytest_irquality.edges.project import Project
 from pytest_irquality.edges.write import write_new, write_text
-from pytest_irquality.pipeline.first_limits import kept_builds, measured_limits
 from pytest_irquality.pipeline.grading import to_grade
 from pytest_irquality.pipeline.judged import NotJudged
 from pytest_irquality.plugin.internals import MadeModule
@@ -108,10 +107,7 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
     pools = _pools(suite, runs, request)
     page = _page(options.judge, path, start) if options.judge else None
     answered = [*_answered(asked, suite, runs, pools)]
-    builds = kept_builds(suite, options.runs, Project(start, start)) if options.runs else ()
-    every = (run.first.rankings.values() for run in (*runs, *builds))
-    empty = max(sum(not one.ids for one in rankings) for rankings in every)
-    measured = measured_limits(suite, builds)
+    empty = max(sum(not one.ids for one in run.first.rankings.values()) for run in runs)
     text = first_suite(
         suite.name,
         item.path.name,
@@ -119,7 +115,6 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
         sample=drawn,
         page=page,
         empty=empty,
-        measured=measured,
     )
     _new(path, text) if len(runs) == 1 else write_text(path, text)
     if page:

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, cast
 from yaml.events import Event, MappingStartEvent
 
 from pytest_irquality.metrics.catalogue import DEFINITIONS
-from pytest_irquality.suite.demands import AUDITED, BOUNDS, GUARDS
+from pytest_irquality.suite.demands import BOUNDS, GUARDS
 from pytest_irquality.suite.key_tables import Key, Kind, Schema, closed, fields_read
 from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS
 from pytest_irquality.suite.rules import FOR_ALL, RULE_KEYS
@@ -153,22 +153,6 @@ GUARD_KEYS: Mapping[str, Key] = {
     name: Key(GUARD, guard.help, guard.default) for name, guard in GUARDS.items()
 }
 DEMAND_KEYS: Mapping[str, Key] = {**{name: RULE_KEYS[name] for name in FOR_ALL}, **GUARD_KEYS}
-
-# -- the audit -------------------------------------------------------------------------------------
-
-
-def _audit(document: Document, event: Event, what: str) -> Mapping[str, int]:
-    return {
-        kind: document.count(value, f"'audit: {kind}'", 0)
-        for kind, _, value in document.fields(event, what, AUDITED)
-    }
-
-
-AUDIT: Kind[Mapping[str, int]] = Kind(
-    _audit,
-    closed(dict.fromkeys(AUDITED, FROM_0.schema)),
-    "`{dead: …, unprotected: …, toothless: …}`",
-)
 
 # -- blocks ----------------------------------------------------------------------------------------
 

@@ -77,14 +77,10 @@ class Together(Demand):
 
 @dataclass(frozen=True)
 class Audited(Demand):
-    """Something that an audit counts, of which there may be ``most``."""
+    """The judged documents that no longer exist, of which there may be ``most``."""
 
-    kind: str
     most: int
-
-
-AUDITED = ("dead", "unprotected", "toothless")
-"""The kinds of what an audit counts, as ``Audit`` names them."""
+    key = "dead"
 
 
 class Examined(Demand):

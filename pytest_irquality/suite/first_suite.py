@@ -59,14 +59,8 @@ thresholds:
   # recall@10: {{min: 0.80}}
   # By default, once there is a baseline: {default}
   # ndcg@10: {{max_drop: {most}, max_significant_drop: 0.01}}   # this line instead holds for this suite alone
-{measured}
-queries:
-"""
 
-MEASURED = """
-# For as long as nothing is graded: once there is a baseline of these builds, take one '#' away from the lines below.
-# Limits on grades need grades: then pytest --ir-suite --ir-audit proposes them, with the same --ir-runs.
-{lines}
+queries:
 """
 
 WEIGHTS = """\
@@ -134,19 +128,16 @@ def first_suite(
     sample: Sample | None = None,
     page: GradingPage | None = None,
     empty: int = 0,
-    measured: Sequence[str] = (),
 ) -> str:
     """The suite as YAML, each query under a heading of comments.
 
     ``sample`` is how the queries were drawn. With a ``page`` candidates are graded there, and not listed here.
-    ``empty`` is how many queries a retriever returns nothing for, at the most, and ``measured`` are lines
-    of limits that builds of it hold.
+    ``empty`` is how many queries a retriever returns nothing for, at the most.
     """
     head = HEAD.format(
         name=scalar(name),
         source=comment(source),
         empty=empty,
-        measured=_measured(measured),
         steps=_steps(page) if page else BY_HAND,
         drawn=_drawn(sample, source) if sample else "",
         judgments=f"judgments: {scalar(page.judgments)}\n" if page else "",
@@ -155,11 +146,6 @@ def first_suite(
         weighted=", weighted ndcg@10" if sample else "",
     )
     return head + "\n".join("\n".join(_query(query, not page)) + "\n" for query in asked)
-
-
-def _measured(lines: Sequence[str]) -> str:
-    """The lines as comments: a suite must pass before there is a baseline."""
-    return MEASURED.format(lines="\n".join(f"# {line}" for line in lines)) if lines else ""
 
 
 def _steps(page: GradingPage) -> str:

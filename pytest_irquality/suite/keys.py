@@ -16,7 +16,6 @@ from yaml.events import Event, ScalarEvent
 
 from pytest_irquality.metrics.evaluation import Undefined
 from pytest_irquality.suite.blocks import (
-    AUDIT,
     BLOCK,
     EACH_QUERY,
     KNOWN_ISSUE,
@@ -326,11 +325,10 @@ class SuiteSettings:
         None,
         "everything is shown",
     )
-    audit: Mapping[str, int] = key(
-        AUDIT,
-        "How many `--ir-audit` may find: documents that no longer exist, queries that nothing"
-        " protects, limits that nothing could break.",
-        {},
+    audit: int | None = key(
+        only("dead", FROM_0, "the judged documents that may be gone"),
+        "How many documents `--ir-audit` may find that no longer exist.",
+        None,
         "nothing fails",
     )
     concurrency: int | None = key(COUNT, "Calls in flight.", None, "1")

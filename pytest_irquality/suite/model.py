@@ -11,7 +11,6 @@ from typing import NamedTuple
 from pytest_irquality.edges.printable import as_read, clipped
 from pytest_irquality.metrics import Judgments, Measure
 from pytest_irquality.suite.demands import (
-    AUDITED,
     BOUNDS,
     GUARDS,
     SCOPES,
@@ -42,7 +41,7 @@ DEMANDS: Mapping[str, type[Demand]] = {
     **BOUNDS,
     Trend.key: Trend,
     Together.key: Together,
-    **dict.fromkeys(AUDITED, Audited),
+    Audited.key: Audited,
 }
 """Whatever a finding may be on, by its key."""
 
@@ -397,13 +396,12 @@ class Suite(SuiteSettings):
         )
 
     def audited(self) -> Suite:
-        """The suite with the limits of its audit, for where there is one."""
+        """The suite with the limit of its audit, for where there is one."""
+        if self.audit is None:
+            return self
         place = self.places.get("audit", Place(1))
-        checks = tuple(
-            Check(f"audit-{kind}", f"audit: {kind}", place, Audited(kind, most), "audit")
-            for kind, most in self.audit.items()
-        )
-        return replace(self, checks=(*self.checks, *checks))
+        check = Check("audit-dead", "audit: dead", place, Audited(self.audit), "audit")
+        return replace(self, checks=(*self.checks, check))
 
     def defines(self, query: Query) -> bool:
         """Tell whether measures of relevance have a value for a query, once it is answered.

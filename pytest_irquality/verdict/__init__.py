@@ -4,10 +4,7 @@ from pytest_irquality.verdict.accepted import Accepting as Accepting
 from pytest_irquality.verdict.audit_facts import (
     Audit as Audit,
     Dead as Dead,
-    NeverMet as NeverMet,
-    Resolution as Resolution,
     Skipped as Skipped,
-    WeakLimit as WeakLimit,
 )
 from pytest_irquality.verdict.comparison import Then as Then
 from pytest_irquality.verdict.differences import Difference as Difference
@@ -38,8 +35,6 @@ from pytest_irquality.verdict.gauge_facts import (
     Gauge as Gauge,
     Harms as Harms,
     Power as Power,
-    Proposal as Proposal,
-    ProposedLimit as ProposedLimit,
     Rate as Rate,
 )
 from pytest_irquality.verdict.judge import judge as judge

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 
-from pytest_irquality.metrics import Measure, Scores
+from pytest_irquality.metrics import Scores
 from pytest_irquality.retrieval.run import Answer, Run
 from pytest_irquality.storage.provenance import Baseline
-from pytest_irquality.suite.demands import Guard
 from pytest_irquality.suite.model import Check, Query, Suite
 from pytest_irquality.verdict.checks import CheckJudge
 from pytest_irquality.verdict.comparison import Comparison
@@ -116,18 +115,6 @@ class Gate:
         runs = self._run(now), self._run(before)
         sides = _Sides(self.suite, *runs, known=self.known, lasting=self._lasting)
         return Comparison(sides, self.scoring, Baseline("", len(self.queries)))
-
-    def drop(self, measure: Measure, before: Units, now: Units) -> float | None:
-        """The drop of a measure over the suite; None where no query has it on both sides."""
-        change = self.compared(before, now).change(measure, self.suite.queries)
-        return None if change is None else measure.sign * (change.before - change.now)
-
-    def lost(self, check: Check, before: Units, now: Units) -> int:
-        """The number of queries that a guard sees lost; none where wavering may lose as many."""
-        assert isinstance(check.demand, Guard)
-        strict = check._replace(demand=replace(check.demand, most=0))
-        verdict = CheckJudge(self.compared(before, now), False).verdict(strict)
-        return sum(bool(finding.subject) for finding in verdict.broken)
 
     def _run(self, units: Units) -> Run:
         """Some builds as a side, with their stages and variants."""

@@ -20,8 +20,7 @@ from pytest_irquality.verdict.broken_builds import broken_builds
 from pytest_irquality.verdict.build_gate import Gate, Unit, Units
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.gauge_facts import Gauge, Power, Rate
-from pytest_irquality.verdict.planted import MORE, PAIRS, SIZES, TOLD, Pair, Planting
-from pytest_irquality.verdict.proposals import proposed
+from pytest_irquality.verdict.planted import MORE, PAIRS, TOLD, Pair, Planting
 
 FEWEST = 6  # builds from which a rate is told
 A_SIDE = (1, 3, 5)  # builds, where there are enough for two sides
@@ -35,13 +34,11 @@ def gauged(now: Comparison) -> Gauge:
     sides = now.sides
     gate = Gate(guarded(now.suite), sides.run, sides.baseline_run)
     builds = _sound(now.suite, gate)
-    several = len(builds) >= FEWEST
     return Gauge(
         len(builds),
         len(builds[0]),
-        tuple(_rates(gate, builds)) if several else (),
+        tuple(_rates(gate, builds)) if len(builds) >= FEWEST else (),
         _power(gate, builds, now.suite) if gate.queries else None,
-        proposed(gate, builds) if several and gate.queries else None,
     )
 
 
@@ -85,18 +82,18 @@ def _power(gate: Gate, builds: Units, suite: Suite) -> Power:
     else:
         pairs = drawn(builds, side, side) if len(builds) > 1 else [(builds, builds)]
     planting = Planting(gate, Random(SEED).sample(pairs, min(PAIRS, len(pairs))))
-    drops = tuple(filter(None, map(planting.drop, SIZES)))
     then, today = map(len, pairs[0])
     return Power(
         then,
         today,
         bool(baseline),
         str(first_mean(suite) or ""),
-        drops,
-        planting.grown(suite, MORE).drop(TOLD) if drops else None,
+        planting.drops,
+        planting.grown(suite, MORE).drop(TOLD) if planting.drops else None,
         planting.lost(),
         planting.broken_tags(),
         fmean(map(bool, planting.unharmed)),
+        planting.unbroken(),
     )
 
 

@@ -62,7 +62,7 @@ class Power:
     the baseline that is there. ``drops`` are those of ``measure``, the smallest first; ``more`` is
     one of them with ``MORE`` queries beside these, of their kind. ``lost`` are queries that lost
     every relevant document, ``tags`` those of which each query lost its first results. Of the
-    judgings a share was ``red`` without any harm.
+    judgings a share was ``red`` without any harm. ``unbroken`` are limits that no drop broke.
     """
 
     before: int
@@ -74,47 +74,18 @@ class Power:
     lost: Harms
     tags: Harms
     red: float
-
-
-@dataclass(frozen=True)
-class ProposedLimit:
-    """A limit to write in a block of the suite: its ``bounds`` as texts, each with its key.
-
-    ``worst`` is what unchanged code did at the most: a drop, or queries lost.
-    """
-
-    block: str
-    key: str
-    bounds: tuple[tuple[str, str], ...]
-    worst: float
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """Limits that unchanged code holds, each of ``builds`` judged against the others.
-
-    ``red`` of these fail as the suite is, and ``still`` with these limits, by the checks
-    ``written`` (labels), which no proposal loosens. ``drop`` is what the gate finds then.
-    """
-
-    builds: int
-    limits: tuple[ProposedLimit, ...]
-    red: int
-    still: int
-    written: tuple[str, ...]
-    drop: Drop | None
+    unbroken: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Gauge:
     """Findings on the gate of a suite from ``builds`` of unchanged code.
 
-    Each has so many ``answers``. ``rates`` are empty where too few builds tell, and nothing is
-    proposed then. ``power`` is None where no query was answered.
+    Each has so many ``answers``. ``rates`` are empty where too few builds tell. ``power`` is None
+    where no query was answered.
     """
 
     builds: int
     answers: int
     rates: tuple[Rate, ...] = ()
     power: Power | None = None
-    proposal: Proposal | None = None

@@ -77,6 +77,7 @@ class Planting:
     pairs: Sequence[Pair]
     harmed: dict[tuple[Way, int], Answer] = field(default_factory=dict)
     losses: dict[tuple[Way, int], Mapping[str, float]] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
 
     @cached_property
     def unharmed(self) -> Sequence[frozenset[str]]:
@@ -109,12 +110,18 @@ class Planting:
 
     # -- drops of a size ---------------------------------------------------------------------------
 
+    @cached_property
+    def drops(self) -> tuple[Drop, ...]:
+        """Drops of every size that the queries can make."""
+        return tuple(filter(None, map(self.drop, SIZES)))
+
     def drop(self, size: float) -> Drop | None:
         """Drops of a size, and the share found; None where the queries can make none."""
         by_way = {name: found for name in WAYS if (found := [*self._found(name, size)])}
         every = [*chain.from_iterable(by_way.values())]
         if not every:
             return None
+        self.broken.update(*self.unharmed, *every)
         kinds = {check.name: _kind(check) for check in self.gate.checks}
         told = [{kinds[name] for name in names} for names in every]
         means, guards, rules = (fmean(kind in some for some in told) for kind in KINDS)
@@ -246,6 +253,16 @@ class Planting:
             fmean(map(fmean, found.values())) if found else 0.0,
             tuple(name for name, times in found.items() if not any(times)),
             median_low(map(len, harmed.values())) if harmed else 0,
+        )
+
+    def unbroken(self) -> tuple[str, ...]:
+        """The limits on means of relevance, as written, that held through every drop."""
+        held = (one for one in self.gate.checks if self.drops and one.name not in self.broken)
+        return tuple(
+            check.label
+            for check in held
+            if check.limits and check.limits.measure.needs_relevant
+            if check.over.means and not check.by_default
         )
 
 

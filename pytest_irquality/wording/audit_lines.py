@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from pytest_irquality.suite.judges import UNNAMED
-from pytest_irquality.verdict.audit_facts import Audit, Dead, WeakLimit
+from pytest_irquality.verdict.audit_facts import Dead
 from pytest_irquality.verdict.findings import Noise
 from pytest_irquality.verdict.gauge_facts import Gauge
 from pytest_irquality.verdict.result import SuiteResult
@@ -14,12 +14,11 @@ from pytest_irquality.wording.block import Part, Section, Series
 from pytest_irquality.wording.gauge_lines import (
     curve,
     is_rare,
-    limits,
     misses_nothing,
     red_for_nothing,
     would_find,
 )
-from pytest_irquality.wording.numbers import apart, counted, few, figure, grouped
+from pytest_irquality.wording.numbers import counted, few, grouped
 from pytest_irquality.wording.words import quoted, wanted
 
 MOST = 5
@@ -59,26 +58,13 @@ def _parts(results: Sequence[SuiteResult]) -> Iterator[Section]:
     first = results[0].audit
     assert first is not None
     yield _exists(results)
-    yield _never_met(results)
     if first.skipped:
         skipped = [
             f"{quoted(one.query)} ({_name(one.judge)}: {one.reason})" for one in first.skipped
         ]
         yield _part("skipped", (f"judges skipped {few(skipped, named=MOST)}",), False)
-    yield from _per_retriever(
-        "unprotected", results, _unprotected, "every query is in a rule, a limit or a guard"
-    )
-    yield from _per_retriever(
-        "toothless",
-        results,
-        _toothless,
-        "every limit would tell if one query in ten lost everything",
-    )
-    yield from _per_retriever("loose floors", results, _loose, "")
-    yield from _per_retriever("resolution", results, _resolution, "")
     yield _red_for_nothing(results)
     yield from _would_find(results)
-    yield from _proposals(results)
 
 
 def _exists(results: Sequence[SuiteResult]) -> Section:
@@ -113,66 +99,8 @@ def _dead(one: Dead) -> str:
     return f"{name}: decides {few([quoted(text) for text in one.queries])}"
 
 
-def _never_met(results: Sequence[SuiteResult]) -> Section:
-    """Pairs that no retriever met."""
-    audits = [result.audit for result in results if result.audit]
-    in_all = set.intersection(*(set(one.never_met) for one in audits))
-    pairs = [pair for pair in audits[0].never_met if pair in in_all]
-    if not pairs:
-        return _part(
-            "never met",
-            (f"each of {grouped(audits[0].judged)} judged pairs was returned at some time",),
-        )
-    relevant = [f"{one.document} for {quoted(one.query)}" for one in pairs if one.relevant]
-    of, were = counted(audits[0].judged, "judged pair"), "was" if len(pairs) == 1 else "were"
-    said = f"{grouped(len(pairs))} of {of} {were} returned by nothing"
-    if relevant:
-        said = f"{said}, {grouped(len(relevant))} of them relevant: {few(relevant)}"
-    return _part("never met", (said,), not relevant)
-
-
 def _name(judge: str) -> str:
     return judge if judge != UNNAMED else "nobody named"
-
-
-def _unprotected(audit: Audit) -> Iterator[str]:
-    if audit.unprotected:
-        texts = few([quoted(text) for text in audit.unprotected], named=MOST)
-        number = counted(len(audit.unprotected), "query", "queries")
-        yield f"no rule, limit or guard could fail on {number}: {texts}"
-
-
-def _toothless(audit: Audit) -> Iterator[str]:
-    for one in audit.toothless:
-        yield f"{one.label!r} holds although {_lost(one)}{_write(one)}"
-
-
-def _loose(audit: Audit) -> Iterator[str]:
-    for one in audit.weak:
-        if one.floor is not None and not one.toothless:
-            yield f"{one.label!r}: the floor holds although {_lost(one)}{_write(one)}"
-
-
-def _lost(one: WeakLimit) -> str:
-    what = "returned nothing" if one.measure == "zero_results" else "lost all that is relevant"
-    return f"{one.losing} of its {counted(one.queries, 'query', 'queries')} {what}"
-
-
-def _write(one: WeakLimit) -> str:
-    if one.floor is None or one.value is None or one.lost is None:
-        return ""
-    now, then = apart(one.value, one.lost)
-    write = f"; write {one.write:g}" if one.write is not None else ""
-    return f" ({one.measure} {now} → {then}, floor {one.floor:g}{write})"
-
-
-def _resolution(audit: Audit) -> Iterator[str]:
-    for one in audit.resolution:
-        guess = ", if changes spread as the values do" if one.assumed else ""
-        yield (
-            f"{one.label!r}: {counted(one.queries, 'query shows', 'queries show')} a drop of"
-            f" {figure(one.detectable, digits=2)}; one of 0.02 takes {grouped(one.needed)}{guess}"
-        )
 
 
 def _gauges(results: Sequence[SuiteResult]) -> Iterator[tuple[str, Gauge, Noise | None]]:
@@ -198,36 +126,6 @@ def _would_find(results: Sequence[SuiteResult]) -> Iterator[Section]:
         fine = all(misses_nothing(gauge) for _, gauge, _ in gauges)
         curves = tuple(chain.from_iterable(curve(gauge) for _, gauge, _ in gauges))
         yield _part("would find", tuple(lines), fine, curves)
-
-
-def _proposals(results: Sequence[SuiteResult]) -> Iterator[Section]:
-    for which, gauge, _ in _gauges(results):
-        if gauge.proposal:
-            lines = limits(gauge.proposal)
-            yield _part(f"limits {which}".strip(" :"), ["\n".join(lines)])
-
-
-def _per_retriever(
-    heading: str,
-    results: Sequence[SuiteResult],
-    said: Callable[[Audit], Iterator[str]],
-    otherwise: str,
-) -> Iterator[Section]:
-    """The lines of each retriever, each line once; ``otherwise`` is said where there are none."""
-    by_line: dict[str, list[SuiteResult]] = {}
-    for result in results:
-        if result.audit:
-            for line in said(result.audit):
-                by_line.setdefault(line, []).append(result)
-    lines = []
-    for line, some in by_line.items():
-        of_all = len(some) == len(results)
-        retrievers = ", ".join(one.retriever for one in some)
-        lines.append(line if of_all else f"{retrievers}: {line}")
-    if lines:
-        yield _part(heading, tuple(lines), heading == "resolution")
-    elif otherwise:
-        yield _part(heading, (f"none: {otherwise}",))
 
 
 def _which(result: SuiteResult, results: Sequence[SuiteResult]) -> str:

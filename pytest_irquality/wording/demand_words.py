@@ -323,25 +323,22 @@ def _trend(result: SuiteResult, finding: Finding) -> str:
     )
 
 
-def _audited(one: str, many: str) -> Sentence:
-    """The sentence of a number under ``audit``, in words for one and for several.
-
-    ``{one}`` and ``{many}`` stand for what is judged.
-    """
-
-    def sentence_of(result: SuiteResult, finding: Finding) -> str:
-        if finding.lacks:
-            if result.audit and result.audit.failed:
-                return f"the audit could not be made: {result.audit.failed}"
-            why = result.audit.no_answer if result.audit else ""
-            why = why or "the retriever has no exists(id), and no corpus these ids"
-            return f"nobody can say which {wanted(result)} exist: {why}"
-        within = "within" if finding.ok else "more than"
-        named = {"one": wanted(result, 1), "many": wanted(result)}
-        number = counted(int(finding.value or 0), one.format(**named), many.format(**named))
-        return f"{number}, {within} the {finding.limit or 0:g} allowed"
-
-    return sentence_of
+def _dead(result: SuiteResult, finding: Finding) -> str:
+    """The number of judged documents that are gone, or why it is not known."""
+    if finding.lacks:
+        if result.audit and result.audit.failed:
+            return f"the audit could not be made: {result.audit.failed}"
+        why = result.audit.no_answer if result.audit else ""
+        why = why or "the retriever has no exists(id), and no corpus these ids"
+        return f"nobody can say which {wanted(result)} exist: {why}"
+    within = "within" if finding.ok else "more than"
+    one, many = wanted(result, 1), wanted(result)
+    gone = counted(
+        int(finding.value or 0),
+        f"judged {one} no longer exists",
+        f"judged {many} no longer exist",
+    )
+    return f"{gone}, {within} the {finding.limit or 0:g} allowed"
 
 
 WORDS: Mapping[str, Words] = complete(
@@ -371,12 +368,6 @@ WORDS: Mapping[str, Words] = complete(
         "max_significant_drop": Words(_change, name="significant drop", sign="significant drop ≤"),
         "trend": Words(_trend),
         "together": Words(_together, name="drop of all", sign="significant drop ≤"),
-        "dead": Words(_audited("judged {one} no longer exists", "judged {many} no longer exist")),
-        "unprotected": Words(
-            _audited(
-                "query is in no rule, limit or guard", "queries are in no rule, limit or guard"
-            )
-        ),
-        "toothless": Words(_audited("limit could not be broken", "limits could not be broken")),
+        "dead": Words(_dead),
     },
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pytest_irquality.verdict.findings import Noise
 from pytest_irquality.verdict.gauge import FEWEST
-from pytest_irquality.verdict.gauge_facts import Drop, Gauge, Harms, Power, Proposal, Rate
+from pytest_irquality.verdict.gauge_facts import Drop, Gauge, Harms, Power, Rate
 from pytest_irquality.verdict.planted import MORE, TOLD
 from pytest_irquality.wording.block import Column, Row, Series, Table
 from pytest_irquality.wording.numbers import apart, counted, few
@@ -100,6 +100,8 @@ def would_find(gauge: Gauge) -> Iterator[str]:
     }
     if harms := [f"{what}: {_seen(harm)}" for what, harm in one_by_one.items() if harm.of]:
         yield "; ".join(harms)
+    if power.unbroken:
+        yield f"no drop breaks {few(list(map(repr, power.unbroken)))}"
     yield from _with_more(power)
 
 
@@ -125,8 +127,9 @@ def _with_more(power: Power) -> Iterator[str]:
 
 
 def misses_nothing(gauge: Gauge) -> bool:
-    """Tell whether every query and tag is noticed by some check."""
-    return not (gauge.power and (gauge.power.lost.never or gauge.power.tags.never))
+    """Tell whether every query and tag is noticed by some check, and every limit can break."""
+    power = gauge.power
+    return not (power and (power.lost.never or power.tags.never or power.unbroken))
 
 
 def found(share: float) -> str:
@@ -140,29 +143,6 @@ def _finds(drop: Drop) -> str:
     return f"{found(drop.found)}{by_kind}"
 
 
-def limits(proposal: Proposal) -> Iterator[str]:
-    """The proposed limits as YAML, with what was measured as comments."""
-    builds = proposal.builds
-    yield f"# {builds} builds of unchanged code, each against the {builds - 1} others:"
-    yield f"# {proposal.red} of {builds} fail as it is, {proposal.still} with these limits."
-    if not proposal.still:
-        yield f"# Of new builds about 1 in {builds + 1} will, against a baseline of these;"
-        yield f"# no {builds} builds promise more: 1 in 50 takes 49."
-    if proposal.drop:
-        yield f"# A drop of {TOLD:g} is found: {found(proposal.drop.found)}."
-    if proposal.written:
-        yield f"# Left as it is, though it fails: {few(list(proposal.written))}."
-    block = ""
-    for limit in proposal.limits:
-        if limit.block != block:
-            yield f"{(block := limit.block)}:"
-        bounds = ", ".join(f"{key}: {text}" for key, text in limit.bounds)
-        yield f"  # unchanged code did {limit.worst:.2g} at the most"
-        yield f"  {limit.key}: {{{bounds}}}"
-    if not proposal.limits:
-        yield "# No limit needs to change."
-
-
 def _too_few(gauge: Gauge, noise: Noise | None) -> str:
     takes = f"a rate takes {FEWEST} builds of unchanged code, each kept and given as --ir-runs"
     if gauge.builds == 1 and gauge.answers == 1:
@@ -174,8 +154,4 @@ def _too_few(gauge: Gauge, noise: Noise | None) -> str:
     if gauge.builds == 1:
         answers = counted(gauge.answers, "answer")
         return f"{answers} of one build show what asking again does{spread}, and no more; {takes}"
-    return (
-        f"{gauge.builds} builds show how far they lie apart{spread}, and no more; {takes}, and so"
-        f" do proposed limits: of {gauge.builds} builds they would fail 1 new one in"
-        f" {gauge.builds + 1}"
-    )
+    return f"{gauge.builds} builds show how far they lie apart{spread}, and no more; {takes}"

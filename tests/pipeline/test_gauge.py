@@ -86,8 +86,7 @@ def test_under_six_builds_the_spread_and_no_rate(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "*red for nothing*not known: 5 builds show how far they lie apart (recall@5 0.950 to 0.950), and no"
-            " more; a rate takes 6 builds of unchanged code, each kept and given as --ir-runs, and so do proposed"
-            " limits: of 5 builds they would fail 1 new one in 6"
+            " more; a rate takes 6 builds of unchanged code, each kept and given as --ir-runs"
         ]
     )
 
@@ -227,59 +226,6 @@ def test_the_page_has_the_curve(project: Project) -> None:
     page = (project.path / "page.html").read_text(encoding="utf-8")
     assert page.count("<polyline") == 4
     assert '<th scope="col">Drop of' in page
-
-
-# -- limits ----------------------------------------------------------------------------------------
-
-
-def proposed(result: pytest.RunResult) -> str:
-    lines = [line[19:] for line in result.outlines]
-    start = next(n for n, line in enumerate(lines) if line.startswith("# ") and "builds of" in line)
-    end = next(n for n, line in enumerate(lines) if n > start and not line)
-    return "\n".join(lines[start:end])
-
-
-def test_limits_are_proposed_that_can_be_pasted_and_hold(project: Project) -> None:
-    """One of ten builds loses two queries that all others find: the guard is to allow them."""
-    project.suite(SUITE)
-    given = builds(project, 10, lambda build, i: build > 0 or i > 1)
-    result, found = gauge(project, *given)
-    assert (found["proposal"]["red"], found["proposal"]["still"]) == (1, 0)
-    text = proposed(result)
-    assert "# 1 of 10 fail as it is, 0 with these limits." in text
-    assert "about 1 in 11" in text
-    assert "1 in 50 takes 49" in text
-    assert "  lost_all_relevant: {max: 2}" in text
-    assert "  recall@5: {max_significant_drop: 0.01, max_drop: 0.15}" in text
-    project.suite(f"{SUITE}{text}\n")
-    for number, build in [*enumerate(given)][:2]:
-        others = [name.replace("runs=", "baseline=") for name in given if name != build]
-        assert project.run(build, *others).ret == 0, number
-
-
-@pytest.mark.slow
-def test_what_is_written_is_never_loosened(project: Project) -> None:
-    project.suite(
-        SUITE + "each_query: {lost_all_relevant: fail}\nthresholds: {recall@5: {min: 0.5}}\n"
-    )
-    result, found = gauge(project, *builds(project, 10, lambda build, i: build > 0 or i > 1))
-    proposal = found["proposal"]
-    assert (proposal["red"], proposal["still"]) == (1, 1)
-    text = proposed(result)
-    assert "# Left as it is, though it fails: each_query: lost_all_relevant." in text
-    assert "each_query:\n" not in text
-    assert "1 in 11" not in text
-    assert "recall@5: {min: 0.5, max_significant_drop: 0.01, max_drop: 0.15}" in text
-
-
-@pytest.mark.slow
-def test_limits_of_a_teams_own_get_no_proposal(project: Project) -> None:
-    project.suite(
-        SUITE + "each_query: {lost_all_relevant: fail}\nthresholds: {recall@5: {max_drop: 0.5}}\n"
-    )
-    result, found = gauge(project, *builds(project, 6, lambda build, i: True))
-    assert found["proposal"]["limits"] == []
-    assert "# No limit needs to change." in proposed(result)
 
 
 # -- a blind guard ---------------------------------------------------------------------------------

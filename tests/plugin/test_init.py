@@ -274,38 +274,6 @@ def test_candidates_can_be_a_list_to_fill_in(project: Project) -> None:
     assert not list(project.path.glob("tests/*.csv"))
 
 
-def test_limits_that_kept_builds_hold_are_written(project: Project) -> None:
-    """One of seven builds finds other documents for three queries, which a guard would call lost."""
-    project.suite("q0\nq1\nq2\nq3\nq4\nq5\nq6\nq7\n", "q.txt")
-    for build in range(7):
-        folder = project.path / f"runs/{build}"
-        folder.mkdir(parents=True)
-        rows = [f"q{n} Q0 d{n} 1 1 x\n" for n in range(8) if build > 0 or n > 2]
-        rows += [f"q{n} Q0 e{n} 1 1 x\n" for n in range(3) if build < 1]
-        (folder / "q.run").write_text("".join(rows), encoding="utf-8")
-    project.conftest("@pytest.fixture\ndef retriever(): return lambda query: ['d' + query[1:]]\n")
-    given = [f"--ir-runs=runs/{build}" for build in range(7)]
-    assert init(project, "q.txt", *given).ret == 0
-    text = (project.path / "q.ir.yaml").read_text(encoding="utf-8")
-    assert "# # 7 builds of unchanged code, each against the 6 others:" in text
-    assert "# # Of new builds about 1 in 8 will, against a baseline of these;" in text
-    lines = text.splitlines()
-    start = next(n for n, line in enumerate(lines) if line.startswith("# # 7 builds"))
-    end = lines.index("queries:") - 1
-    lines[start:end] = [line[2:] for line in lines[start:end]]
-    project.suite("\n".join(lines), "q.ir.yaml")
-    assert load_suite(project.path / "q.ir.yaml").guards == {"nothing_in_common"}
-    assert "# For as long as nothing is graded:" in text
-    lines = ["metrics: [ndcg@10]", "queries:"]
-    lines += [f"  - {{query: q{n}, relevant: [d{n}]}}" for n in range(8)]
-    project.suite("\n".join(lines), "q.ir.yaml")
-    graded = project.run("q.ir.yaml", "--ir-audit", *given)
-    graded.stdout.fnmatch_lines(["*ndcg@10: {max_significant_drop: *"])
-    (project.path / "q.ir.yaml").unlink()
-    assert init(project, "q.txt", *given[:5]).ret == 0
-    assert "builds of unchanged code" not in (project.path / "q.ir.yaml").read_text("utf-8")
-
-
 def test_the_conftest_of_its_folder_declares_options(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
-from pytest_irquality.pipeline.exams import Exams
 from pytest_irquality.pipeline.plan import Plan
-from pytest_irquality.plugin.collect import retrieved_by
 from pytest_irquality.plugin.items import CheckItem
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.outcomes import Judging
 from pytest_irquality.plugin.planning import PLAN
 from pytest_irquality.retrieval.run import deeper_than
 from pytest_irquality.storage.commits import RUN
-from pytest_irquality.suite import Suite, SuiteError
+from pytest_irquality.suite import Suite
 
 SAID = 10_000
 MOST = 100_000
@@ -40,8 +37,6 @@ def _reckon(session: pytest.Session) -> None:
     results = sides * sum(number * suite.depth for suite, number in by_suite)
     most = options.max_calls or MOST
     reckoned = f"{calls:,} calls for {results:,} results"
-    if plan.exams and calls > SAID:
-        reckoned += _beside_the_base(plan.exams, session.items)
     if calls > most or results > RESULTS * most:
         _refuse(
             config,
@@ -87,21 +82,6 @@ def _calls(plan: Plan, items: Sequence[pytest.Item]) -> Iterator[tuple[Suite, in
         if plan.compares(suite, judging.path):  # each may be asked once more, to settle a tie
             deeper = replace(suite, depth=deeper_than(suite.depth))
             yield deeper, len(ids) * (1 + suite.retry.times)
-
-
-def _beside_the_base(exams: Exams, items: Sequence[pytest.Item]) -> str:
-    """Say how many times that is what the suites of the base ask; nothing where it is not more."""
-    now = then = 0
-    for judging, _ in retrieved_by(items):
-        now += _whole(judging.suite)
-        with suppress(SuiteError, OSError):
-            then += _whole(exams.suites.read(judging.path, judging.suite))
-    times = round(now / then) if then else 0
-    return f", {times:,} times what {exams.at.given.partition(':')[2]} asks" if times > 1 else ""
-
-
-def _whole(suite: Suite | None) -> int:
-    return _number(suite, suite.by_id) if suite else 0
 
 
 def _number(suite: Suite, ids: Collection[str]) -> int:

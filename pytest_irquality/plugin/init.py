@@ -108,14 +108,7 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
     page = _page(options.judge, path, start) if options.judge else None
     answered = [*_answered(asked, suite, runs, pools)]
     empty = max(sum(not one.ids for one in run.first.rankings.values()) for run in runs)
-    text = first_suite(
-        suite.name,
-        item.path.name,
-        answered,
-        sample=drawn,
-        page=page,
-        empty=empty,
-    )
+    text = first_suite(suite.name, item.path.name, answered, sample=drawn, page=page, empty=empty)
     _new(path, text) if len(runs) == 1 else write_text(path, text)
     if page:
         _write_page(path, start / page.name, pools)

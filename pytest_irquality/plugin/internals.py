@@ -9,11 +9,9 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import iniconfig  # pytest requires it
 import pytest
 
 if TYPE_CHECKING:
@@ -70,11 +68,9 @@ class MadeModule(pytest.Module):
         return True
 
 
-NATIVE = pytest.version_tuple >= (9,)
-"""True where pytest has ``pytest.toml`` and ``[tool.pytest]``."""
-TOML_OF_PYTEST = ("pytest.toml", ".pytest.toml") if NATIVE else ()
-INI_OF_PYTEST = ("pytest.ini", ".pytest.ini") if NATIVE else ("pytest.ini",)
-"""Files that are the ini file even where they are empty."""
+TOML_OF_PYTEST = ("pytest.toml", ".pytest.toml") if pytest.version_tuple >= (9,) else ()
+STRICTEST = {"ir_accepted": "fail", "ir_exam": "fail", "ir_strict": "true"}
+"""What an ini file says that nobody can read."""
 
 
 def ini_of(file: Path) -> Mapping[str, str | list[str]] | None:
@@ -82,62 +78,20 @@ def ini_of(file: Path) -> Mapping[str, str | list[str]] | None:
 
     Raises ``pytest.UsageError`` where pytest would not start with it.
     """
+    finder = sys.modules.get("_pytest.config.findpaths")
+    read = inside(finder, "load_config_dict_from_file", lambda file: STRICTEST)
     try:
-        return _of_toml(file) if file.suffix == ".toml" else _of_ini(file)
-    except iniconfig.ParseError as error:
-        wrong = f"line {error.lineno + 1}: {error.msg}"
-    except ValueError as error:  # of TOML, or of UTF-8
+        found = read(file)
+        return found and {name: _text(value) for name, value in found.items()}
+    except (pytest.UsageError, Failure, ValueError) as error:
+        wrong = str(error).removeprefix(str(file)).lstrip(": ")
+    except (AttributeError, TypeError) as error:  # of a table that is none
         wrong = str(error)
     raise pytest.UsageError(f"{file.name}: {wrong}")
 
 
-def _of_ini(file: Path) -> Mapping[str, str | list[str]] | None:
-    if file.suffix not in (".ini", ".cfg"):
-        return None
-    sections = iniconfig.IniConfig(str(file)).sections
-    if file.suffix == ".cfg":
-        if "tool:pytest" not in sections and "pytest" in sections:
-            raise ValueError("[pytest] must be [tool:pytest]")
-        sections = {"pytest": sections["tool:pytest"]} if "tool:pytest" in sections else {}
-    return {**sections["pytest"]} if "pytest" in sections else _nothing_in(file)
-
-
-def _nothing_in(file: Path, loose: Sequence[str] = ()) -> Mapping[str, str | list[str]] | None:
-    if loose and NATIVE and file.name != "pyproject.toml":
-        raise ValueError(f"{', '.join(loose)}: not in the table [pytest]")
-    return {} if file.name in (*TOML_OF_PYTEST, *INI_OF_PYTEST) else None
-
-
-def _of_toml(file: Path) -> Mapping[str, str | list[str]] | None:
-    tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")  # pytest has it
-    read = tomllib.loads(file.read_text(encoding="utf-8"))
-    found = [*_tables(read, file.name)]
-    if not found:
-        return _nothing_in(file, [key for key in read if not isinstance(read[key], dict)])
-    if len(found) > 1 and all(found):
-        raise ValueError("its settings are in two tables")
-    return {key: _text(value) for table in found for key, value in table.items()}
-
-
-def _tables(read: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
-    if NATIVE and name != "pyproject.toml" and "pytest" in read:
-        yield _table(read["pytest"])
-    if name not in TOML_OF_PYTEST:
-        tool = _table(_table(read.get("tool", {})).get("pytest", {}))
-        native = {key: value for key, value in tool.items() if key != "ini_options"}
-        if "ini_options" in tool:
-            yield _table(tool["ini_options"])
-        if native and NATIVE:
-            yield native
-
-
-def _table(read: Any) -> Mapping[str, Any]:
-    if not isinstance(read, dict):
-        raise ValueError(f"{read!r}: not a table")
-    return read
-
-
 def _text(value: Any) -> str | list[str]:
+    value = inside(value, "value", value)  # which pytest 9 wraps
     return [*map(str, value)] if isinstance(value, list) else str(value)
 
 

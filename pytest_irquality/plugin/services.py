@@ -54,7 +54,7 @@ class Written:
         """The values that may be shown nowhere."""
         from pytest_irquality.retrieval.secrets import Secrets  # noqa: PLC0415 - where one asks
 
-        return Secrets.named_in(self.headers, self.url)
+        return Secrets.named_in(self.headers)
 
     def moved(self, head: str, tree: str) -> Written:
         """Put the base's checkout wherever a line names today's."""

@@ -14,22 +14,20 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urljoin
+from urllib.parse import quote
 
 from pytest_irquality.retrieval.call import RetrieverError
 from pytest_irquality.retrieval.jobs import TimedOut
-from pytest_irquality.retrieval.secrets import Secrets, basic, header
+from pytest_irquality.retrieval.secrets import Secrets, header
 from pytest_irquality.retrieval.server import PORT, Server
 from pytest_irquality.retrieval.service import LARGEST, Service, ServiceError, ended_after
 
 WRITTEN = re.compile(
-    r"(?:(?P<method>[A-Z]+)\s+)?(?P<origin>https?://)(?:(?P<user>[^/?#\s{}]+)@)?"
+    r"(?:(?P<method>[A-Z]+)\s+)?(?P<origin>https?://)"
     r"(?P<host>[^/?#\s@{}]+(?P<port>:\{port\})?)(?P<target>/[^#\s]*)(?:\s+@(?P<file>.+))?"
 )
 PLACE = re.compile(r"\{([^{}]*)\}")
 KNOWN = re.compile(r"query|k|params\.(?!(?:query|k)$)[A-Za-z_]\w*")
-FOLLOWED = (301, 302, 307, 308)  # with the same method and body
-REDIRECTS = 5
 LOOK = 5.0  # seconds in which a server that is started must answer, or is asked again
 REFUSED = (502, 503, 504)  # by a gateway, or by a server that is loading
 
@@ -64,8 +62,8 @@ class Endpoint(Service):
         found = WRITTEN.fullmatch(line)
         if not found:
             raise RetrieverError(
-                "ini key ir_url must have lines of '[NAME: ][METHOD ]http://HOST/PATH[ @FILE]', and"
-                " placeholders behind the host only"
+                "ini key ir_url must have lines of '[NAME: ][METHOD ]http://HOST/PATH[ @FILE]',"
+                " with placeholders behind the host only, and no user: that is a line of ir_headers"
             )
         self.host, self.origin = found["host"], found["origin"] + found["host"]
         self.target = quote(found["target"], safe=string.punctuation)
@@ -75,8 +73,6 @@ class Endpoint(Service):
         self.headers = {"Accept": "application/json", "User-Agent": "pytest-irquality"}
         if self.body:
             self.headers["Content-Type"] = "application/json"
-        if found["user"]:
-            self.headers["Authorization"] = f"Basic {basic(found['user'])}"
         self.headers.update(map(header, headers))
 
     def _places(self) -> list[str]:
@@ -102,7 +98,7 @@ class Endpoint(Service):
         return search
 
     def ask(self, query: str, k: int, params: Mapping[str, Any], seconds: float) -> Any:
-        """The answer, redirects within the endpoint's origin followed."""
+        """The answer; a redirect is none."""
         asked = {"query": query, "k": k, **{f"params.{name}": params[name] for name in params}}
         target, body = self._request(asked)
         shown = self.secrets.mask(f"{self.method} {self.origin}{target}")
@@ -149,28 +145,17 @@ class Endpoint(Service):
 
     def _answer(self, target: str, body: bytes | None, due: float) -> Any:
         """The content of the last response's body, where it is one of success."""
-        for _ in range(REDIRECTS + 1):
-            response, said = self._reply(target, body, due)
-            if response.status in FOLLOWED:
-                target = self._redirected(target, response)
-                continue
-            if not 200 <= response.status < 300:
-                reason = self.secrets.quoted(f"HTTP {response.status} {response.reason}".encode())
-                raise ServiceError(reason, self.secrets.quoted(said), response)
-            try:
-                return self.checked(json.loads(said))
-            except (ValueError, RecursionError):
-                raise ServiceError("its answer is no JSON", self.secrets.quoted(said)) from None
-        raise ServiceError(f"it redirects more than {REDIRECTS} times")
-
-    def _redirected(self, target: str, response: HTTPResponse) -> str:
-        """The address that a request is sent on to, if that is within its origin."""
-        where = urljoin(self.origin + target, response.headers.get("Location"))
-        if not where.startswith(f"{self.origin}/"):
-            raise ServiceError(
-                "it redirects to another origin", self.secrets.quoted(where.encode())
-            )
-        return where.removeprefix(self.origin).partition("#")[0]
+        response, said = self._reply(target, body, due)
+        if not 200 <= response.status < 300:
+            reason = f"HTTP {response.status} {response.reason}"
+            if where := response.headers.get("Location"):
+                reason += f", to {where}"
+            reason = self.secrets.quoted(reason.encode())
+            raise ServiceError(reason, self.secrets.quoted(said), response)
+        try:
+            return self.checked(json.loads(said))
+        except (ValueError, RecursionError):
+            raise ServiceError("its answer is no JSON", self.secrets.quoted(said)) from None
 
     def _reply(self, target: str, body: bytes | None, due: float) -> tuple[HTTPResponse, bytes]:
         """One request, and its response with its body."""

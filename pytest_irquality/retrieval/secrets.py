@@ -6,17 +6,15 @@ import html
 import json
 import os
 import re
-from base64 import b64encode
 from collections.abc import Iterable
 from string import Template
 from typing import Any
-from urllib.parse import quote, quote_plus, unquote
+from urllib.parse import quote, quote_plus
 
 from pytest_irquality.retrieval.call import RetrieverError
 
 SHORTEST = 4  # characters of a secret; fewer stand in too many words
 END = 120  # characters of either end of what is quoted of an answer or a log
-USER = re.compile(r"https?://([^/?#@\s]+)@")
 
 
 class Secrets:
@@ -32,13 +30,11 @@ class Secrets:
         self.pattern = re.compile(either, re.IGNORECASE) if forms else None
 
     @classmethod
-    def named_in(cls, headers: Iterable[str], urls: Iterable[str]) -> Secrets:
-        """The values of the variables that headers name, and the user parts of URLs."""
-        values = [os.environ.get(name, "").strip() for line in headers for name in _variables(line)]
-        for user in USER.findall("\n".join(urls)):
-            password = user.partition(":")[2] or user
-            values += [password, unquote(password), basic(user)]
-        return cls(values)
+    def named_in(cls, headers: Iterable[str]) -> Secrets:
+        """The values of the variables that headers name."""
+        return cls(
+            os.environ.get(name, "").strip() for line in headers for name in _variables(line)
+        )
 
     def mask(self, text: str) -> str:
         """A text without them."""
@@ -75,11 +71,6 @@ def header(line: str) -> tuple[str, str]:
         return name.strip().title(), Template(value).substitute(os.environ).strip()
     except ValueError:
         raise RetrieverError("ir_headers: a line is 'Name: value', with $$ for a $") from None
-
-
-def basic(user: str) -> str:
-    """The user part of a URL as ``Authorization: Basic`` takes it."""
-    return b64encode(unquote(user).encode()).decode()
 
 
 def _variables(text: str) -> list[str]:

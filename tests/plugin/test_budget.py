@@ -66,19 +66,3 @@ def test_queries_of_the_base_that_are_asked_once_more_count(project: Project) ->
     against = ("--ir-baseline=git:main", "-o")
     assert project.run(*against, "ir_max_calls=7").ret == 0  # two may be asked once more, for ties
     assert project.run(*against, "ir_max_calls=6").ret == 4
-
-
-def test_against_a_base_it_is_said_how_much_more_that_is(project: Project) -> None:
-    project.conftest(RETRIEVER)
-    project.suite(queries(30))
-    git(project.path, "init", "-q", "-b", "main")
-    project.run("--ir-update-baseline")
-    git(project.path, "add", "-A")
-    git(project.path, "commit", "-qm", "three")
-    project.suite(queries(30) + "repeat: 1000\n")
-    project.suite(queries(4), "new.ir.yaml")
-    result = project.run("--ir-baseline=git:main", "-o", "ir_max_calls=20000")
-    assert result.ret == 4
-    result.stderr.fnmatch_lines(
-        ["*ask for 30,0?? calls for 30?,??? results, 1,000 times what main asks, and the ini key*"]
-    )

@@ -175,3 +175,11 @@ def test_a_table_that_is_none_is_refused(tmp_path: Path, content: str) -> None:
     file.write_text(content)
     with pytest.raises(pytest.UsageError):
         internals.ini_of(file)
+
+
+def test_where_nobody_can_read_an_ini_file_the_strictest_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\nir_exam = pass\n")
+    without(monkeypatch, "load_config_dict_from_file")
+    assert internals.ini_of(tmp_path / "pytest.ini") == internals.STRICTEST

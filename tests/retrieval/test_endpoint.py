@@ -33,7 +33,7 @@ def suite(*queries: str, **keys: Any) -> Suite:
 
 @contextmanager
 def opened(line: str, headers: Sequence[str] = (), folder: Path = Path()) -> Iterator[Endpoint]:
-    made = Endpoint(line, headers, folder, Secrets.named_in(headers, [line]))
+    made = Endpoint(line, headers, folder, Secrets.named_in(headers))
     yield made
     made.close()
 
@@ -140,16 +140,6 @@ def test_headers_come_from_the_environment_by_name(monkeypatch: pytest.MonkeyPat
     assert (sent["x-price"], sent["accept"]) == ("5$", "application/vnd.x+json")
 
 
-def test_the_user_part_of_a_url_is_basic_authorization() -> None:
-    with served(lambda asked: found("d1")) as server:
-        line = server.url().replace("http://", "http://elastic:p%40ss@")
-        with opened(line) as made:
-            got = retrieve(suite("desk"), made)
-    assert got.first.rankings
-    assert server.asked[0].headers["authorization"] == "Basic ZWxhc3RpYzpwQHNz"
-    assert server.asked[0].headers["host"] == server.origin.removeprefix("http://")
-
-
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -158,6 +148,7 @@ def test_the_user_part_of_a_url_is_basic_authorization() -> None:
         ("file:///etc/passwd?q={query}", "ini key ir_url must have lines of"),
         ("http://{query}.example/x", "placeholders behind the host only"),
         ("http://{params.user}@shop/x?q={query}", "placeholders behind the host only"),
+        ("http://elastic:hunter22@shop/x?q={query}", "no user: that is a line of ir_headers"),
         ("http://h/x?q={query} search.json", "ini key ir_url must have lines of"),
         (
             "http://h/x?q={query}&n={size}",
@@ -459,34 +450,14 @@ def test_tls_is_asked_for_and_a_plain_server_told_apart() -> None:
 # -- redirects -----------------------------------------------------------------------------------------------------------
 
 
-def test_redirects_within_the_origin_keep_method_body_and_headers(tmp_path: Path) -> None:
-    (tmp_path / "search.json").write_text('{"q": "{query}"}')
-
-    def answer(asked: Asked) -> bytes:
-        if asked.target == "/old":
-            return reply("", "301 Moved", Location="/new?a=1#top")
-        if asked.target == "/new?a=1":
-            return reply("", "307 Again", Location=f"{server.origin}/newest")
-        return found("d1")
-
-    with (
-        served(answer) as server,
-        opened(f"{server.url('/old')} @search.json", folder=tmp_path) as made,
-    ):
-        got = retrieve(suite("desk"), made)
-    assert got.first.rankings["desk"].ids == ("d1",)
-    assert [asked.target for asked in server.asked] == ["/old", "/new?a=1", "/newest"]
-    assert {(asked.method, asked.body) for asked in server.asked} == {("POST", b'{"q": "desk"}')}
-
-
 @pytest.mark.parametrize(
     "where",
     [
-        "http://127.0.0.1:1/x", "https://127.0.0.1/", "//127.0.0.1:1/x", "file:///etc/passwd", "ftp://127.0.0.1/x",
+        "/newer", "{origin}/newer", "http://127.0.0.1:1/x", "https://127.0.0.1/", "//127.0.0.1:1/x", "file:///etc/passwd", "ftp://127.0.0.1/x",
         "http://localhost/", "javascript:alert(1)", "http://[::1/x", "{origin}.evil.example/x", "{origin}@evil.example/",
     ],
 )  # fmt: skip
-def test_other_origins_are_not_followed(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_redirect_is_followed(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEARCH_TOKEN", "tok-12345")
     asked_elsewhere: list[Asked] = []
 
@@ -498,22 +469,14 @@ def test_other_origins_are_not_followed(where: str, monkeypatch: pytest.MonkeyPa
     assert len(server.asked) == 1
     assert not asked_elsewhere
     message = got.faults["desk"].message
-    assert message.startswith(("it redirects to another origin; GET ", "no answer: ValueError: "))
+    assert message.startswith(f"HTTP 302 Found, to {where.format(origin=server.origin)}; GET ")
 
 
 @pytest.mark.parametrize("status", ["303 See Other", "304 Not Modified", "300 Choices"])
-def test_other_redirects_are_errors(status: str) -> None:
-    assert fault(lambda asked: reply("", status, Location="/x")).startswith(f"HTTP {status}; GET ")
-
-
-def test_a_circle_of_redirects_ends() -> None:
-    def answer(asked: Asked) -> bytes:
-        return reply("", "302 Found", Location=asked.target + "x")
-
-    with served(answer) as server, opened(server.url()) as made:
-        got = retrieve(suite("desk"), made)
-    assert got.faults["desk"].message.startswith("it redirects more than 5 times; GET ")
-    assert len(server.asked) == 6
+def test_other_redirects_are_told_too(status: str) -> None:
+    assert fault(lambda asked: reply("", status, Location="/x")).startswith(
+        f"HTTP {status}, to /x; GET "
+    )
 
 
 # -- secrets -------------------------------------------------------------------------------------------------------------
@@ -549,20 +512,6 @@ def test_no_secret_comes_back(echo: str, monkeypatch: pytest.MonkeyPatch) -> Non
     for part in ("ecret", "tok/", "20 $"):
         assert part not in seen
     assert "***" in seen or echo in ("key",)
-
-
-def test_a_password_of_a_url_comes_back_in_no_form() -> None:
-    def answer(asked: Asked) -> bytes:
-        return reply(f"{asked.headers['authorization']} p@ssw0rd p%40ssw0rd", "401 No")
-
-    with (
-        served(answer) as server,
-        opened(server.url().replace("http://", "http://elastic:p%40ssw0rd@")) as made,
-    ):
-        got = retrieve(suite("desk"), made)
-    message = got.faults["desk"].message
-    assert message.endswith("said 'Basic *** *** ***'")
-    assert "elastic" not in message
 
 
 def test_what_is_no_secret_stays() -> None:

@@ -102,7 +102,7 @@ def lost_passages(target: Target, retriever: object, allowed: Allowed) -> Mappin
 def _passages(suite: Suite) -> Iterator[str]:
     """Every passage that a query wants to be found."""
     for query in suite.queries:
-        by_text = suite.by_text(query)
+        by_text = suite.by_text
         of_rules = (name for rule in query.rules for name in rule.wanted)
         for name in [*query.judgments.relevant, *of_rules]:
             if by_text or name in query.passages:

@@ -257,10 +257,8 @@ class StoredRun:
         """
         if suite.match != "text":
             return False
-        same = self.matching(suite).same
-        by_ids = {of for id, of in same.items() if id not in suite.readers}
-        lines = (query for query in self.queries.values() if (query.of or query.id) not in by_ids)
-        return any(query.ranking and query.ranking.ids and not query.texts for query in lines)
+        lines = self.queries.values()
+        return any(line.ranking and line.ranking.ids and not line.texts for line in lines)
 
     def lacks(self, suite: Suite, *, staged: bool) -> str:
         """Say what it lacks of all that a suite asks for; "" where nothing.

@@ -171,9 +171,6 @@ class QuerySettings:
         PARAMS, "Keyword arguments of this query's call, laid over those of the suite.", {}
     )
     known_issue: str | None = key(KNOWN_ISSUE, KNOWN_ISSUE_HELP, None, "none")
-    match: Match | None = key(
-        MATCH, "What stands under `relevant` and in rules here.", None, "the suite's"
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -264,9 +264,10 @@ class Suite(SuiteSettings):
         """Every query by its id."""
         return {query.id: query for query in self.queries}
 
-    def by_text(self, query: Query) -> bool:
-        """Tell whether all that a query's judgments and rules name are passages."""
-        return (query.match or self.match) == "text"
+    @property
+    def by_text(self) -> bool:
+        """True where all that judgments and rules name are passages."""
+        return self.match == "text"
 
     def names(self, query: Query) -> frozenset[str]:
         """Every document and passage that a query's judgments and rules name.
@@ -283,7 +284,7 @@ class Suite(SuiteSettings):
 
     def reads_texts(self, query: Query) -> bool:
         """Tell whether a query looks for any passage, in the texts of its results."""
-        return self.by_text(query) or bool(query.passages)
+        return self.by_text or bool(query.passages)
 
     @cached_property
     def readers(self) -> frozenset[str]:

@@ -159,7 +159,7 @@ class QueryReader:
 
     def _passages(self, written: WrittenQuery, query: Query) -> Mapping[str, Place]:
         """The passages that a query names, with the place of each."""
-        by_text = (query.match or self.written.match) == "text"
+        by_text = self.written.match == "text"
         lines = dict(written.passages.line_of)
         if by_text:
             lines.update(written.relevant.line_of)

@@ -46,7 +46,7 @@ def judged_documents(suite: Suite) -> list[str]:
     documents = (
         document
         for query in suite.queries
-        if not suite.by_text(query)
+        if not suite.by_text
         for document in (*query.judgments.grades, *_demanded(query))
         if document not in query.passages
     )

@@ -48,6 +48,6 @@ def passages_of(suite: Suite) -> Set[str]:
     names: set[str] = set()
     for query in suite.queries:
         if suite.reads_texts(query):
-            by_text = suite.by_text(query)
+            by_text = suite.by_text
             names.update(n for n in suite.names(query) if by_text or n in query.passages)
     return names

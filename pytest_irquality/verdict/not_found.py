@@ -201,7 +201,7 @@ class Losses:
         return unread and self._is_passage(query, document)
 
     def _is_passage(self, query: Query, document: str) -> bool:
-        return self.comparison.suite.by_text(query) or document in query.passages
+        return self.comparison.suite.by_text or document in query.passages
 
     def _in_texts(self, query: Query, passage: str, side: Shown) -> Loss | None:
         """The fate of a passage that no result holds, as texts tell it; None where they do not.
@@ -305,7 +305,7 @@ def _what(
     for query in queries:
         asked = suite.by_id[query.id]
         for fated in query.fates:
-            kinds.add(suite.by_text(asked) or fated.id in asked.passages)
+            kinds.add(suite.by_text or fated.id in asked.passages)
     if len(kinds) > 1:
         return "passages and documents"
     return "passages" if kinds == {True} else "documents"

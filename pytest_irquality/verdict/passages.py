@@ -37,7 +37,7 @@ class Wanted:
 
 def wanted_by(suite: Suite, query: Query) -> Wanted | None:
     """The passages and documents that a query looks for, None where it goes by ids alone."""
-    by_text = suite.by_text(query)
+    by_text = suite.by_text
     if not by_text and not query.passages:
         return None
     rules = [*query.rules, *suite.rules_of_all]

@@ -30,7 +30,7 @@ SUITE = Suite(
     "Shop",
     "shop.ir.yaml",
     (
-        Query("q1", "office chair", match="text"),
+        Query("q1", "office chair", passages=frozenset({"chair"})),
         Query("q2", "NO", params={"filters": {"stock": True}}),
         Query("line\nbreak", "\u2028 and \r\n"),
         Query("broken", "x"),
@@ -239,12 +239,12 @@ def test_what_is_damaged_or_foreign_says_where_in_one_line(
 
 def test_texts_are_kept_for_queries_that_read_them(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    queries = (Query("text", "a"), Query("id", "b", match="id"))
-    suite = replace(SUITE, match="text", queries=queries)
+    queries = (Query("text", "a", passages=frozenset({"x"})), Query("id", "b"))
+    suite = replace(SUITE, queries=queries)
     rankings = {"text": Ranking(("d1",)), "id": Ranking(("d1",))}
     run = Run("", (Answer(rankings, texts={"d1": "a chunk"}),))
     write_run(path, stored_run(suite, run, HEADER))
     stored = read_run(path)
     assert (stored.queries["text"].texts, stored.queries["id"].texts) == (("a chunk",), ())
     assert not stored.lacks_texts(suite)
-    assert stored.lacks_texts(replace(suite, queries=(queries[0], Query("id", "b"))))
+    assert stored.lacks_texts(replace(suite, match="text"))

@@ -327,13 +327,13 @@ def test_two_chunks_made_one_never_cost() -> None:
     assert scores(judged(wanted, "alpha", "gamma"))["ndcg@10"] == pytest.approx(0.613, abs=5e-4)
 
 
-def test_a_query_may_match_otherwise_than_its_suite(project: Project) -> None:
+def test_a_query_may_name_passages_beside_ids(project: Project) -> None:
     project.suite(
         """
 metrics: [recall@2]
 queries:
   - {query: a, relevant: [d1], must_find: [d1]}
-  - {query: b, match: text, relevant: [paid within 14 days], must_find: [paid within 14 days]}
+  - {query: b, passages: [paid within 14 days], must_find: [paid within 14 days]}
   - {query: d, relevant: {d1: 2}, passages: [paid within 14 days], must_find: [d1, paid within 14 days]}
 """
     )

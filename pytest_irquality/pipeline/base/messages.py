@@ -68,10 +68,10 @@ class AskedQuery(NamedTuple):
 
     @property
     def query(self) -> Query:
-        """A query that expects nothing."""
+        """A query that expects nothing; with a passage it has texts read."""
         return Query(
             id=self.id, text=self.text, params=json.loads(self.params), kind=self.kind, of=self.of,
-            match="text" if self.texts else "id", bulk=True,
+            passages=frozenset({self.text} if self.texts else ()), bulk=True,
         )  # fmt: skip
 
 

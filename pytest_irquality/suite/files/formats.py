@@ -56,7 +56,7 @@ EXPECTATION = re.compile(
 PASSED = {"metadata", "title", "iteration", "createdat", "updatedat"}
 OF_QUERIES = (
     "query", "tags", "why", "weight", "variants", "params", "known_issue", *RULES, "id", "relevant",
-    "passages", "match", "thresholds",
+    "passages", "thresholds",
 )  # fmt: skip
 EXPECTED = "__expected"
 """How the columns begin in which promptfoo has its asserts."""

@@ -1,16 +1,20 @@
-"""Documents that failures miss, and that left the index.
+"""Words of a retriever on documents that failures miss: whether they exist, and why they sank.
 
-The retriever is asked after judging which of them it still has, and can change no verdict.
+It is asked after judging, and can change no verdict.
 """
 
 from __future__ import annotations
 
-from pytest_irquality.retrieval.explain import no_longer_there, tells_of_documents
+from dataclasses import replace
+
+from pytest_irquality.retrieval.explain import explanation, no_longer_there
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.explanations import Gone, with_gone
 from pytest_irquality.verdict.named import not_returned, passages_of
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.totals import totals_of
+
+MOST_EXPLAINED = 10
 
 
 def explained(result: SuiteResult, retriever: object, suite: Suite) -> SuiteResult:
@@ -21,7 +25,23 @@ def explained(result: SuiteResult, retriever: object, suite: Suite) -> SuiteResu
     """
     if suite.show_only:
         return totals_of(result)
-    if not tells_of_documents(retriever):
-        return result
     complete, gone = no_longer_there(retriever, not_returned(result))
-    return with_gone(result, Gone(gone, complete, passages_of(suite)))
+    result = with_gone(result, Gone(gone, complete, passages_of(suite)))
+    return _in_its_words(result, retriever)
+
+
+def _in_its_words(result: SuiteResult, retriever: object) -> SuiteResult:
+    """The result with the retriever's reasons for one document of each of the first failures."""
+    documents: dict[str, str] = {}
+    for finding in result.broken:
+        if query := result.by_id.get(finding.subject):
+            named = [one.id for one in finding.ranked]
+            named += [one.id for one in query.missing if one.relevant]
+            documents.setdefault(query.id, next(iter(named), ""))
+    queries = dict(result.by_id)
+    for id in [*filter(documents.get, documents)][:MOST_EXPLAINED]:
+        query, document = queries[id], documents[id]
+        if words := explanation(retriever, query.text, document):
+            remarks = {**query.remarks, "explain": f"{document}: {words}"}
+            queries[id] = replace(query, remarks=remarks)
+    return replace(result, queries=tuple(queries.values()))

@@ -1,23 +1,22 @@
-"""Documents that exist, as a retriever tells by ``exists(doc_id)`` or ``exists_all(doc_ids)``."""
+"""Words of a retriever on single documents: ``exists(doc_id)`` and ``explain(query, doc_id)``."""
 
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-BATCH = 1000
+from pytest_irquality.edges.printable import clipped
+
 MOST_LOOKED_UP = 1000
-"""Documents that ``exists`` is asked for one by one; ``exists_all`` is asked for every one."""
+"""Documents that are looked up where failures miss them."""
+LONGEST = 300
 
 
 class ExistsError(Exception):
-    """The retriever's own ``exists`` or ``exists_all`` does not answer as it should."""
-
-
-def tells_of_documents(retriever: object) -> bool:
-    """Tell whether a retriever says which documents exist."""
-    return any(_method(retriever, name) for name in ("exists", "exists_all"))
+    """The retriever's own ``exists`` does not answer as it should."""
 
 
 def no_longer_there(retriever: object, documents: Sequence[str]) -> tuple[bool, list[str]]:
@@ -25,18 +24,14 @@ def no_longer_there(retriever: object, documents: Sequence[str]) -> tuple[bool, 
 
     A document of which it fails to say anything is there.
     """
-    if _method(retriever, "exists_all") is not None:
-        batches = [documents]
-    else:
-        batches = [[document] for document in documents[:MOST_LOOKED_UP]]
     gone: list[str] = []
-    for batch in batches:
-        try:
-            there = existing(retriever, batch) or {}
-        except ExistsError:
-            continue
-        gone += [document for document, is_there in there.items() if not is_there]
-    return sum(map(len, batches)) == len(documents), gone
+    if (exists := _method(retriever, "exists")) is None:
+        return True, gone
+    for document in documents[:MOST_LOOKED_UP]:
+        with suppress(ExistsError):
+            if not _answer(exists, document):
+                gone.append(document)
+    return len(documents) <= MOST_LOOKED_UP, gone
 
 
 def existing(retriever: object, documents: Sequence[str]) -> Mapping[str, bool] | None:
@@ -44,44 +39,39 @@ def existing(retriever: object, documents: Sequence[str]) -> Mapping[str, bool] 
 
     Raises ``ExistsError``.
     """
-    at_once, one = _method(retriever, "exists_all"), _method(retriever, "exists")
-    if at_once is not None:
-        found: dict[str, bool] = {}
-        for start in range(0, len(documents), BATCH):
-            found.update(_all(at_once, documents[start : start + BATCH]))
-        return found
-    if one is not None:
-        return {document: bool(_answer(one, document)) for document in documents}
-    return None
+    if (exists := _method(retriever, "exists")) is None:
+        return None
+    return {document: bool(_answer(exists, document)) for document in documents}
 
 
-def _all(method: Callable[..., Any], documents: Sequence[str]) -> Mapping[str, bool]:
-    """The answer of ``exists_all`` for each document.
+def explanation(retriever: object, query: str, document: str) -> str:
+    """The reason why a document is where it is, in the retriever's own words; "" without any.
 
-    It is a mapping, a set of those that exist, or a bool each in order.
+    A method of that name that takes other things, as clients of engines have, is not meant.
     """
-    answer = _answer(method, list(documents))
-    if isinstance(answer, Mapping):
-        return {document: bool(answer.get(document)) for document in documents}
-    if isinstance(answer, (set, frozenset)):
-        return {document: document in answer for document in documents}
-    if isinstance(answer, (list, tuple)) and len(answer) == len(documents):
-        return dict(zip(documents, map(bool, answer), strict=True))
-    raise ExistsError(
-        f"exists_all must give a bool for each id, a mapping, or the set of those that exist, not"
-        f" {type(answer).__name__}"
-    )
-
-
-def _answer(method: Callable[..., Any], asked: object) -> Any:
-    name = getattr(method, "__name__", "exists")
+    if (explain := _method(retriever, "explain")) is None:
+        return ""
     try:
-        answer = method(asked)
+        inspect.signature(explain).bind(query, document)
+        answer = _answer(explain, query, document)
+    except (TypeError, ValueError):
+        return ""
+    except ExistsError as error:
+        answer = str(error)
+    if isinstance(answer, (Mapping, list)):
+        answer = json.dumps(answer, ensure_ascii=False, default=str)
+    return clipped(" ".join(str(answer or "").split()), LONGEST)
+
+
+def _answer(method: Callable[..., Any], *asked: object) -> Any:
+    name = getattr(method, "__name__", "it")
+    try:
+        answer = method(*asked)
     except Exception as error:
         raise ExistsError(f"{name} raised {type(error).__name__}: {error}") from error
     if inspect.iscoroutine(answer):
         answer.close()
-        raise ExistsError(f"{name} is async, and cannot be asked by --ir-audit")
+        raise ExistsError(f"{name} is async, and cannot be asked here")
     return answer
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.retrieval.explain import ExistsError, existing
 from tests.conftest import Project
 
 ENGINE = """\
@@ -20,7 +19,6 @@ ANSWERS = {answers!r}
 def retriever(): return Engine()
 """
 EACH = ("exists", "return ids not in GONE")
-AT_ONCE = ("exists_all", "return [one not in GONE for one in ids]")
 
 
 def queries(n: int, more: str = "") -> str:
@@ -42,9 +40,8 @@ def found(project: Project, *args: str) -> tuple[pytest.RunResult, dict[str, Any
     return result, project.data["suites"][0]["audit"]
 
 
-@pytest.mark.parametrize("how", [EACH, AT_ONCE], ids=["exists", "exists_all"])
 def test_s27_documents_that_left_the_index_are_named_with_the_queries_they_decide(
-    project: Project, how: tuple[str, str]
+    project: Project,
 ) -> None:
     text = queries(20) + "thresholds: {recall@10: {min: 0.7, max_drop: 0.3}}\n"
     project.suite(text.replace("[d1]", "{d1: 1, bad: 0}"))
@@ -53,7 +50,7 @@ def test_s27_documents_that_left_the_index_are_named_with_the_queries_they_decid
     project.run("--ir-update-baseline")
     gone = ["d3", "d4", "d5", "d6", "bad"]
     left = {q: [d for d in ids if d not in gone] for q, ids in answers.items()}
-    engine(project, left, gone, how)
+    engine(project, left, gone)
     project.suite(
         text.replace("[d1]", "{d1: 1, bad: 0}") + "each_query: {lost_all_relevant: ignore}\n"
     )
@@ -196,46 +193,6 @@ def test_a_limit_on_what_nobody_can_say_is_no_pass(project: Project) -> None:
     result = project.run("--ir-audit")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*exists raised OSError: down"])
-
-
-@pytest.mark.parametrize(
-    ("answer", "exists"),
-    [
-        ({"a": True, "b": False}, {"a": True, "b": False}),
-        ({"a"}, {"a": True, "b": False}),
-        ([True, False], {"a": True, "b": False}),
-        ([1, 0], {"a": True, "b": False}),
-    ],
-)
-def test_what_exists_all_may_give(answer: Any, exists: dict[str, bool]) -> None:
-    class Engine:
-        def exists_all(self, ids: list[str]) -> Any:
-            return answer
-
-    assert existing(Engine(), ["a", "b"]) == exists
-
-
-def test_every_document_is_asked_for_in_batches() -> None:
-    asked: list[int] = []
-
-    class Engine:
-        def exists_all(self, ids: list[str]) -> list[bool]:
-            asked.append(len(ids))
-            return [True] * len(ids)
-
-    assert existing(Engine(), [str(n) for n in range(2500)]) == {str(n): True for n in range(2500)}
-    assert asked == [1000, 1000, 500]
-    assert existing(object(), ["a"]) is None
-
-
-@pytest.mark.parametrize("answer", [None, "yes", [True], 3])
-def test_an_exists_all_that_answers_otherwise_is_an_error(answer: Any) -> None:
-    class Engine:
-        def exists_all(self, ids: list[str]) -> Any:
-            return answer
-
-    with pytest.raises(ExistsError, match="exists_all must give a bool for each id"):
-        existing(Engine(), ["a", "b"])
 
 
 def test_the_next_run_says_what_new_grades_changed(project: Project) -> None:

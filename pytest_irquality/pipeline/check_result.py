@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import html
-import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
 
 from pytest_irquality.report.failure import explain
 from pytest_irquality.report.text import summary
@@ -16,7 +12,6 @@ from pytest_irquality.verdict.result import BAD
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.story import Story
 
-FRAMES = ("pandas", "polars")
 COLUMNS = 120
 HEIGHT = 720  # of the report in a notebook, in pixels
 
@@ -57,14 +52,6 @@ class CheckResult:
         if self.failed:
             raise SearchQualityError("\n\n".join(self.failures))
 
-    def to_frame(self) -> Any:
-        """Give one row a query and retriever, with every measure now and in the baseline.
-
-        It is a data frame of pandas or polars. Raises ``ImportError`` where neither is installed.
-        """
-        rows = [row for result in self.results for row in _rows(result)]
-        return _frame_library().DataFrame(rows)
-
     def to_html(self) -> str:
         """The report, a whole page."""
         from pytest_irquality.report.html import report_of  # noqa: PLC0415 - a page alone needs it
@@ -91,31 +78,3 @@ def _full_text(result: SuiteResult, verdict: Verdict) -> str:
     if verdict.outcome in ("failed", "fixed"):
         return explain(result, verdict)
     return f"{reason(result, verdict)}\n  at {result.place(verdict)}"
-
-
-def _rows(result: SuiteResult) -> Iterable[dict[str, Any]]:
-    outcomes = {verdict.query: verdict.outcome for verdict in result.verdicts if verdict.query}
-    undefined = (None,) * len(result.measures)
-    for query in result.queries:
-        yield {
-            "retriever": result.retriever,
-            "id": query.id,
-            "query": query.text,
-            "tags": ", ".join(query.tags),
-            "outcome": outcomes.get(query.id),
-            **dict(zip(result.measures, query.values or undefined, strict=True)),
-            **{
-                f"{measure} before": value
-                for measure, value in zip(result.measures, query.before or undefined, strict=True)
-            },
-        }
-
-
-def _frame_library() -> Any:
-    """The library of data frames that is in use here, or else one that is installed."""
-    for name in sorted(FRAMES, key=lambda name: name not in sys.modules):
-        try:
-            return import_module(name)
-        except ImportError:
-            pass
-    raise ImportError(f"to_frame() needs {' or '.join(FRAMES)}: neither is installed")

@@ -135,11 +135,7 @@ class Sitting:
             suite, run, checks, before=found.run, baseline=found.baseline, accepting=accepting,
             updating=found.run is None or found.added,
         )  # fmt: skip
-        held = held_to(exam, then, result)
-        if found.run is None or not held.verdicts:
-            return held
-        itself = judge(suite, found.run, checks, before=found.run, baseline=found.baseline)
-        return held_to(exam, then, result, itself)
+        return held_to(exam, then, result)
 
     def _compared_with(self, suite: Suite, asked: Sequence[Query]) -> Found:
         """Find what the base's suite compares with. Raises ``StoredRunError``.

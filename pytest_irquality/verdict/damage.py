@@ -212,19 +212,6 @@ class Damage:
             document for query in self.worse for document in query.missing if document.lost
         )
 
-    @property
-    def latencies(self) -> tuple[float, float] | None:
-        """The median time of a call before and now, over the queries that have both."""
-        both = [
-            (query.seconds_before, query.seconds)
-            for query in self.result.queries
-            if query.seconds is not None and query.seconds_before is not None
-        ]
-        if not both:
-            return None
-        before, now = (sorted(times) for times in zip(*both, strict=True))
-        return before[len(before) // 2], now[len(now) // 2]
-
 
 def _rose(document: ShownDocument) -> bool:
     if document.rank is None:

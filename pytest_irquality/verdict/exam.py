@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.ledger import CHECKS, in_order
 from pytest_irquality.verdict.result import BAD, Exam, Outcome, QueryResult, SuiteResult, Verdict
@@ -14,13 +13,8 @@ NAME = "exam-of-the-base"
 LABEL = "exam of the base"
 
 
-def held_to(
-    exam: Exam, then: SuiteResult, today: SuiteResult, itself: SuiteResult | None = None
-) -> Exam:
-    """The exam with the verdicts ``then``'s checks end in, but for what ``today``'s fail, too.
-
-    ``itself`` is the base's own answers judged by it, which may fail as well.
-    """
+def held_to(exam: Exam, then: SuiteResult, today: SuiteResult) -> Exam:
+    """The exam with the verdicts ``then``'s checks end in, but for what ``today``'s fail, too."""
     known = {verdict.check: verdict.outcome for verdict in today.verdicts}
     bad = tuple(
         replace(verdict, accepted=verdict.accepted or verdict.outcome == "accepted")
@@ -34,7 +28,6 @@ def held_to(
         means=then.means if bad or then.share else (),
         share=then.share,
         checks=_counted(then),
-        causes=tuple(_causes(then, bad, itself)),
     )
 
 
@@ -61,25 +54,6 @@ def is_not_passed(verdict: Verdict, today: str) -> bool:
 def _counted(then: SuiteResult) -> Mapping[str, int]:
     ended = [verdict.ended for verdict in then.verdicts] + ["skipped"] * len(then.skipped)
     return in_order({name: ended.count(name) for name in CHECKS}, CHECKS)
-
-
-def _causes(then: SuiteResult, bad: Sequence[Verdict], itself: SuiteResult | None) -> Sequence[str]:
-    """The causes, which are named and excuse nothing, by their keys in ``wording``."""
-    checks = {verdict.check for verdict in bad}
-    found = dict.fromkeys(_by_facts(then, {verdict.label for verdict in bad}))
-    if itself and any(one.outcome in BAD and one.check in checks for one in itself.verdicts):
-        found["fails its own"] = None
-    if any(query.expects_nothing and query.returned for query in _about(then, bad)):
-        found["expected nothing"] = None
-    return [*found]
-
-
-def _by_facts(then: SuiteResult, labels: Collection[str]) -> Iterator[str]:
-    for fact in then.facts:
-        if isinstance(fact, facts.RestsOnUnjudged) and not {*fact.checks}.isdisjoint(labels):
-            yield "unjudged"
-        if isinstance(fact, facts.LeftIndex):
-            yield "left the index"
 
 
 def item(exams: Sequence[Exam]) -> Verdict:

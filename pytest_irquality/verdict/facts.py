@@ -373,15 +373,6 @@ class FewerThanAsked(Fact):
 
 
 @dataclass(frozen=True)
-class BudgetUnfilled(Fact):
-    """All that so many queries of ``total`` returned fits into the budget of a measure."""
-
-    measure: str
-    queries: int
-    total: int
-
-
-@dataclass(frozen=True)
 class CandidatesUnknown(Fact):
     """Queries (ids) of ``total`` whose candidates could not be had, and why.
 

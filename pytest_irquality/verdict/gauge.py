@@ -20,7 +20,7 @@ from pytest_irquality.verdict.broken_builds import broken_builds
 from pytest_irquality.verdict.build_gate import Gate, Unit, Units
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.gauge_facts import Gauge, Power, Rate
-from pytest_irquality.verdict.planted import MORE, PAIRS, TOLD, Pair, Planting
+from pytest_irquality.verdict.planted import PAIRS, Pair, Planting
 
 FEWEST = 6  # builds from which a rate is told
 A_SIDE = (1, 3, 5)  # builds, where there are enough for two sides
@@ -89,7 +89,6 @@ def _power(gate: Gate, builds: Units, suite: Suite) -> Power:
         bool(baseline),
         str(first_mean(suite) or ""),
         planting.drops,
-        planting.grown(suite, MORE).drop(TOLD) if planting.drops else None,
         planting.lost(),
         planting.broken_tags(),
         fmean(map(bool, planting.unharmed)),

@@ -28,15 +28,12 @@ class Rate:
 class Drop:
     """The share of drops of one ``size`` of the mean that the gate finds, made on purpose.
 
-    ``means``, ``guards`` and ``rules`` are the shares that these find, each by itself; ``ways`` has
-    the share of each way to do harm by its name, the best found first. So many were ``judged``.
+    ``ways`` has the share of each way to do harm by its name, the best found first. So many were
+    ``judged``.
     """
 
     size: float
     found: float
-    means: float
-    guards: float
-    rules: float
     ways: tuple[tuple[str, float], ...]
     judged: int
 
@@ -59,10 +56,10 @@ class Power:
     """Findings on harm done on purpose to the suite's own rankings, as the gate sees it.
 
     So many builds a side were judged (``before`` and ``now``); ``kept``: the former are those of
-    the baseline that is there. ``drops`` are those of ``measure``, the smallest first; ``more`` is
-    one of them with ``MORE`` queries beside these, of their kind. ``lost`` are queries that lost
-    every relevant document, ``tags`` those of which each query lost its first results. Of the
-    judgings a share was ``red`` without any harm. ``unbroken`` are limits that no drop broke.
+    the baseline that is there. ``drops`` are those of ``measure``, the smallest first. ``lost`` are
+    queries that lost every relevant document, ``tags`` those of which each query lost its first
+    results. Of the judgings a share was ``red`` without any harm. ``unbroken`` are limits that no
+    drop broke.
     """
 
     before: int
@@ -70,7 +67,6 @@ class Power:
     kept: bool
     measure: str
     drops: tuple[Drop, ...]
-    more: Drop | None
     lost: Harms
     tags: Harms
     red: float

@@ -38,7 +38,6 @@ def noticed(judged: Verdicts) -> Iterator[facts.Fact]:
         yield facts.Retried(sides.run.retries)
     yield from _stages(comparison.sides)
     yield from _few_results(sides)
-    yield from _unfilled(sides)
     yield from of_files(sides.suite)
     if baseline is not None:
         yield from renumbered(sides)
@@ -158,18 +157,6 @@ def _stages(sides: Sides) -> Iterator[facts.Fact]:
         asked = tuple(query.id for query in sides.asked if query.id in unknown)
         causes = tuple(_causes_of(unknown, causes_of(faults)))
         yield facts.CandidatesUnknown(asked, len(sides.asked), causes)
-
-
-def _unfilled(sides: Sides) -> Iterator[facts.Fact]:
-    """The budgets that results did not fill."""
-    rankings = [sides.run.first.rankings[id] for id in sides.rankings]
-    for measure in sides.suite.measures:
-        if measure.budget is None:
-            continue
-        unit, most = measure.budget
-        sums = [sum(ranking.counts.get(unit, (inf,))[: sides.depth]) for ranking in rankings]
-        if unfilled := sum(total <= most for total in sums):
-            yield facts.BudgetUnfilled(str(measure), unfilled, len(rankings))
 
 
 def _causes_of(queries: Set[str], causes: Sequence[Cause]) -> Iterator[Cause]:

@@ -13,15 +13,13 @@ from itertools import chain
 from random import Random
 from statistics import fmean, median_low
 
-from pytest_irquality.retrieval.run import Answer, Ranking, Run
-from pytest_irquality.suite.by_default import first_mean, guarded
-from pytest_irquality.suite.model import Check, Guard, Query, Suite
-from pytest_irquality.suite.rules import Rule
+from pytest_irquality.retrieval.run import Answer, Ranking
+from pytest_irquality.suite.by_default import first_mean
+from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.build_gate import Gate, Units
 from pytest_irquality.verdict.gauge_facts import Drop, Harms
 
 SIZES = (0.01, 0.02, 0.05, 0.1, 0.2)
-TOLD, MORE = 0.05, 30  # the drop that is made with so many queries more, too
 NEAR = 0.25  # of its size: a drop is as large as it should be, give or take so much
 TRIALS, HARMS = 12, 300  # judged of each size and way, and of queries or tags in all
 LARGE, LEAST = 100_000, 50  # queries judged one by one: fewer are harmed where so many are
@@ -30,7 +28,6 @@ PAIRS = 5  # of sides that are harmed in turns
 FEWEST = 3  # of pairs, where there are as many, before a harm is called never found
 FIRST, NEARBY = 3, 10
 SEED = 0
-KINDS = ("means", "guards", "rules")
 
 Pair = tuple[Units, Units]
 Way = Callable[[Suite, Query, Ranking], Sequence[int]]
@@ -122,13 +119,10 @@ class Planting:
         if not every:
             return None
         self.broken.update(*self.unharmed, *every)
-        kinds = {check.name: _kind(check) for check in self.gate.checks}
-        told = [{kinds[name] for name in names} for names in every]
-        means, guards, rules = (fmean(kind in some for some in told) for kind in KINDS)
         ways = ((name, fmean(map(bool, found))) for name, found in by_way.items())
         best_first = tuple(sorted(ways, key=lambda way: -way[1]))
         share = fmean(map(bool, every))
-        return Drop(size, share, means, guards, rules, best_first, len(every))
+        return Drop(size, share, best_first, len(every))
 
     def _found(self, name: str, size: float) -> Iterator[frozenset[str]]:
         """The checks that find each drop of a size that is made in one way."""
@@ -184,33 +178,6 @@ class Planting:
                 return chosen
         return ()
 
-    def grown(self, suite: Suite, more: int) -> Planting:
-        """Plant in a suite with more queries: copies of those that there are, drawn by lot."""
-        draw = Random(SEED)
-        drawn = [draw.choice(self.gate.queries) for _ in range(more)]
-        copies = [replace(query, id=f"{query.id} {n}") for n, query in enumerate(drawn)]
-        of = {copy.id: query.id for copy, query in zip(copies, drawn, strict=True)}
-        known: dict[int, Answer] = {}
-
-        def grow(answer: Answer) -> Answer:
-            if id(answer) not in known:
-                there = {copy: answer.rankings.get(id) for copy, id in of.items()}
-                copied = {copy: ranking for copy, ranking in there.items() if ranking}
-                known[id(answer)] = replace(answer, rankings={**answer.rankings, **copied})
-            return known[id(answer)]
-
-        def grown(run: Run) -> Run:
-            stages = {name: grown(stage) for name, stage in run.stages.items()}
-            return replace(run, answers=tuple(map(grow, run.answers)), stages=stages)
-
-        def units(side: Units) -> Units:
-            return [tuple(map(grow, unit)) for unit in side]
-
-        pairs = [(units(then), units(now)) for then, now in self.pairs]
-        asked = guarded(replace(suite, queries=(*suite.queries, *copies)))
-        before = self.gate.before and grown(self.gate.before)
-        return Planting(Gate(asked, grown(self.gate.run), before), pairs)
-
     # -- queries and tags --------------------------------------------------------------------------
 
     def lost(self) -> Harms:
@@ -264,11 +231,3 @@ class Planting:
             if check.limits and check.limits.measure.needs_relevant
             if check.over.means and not check.by_default
         )
-
-
-def _kind(check: Check) -> str:
-    """The part of the gate that a check is of."""
-    means, guards, rules = KINDS
-    if isinstance(check.demand, Guard):
-        return guards
-    return rules if check.query or isinstance(check.demand, Rule) else means

@@ -23,7 +23,7 @@ def query_result(
 ) -> QueryResult:
     """One query as reports show it. ``check`` is the name of its own item."""
     sides, scores = comparison.sides, comparison.scores
-    run, then = sides.run, sides.baseline_run
+    run = sides.run
     fault = run.faults.get(query.id)
     is_compared = query.id in sides.before and not sides.renumbered
     undefined = (None,) * len(sides.suite.measures)
@@ -51,7 +51,6 @@ def query_result(
         remarks=query.remarks,
         weight=query.weight,
         seconds=_seconds(run, query),
-        seconds_before=_seconds(then, query) if then else None,
         answers=len(run.answers),
     )
 

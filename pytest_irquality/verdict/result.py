@@ -147,8 +147,8 @@ class QueryResult:
     ``check`` is the name of the query's item, None for bulk queries. ``file`` is where the query
     stands, at ``line``, if not in the suite itself. ``remarks`` is what the suite wants shown, by
     key. ``returned`` and ``returned_before`` count documents (of several answers the most);
-    ``seconds`` and ``seconds_before`` are the times of the calls, or their means, where they are
-    known. ``answers`` counts today's answers. ``fates`` are those of all its relevant passages or
+    ``seconds`` is the time of the call, or the mean of several, where it is known. ``answers``
+    counts today's answers. ``fates`` are those of all its relevant passages or
     documents, where passages or stages tell. ``texts_left_out``: it has texts that reports do not
     show. ``skipped``: its call said so, and its ``fault`` says why.
     """
@@ -171,7 +171,6 @@ class QueryResult:
     tags: tuple[str, ...] = ()
     remarks: Mapping[str, str] = field(default_factory=dict)
     seconds: float | None = None
-    seconds_before: float | None = None
     file: str = ""
     weight: float = 1.0
     fates: tuple[Fated, ...] = ()
@@ -260,8 +259,7 @@ class Exam:
     ``verdicts`` are those of its checks that today's answers do not pass, and today's suite lets
     pass; ``queries`` and ``means`` are those that these are about, by the base's judgments.
     ``checks`` counts all of its checks by class. ``differences`` are those of both exams.
-    ``unread`` says why it cannot be held against today's answers, ``causes`` what may be why it is
-    not passed.
+    ``unread`` says why it cannot be held against today's answers.
     ``refused``: the project lets no change accept its own drops; ``unasked`` counts the queries
     that were too many to be asked. ``share`` is what it adds to the verdict over all suites.
     """
@@ -273,7 +271,6 @@ class Exam:
     queries: tuple[QueryResult, ...] = ()
     means: tuple[Mean, ...] = ()
     checks: Mapping[str, int] = field(default_factory=dict)
-    causes: tuple[str, ...] = ()
     unread: str = ""
     unasked: int = 0
     refused: bool = False

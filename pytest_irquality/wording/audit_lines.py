@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 
 from pytest_irquality.suite.judges import UNNAMED
 from pytest_irquality.verdict.audit_facts import Dead
 from pytest_irquality.verdict.findings import Noise
 from pytest_irquality.verdict.gauge_facts import Gauge
 from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.wording.block import Part, Section, Series
+from pytest_irquality.wording.block import Part, Section
 from pytest_irquality.wording.gauge_lines import (
-    curve,
     is_rare,
     misses_nothing,
     red_for_nothing,
@@ -24,12 +22,9 @@ from pytest_irquality.wording.words import quoted, wanted
 MOST = 5
 
 
-def _part(
-    heading: str, lines: Sequence[str], fine: bool = True, curves: Sequence[Series] = ()
-) -> Section:
+def _part(heading: str, lines: Sequence[str], fine: bool = True) -> Section:
     """One thing that an audit looked at; ``fine`` where nothing is to be done about it."""
-    blocks: Sequence[str | Series] = (*lines, *curves)
-    return Section(heading, tuple(Part(0, one) for one in blocks), warns=not fine)
+    return Section(heading, tuple(Part(0, one) for one in lines), warns=not fine)
 
 
 def audit_of(results: Sequence[SuiteResult]) -> Mapping[str, Sequence[Section]]:
@@ -124,8 +119,7 @@ def _would_find(results: Sequence[SuiteResult]) -> Iterator[Section]:
     lines = [f"{which}{line}" for which, gauge, _ in gauges for line in would_find(gauge)]
     if lines:
         fine = all(misses_nothing(gauge) for _, gauge, _ in gauges)
-        curves = tuple(chain.from_iterable(curve(gauge) for _, gauge, _ in gauges))
-        yield _part("would find", tuple(lines), fine, curves)
+        yield _part("would find", tuple(lines), fine)
 
 
 def _which(result: SuiteResult, results: Sequence[SuiteResult]) -> str:

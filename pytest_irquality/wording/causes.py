@@ -11,12 +11,10 @@ from pytest_irquality.verdict.renumbered import Renumbered
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.moves import name
 from pytest_irquality.wording.notes import note, other_ids
-from pytest_irquality.wording.numbers import apart, counted, few
+from pytest_irquality.wording.numbers import counted, few
 from pytest_irquality.wording.sentences import causes
 from pytest_irquality.wording.words import queries
 
-SLOWER = 2.0
-"""How much longer calls must take to be worth a word."""
 CAUSES: tuple[type[Fact], ...] = (
     Renumbered,
     facts.ReturnedNothing,
@@ -39,7 +37,6 @@ def known_causes(result: SuiteResult, damage: Damage) -> Iterator[str]:
     if damage.risen:
         rose = [f"{name(document)} in {times}" for document, times in damage.risen]
         yield f"rose in several queries that got worse: {few(rose)}"
-    yield from _slower(damage)
 
 
 def renumbered(result: SuiteResult) -> str:
@@ -53,13 +50,6 @@ def _unanswered(result: SuiteResult) -> Iterator[str]:
         some, why = counted(len(faulty), "query", "queries"), causes(result, faulty)
         which = queries(result, faulty)
         yield f"{some} had no answer and count in no figure ({which}): {why}"
-
-
-def _slower(damage: Damage) -> Iterator[str]:
-    before, now = damage.latencies or (0.0, 0.0)
-    if 0 < before * SLOWER <= now:
-        then, today = apart(before, now, "seconds")
-        yield f"calls take longer: {today}, they took {then} (median)"
 
 
 def as_before(fact: Fact) -> bool:

@@ -29,12 +29,6 @@ PLURALS: Mapping[str, str] = {
     "tags": "queries' tags", "weight": "weights", "variants": "queries' variants",
     "match": "queries' match",
 }  # fmt: skip
-CAUSES: Mapping[str, str] = {
-    "unjudged": "it would hold without documents that only this change graded, or nobody",
-    "left the index": "documents that it wants left the index",
-    "fails its own": "the base's own answers fail it, too",
-    "expected nothing": "a query that expected nothing now finds something",
-}
 
 
 def exam_lines(result: SuiteResult) -> Iterator[str]:
@@ -61,7 +55,6 @@ def _accepted(exam: Exam, then: SuiteResult, of: str) -> Iterator[str]:
     if worse:
         told = few([f"{quoted(one.query.text)} {one.values}" for one in worse], len(damage.worse))
         yield f"worse by the base's judgments: {told}"
-    yield from (f"beside it: {CAUSES[cause]}" for cause in exam.causes)
     touching = _touching(exam)
     yield from map(difference, touching[:TOLD])
     if others := len(exam.differences) - len(touching[:TOLD]):

@@ -7,40 +7,12 @@ from collections.abc import Iterator
 from pytest_irquality.verdict.findings import Noise
 from pytest_irquality.verdict.gauge import FEWEST
 from pytest_irquality.verdict.gauge_facts import Drop, Gauge, Harms, Power, Rate
-from pytest_irquality.verdict.planted import MORE, TOLD
-from pytest_irquality.wording.block import Column, Row, Series, Table
 from pytest_irquality.wording.numbers import apart, counted, few
 from pytest_irquality.wording.words import quoted
 
 RARE = 0.1  # times that a gate may be red for nothing, and nobody need look
 NUMBERS = {1: "one build", 3: "three builds", 5: "five builds"}
-SHOWN = (0.02, TOLD, 0.1)  # drops that the terminal tells of
-
-
-FOUND_BY = ("found", "by means", "by guards", "by rules")
-
-
-def curve(gauge: Gauge) -> Iterator[Series]:
-    """The share that is found, by the size of a drop, with what finds it and how it was made."""
-    power = gauge.power
-    if power is None or not power.drops:
-        return
-    shares = [(drop.found, drop.means, drop.guards, drop.rules) for drop in power.drops]
-    ways = (", ".join(f"{way} {found(share)}" for way, share in drop.ways) for drop in power.drops)
-    told = zip(power.drops, shares, ways, strict=True)
-    rows = (Row((f"{drop.size:g}", *map(found, parts), said)) for drop, parts, said in told)
-    heads = (Column(name, number=True) for name in FOUND_BY)
-    columns = (Column(f"Drop of {power.measure}"), *heads, Column("as it was made"))
-    of_each = zip(*shares, strict=True)
-    last = max(1, len(shares) - 1)
-    lines = (tuple((at / last, share) for at, share in enumerate(one)) for one in of_each)
-    yield Series(
-        f"Of drops of {power.measure} from {power.drops[0].size:g} (left) to"
-        f" {power.drops[-1].size:g} (right) the share that is found: by any check (thick line), by"
-        " means, guards and rules (longer and longer dashes)",
-        tuple(lines),
-        Table(columns, tuple(rows)),
-    )
+SHOWN = (0.02, 0.05, 0.1)  # drops that the terminal tells of
 
 
 def red_for_nothing(gauge: Gauge, noise: Noise | None) -> Iterator[str]:
@@ -102,7 +74,6 @@ def would_find(gauge: Gauge) -> Iterator[str]:
         yield "; ".join(harms)
     if power.unbroken:
         yield f"no drop breaks {few(list(map(repr, power.unbroken)))}"
-    yield from _with_more(power)
 
 
 def _drops(power: Power, *, alone: bool) -> Iterator[str]:
@@ -117,13 +88,6 @@ def _drops(power: Power, *, alone: bool) -> Iterator[str]:
 def _seen(harms: Harms) -> str:
     named = f", never {few(list(map(quoted, harms.never)))}"
     return found(harms.found) + (named if 0 < len(harms.never) < harms.of else "")
-
-
-def _with_more(power: Power) -> Iterator[str]:
-    now = next((drop for drop in power.drops if drop.size == TOLD), None)
-    if now and power.more:
-        more = f"{found(now.found)} → {found(power.more.found)}"
-        yield f"with {MORE} more queries like these a drop of {TOLD:g}: {more}"
 
 
 def misses_nothing(gauge: Gauge) -> bool:

@@ -379,14 +379,6 @@ def _(fact: facts.FewerThanAsked, result: SuiteResult) -> str:
 
 
 @note.register
-def _(fact: facts.BudgetUnfilled, result: SuiteResult) -> str:
-    return (
-        f"{fact.measure}: {share(fact.queries, fact.total)} queries did not fill the budget: all"
-        " that they returned fits ('depth' asks for more)"
-    )
-
-
-@note.register
 def _(fact: facts.CandidatesUnknown, result: SuiteResult) -> str:
     unknown, why = share(len(fact.queries), fact.total), [cause.message for cause in fact.causes]
     return f"the candidates of {unknown} queries could not be had: {few(why)}"

@@ -164,37 +164,6 @@ def test_a_call_that_fails_is_an_error_of_its_query(folder: Path) -> None:
     assert "ConnectionError: refused" in str(result)
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_one_row_a_query(folder: Path, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Frame:  # what both libraries' DataFrame takes
-        def __init__(self, rows: list[dict[str, Any]]) -> None:
-            self.rows = rows
-
-    module = pytest.importorskip(library) if library in sys.modules else None
-    monkeypatch.setitem(sys.modules, library, module or type(sys)(library))
-    monkeypatch.setattr(sys.modules[library], "DataFrame", Frame, raising=False)
-    for other in {"pandas", "polars"} - {library}:
-        monkeypatch.delitem(sys.modules, other, raising=False)
-    check("shop.ir.yaml", search, update_baseline=True)
-    first, second = check("shop.ir.yaml", rankings={**GOOD, "q2": ["d2"]}).to_frame().rows
-    assert first == {
-        "retriever": "", "id": "chair", "query": "chair", "tags": "a", "outcome": None, "mrr@10": 1.0,
-        "mrr@10 before": 1.0,
-    } | {name: first[name] for name in first if "mrr" not in name}  # fmt: skip
-    assert (second["mrr@10"], second["mrr@10 before"], second["outcome"]) == (1.0, 0.5, "fixed")
-
-
-def test_without_any_library_of_frames_it_says_so(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("pandas", "polars"):
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(
-        ImportError, match=r"to_frame\(\) needs pandas or polars: neither is installed"
-    ):
-        check("shop.ir.yaml", search).to_frame()
-
-
 def test_a_notebook_shows_the_report_in_a_frame_of_its_own(folder: Path) -> None:
     shown = check("shop.ir.yaml", search)._repr_html_()
     (page,) = re.findall(r'^<iframe srcdoc="([^"]*)"', shown)

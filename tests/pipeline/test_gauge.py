@@ -166,12 +166,11 @@ def test_every_query_and_tag_is_seen_where_the_default_guard_stands(project: Pro
         [
             "  would find *a drop of recall@5 of 0.05: always, of 0.1: always (if the next build answers alike)",
             "*a query that loses all it found: always; a broken tag of 5 queries: always",
-            "*with 30 more queries like these a drop of 0.05: always → always",
         ]
     )
 
 
-def test_what_no_check_watches_is_named_and_30_more_queries_change_nothing(
+def test_what_no_check_watches_is_named(
     project: Project,
 ) -> None:
     """Nine queries of a tag are held to a mean, and one by a rule of its own; nothing sees the rest."""
@@ -206,9 +205,7 @@ def test_a_drop_is_found_as_often_as_the_limits_say(project: Project) -> None:
     drops = {drop["size"]: drop for drop in power["drops"]}
     assert (power["before"], power["now"], power["kept"]) == (3, 3, False)
     assert [drops[size]["found"] for size in (0.05, 0.1, 0.2)] == [0.0, 1.0, 1.0]
-    assert [drops[0.1][kind] for kind in ("means", "guards", "rules")] == [1.0, 0.0, 0.0]
     assert 0.02 not in drops, "of twenty queries each is worth 0.05"
-    assert power["more"]["found"] == 0.0, "fifty queries make no limit lower"
 
 
 def test_harm_is_counted_where_it_makes_the_difference(project: Project) -> None:
@@ -217,15 +214,6 @@ def test_harm_is_counted_where_it_makes_the_difference(project: Project) -> None
     result, found = gauge(project, *builds(project, 5, lambda build, i: build != i))
     assert (found["power"]["red"], seen(found, "lost")[1]) == (1.0, 0.0)
     result.stdout.fnmatch_lines(["*of 0.05: never*red without any harm: always)"])
-
-
-@pytest.mark.slow
-def test_the_page_has_the_curve(project: Project) -> None:
-    project.suite(SUITE)
-    project.run("--ir-audit", *builds(project, 6, lambda build, i: True), "--ir-report=page.html")
-    page = (project.path / "page.html").read_text(encoding="utf-8")
-    assert page.count("<polyline") == 4
-    assert '<th scope="col">Drop of' in page
 
 
 # -- a blind guard ---------------------------------------------------------------------------------

@@ -139,18 +139,6 @@ def test_a_query_that_alone_breaks_a_limit_is_named() -> None:
     )
 
 
-def test_calls_that_take_twice_as_long_are_said() -> None:
-    def timed(seconds: float) -> Story:
-        return Story(
-            result_of(
-                *(lost(f"q{n}", 1.0, 1.0, seconds=seconds, seconds_before=0.1) for n in range(3))
-            )
-        )
-
-    assert timed(0.25).causes == ("calls take longer: 250 ms, they took 100 ms (median)",)
-    assert timed(0.15).causes == ()
-
-
 def test_the_worst_suite_comes_first() -> None:
     little = result_of(lost("a", 1.0, 0.9), verdicts=(check("a", "failed"),), suite="little")
     much = result_of(lost("a", 1.0, 0.1), verdicts=(check("a", "failed"),), suite="much")

@@ -79,15 +79,16 @@ class Shelf:
     def claimed(self, target: Target) -> Sequence[Shelved]:
         """Give the baselines that are a target's, which has none under its name.
 
-        They are several where suites became one. That of a suite which the base still had goes
-        before one that was left lying, and then that with most of its queries. Raises
-        ``StoredRunError``.
+        They are several where suites became one, that with most of its queries first. What was left
+        lying counts only where no suite that the base still had made any: renaming a suite is no
+        way to be compared with more. Raises ``StoredRunError``.
         """
         as_it_was = (target.retriever, "")  # before there were several
         for some in self._claimed(target):
             for retriever in dict.fromkeys(as_it_was):
                 if found := [one for one in some if one.header.retriever == retriever]:
-                    return sorted(found, key=lambda o: (not o.lately, -o.shared(target.suite)))
+                    found = [one for one in found if one.lately] or found
+                    return sorted(found, key=lambda one: -one.shared(target.suite))
         return ()
 
     def any_of(self, target: Target) -> bool:

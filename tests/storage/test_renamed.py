@@ -267,6 +267,27 @@ def test_a_baseline_left_lying_goes_behind_that_of_a_suite_which_the_base_had(
     assert repository.outcomes()["mrr-10"] == "failed"
 
 
+def test_a_rename_is_no_way_to_be_compared_with_more(project: Project) -> None:
+    """What was left lying would halve a drop: red by its old name, green by the new one."""
+    project.answers(GOOD)
+    for name, queries in (("shop", range(3)), ("left", range(3, 6))):
+        project.suite(suite(queries).replace("0.1", "0.2"), f"{name}.ir.yaml")
+    project.run("--ir-update-baseline")
+    (project.path / "left.ir.yaml").unlink()
+    project.suite(suite().replace("0.1", "0.2"))
+    git(project.path, "init", "-q", "-b", "main")
+    git(project.path, "add", ".")
+    git(project.path, "commit", "-qm", "two suites became one")
+    git(project.path, "checkout", "-qb", "change")
+    project.answers({**GOOD, "query 0": WORSE["query 0"]})
+    git(project.path, "commit", "-qam", "break")
+    assert project.run("--ir-baseline=git:main").ret == 1
+    rename(project, "shop.ir.yaml", "store.ir.yaml")
+    git(project.path, "add", "-A")
+    git(project.path, "commit", "-qm", "rename")
+    assert project.run("--ir-baseline=git:main").ret == 1
+
+
 def test_a_copied_suite_is_new_to_a_revision(repository: Project) -> None:
     repository.suite(suite(), "copy.ir.yaml")
     git(repository.path, "add", "-A")

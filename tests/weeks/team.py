@@ -48,8 +48,8 @@ class Team:
         self.project, self.random = project, random
         self.path = project.path
         self.log: list[str] = []
-        self.change = 0
-        self.queries = 0
+        self.change = self.queries = 0
+        self.acts = self.verdicts = 0
         self.last_night: Rankings | None = None
         self.lines: set[tuple[str, str]] = set()
         self.now = State()
@@ -201,6 +201,7 @@ class Team:
 
     def judged(self, *args: str) -> tuple[str, pytest.RunResult]:
         """The verdict of a change against main, held to what is true."""
+        self.verdicts += 1
         result = self.run("--ir-baseline=git:main", *args)
         true = model.outcomes(self.now, self.base, self.now.stored)
         told = self.told()

@@ -8,7 +8,7 @@ from math import fsum, inf
 
 from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Run, deeper_than
-from pytest_irquality.suite.model import Suite
+from pytest_irquality.suite.lint import unmatched
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.accepted import acceptance
 from pytest_irquality.verdict.classes import Skipped
@@ -18,7 +18,7 @@ from pytest_irquality.verdict.guards import blind
 from pytest_irquality.verdict.renumbered import renumbered
 from pytest_irquality.verdict.result import Verdict
 from pytest_irquality.verdict.sides import Sides, causes_of
-from pytest_irquality.verdict.unseen import of_files, without_relevant
+from pytest_irquality.verdict.unseen import without_relevant
 from pytest_irquality.verdict.verdicts import Verdicts, on_answers
 
 FEW = 3
@@ -38,7 +38,7 @@ def noticed(judged: Verdicts) -> Iterator[facts.Fact]:
         yield facts.Retried(sides.run.retries)
     yield from _stages(comparison.sides)
     yield from _few_results(sides)
-    yield from of_files(sides.suite)
+    yield from _notes_on_files(sides)
     if baseline is not None:
         yield from renumbered(sides)
         yield from _queries_on_one_side(comparison)
@@ -52,6 +52,17 @@ def noticed(judged: Verdicts) -> Iterator[facts.Fact]:
         yield facts.NothingGated()
     elif _unnoticed(sides, judged.all, judged.skipped.keys()):
         yield facts.Unnoticed(len(sides.asked))
+
+
+def _notes_on_files(sides: Sides) -> Iterator[facts.Fact]:
+    """The notes on what a suite's files hold; a wrong id in one of them is no footnote."""
+    suite = sides.suite
+    missed = unmatched(suite)
+    if missed:
+        yield facts.Unmatched(missed, missed)
+    yield from (
+        facts.Remark(note) for note in suite.notes if not (missed and note in suite.unasked)
+    )
 
 
 def _unnoticed(sides: Sides, verdicts: Sequence[Verdict], skipped: Set[str]) -> bool:
@@ -115,17 +126,18 @@ def _unknown_ids(sides: Sides) -> Iterator[facts.Fact]:
     for query in sides.suite.queries:
         if not query.judgments.grades.keys().isdisjoint(sides.rankings.get(query.id, ())):
             return  # the first, as a rule
-    known, returned = _ids_of(sides.suite), dict.fromkeys(chain(*sides.rankings.values()))
+    known, returned = _ids_of(sides), dict.fromkeys(chain(*sides.rankings.values()))
     if sides.suite.match == "text" or not known or not returned:
         return
     if known.keys().isdisjoint(chain(returned, *sides.before.values())):
         yield facts.UnknownIds(tuple(returned)[:FEW], tuple(known)[:FEW])
 
 
-def _ids_of(suite: Suite) -> Mapping[str, None]:
-    """The documents that a suite grades, then those that its rules rely on."""
-    of_rules = (rule.relied_on for query in suite.queries for rule in query.rules)
-    graded = (query.judgments.grades for query in suite.queries)
+def _ids_of(sides: Sides) -> Mapping[str, None]:
+    """The documents that the suite grades, then those that its rules rely on."""
+    queries = sides.suite.queries
+    of_rules = (rule.relied_on for query in queries for rule in query.rules)
+    graded = (query.judgments.grades for query in queries)
     return dict.fromkeys(chain(*graded, *of_rules))
 
 

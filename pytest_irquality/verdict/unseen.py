@@ -5,22 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_irquality.suite.demands import NewZeroResults
-from pytest_irquality.suite.lint import unmatched
 from pytest_irquality.suite.model import Check, Guard, Limits, Query, Suite
 from pytest_irquality.suite.rules import Rule
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.scoring import counts_zero, defined_for
-
-
-def of_files(suite: Suite) -> Iterator[facts.Fact]:
-    """The notes on what a suite's files hold; a wrong id in one of them is no footnote."""
-    missed = unmatched(suite)
-    if missed:
-        yield facts.Unmatched(missed, missed)
-    yield from (
-        facts.Remark(note) for note in suite.notes if not (missed and note in suite.unasked)
-    )
 
 
 def without_relevant(comparison: Comparison) -> Iterator[facts.Fact]:

@@ -50,6 +50,15 @@ class Build(NamedTuple):
     given: str
     files: Sequence[KeptFile]
 
+    @property
+    def names(self) -> set[str]:
+        """The names of its runs of ours."""
+        return {
+            run_name(one.header.path, one.header.retriever)
+            for one in self.files
+            if not one.file.is_trec
+        }
+
 
 @dataclass(frozen=True)
 class KeptRuns(Source):
@@ -150,19 +159,35 @@ class KeptRuns(Source):
 
     def _builds(self, target: Target) -> Sequence[Build]:
         """Give the files that hold the run of a target, those of each build by themselves."""
-        builds = []
-        for given, files in self._scanned[0]:
-            if ours := _of(target, files):
-                builds.append(Build(given, ours))
+        builds, others = [], []
+        for build in self._scanned[0]:
+            if ours := _of(target, build.files):
+                builds.append(build._replace(files=ours))
+            else:
+                others.append(build)
         if not builds:
             return self._without_a_name(target)
         files = [file for build in builds for file in build.files]
         shares = {file.header.shard for file in files}
         if None not in shares and len(shares) == len(files):
             return [Build(builds[0].given, files)]
+        self._refuse_missing(target, others)
         if len(builds) > 1:
             _refuse_no_builds(target, builds)
         return builds
+
+    def _refuse_missing(self, target: Target, others: Sequence[Build]) -> None:
+        """Raise ``StoredRunError`` where a build, unlike another, has no run of a target.
+
+        A job that ended in between leaves nothing, or the runs of some suites.
+        """
+        known = {name for build in self._scanned[0] if build not in others for name in build.names}
+        for build in others:
+            if not build.files or build.names & known:
+                raise StoredRunError(
+                    f"no kept run of {target.name} in {build.given}: another build has one"
+                    f"{self._unread}"
+                )
 
     def _without_a_name(self, target: Target) -> Sequence[Build]:
         """Give the only TREC run there is, whatever its name.
@@ -193,8 +218,8 @@ class KeptRuns(Source):
     def _held(self) -> str:
         """The names of all runs, first those of ours."""
         trec = [one.file.shown for one in self._files if one.file.is_trec]
-        ours = {run_name(one.header.path, one.header.retriever) for one in self._files}
-        return ", ".join([*sorted(filter(None, ours)), *trec])
+        ours = {name for build in self._scanned[0] for name in build.names}
+        return ", ".join([*sorted(ours), *trec])
 
     # -- reading -----------------------------------------------------------------------------------
 

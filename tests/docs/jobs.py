@@ -43,30 +43,41 @@ class Service:
 
 @dataclass
 class Job:
-    """One run of a workflow's only job. ``check_out`` makes its working folder; ``event`` is what started it."""
+    """One run of a job. ``check_out`` makes its working folder; ``event`` is what started it.
+
+    ``path`` is looked in first for programs; what else its shells see of the machine is in ``surroundings``.
+    """
 
     service: Service
     check_out: Callable[[Path], None]
     event: Mapping[str, Any]
     variables: Mapping[str, Any] = field(default_factory=dict)
     path: Path = Path()
+    surroundings: Mapping[str, str] = field(default_factory=dict)
     output: str = ""
     failed: bool = False
 
-    def run(self, workflow: Mapping[str, Any]) -> Job:
-        """Do it. ``failed`` says how it ended, ``output`` what its shells printed."""
+    def run(
+        self, workflow: Mapping[str, Any], name: str = "", of: int = 0, **matrix: object
+    ) -> Job:
+        """Do the only job of a workflow, or the one of that name, in the run ``of`` an earlier one.
+
+        ``failed`` says how it ended, ``output`` what its shells printed.
+        """
         self.service.runs += 1
-        self.id = self.service.runs
-        self.folder = self.service.folder / f"job-{self.id}"
+        self.id = of or self.service.runs
+        self.folder = self.service.folder / f"job-{self.service.runs}"
         self.work, self.temp = self.folder / "work", self.folder / "temp"
         self.temp.mkdir(parents=True)
         self.work.mkdir()
         self.known: dict[str, Any] = {
             "github": {"run_id": self.id, "run_attempt": 1, "token": "token", **self.event},
             "runner": {"temp": str(self.temp)},
+            "matrix": matrix,
             **self.variables,
         }
-        (job,) = workflow["jobs"].values()
+        jobs = workflow["jobs"]
+        (job,) = [jobs[name]] if name else jobs.values()
         self.known["env"] = self._filled(job.get("env", {}))
         if self._if(job.get("if", "true")):
             self._steps(job["steps"], {}, ROOT)
@@ -95,7 +106,7 @@ class Job:
         outputs = self.folder / "outputs"
         outputs.write_text("")
         environment = {
-            **outer_environment(), **WHO, **self.known["env"], **self._filled(step.get("env", {})),
+            **outer_environment(), **WHO, **self.surroundings, **self.known["env"], **self._filled(step.get("env", {})),
             "GITHUB_ACTION_PATH": str(at), "GITHUB_OUTPUT": str(outputs),
             "GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(self.work), "GITHUB_REPOSITORY": "o/r",
             "GITHUB_STEP_SUMMARY": str(self.folder / "summary"), "RUNNER_TEMP": str(self.temp),
@@ -139,15 +150,24 @@ class Job:
 
     def _upload(self, given: Mapping[str, Any]) -> None:
         source, target = self.work / given["path"], self.service.artifact(self.id, given["name"])
+        if not source.exists():
+            self.failed = self.failed or given.get("if-no-files-found") == "error"
+            return
+        shutil.rmtree(target, ignore_errors=True)  # a job that is run again uploads anew
         target.mkdir(parents=True)
         if source.is_dir():
             shutil.copytree(source, target, dirs_exist_ok=True)
-        elif source.exists():
+        else:
             shutil.copy(source, target)
 
     def _download(self, given: Mapping[str, Any]) -> None:
-        source = self.service.artifact(given["run-id"], given["name"])
-        shutil.copytree(source, self.work / given["path"])
+        every = self.service.artifact(given.get("run-id", self.id), ".").glob(
+            given.get("pattern", given.get("name", ""))
+        )
+        for source in every:
+            apart = "pattern" in given and not given.get("merge-multiple")
+            target = self.work / given["path"] / (source.name if apart else "")
+            shutil.copytree(source, target, dirs_exist_ok=True)
 
     # -- expressions -------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ALONE, Project
+from tests.github import github
 from tests.repository import git
 
 pytestmark = pytest.mark.slow
@@ -142,6 +143,20 @@ def test_histories_that_do_not_fit_together_lose_no_line(shop: Project, on_disk:
     assert (done.returncode, done.stderr.count(b"\n")) == (1, 1), done.stderr
     assert b"No space left on device" in done.stderr
     assert kept(on_disk) == before
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_a_comment_of_which_nobody_can_be_told_is_written_and_an_error(shop: Project) -> None:
+    (shop.path / "report.md").write_text("red")
+    with github() as hub, open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", JOB, "comment", "--markdown=report.md", "--number=7"], cwd=shop.path,
+            env={**os.environ, "GITHUB_API_URL": hub.server.origin, "GITHUB_REPOSITORY": "o/r", "GH_TOKEN": "token"},
+            stdout=full, stderr=subprocess.PIPE, check=False,
+        )  # fmt: skip
+    assert done.returncode != 0
+    assert b"No space left on device" in done.stderr
+    assert [one["body"].endswith("red") for one in hub.comments] == [True]
 
 
 # -- locales ---------------------------------------------------------------------------------------

@@ -191,6 +191,32 @@ def test_shares_are_joined_within_each_build(project: Project) -> None:
 
 
 @pytest.mark.parametrize("option", ["--ir-runs", "--ir-baseline"])
+@pytest.mark.parametrize("left", ["", "rag.jsonl", "shop.jsonl.7.part"])
+def test_a_build_that_ended_in_between_is_missed(project: Project, option: str, left: str) -> None:
+    """Else the build that broke is the one that nobody looks at."""
+    for name in ("shop", "rag"):
+        project.suite("queries: [{query: hose, relevant: [b]}]\n", f"{name}.ir.yaml")
+    for number in (1, 2):
+        keep_a_build(project, number, "b")
+    for file in (project.path / "runs/2").iterdir():
+        if file.name == left:
+            continue
+        file.rename(project.path / "runs/2" / left) if "part" in left else file.unlink()
+    result = project.run(f"{option}=runs/1", f"{option}=runs/2")
+    assert result.ret == 2
+    assert "no kept run of shop.ir.yaml in runs/2: another build has one" in result.stdout.str()
+
+
+def test_each_suite_may_have_its_own_place(project: Project) -> None:
+    for name in ("shop", "rag"):
+        project.suite("queries: [{query: hose, relevant: [b]}]\n", f"{name}.ir.yaml")
+    keep_a_build(project, 1, "b")
+    (project.path / "runs/2").mkdir()
+    (project.path / "runs/1/rag.jsonl").rename(project.path / "runs/2/rag.jsonl")
+    assert project.run("--ir-runs=runs/1", "--ir-runs=runs/2").ret == 0
+
+
+@pytest.mark.parametrize("option", ["--ir-runs", "--ir-baseline"])
 @pytest.mark.parametrize(
     ("given", "error"),
     [

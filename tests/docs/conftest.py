@@ -1,0 +1,43 @@
+"""A team with a suite on main, and GitHub's API."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.docs.clones import FILES, Team, commit, made, write
+from tests.docs.jobs import Service
+from tests.github import GitHub, github
+from tests.repository import git
+
+
+@pytest.fixture(scope="module")
+def guarded_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with a suite and its baseline."""
+    folder = tmp_path_factory.mktemp("guarded")
+    team = made(folder)
+    clone = folder / "first"
+    for name, text in FILES.items():
+        write(clone, name, text)
+    team.types(clone, "pytest -q --ir-suite --ir-update-baseline")
+    commit(clone, "Guard search")
+    git(clone, "push", "-q", "origin", "main")
+    return folder
+
+
+@pytest.fixture
+def guarded(guarded_once: Path, tmp_path: Path) -> Team:
+    """A copy of it."""
+    shutil.copytree(guarded_once, tmp_path, dirs_exist_ok=True)
+    team = Team(tmp_path, Service(tmp_path))
+    git(tmp_path / "first", "remote", "set-url", "origin", str(team.origin))
+    return team
+
+
+@pytest.fixture
+def hub() -> Iterator[GitHub]:
+    with github() as one:
+        yield one

@@ -27,6 +27,9 @@ else:
 NOTHING_AWAITED = r"requested an async fixture '(\w+)'"
 """Words of pytest's own error, of which we say what helps (``test_async.py``)."""
 
+LEFT_OUT = "_pdbshown"
+"""The attribute of reports that have no section."""
+
 
 def inside(holder: object, name: str, otherwise: Any = None) -> Any:
     """Give what pytest holds inside, or what serves in its place."""
@@ -290,11 +293,13 @@ def reports_of(terminal: pytest.TerminalReporter, outcome: str) -> list[pytest.T
 
 
 def without_section(report: pytest.TestReport) -> None:
-    """Leave a report out of the sections of failures and errors, and in every sum and summary.
+    """Leave a report out of the sections of failures, and in every sum and summary.
 
-    pytest does so with what its debugger has shown.
+    pytest does so with what its debugger has shown. Where it does not, as with errors, the section
+    is empty.
     """
-    vars(report)["_pdbshown"] = True
+    shown_as(report, "")
+    setattr(report, LEFT_OUT, True)
 
 
 def failed_as_a_whole(nodeid: str, path: str, text: str, short: str) -> pytest.TestReport:
@@ -310,11 +315,14 @@ def why_skipped(report: pytest.TestReport) -> str:
     return said.removeprefix("Skipped: ").split("\n", 1)[0]
 
 
-def passed_strictly(report: pytest.TestReport) -> str | None:
-    """Give the reason of a strict xfail mark whose item passed, which pytest reports so."""
-    said = str(report.longrepr or "")
-    start = "[XPASS(strict)]"
-    return said.removeprefix(start).strip() if report.failed and said.startswith(start) else None
+def passed_strictly(item: pytest.Item, call: pytest.CallInfo[None]) -> bool:
+    """Tell whether an item whose report failed passed in spite of a strict xfail mark."""
+    return call.when == "call" and not call.excinfo and bool(item.get_closest_marker("xfail"))
+
+
+def why_strict(report: pytest.TestReport) -> str:
+    """Give the reason of a strict xfail mark whose item passed."""
+    return str(report.longrepr or "").removeprefix("[XPASS(strict)]").strip()
 
 
 # -- the command line ------------------------------------------------------------------------------

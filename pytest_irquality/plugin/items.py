@@ -21,6 +21,7 @@ from pytest_irquality.plugin.internals import (
     first_line_only,
     fixture_of,
     like,
+    passed_strictly,
     said_safely,
 )
 from pytest_irquality.plugin.outcomes import Ended, Judged, Judging, Outcome
@@ -359,6 +360,7 @@ def pytest_runtest_makereport(
     if not report.passed:
         said_safely(report, terminal)
         first_line_only(report, _short(call.excinfo))
+        vars(report)["ir_passed"] = passed_strictly(item, call)
     if report.when != "setup":
         return report
     judging, told = item.judging, vars(report)

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import pytest
 
-from pytest_irquality.plugin.internals import passed_strictly, why_skipped
+from pytest_irquality.plugin.internals import why_skipped, why_strict
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.verdict.together import judged_together
 
@@ -30,8 +30,8 @@ def mark_of(report: pytest.TestReport) -> Mark | None:
         if hasattr(report, "wasxfail"):
             return Mark("xfailed", report.wasxfail.removeprefix("reason: "))
         return Mark("skipped", why_skipped(report))
-    reason = passed_strictly(report)
-    return Mark("fixed", reason) if reason is not None else None
+    passed = report.failed and getattr(report, "ir_passed", False)
+    return Mark("fixed", why_strict(report)) if passed else None
 
 
 def as_ended(results: Sequence[tuple[SuiteResult, Mapping[str, Mark | None]]]) -> list[SuiteResult]:

@@ -88,6 +88,53 @@ def test_verdicts_rest_on_nothing_inside_pytest(
             assert ended(shop, *args) == whole, names
 
 
+MARKS = """
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.name.startswith('desk'): item.add_marker(pytest.mark.skip(reason='later'))
+        if item.name.startswith('recall'): item.add_marker(pytest.mark.xfail(reason='SHOP-2', strict=True))
+"""
+OTHER_WORDS = """
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if isinstance(report.longrepr, tuple):
+        report.longrepr = 'later'
+    elif str(report.longrepr).startswith('[XPASS(strict)]'):
+        report.longrepr = 'SHOP-2'
+    return report
+"""
+
+
+def test_excuses_rest_on_no_words_of_pytest(shop: Project) -> None:
+    text = (shop.path / "conftest.py").read_text() + MARKS
+    shop.conftest(text)
+    result = shop.run("shop.ir.yaml")
+    told = result.ret, result.parseoutcomes(), shop.data
+    outcomes = {verdict["outcome"] for one in shop.data["suites"] for verdict in one["verdicts"]}
+    assert {"fixed", "known"} <= outcomes
+    shop.conftest(text + OTHER_WORDS)
+    result = shop.run("shop.ir.yaml")
+    assert (result.ret, result.parseoutcomes()) == told[:2]
+    for one, other in zip(shop.data["suites"], told[2]["suites"], strict=True):
+        assert one["verdicts"] == other["verdicts"]
+        assert one.get("skipped") == other.get("skipped")
+
+
+def test_without_a_mark_of_pytests_what_has_no_section_has_an_empty_one(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tags = ", ".join(f"t{n}" for n in range(60))
+    limits = "".join(f"  t{n}: {{mrr: 0.5}}\n" for n in range(60))
+    project.suite(f"queries: [{{query: desk, relevant: [d1], tags: [{tags}]}}]\ntags:\n{limits}")
+    project.answers({"desk": []})
+    few = project.run()
+    monkeypatch.setattr(internals, "LEFT_OUT", "_not_known")
+    many = project.run()
+    assert (many.ret, many.parseoutcomes()) == (few.ret, few.parseoutcomes())
+    assert 10 <= len(many.outlines) - len(few.outlines) <= 20
+
+
 BOM = b"\xef\xbb\xbf"
 INI_FILES = [
     ("pytest.ini", b"[pytest]\naddopts = -q --ignore=x\nir_exam = fail\nir_retrievers =\n    a\n    # no\n    b: c\n"),

@@ -63,7 +63,7 @@ class Supervised:
 
 def kill_tree(pid: int) -> None:
     """End a process that leads a session, and what it started, at once."""
-    if os.name == "nt":
+    if sys.platform == "win32":
         tree = ["taskkill", "/F", "/T", "/PID", str(pid)]
         subprocess.run(tree, capture_output=True, check=False)
     else:
@@ -156,7 +156,7 @@ def main(report: str, by: str, patience: str, *command: str) -> int:
         target=_end_when_told, args=(process, int(by), float(patience)), daemon=True
     ).start()
     status = process.wait()
-    ended = _end_rest() if sys.platform == "linux" else []
+    ended = _end_rest()
     kill_tree(process.pid)
     with suppress(OSError):  # whoever would read it is gone
         Path(report).write_text(json.dumps({"listening": before, "ended": ended}))
@@ -167,7 +167,10 @@ def _end_when_told(process: subprocess.Popen[bytes], by: int, patience: float) -
     """End it, as it may end itself; at once when told a second time."""
     told = os.read(0, 1)
     with suppress(OSError):
-        process.terminate() if os.name == "nt" else os.killpg(process.pid, by)
+        if sys.platform == "win32":
+            process.terminate()
+        else:
+            os.killpg(process.pid, by)
     late = threading.Timer(patience, kill_tree, [process.pid])
     late.daemon = True
     late.start()
@@ -177,8 +180,10 @@ def _end_when_told(process: subprocess.Popen[bytes], by: int, patience: float) -
 
 
 def _end_rest() -> list[str]:
-    """End what the command has left, and name it."""
+    """End what the command has left, and name it, on Linux."""
     ended: dict[int, str] = {}
+    if sys.platform != "linux":
+        return []
     began = time.monotonic()
     while _has_children():
         waited = time.monotonic() - began
@@ -199,6 +204,8 @@ def _end_rest() -> list[str]:
 
 def _has_children() -> bool:
     """Tell whether there are any, once those that ended are buried."""
+    if sys.platform != "linux":
+        return False
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,10 +20,10 @@ from pytest_irquality.edges import bounds
 from pytest_irquality.edges.git import Repository, checkout_above
 from pytest_irquality.edges.open import Allowed
 
-try:
+if sys.platform == "win32":  # where a file that is open cannot be removed anyway
+    fcntl = None
+else:
     import fcntl
-except ImportError:  # Windows, where a file that is open cannot be removed anyway
-    fcntl = None  # type: ignore[assignment]
 
 
 def write_text(path: Path, text: str, allowed: Allowed | None = None) -> None:

@@ -94,8 +94,6 @@ class BaseSuites:
         entry = self.tree.find(path)
         if entry is not None and not entry.is_folder:
             yield path
-            if path.endswith(".parquet"):  # of AutoRAG, which keeps the texts there
-                yield posixpath.join(posixpath.dirname(path), "corpus.parquet")
         elif entry is not None:
             yield from _matching(self.tree, path, OF_BEIR)
         elif has_magic(path):

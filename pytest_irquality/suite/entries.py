@@ -102,7 +102,6 @@ class SuiteFiles:
             self._read(source)
         if read.note:
             self.notes.append(read.note)
-        self.opened.extend(file.path for file in read.beside)
         self.promising[source.name] = read.promising
         return (self._query(record, source.name) for record in read.records)
 

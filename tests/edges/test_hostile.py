@@ -291,7 +291,6 @@ FOREIGN = {
     "SQuAD": {"data": [{"paragraphs": [{"context": "c", "qas": [{"question": "q", "answers": [{"text": "a", "answer_start": {}}]}]}]}]},
     "a list of rows": [1, 2, {"user_input": 3, "reference_contexts": {"text": []}}],
     "a sheet": {"user_input": 3, "reference_contexts": {"text": []}},
-    "AutoRAG": {"qid": [1], "query": {}, "retrieval_gt": {"a": 1}},
 }  # fmt: skip
 
 

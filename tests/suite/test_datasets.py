@@ -5,21 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-import shutil
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_irquality.edges import bounds
-from pytest_irquality.edges.git import Repository
-from pytest_irquality.edges.objects import Tree
-from pytest_irquality.edges.project import Project
-from pytest_irquality.pipeline.base_suite import BaseSuites
 from pytest_irquality.suite import Query, Suite, SuiteError, load_suite
-from tests.repository import git
 
 PAID = "Refunds are paid within 14 days."
 KEEP = "Keep the receipt, it is asked for."
@@ -85,13 +78,12 @@ def test_what_is_no_judgment_is_said_once(tmp_path: Path) -> None:
         ("a.jsonl", lines({"user_input": "a", "reference_contexts": []}) + "[1]\n", "a.jsonl:2:1: a line of JSONL is an object"),
         ("a.jsonl", lines({"user_input": "a", "reference_contexts": []}) + "{\n", "a.jsonl:2:2: not JSON"),
         ("a.jsonl", lines({"user_input": "a", "reference_contexts": [True]}), "a.jsonl:1:43: True stands where texts are wanted"),
-        ("a.jsonl", lines({"qid": "1", "query": "a", "retrieval_gt": [[["c"]], True]}), "a.jsonl:1:1: True stands where ids are wanted"),
         ("a.json", json.dumps([{"user_input": "a", "reference_contexts": []}]), "a.json:1:1: cannot tell the format of these queries"),
     ],
 )  # fmt: skip
 def test_bad_input_gets_one_line(name: str, text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(SuiteError) as error:
-        read(tmp_path, name, text, "id" if "retrieval_gt" in text else "text")
+        read(tmp_path, name, text)
     assert str(error.value).startswith(said)
 
 
@@ -142,16 +134,6 @@ def test_a_file_that_promptfoo_wrote_reads_as_promptfoo_reads_it() -> None:
     ]
     (note,) = suite.notes
     assert note.endswith("__expected1 (not-contains), __expected2 (llm-rubric), language")
-
-
-@pytest.mark.parametrize("match", ["id", "text"])
-def test_a_set_that_autorag_wrote(match: str, tmp_path: Path) -> None:
-    """Written by ``QA.to_parquet`` of AutoRAG 0.3."""
-    pytest.importorskip("pyarrow")
-    for name in ("qa.parquet", "corpus.parquet"):
-        shutil.copy(WROTE / name, tmp_path)
-    wanted = {"n1": 1, "n2": 1} if match == "id" else {PAID: 1, KEEP: 1}
-    assert graded(suite_of(tmp_path, match)) == [("refunds?", wanted)]
 
 
 def test_a_row_of_too_many_cells_is_an_error(tmp_path: Path) -> None:
@@ -206,6 +188,7 @@ def test_a_file_of_judgments_keeps_its_texts_to_itself(tmp_path: Path) -> None:
         ("a.csv", "question,Ground truth\nrefunds?,14 days\n", "Ground truth"),
         ("a.csv", "query,docid\nrefunds?,d1\n", "docid"),
         ("a.jsonl", lines({"query": "refunds?", "docid": "d1"}), "docid"),
+        ("a.csv", "qid,query,retrieval_gt\n1,refunds?,d1\n", "retrieval_gt"),
         ("a.csv", "question,__expected\nrefunds?,llm-rubric: nice\n", "__expected (llm-rubric)"),
     ],
 )
@@ -265,31 +248,6 @@ def test_a_sheet_in_parquet(tmp_path: Path) -> None:
     assert graded(suite_of(tmp_path, "text")) == [("refunds?", {PAID: 1, KEEP: 1})]
 
 
-def autorag(tmp_path: Path, ids: list[list[str]]) -> None:
-    row = {"qid": "q1", "query": "refunds?", "retrieval_gt": ids, "generation_gt": ["14 days"]}
-    parquet(tmp_path, "qa.parquet", row)
-    meta = {"last_modified_datetime": datetime(2026, 1, 1), "prev_id": None}
-    chunks = [
-        {"doc_id": f"c{n}", "contents": text, "metadata": meta}
-        for n, text in enumerate((PAID, KEEP, "x"))
-    ]
-    parquet(tmp_path, "corpus.parquet", *chunks)
-
-
-def test_a_set_of_autorag(tmp_path: Path) -> None:
-    autorag(tmp_path, [["c0"], ["c1"]])
-    assert graded(suite_of(tmp_path, "id")) == [("refunds?", {"c0": 1, "c1": 1})]
-    suite = suite_of(tmp_path, "text")
-    assert graded(suite) == [("refunds?", {PAID: 1, KEEP: 1})]
-    assert {file.name for file in suite.files} == {"qa.parquet", "corpus.parquet"}
-    autorag(tmp_path, [["c9"]])
-    with pytest.raises(SuiteError, match=r"qa\.parquet:1:1: the corpus beside .* has no c9"):
-        suite_of(tmp_path, "text")
-    (tmp_path / "corpus.parquet").unlink()
-    with pytest.raises(SuiteError, match=r"qa\.parquet:1:1: .* no corpus\.parquet beside it"):
-        suite_of(tmp_path, "text")
-
-
 def test_parquet_without_pyarrow_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "qa.parquet").write_bytes(b"PAR1" + bytes(20) + b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -308,16 +266,3 @@ def test_parquet_that_is_damaged_or_grows_without_end(
     (tmp_path / "qa.parquet").write_bytes(b"PAR1" + bytes(20) + b"PAR1")
     with pytest.raises(SuiteError, match="damaged parquet: "):
         suite_of(tmp_path, "id")
-
-
-def test_the_base_s_suite_has_the_base_s_corpus(tmp_path: Path) -> None:
-    autorag(tmp_path, [["c0"]])
-    then = suite_of(tmp_path, "text")
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", "-A")
-    git(tmp_path, "commit", "-qm", "first")
-    autorag(tmp_path, [["c1"]])
-    suites = BaseSuites(Project(tmp_path, tmp_path), Tree(Repository.holding(tmp_path), "HEAD"))
-    base = suites.read(tmp_path / "s.ir.yaml", then)
-    assert base is not None
-    assert graded(base) == [("refunds?", {PAID: 1})]

@@ -1,7 +1,7 @@
-"""Evaluation sets that other tools write: promptfoo's tests, and AutoRAG's questions.
+"""Evaluation sets that other tools write: promptfoo's tests.
 
-What their rows say of retrieval is kept: the question, and the passages or documents that it rests
-on. What they say of answers is no judgment of a ranking, and is ignored.
+What their rows say of retrieval is kept: the question, and the passages that it rests on. What they
+say of answers is no judgment of a ranking, and is ignored.
 """
 
 from __future__ import annotations
@@ -9,20 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from pytest_irquality.suite.files.formats import (
     EXPECTED,
-    Bad,
     Record,
     cells_of,
-    decoded,
     meaningful,
     named,
     refuse_ragged,
     rows,
 )
-from pytest_irquality.suite.yaml import clipped
 
 CONTAINS = re.compile(r"i?contains:\s*(.*\S)", re.DOTALL)
 
@@ -54,32 +50,3 @@ def _test(number: int, raw: str, row: Mapping[str, str]) -> Record:
     # As a cell of a sheet has several.
     cells = {"query": query, "passage": json.dumps(passages)}
     return Record(number, raw, cells, ignored=[*ignored, *asked])
-
-
-def autorag(lines: Iterable[str]) -> Iterator[Record]:
-    """Questions of AutoRAG, each with the ids of what answers it."""
-    for number, line in meaningful(lines):
-        row = decoded(number, line)
-        ids = {"relevant": [*dict.fromkeys(_flat(number, row["retrieval_gt"]))]}
-        yield Record(number, line, {"id": str(row["qid"]), "query": str(row["query"])}, ids)
-
-
-def _flat(number: int, value: Any) -> Iterator[str]:
-    """The texts of lists within lists."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for one in value:
-            yield from _flat(number, one)
-    else:
-        raise Bad(number, 1, f"{clipped(repr(value))} stands where ids are wanted")
-
-
-def texts_of(corpus: Iterable[str], wanted: set[str]) -> Mapping[str, str]:
-    """The texts that a corpus of AutoRAG has for some ids."""
-    texts = {}
-    for number, line in meaningful(corpus):
-        chunk = decoded(number, line)
-        if (id := chunk.get("doc_id")) in wanted:
-            texts[id] = str(chunk.get("contents"))
-    return texts

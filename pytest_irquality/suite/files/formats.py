@@ -48,7 +48,7 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 EXPECTATION = re.compile(
     "expect|gold|relevan|reference|context|passage|truth|answers?$|^docs?$|docid|document|positive"
-    "|judge?ment|evidence|chunk|rating|grade"
+    "|judge?ment|evidence|chunk|rating|grade|gt$"
 )
 """A column's name that promises more than a query."""
 # What a line of JSONL may hold besides, of the formats that are known: it says nothing of a query
@@ -60,7 +60,6 @@ OF_QUERIES = (
 )  # fmt: skip
 EXPECTED = "__expected"
 """How the columns begin in which promptfoo has its asserts."""
-OF_AUTORAG = {"qid", "query", "retrieval_gt"}
 PAIR = ("id", "query", "document", "grade", "judge", "date", "decision", "note", "count")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 QUEPID_HEADER = {"query", "docid", "rating"}
@@ -419,8 +418,6 @@ def _of_objects(number: int, head: str, suffix: str) -> Iterator[str]:
         names = [*decoded(number, head)]
     except Bad:
         names = []
-    if OF_AUTORAG.issubset(names):
-        yield "autorag"
     if suffix == ".parquet":
         yield "parquet"
     if "passage" in named([name for name in names if name not in OF_QUERIES]):

@@ -6,14 +6,13 @@ import ast
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pytest_irquality.suite.files.datasets import texts_of
 from pytest_irquality.suite.files.formats import EXPECTATION, Record, jsonl, plainly
-from pytest_irquality.suite.files.source import FORMATS, QUERIES, Source, corpus_beside
-from pytest_irquality.suite.yaml import SuiteError, clipped
+from pytest_irquality.suite.files.source import FORMATS, QUERIES, Source
+from pytest_irquality.suite.yaml import clipped
 
 PAIR = {"document", "grade"}
 
@@ -23,14 +22,13 @@ class Queries(NamedTuple):
 
     ``judged``: the file judges them as well. ``note`` says what it holds beside queries and
     passages, ``promising`` names the columns that are ignored, and look as if they said what is to
-    be found. ``beside`` are other files that were read for it.
+    be found.
     """
 
     records: list[Record]
     judged: bool = False
     note: str = ""
     promising: Sequence[str] = ()
-    beside: Sequence[Source] = ()
 
 
 def read_queries(
@@ -57,11 +55,8 @@ def read_queries(
             if not judged:
                 passages[key] += texts_in(record)
     queries = [_with_passages(record, passages[key], by_text) for key, record in once.items()]
-    corpora = [corpus_beside(source)] if name == "autorag" and by_text else []
-    for corpus in corpora:
-        queries = [*_with_texts(queries, source, corpus)]
     note = _note(source, ignored) if any(passages.values()) else ""
-    return Queries(queries, judged, note, _promising(ignored), corpora)
+    return Queries(queries, judged, note, _promising(ignored))
 
 
 def _note(source: Source, ignored: Iterable[str]) -> str:
@@ -86,19 +81,6 @@ def _with_passages(record: Record, passages: Sequence[str], by_text: bool) -> Re
         return record
     key = "relevant" if by_text else "passages"
     return replace(record, further={**record.further, key: [*dict.fromkeys(passages)]})
-
-
-def _with_texts(records: Sequence[Record], source: Source, corpus: Source) -> Iterator[Record]:
-    """Questions of AutoRAG with the texts that its corpus has for their ids."""
-    wanted = {id for record in records for id in record.further["relevant"]}
-    with corpus.open() as lines:
-        texts = texts_of(lines, wanted)
-    for record in records:
-        ids = record.further["relevant"]
-        if lacking := next((id for id in ids if id not in texts), None):
-            message = f"the corpus beside this set of AutoRAG has no {clipped(lacking)}"
-            raise SuiteError(source.name, record.line, 1, message)
-        yield replace(record, further={"relevant": [texts[id] for id in ids]})
 
 
 def texts_in(record: Record) -> Sequence[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from pytest_irquality.edges.open import Allowed, Unreadable, is_parquet, matching, open_lines
-from pytest_irquality.suite.files.datasets import autorag, promptfoo
+from pytest_irquality.suite.files.datasets import promptfoo
 from pytest_irquality.suite.files.formats import (
     OF_QUERIES,
     Bad,
@@ -26,7 +26,7 @@ from pytest_irquality.suite.files.formats import (
 )
 from pytest_irquality.suite.yaml import SuiteError, clipped, short
 
-UNNAMED = ("objects", "parquet", "autorag", "promptfoo")
+UNNAMED = ("objects", "parquet", "promptfoo")
 """Formats that no suite names: their content tells."""
 QUERIES = ("jsonl", "csv", "tsv", "quepid", "topics", "text", *UNNAMED)
 JUDGMENTS = ("trec", "beir", "quepid", "jsonl", "csv", "tsv", "parquet")
@@ -44,7 +44,6 @@ FORMATS: Mapping[str, Format] = {
     "text": Format("a plain list of queries", plain),
     "objects": Format("a sheet of objects", of_columns),
     "parquet": Format("parquet", of_columns),
-    "autorag": Format("a set of AutoRAG", autorag),
     "promptfoo": Format("a CSV of promptfoo", promptfoo),
 }
 assert {*FORMATS} == {*NAMES, *UNNAMED}, "every format holds queries, or judgments, or both"
@@ -139,18 +138,6 @@ def beir_qrels(folder: Source) -> Source:
     found = _part(folder, ("qrels/test.tsv", "qrels/test.tsv.gz"))
     return found or _refuse(
         folder, "is no BEIR folder with judgments to test by: it has no qrels/test.tsv"
-    )
-
-
-def corpus_beside(questions: Source) -> Source:
-    """The corpus of a set of AutoRAG, which keeps it beside its questions."""
-    folder = Source(
-        questions.path.parent, str(Path(questions.name).parent), None, questions.allowed
-    )
-    found = _part(folder, ("corpus.parquet",))
-    return found or _refuse(
-        questions,
-        "a set of AutoRAG names passages by their ids: no corpus.parquet beside it has their texts",
     )
 
 

@@ -1,12 +1,7 @@
-"""Progress of a long pass over the queries.
-
-It is a line rewritten on a terminal, and a line every few seconds in a CI log.
-"""
+"""Progress of a long pass over the queries: a line every few seconds."""
 
 from __future__ import annotations
 
-import shutil
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -17,8 +12,7 @@ import pytest
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.retrieval.retrieve import Progress
 
-ON_TERMINAL = 1.0, 0.2  # seconds before the first line, and between lines
-IN_LOG = 5.0, 5.0
+PAUSE = 5.0  # seconds before the first line, and between lines
 PATIENCE = 10.0  # seconds without an answer until it is said what is waited for
 
 
@@ -37,19 +31,16 @@ def shown_progress(config: pytest.Config, name: str) -> Iterator[Progress | None
     finally:
         shown.ended.set()
         watcher.join()
-        if shown.line:
-            shown.write("")
 
 
 class _Shown:
-    """A pass, and what stands of it on the terminal's last line."""
+    """A pass, and when something was last said of it."""
 
     def __init__(self, config: pytest.Config, reporter: pytest.TerminalReporter, name: str) -> None:
         self.config, self.reporter, self.name = config, reporter, name
         self.start = self.heard = time.monotonic()
-        wait, self.pause = ON_TERMINAL if reporter.isatty else IN_LOG
-        self.due = self.start + wait
-        self.waiting = self.line = ""
+        self.due = self.start + PAUSE
+        self.waiting = ""
         self.ended, self.writing = threading.Event(), threading.Lock()
 
     def tell(self, done: int, total: int, waiting: str) -> None:
@@ -58,7 +49,7 @@ class _Shown:
         self.waiting = waiting
         if now < self.due or done in (0, total):
             return
-        self.due = now + self.pause
+        self.due = now + PAUSE
         seconds = now - self.start
         rate = f"{done / seconds:.0f}/s" if done >= seconds else f"{60 * done / seconds:.0f}/min"
         left = round(seconds * (total - done) / done)
@@ -74,21 +65,8 @@ class _Shown:
                 self.write(terminal(said))
 
     def write(self, text: str) -> None:
-        """Show a text, where there is a terminal in place of the one before."""
+        """Write a line, past whatever captures the output of tests."""
         capture = self.config.pluginmanager.get_plugin("capturemanager")
         uncaptured = capture.global_and_fixture_disabled if capture else nullcontext
         with self.writing, uncaptured():
-            if self.reporter.isatty:
-                self._rewrite(text and f" {text}")
-            else:
-                self.reporter.write_line(f"{self.name}: {text}")
-
-    def _rewrite(self, text: str) -> None:
-        # Backspaces keep what pytest has written on this line; a text that wrapped could not be
-        # taken back.
-        written = self.config.get_terminal_writer().width_of_current_line
-        text = text[: max(0, shutil.get_terminal_size().columns - written - 1)]
-        back = "\b" * max(0, len(self.line) - len(text))
-        sys.stdout.write("\b" * len(self.line) + text.ljust(len(self.line)) + back)
-        sys.stdout.flush()
-        self.line = text
+            self.reporter.write_line(f"{self.name}: {text}")

@@ -35,6 +35,9 @@ def to_grade(path: str, pools: Sequence[Pool]) -> str:
     if decide and not path.endswith(LIST):
         could = f"{counted(decide, 'query', 'queries')} that could turn the verdict"
         said.append(f"{path}{DECIDING} has {could}")
+    shown = [document for query in queries for document in query.to_grade]
+    if shown and not any(one.title or one.text or one.fields for one in shown):
+        said.append("it shows ids alone, so let the retriever return titles or texts with them")
     return "; ".join(said)
 
 

@@ -29,8 +29,8 @@ TEXTS = (
     "documents",
 )  # fmt: skip
 INSIDE = (
-    "", "_source.", "payload.", "fields.", "properties.", "metadata.", "meta.", "document.",
-    "entity.", "node.",
+    "", "_source.", "payload.", "fields.", "properties.", "metadata.", "metadatas.", "meta.",
+    "document.", "entity.", "node.",
 )  # fmt: skip
 HINTS = {
     "DocAddress": (

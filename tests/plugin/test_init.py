@@ -193,7 +193,7 @@ def test_a_list_and_a_page_are_ten_minutes_from_a_gate(project: Project) -> None
     result.stdout.fnmatch_lines(
         [
             "wrote tests/my.ir.yaml: 2 queries.",
-            "to grade: judge.html: 20 documents of 2 queries that nobody has graded",
+            "to grade: judge.html: 20 documents of 2 queries that nobody has graded*",
             "Now: open it, grade, save its file beside tests/my.ir.yaml, and run pytest --ir-suite *",
         ]
     )
@@ -229,7 +229,7 @@ def test_every_retriever_and_every_kept_run_has_its_candidates_in_one_pool(
     result.assert_outcomes(passed=2, errors=1)
     result.stdout.fnmatch_lines(
         [
-            "to grade: judge.html: 4 documents of 1 query that nobody has graded; nothing good is known for 1 query"
+            "to grade: judge.html: 4 documents of 1 query that nobody has graded; nothing good is known for 1 query*"
         ]
     )
     page = (project.path / "judge.html").read_text("utf-8")

@@ -274,6 +274,16 @@ VESPA = {"id": "id:docs:doc::51", "relevance": 0.5, "fields": {"doc_id": "51", "
             SCORES,
             TITLES,
         ),
+        (
+            {
+                "ids": [["a", "b"]],
+                "documents": [["It has four legs", "It has none"]],
+                "metadatas": [[{"title": "A chair"}, {"title": "B"}]],
+            },
+            AB,
+            None,
+            TITLES,
+        ),
         ([{"id": "a", "_distance": 0.5}, {"id": "b", "_distance": 0.25}], AB, SCORES, {}),
         (
             [[{"id": 51, "distance": 0.5, "entity": {"title": "A chair"}}]],

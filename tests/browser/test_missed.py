@@ -338,7 +338,7 @@ def test_a_red_build_names_the_address_of_the_queries_that_could_turn_it(
     )
     result = project.run("--ir-judge=to grade/judge.html", "--ir-report=reports/red.html")
     result.stdout.fnmatch_lines(
-        ["*; to grade/judge.html#decides has 1 query that could turn the verdict"]
+        ["*; to grade/judge.html#decides has 1 query that could turn the verdict*"]
     )
     report = show((project.path / "reports/red.html").read_text("utf-8"))
     link = report.get_by_role("link", name="Grade the 1 query that could turn the verdict")

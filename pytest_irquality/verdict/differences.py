@@ -15,11 +15,11 @@ from pytest_irquality.suite.yaml import Place
 Direction = Literal["weaker", "stronger", "other"]
 SETTINGS = (
     "retriever", "top_k", "depth", "params", "relevant_from", "undefined", "id_field",
-    "text_field", "match", "duplicates", "judges", "repeat", "retry", "timeout",
+    "text_field", "match", "judges", "repeat", "retry", "timeout",
     "baseline_retriever",
 )  # fmt: skip
 TOLD = 4  # documents
-OF_QUERY = ("judgments", "tags", "weight", "variants", "match")
+OF_QUERY = ("judgments", "tags", "weight", "variants", "passages")
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,8 @@ def _of_query(query: Query) -> Iterator[tuple[tuple[str, ...], Part]]:
     yield ("judgments",), Part(grades, words, query.place, query.text)
     for name in OF_QUERY[1:]:
         value = getattr(query, name)
-        yield (name,), Part(value, str(value), query.place, query.text)
+        words = ", ".join(value) if isinstance(value, frozenset) else str(value)
+        yield (name,), Part(value, words, query.place, query.text)
 
 
 def _rule_part(rule: Rule, place: Place, name: str = "each_query") -> Part:

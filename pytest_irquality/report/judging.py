@@ -31,14 +31,18 @@ def to_grade(path: str, pools: Sequence[Pool]) -> str:
     said = [f"{documents} of {counted(len(unjudged), 'query', 'queries')} that nobody has graded"]
     if lacking := sum(query.lacking for query in queries):
         said.append(f"nothing good is known for {counted(lacking, 'query', 'queries')}")
+    return "; ".join([*said, *_advice(path, queries)])
+
+
+def _advice(path: str, queries: Sequence[PooledQuery]) -> Iterator[str]:
+    """What decides, and what would help who grades."""
     decide = sum(query.decides for query in queries)
     if decide and not path.endswith(LIST):
         could = f"{counted(decide, 'query', 'queries')} that could turn the verdict"
-        said.append(f"{path}{DECIDING} has {could}")
-    shown = [document for query in queries for document in query.to_grade]
-    if shown and not any(one.title or one.text or one.fields for one in shown):
-        said.append("it shows ids alone, so let the retriever return titles or texts with them")
-    return "; ".join(said)
+        yield f"{path}{DECIDING} has {could}"
+    documents = [document for query in queries for document in query.to_grade]
+    if documents and not any(one.title or one.text or one.fields for one in documents):
+        yield "it shows ids alone, so let the retriever return titles or texts with them"
 
 
 def to_settle(path: str, report: str, pools: Sequence[Pool]) -> tuple[str, str] | None:

@@ -19,7 +19,7 @@ SETTINGS = (
     "baseline_retriever",
 )  # fmt: skip
 TOLD = 4  # documents
-OF_QUERY = ("judgments", "tags", "weight", "variants", "passages")
+OF_QUERY = ("judgments", "passages", "tags", "weight", "variants")
 
 
 @dataclass(frozen=True)
@@ -239,10 +239,11 @@ def _of_query(query: Query) -> Iterator[tuple[tuple[str, ...], Part]]:
     words = ", ".join(f"{id}: {grade:g}" for id, grade in [*given.grades.items()][:TOLD])
     words += f" and {len(given.grades) - TOLD} more" if len(given.grades) > TOLD else ""
     yield ("judgments",), Part(grades, words, query.place, query.text)
-    for name in OF_QUERY[1:]:
+    words = ", ".join(sorted(query.passages))
+    yield ("passages",), Part(query.passages, words, query.place, query.text)
+    for name in OF_QUERY[2:]:
         value = getattr(query, name)
-        words = ", ".join(value) if isinstance(value, frozenset) else str(value)
-        yield (name,), Part(value, words, query.place, query.text)
+        yield (name,), Part(value, str(value), query.place, query.text)
 
 
 def _rule_part(rule: Rule, place: Place, name: str = "each_query") -> Part:

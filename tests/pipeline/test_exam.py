@@ -210,6 +210,17 @@ def test_judgments_that_were_removed_weaken_the_exam_and_a_default_limit_does_no
     assert said in last(shop.run(AGAINST))
 
 
+def test_an_id_that_is_made_a_passage_is_another_exam(shop: Project) -> None:
+    found = "[{'id': f'{query}-d', 'text': f'it is {query}-d'}]"
+    shop.conftest(SOUND.replace("[f'{query}-d', 'x']", found))
+    shop.suite(BASE.replace("relevant: [q0-d]", "passages: [q0-d]"))
+    shop.run("--ir-update-baseline")
+    commit(shop)
+    result = shop.run(AGAINST, "-v")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*the exam is another than the base's: 1 query's passages*"])
+
+
 def test_reports_have_a_section_of_it(shop: Project) -> None:
     judged = BASE.replace("-d], must", "-d, x], must")
     shop.suite(judged.replace("min: 0.9", "min: 0.8"))

@@ -35,13 +35,13 @@ def to_grade(path: str, pools: Sequence[Pool]) -> str:
 
 
 def _advice(path: str, queries: Sequence[PooledQuery]) -> Iterator[str]:
-    """What decides, and what would help who grades."""
+    """Words on what decides, and on what would help who grades."""
     decide = sum(query.decides for query in queries)
     if decide and not path.endswith(LIST):
         could = f"{counted(decide, 'query', 'queries')} that could turn the verdict"
         yield f"{path}{DECIDING} has {could}"
     documents = [document for query in queries for document in query.to_grade]
-    if documents and not any(one.title or one.text or one.fields for one in documents):
+    if documents and all(one.is_bare for one in documents):
         yield "it shows ids alone, so let the retriever return titles or texts with them"
 
 

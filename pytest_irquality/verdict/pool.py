@@ -46,6 +46,11 @@ class Pooled:
     judges: tuple[str, ...] = ()
     disputed: tuple[tuple[str, float, str], ...] = ()
 
+    @property
+    def is_bare(self) -> bool:
+        """True where nothing is known of it but its id."""
+        return not (self.title or self.text or self.fields)
+
 
 @dataclass(frozen=True)
 class PooledQuery:

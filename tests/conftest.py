@@ -6,12 +6,14 @@ import compileall
 import gc
 import json
 import os
+import pkgutil
 import re
 import sys
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +21,27 @@ import pytest
 
 import pytest_irquality
 
-# pytester forgets modules that an inner run imports: each would import them again, and libyaml's extension survives that
-# only if it was here before.
-import pytest_irquality.plugin.base
-import pytest_irquality.plugin.checking
-import pytest_irquality.plugin.init
-import pytest_irquality.plugin.session
-import pytest_irquality.report.data
-import pytest_irquality.report.html
-import pytest_irquality.report.markdown
-from pytest_irquality.report import json_schema
+# What this run compiles is kept, even where Python is told to keep nothing: each worker would compile all of it again.
+sys.dont_write_bytecode = False
+
+
+def _import_all() -> None:
+    """Import the whole package, and not by pytest, which would rewrite the asserts of a plugin: there are none.
+
+    pytester forgets modules that an inner run imports: each would import them again, and libyaml's
+    extension survives that only if it was here before.
+    """
+    finders = [*sys.meta_path]
+    sys.meta_path[:] = [finder for finder in finders if not hasattr(finder, "mark_rewrite")]
+    for module in pkgutil.walk_packages(pytest_irquality.__path__, "pytest_irquality."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    sys.meta_path[:] = finders
+
+
+_import_all()
+
+from pytest_irquality.report import json_schema  # noqa: E402
 
 pytest_plugins = ["pytester"]
 

@@ -5,64 +5,24 @@ Each check is judged as everywhere else; a ranking is scored once, however often
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
-from pytest_irquality.metrics import Scores
 from pytest_irquality.retrieval.run import Answer, Run
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.model import Check, Query, Suite
 from pytest_irquality.verdict.checks import CheckJudge
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.scoring import Scoring
-from pytest_irquality.verdict.sides import Ids, JudgedAnswer, Sides
+from pytest_irquality.verdict.sides import Sides
 from pytest_irquality.verdict.together import SMALL, change_over, compared, fails
 from pytest_irquality.verdict.verdicts import on_answers
 
 Unit = tuple[Answer, ...]
 """A build of the index: all its answers."""
 Units = Sequence[Unit]
-
-
-@dataclass(frozen=True)
-class _Sides(Sides):
-    """Sides that look up how answers are judged: it depends on the first of the baseline alone."""
-
-    known: dict[tuple[int, int, bool], JudgedAnswer] = field(default_factory=dict)
-    lasting: frozenset[int] = frozenset()
-
-    def judged(self, answer: Answer, first: Mapping[str, Ids], of_today: bool) -> JudgedAnswer:
-        """An answer of a side as it is judged."""
-        assert self.baseline_run
-        key = id(self.baseline_run.first), id(answer), of_today
-        if id(answer) not in self.lasting:
-            return super().judged(answer, first, of_today)
-        if key not in self.known:
-            self.known[key] = super().judged(answer, first, of_today)
-        return self.known[key]
-
-
-@dataclass(frozen=True)
-class _Scoring(Scoring):
-    """A scoring that looks up what an answer scores which it has seen."""
-
-    seen: dict[int, tuple[Mapping[str, Ids], Scores]] = field(default_factory=dict)
-    lasting: frozenset[int] = frozenset()
-
-    def scores(
-        self,
-        answer: Answer,
-        rankings: Mapping[str, Ids],
-        before: Mapping[str, Ids] | None = None,
-    ) -> Scores:
-        """Every measure of some rankings of an answer."""
-        if id(answer) not in self.lasting:
-            return super().scores(answer, rankings, before)
-        if id(rankings) not in self.seen:
-            self.seen[id(rankings)] = rankings, super().scores(answer, rankings, before)
-        return self.seen[id(rankings)][1]
 
 
 @dataclass(frozen=True)
@@ -77,18 +37,10 @@ class Gate:
     run: Run
     before: Run | None = None
 
-    known: dict[tuple[int, int, bool], JudgedAnswer] = field(default_factory=dict)
-
     @cached_property
     def scoring(self) -> Scoring:
         """Knows what each ranking scores."""
-        return _Scoring(self.suite, lasting=self._lasting)
-
-    @cached_property
-    def _lasting(self) -> frozenset[int]:
-        """The answers that are there as long as the gate is."""
-        runs = (self.run, self.before) if self.before else (self.run,)
-        return frozenset(id(answer) for run in runs for answer in run.answers)
+        return Scoring(self.suite)
 
     @cached_property
     def queries(self) -> Sequence[Query]:
@@ -112,8 +64,7 @@ class Gate:
 
     def compared(self, before: Units, now: Units) -> Comparison:
         """Some builds beside others."""
-        runs = self._run(now), self._run(before)
-        sides = _Sides(self.suite, *runs, known=self.known, lasting=self._lasting)
+        sides = Sides(self.suite, self._run(now), self._run(before))
         return Comparison(sides, self.scoring, Baseline("", len(self.queries)))
 
     def _run(self, units: Units) -> Run:

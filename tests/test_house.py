@@ -76,7 +76,7 @@ COMPLEX = {
     "suite/lint.py: _too_few",
     "verdict/checks.py: _outcome", "verdict/checks.py: findings", "verdict/comparison.py: change_of",
     "verdict/comparison.py: nothing_compared", "verdict/damage.py: _holds_without", "verdict/joined.py: joined", "verdict/named.py: not_returned", "verdict/noticed.py: _in_no_ranking",
-    "verdict/noticed.py: noticed", "verdict/opinions.py: with_other_judges",
+    "verdict/noticed.py: noticed",
     "verdict/passages.py: _by_what_it_holds", "verdict/passages.py: _in_answer", "verdict/pool.py: _of",
     "verdict/pool.py: scale", "verdict/query_result.py: __init__", "verdict/robustness.py: pairs",
     "verdict/side_by_side.py: _row", "verdict/texts.py: marked",

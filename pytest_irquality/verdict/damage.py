@@ -5,7 +5,7 @@ The worst comes first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterator, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -230,31 +230,3 @@ def _often(documents: Iterator[ShownDocument]) -> Sequence[tuple[RankedDocument,
         if len(some) >= SEVERAL
     ]
     return sorted(often, key=lambda pair: -pair[1])
-
-
-def overturned_by(result: SuiteResult, damage: Damage) -> Mapping[str, QueryResult]:
-    """The failed limits on the whole suite's mean that would hold without one query.
-
-    They stand by label, each with the query.
-    """
-    on_means = (verdict for verdict in damage.failed_limits if verdict.over.suite)
-    return {
-        verdict.label: worst
-        for worst in damage.worse[:1]
-        for verdict in on_means
-        if len(verdict.broken) == 1 and _holds_without(worst, verdict.broken[0], damage)
-    }
-
-
-def _holds_without(query: QueryResult, broken: Finding, damage: Damage) -> bool:
-    """Tell whether a limit on a plain drop of an unweighted mean would hold without a query."""
-    change, demand = broken.change, broken.demand
-    is_plain_drop = demand.on_change and demand.falls and not demand.tested
-    is_plain_mean = broken.unit != "share" and not broken.measure.startswith("weighted ")
-    if not (is_plain_drop and is_plain_mean and broken.measure == damage.measure):
-        return False
-    if change is None or change.queries < 2:
-        return False
-    drop = damage.sign * -change.difference * change.queries
-    rest = (drop + (damage.gain(query) or 0.0)) / (change.queries - 1)
-    return rest <= (broken.limit or 0.0) + EQUAL

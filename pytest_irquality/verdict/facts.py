@@ -345,19 +345,6 @@ class LeftIndex(Fact):
 
 
 @dataclass(frozen=True)
-class OtherJudge(Fact):
-    """Checks (labels) that would end otherwise under this judge's grades alone.
-
-    The judge graded so many ``pairs`` otherwise.
-    """
-
-    judge: str
-    pairs: int
-    passes: tuple[str, ...]
-    fails: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class FewerThanAsked(Fact):
     """So many queries of ``total`` have fewer than ``k`` results.
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite.model import Check, Suite
-from pytest_irquality.verdict.facts import Fact, OtherJudge
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 
 Rejudge = Callable[[Suite, Sequence[Check]], Sequence[Verdict]]
@@ -15,50 +14,34 @@ Rejudge = Callable[[Suite, Sequence[Check]], Sequence[Verdict]]
 
 
 def with_other_judges(suite: Suite, result: SuiteResult, rejudge: Rejudge) -> SuiteResult:
-    """The result with the checks that would end otherwise under one judge alone.
+    """The result with the judges under whose grades alone each check would end otherwise.
 
     Only the pairs that this judge graded are replaced. What was not judged, or is a known issue,
     cannot end otherwise.
     """
-    facts: list[Fact] = []
     decided = {v.check: v.outcome for v in result.verdicts if v.outcome in ("passed", "failed")}
-    otherwise: dict[str, tuple[str, ...]] = {}  # the judges under whom a check ends otherwise
+    otherwise: dict[str, tuple[str, ...]] = {}
     for judge in suite.named_judges:
-        other, pairs = as_judged_by(suite, judge)
+        other = as_judged_by(suite, judge)
         checks = [check for check in other.checks if check.name in decided]
-        flipped: dict[bool, list[str]] = {True: [], False: []}
-        for verdict in rejudge(other, checks) if pairs else ():
-            passes = verdict.outcome == "passed"
-            if passes != (decided[verdict.check] == "passed"):
-                flipped[passes].append(verdict.label)
+        for verdict in rejudge(other, checks) if other is not suite else ():
+            if (verdict.outcome == "passed") != (decided[verdict.check] == "passed"):
                 otherwise[verdict.check] = (*otherwise.get(verdict.check, ()), judge)
-        if any(flipped.values()):
-            facts.append(OtherJudge(judge, pairs, tuple(flipped[True]), tuple(flipped[False])))
-    verdicts = tuple(
-        replace(verdict, otherwise=otherwise.get(verdict.check, verdict.otherwise))
-        for verdict in result.verdicts
-    )
-    return replace(result, verdicts=verdicts, facts=(*result.facts, *facts))
+    verdicts = (replace(one, otherwise=otherwise.get(one.check, ())) for one in result.verdicts)
+    return replace(result, verdicts=tuple(verdicts)) if otherwise else result
 
 
-def as_judged_by(suite: Suite, judge: str) -> tuple[Suite, int]:
+def as_judged_by(suite: Suite, judge: str) -> Suite:
     """The suite with this judge's grade for every pair that this judge graded.
 
-    And how many of those now have another grade or another relevance.
+    The suite itself where none of those has another grade or another relevance.
     """
     judged: dict[str, Judgments] = {}
-    pairs = 0
     for query in suite.queries:
         own = {doc: given[judge] for doc, given in query.votes.items() if judge in given}
         before = query.judgments
         votes = {doc: given for doc, given in before.votes.items() if doc not in own}
         after = Judgments({**before.grades, **own}, before.relevant_from, votes)
-        other = [
-            doc
-            for doc, grade in own.items()
-            if grade != before.grades[doc] or (doc in after.relevant) != (doc in before.relevant)
-        ]
-        if other:
+        if (after.grades, after.relevant) != (before.grades, before.relevant):
             judged[query.id] = after
-            pairs += len(other)
-    return suite.judged_as(judged), pairs
+    return suite.judged_as(judged) if judged else suite

@@ -9,7 +9,7 @@ from pytest_irquality.suite.model import Check, Guard, Limits, Query, Suite
 from pytest_irquality.suite.rules import Rule
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.comparison import Comparison
-from pytest_irquality.verdict.scoring import counts_zero, defined_for
+from pytest_irquality.verdict.scoring import counts_zero
 
 
 def without_relevant(comparison: Comparison) -> Iterator[facts.Fact]:
@@ -41,32 +41,18 @@ def _unseen(comparison: Comparison, ungraded: Iterable[Query]) -> int:
 
 def _sees_results(comparison: Comparison, check: Check, query: Query) -> bool:
     """Tell whether a check over many could fail by what an ungraded query returns now."""
-    sides, limits = comparison.sides, check.limits
-    if limits and limits.needs_relevant:
-        return False
-    does_any = counts_zero(limits.measure) if limits else isinstance(check.demand, NewZeroResults)
-    if does_any and sides.rankings[query.id] and sides.before[query.id]:
-        return False
-    return could_fail(comparison, check, query)
-
-
-def could_fail(comparison: Comparison, check: Check, query: Query) -> bool:
-    """Tell whether a check over many queries could fail on account of one."""
     if check.tag not in (None, *query.tags) or (check.over.each_tag and not query.tags):
         return False
-    compared, relevant = query.id in comparison.sides.before, bool(query.judgments.relevant)
+    sides = comparison.sides
+    returns_any = bool(sides.rankings[query.id] and sides.before[query.id])
     match check.demand:
         case Rule():
             return True
         case Guard() as guard:
-            return guard.can_fail and compared and (relevant or not guard.needs_relevant)
+            blind = guard.needs_relevant or (returns_any and isinstance(guard, NewZeroResults))
+            return guard.can_fail and not blind
         case Limits() as limits:
-            return _could_break(limits, comparison.suite, query, compared)
+            measure = limits.measure
+            blind = limits.needs_relevant or (returns_any and counts_zero(measure))
+            return not blind and measure.unit != "seconds" and any(b.fails for b in limits.bounds)
     return False
-
-
-def _could_break(limits: Limits, suite: Suite, query: Query, compared: bool) -> bool:
-    """Tell whether bounds are on a value of a query, or on its change."""
-    if limits.measure.unit == "seconds" or not defined_for(suite, limits.measure, query):
-        return False
-    return any(bound.fails and (compared or not bound.on_change) for bound in limits.bounds)

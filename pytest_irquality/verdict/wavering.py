@@ -15,7 +15,7 @@ from math import fsum
 from typing import NamedTuple
 
 from pytest_irquality.metrics import Measure, Scores
-from pytest_irquality.metrics.families.overlaps import biased_overlap, shared
+from pytest_irquality.metrics.families.overlaps import shared
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.findings import Noise, RankedDocument, Spread, Wavering
 from pytest_irquality.verdict.noise import exceeds_wavering
@@ -165,7 +165,6 @@ def _wavering(
         return None
     pairs = list(combinations(tops, 2))
     overlap = fsum(shared(one, other) for one, other in pairs) / len(pairs)
-    rbo = fsum(biased_overlap(one, other) for one, other in pairs) / len(pairs)
     values = _values_of_first_measure(scores, query)
     often = counted_in(tops)
     come_and_go = [id for id, times in often.items() if times < len(tops)]
@@ -173,7 +172,6 @@ def _wavering(
         query.id,
         len(tops),
         overlap,
-        rbo,
         min(values, default=None),
         max(values, default=None),
         tuple(replace(document(id), in_answers=often[id]) for id in come_and_go[:MOST_LISTED]),

@@ -61,7 +61,6 @@ def wavering(result: SuiteResult) -> Table:
     columns = (
         Column("query that wavers"),
         Column("in common", number=True),
-        Column("RBO", number=True, about="rank-biased overlap"),
         Column(measure, number=True),
         Column("results that come and go", rank=1),
     )
@@ -73,7 +72,7 @@ def wavering(result: SuiteResult) -> Table:
         )
         values = span(one.low, one.high, result.unit(measure))
         text = result.query(one.query).text
-        rows.append(Row((text, common(one), f"{one.rbo:.2f}", values, documents)))
+        rows.append(Row((text, common(one), values, documents)))
     more = noise.total - len(rows) if noise else 0
     left = f"{counted(more, 'more query', 'more queries')} waver" if more > 0 else ""
     return Table(columns, tuple(rows), left)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import singledispatch
+from itertools import chain
 
 from pytest_irquality.edges.shell import shell_word
 from pytest_irquality.verdict import facts
@@ -28,12 +29,25 @@ def noted(result: SuiteResult) -> Iterator[tuple[Fact | None, str]]:
     """
     for fact in result.facts:
         yield fact, note(fact, result)
+    for judge in dict.fromkeys(chain.from_iterable(one.otherwise for one in result.verdicts)):
+        yield None, _under_one_judge(judge, result)
 
 
 def notes(result: SuiteResult) -> tuple[str, ...]:
     """Every note on a result."""
     # What a change accepts begins every report, in words of its own.
     return tuple(text for fact, text in noted(result) if not isinstance(fact, facts.Accepted))
+
+
+def _under_one_judge(judge: str, result: SuiteResult) -> str:
+    """The checks that would end otherwise under the grades of one judge."""
+    ends = {"failed": "pass", "passed": "fail"}
+    would: dict[str, list[str]] = {"fail": [], "pass": []}
+    for verdict in result.verdicts:
+        if judge in verdict.otherwise:
+            would[ends[verdict.outcome]].append(repr(verdict.label))
+    said = (f"{few(labels)} would {verb}" for verb, labels in would.items() if labels)
+    return f"under the grades of {judge} alone {' and '.join(said)}"
 
 
 @singledispatch
@@ -350,17 +364,6 @@ def _(fact: facts.LeftIndex, result: SuiteResult) -> str:
         return words
     verb = "it decides" if len(fact.documents) == 1 else "they decide"
     return f"{words}; {verb} {queries(result, fact.queries)}"
-
-
-@note.register
-def _(fact: facts.OtherJudge, result: SuiteResult) -> str:
-    pairs = counted(fact.pairs, "pair", "pairs")
-    would = [
-        f"{few(list(map(repr, labels)))} would {verb}"
-        for labels, verb in ((fact.fails, "fail"), (fact.passes, "pass"))
-        if labels
-    ]
-    return f"under the grades of {fact.judge} alone, other on {pairs}, {' and '.join(would)}"
 
 
 @note.register

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Literal
 
 from pytest_irquality.verdict import facts
-from pytest_irquality.verdict.damage import Damage, overturned_by
+from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.result import Outcome, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.causes import CAUSES, as_before, known_causes, renumbered
@@ -325,8 +325,6 @@ class Story:
                 fact, (facts.Interrupted, facts.Selected, facts.RestsOnUnjudged, facts.JudgeFirst)
             ):
                 yield note(fact, result)
-        for label, query in overturned_by(result, self.damage).items():
-            yield f"without the query {quoted(query.text)} {label!r} would hold"
         yield from self._noise()
         if self.state == "failed" and self.coverage and result.judged < result.returned:
             yield self.coverage

@@ -17,7 +17,6 @@ from pytest_irquality.verdict.pool import pool
 from pytest_irquality.verdict.trend import steps, trend
 from pytest_irquality.wording.caveats import caveats
 from pytest_irquality.wording.notes import notes
-from pytest_irquality.wording.story import Story
 from tests.conftest import Project
 from tests.verdict.test_comparison import FIRST, judged, outcomes, run_of, sunk, twenty
 
@@ -176,19 +175,6 @@ def test_the_interval_is_around_the_change_where_lower_is_better_too(tmp_path: P
         assert change.low is not None
         assert change.high is not None
         assert change.low < change.difference < change.high
-
-
-@pytest.mark.parametrize(("limit", "said"), [(0.02, False), (0.026, False), (0.03, True)])
-def test_a_limit_would_hold_without_a_query_if_the_mean_of_the_others_does(
-    tmp_path: Path, limit: float, said: bool
-) -> None:
-    """Of 20 queries one lost all and another half: 19 are left, whose mean lost 0.5 / 19."""
-    text = twenty(f"thresholds: {{mrr: {{max_drop: {limit}}}}}\n")
-    now = {**FIRST, "q0": ["x", "y", "z"], "q1": ["x", "d1", "y"]}
-    result = judged(tmp_path, text, run_of(now), run_of(FIRST))
-    assert outcomes(result) == {"mrr@10": "failed"}
-    told = "without the query 'q0' 'mrr@10' would hold"
-    assert (told in Story(result).rests_on) is said
 
 
 def test_holm_counts_no_limit_of_which_not_every_query_was_asked(tmp_path: Path) -> None:

@@ -124,21 +124,6 @@ def test_documents_that_rose_or_vanished_in_several_worse_queries_are_named() ->
     assert Damage(result_of(*map(made, range(2)))).risen == []
 
 
-def test_a_query_that_alone_breaks_a_limit_is_named() -> None:
-    queries = [lost("one", 1.0, 0.0), *(lost(f"q{n}", 1.0, 1.0) for n in range(9))]
-    change = Change(1.0, 0.9, 10, 0, 1, 9)
-    drop = Finding("", "max_drop", False, True, "ndcg@10", 0.1, 0.05, 10, change=change)
-    verdict = Verdict("n", "ndcg@10", 4, "failed", (drop,), "suite")
-    story = Story(result_of(*queries, verdicts=(verdict,)))
-    assert "without the query 'one' 'ndcg@10' would hold" in story.rests_on
-    both = [lost("two", 1.0, 0.0), *queries]
-    two = replace(change, now=9 / 11, queries=11)
-    broken = replace(verdict, findings=(replace(drop, value=2 / 11, change=two),))
-    assert not any(
-        "would hold" in text for text in Story(result_of(*both, verdicts=(broken,))).rests_on
-    )
-
-
 def test_the_worst_suite_comes_first() -> None:
     little = result_of(lost("a", 1.0, 0.9), verdicts=(check("a", "failed"),), suite="little")
     much = result_of(lost("a", 1.0, 0.1), verdicts=(check("a", "failed"),), suite="much")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from pytest_irquality.metrics import Measure
 from pytest_irquality.suite.demands import NewZeroResults
-from pytest_irquality.suite.model import Check, Guard, Limits, Query, Suite
+from pytest_irquality.suite.model import Check, Guard, Limits, Query
 from pytest_irquality.suite.rules import Rule
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.comparison import Comparison
-from pytest_irquality.verdict.scoring import counts_zero
+from pytest_irquality.verdict.scoring import counts_zero, defined_for
 
 
 def without_relevant(comparison: Comparison) -> Iterator[facts.Fact]:
@@ -41,18 +42,28 @@ def _unseen(comparison: Comparison, ungraded: Iterable[Query]) -> int:
 
 def _sees_results(comparison: Comparison, check: Check, query: Query) -> bool:
     """Tell whether a check over many could fail by what an ungraded query returns now."""
-    if check.tag not in (None, *query.tags) or (check.over.each_tag and not query.tags):
+    if not _is_over(check, query):
         return False
-    sides = comparison.sides
-    returns_any = bool(sides.rankings[query.id] and sides.before[query.id])
-    match check.demand:
-        case Rule():
-            return True
-        case Guard() as guard:
-            blind = guard.needs_relevant or (returns_any and isinstance(guard, NewZeroResults))
-            return guard.can_fail and not blind
-        case Limits() as limits:
-            measure = limits.measure
-            blind = limits.needs_relevant or (returns_any and counts_zero(measure))
-            return not blind and measure.unit != "seconds" and any(b.fails for b in limits.bounds)
-    return False
+    demand, sides = check.demand, comparison.sides
+    if not isinstance(demand, (Guard, Limits)):
+        return isinstance(demand, Rule)
+    if demand.needs_relevant or not demand.can_fail:
+        return False
+    if _sees_only_whether_any(demand) and sides.rankings[query.id] and sides.before[query.id]:
+        return False
+    return isinstance(demand, Guard) or _reads_ranking(demand.measure, comparison, query)
+
+
+def _is_over(check: Check, query: Query) -> bool:
+    return bool(query.tags) if check.over.each_tag else check.tag in (None, *query.tags)
+
+
+def _sees_only_whether_any(demand: Guard | Limits) -> bool:
+    """Tell whether it is all one to a demand which results come, if any does."""
+    if isinstance(demand, Guard):
+        return isinstance(demand, NewZeroResults)
+    return counts_zero(demand.measure)
+
+
+def _reads_ranking(measure: Measure, comparison: Comparison, query: Query) -> bool:
+    return measure.unit != "seconds" and defined_for(comparison.suite, measure, query)

@@ -28,6 +28,7 @@ GRACE = 2.0  # seconds to end by itself when its input ends
 TICK = 0.25  # seconds between looks whether it still runs
 LOGGED = 100  # lines of its log that are kept
 LOG_LINE = 1000  # bytes of each
+CHUNK = 65536  # bytes that are read at once
 
 
 class Ended(ServiceError):
@@ -124,6 +125,7 @@ class _Process:
         self.wanted: Mapping[str, Any] = {}
         self.answers: queue.SimpleQueue[Mapping[str, Any] | None] = queue.SimpleQueue()
         self.log: deque[bytes] = deque(maxlen=LOGGED)
+        self.begun = b""  # a line that has no end yet
         reads = (self._read_answers, self._read_log)
         self.readers = [threading.Thread(target=read, daemon=True) for read in reads]
         for reader in self.readers:
@@ -147,20 +149,35 @@ class _Process:
                 return None
 
     def _read_answers(self) -> None:
-        """Keep the answer that is wanted; all else that it writes is its log."""
-        for line in _lines(self.popen.stdout, LARGEST):
-            answer = None
-            with suppress(ValueError, RecursionError):
-                answer = json.loads(line)
-            if isinstance(answer, dict) and self._is_wanted(answer):
-                self.wanted = {}
-                self.answers.put({key: value for key, value in answer.items() if key != "id"})
-            else:
-                self.log.append(line[:LOG_LINE])
-            if len(line) > LARGEST:
-                self.log.appendleft(b"a line of more than 16 MB: ")
-                break
+        """Keep the answer that is wanted; all else that it writes is its log.
+
+        A program may forget the end of the line behind its answer.
+        """
+        pipe: Any = self.popen.stdout
+        with pipe:
+            while len(self.begun) <= LARGEST and (chunk := pipe.read1(CHUNK)):
+                *lines, self.begun = (self.begun + chunk).split(b"\n")
+                for line in lines:
+                    if line.strip() and not self._take(line):
+                        self.log.append(line[:LOG_LINE] + b"\n")
+                if self.begun.rstrip().endswith(b"}") and self._take(self.begun):
+                    self.begun = b""
+        if len(self.begun) > LARGEST:
+            self.log.append(b"a line of more than 16 MB: ")
+        if self.begun:
+            self.log.append(self.begun[:LOG_LINE])
         self.answers.put(None)
+
+    def _take(self, line: bytes) -> bool:
+        """Tell whether a line is the answer that is wanted, and keep it."""
+        answer = None
+        with suppress(ValueError, RecursionError):
+            answer = json.loads(line)
+        if isinstance(answer, dict) and self._is_wanted(answer):
+            self.wanted = {}
+            self.answers.put({key: value for key, value in answer.items() if key != "id"})
+            return True
+        return False
 
     def _is_wanted(self, answer: Mapping[str, Any]) -> bool:
         """Tell an answer from the question itself, which programs may log."""

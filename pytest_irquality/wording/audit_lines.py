@@ -68,7 +68,10 @@ def _exists(results: Sequence[SuiteResult]) -> Section:
         found, which = result.audit, _which(result, results)
         assert found is not None
         if found.dead is None:
-            why = found.no_answer or "the retriever has no exists(id), and no corpus these ids"
+            why = (
+                found.no_answer
+                or "the retriever has no exists(id), and no corpus is known that has these ids"
+            )
             lines.append(f"{which}not known what still exists: {why}")
             fine = fine and not found.no_answer
         elif found.dead:

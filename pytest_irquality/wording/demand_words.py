@@ -329,7 +329,7 @@ def _dead(result: SuiteResult, finding: Finding) -> str:
         if result.audit and result.audit.failed:
             return f"the audit could not be made: {result.audit.failed}"
         why = result.audit.no_answer if result.audit else ""
-        why = why or "the retriever has no exists(id), and no corpus these ids"
+        why = why or "the retriever has no exists(id), and no corpus is known that has these ids"
         return f"nobody can say which {wanted(result)} exist: {why}"
     within = "within" if finding.ok else "more than"
     one, many = wanted(result, 1), wanted(result)

@@ -342,7 +342,7 @@ def _(fact: facts.InNoRanking, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.NeverFound, result: SuiteResult) -> str:
-    of_graded = f"{fact.recall} is of what was graded"
+    of_graded = f"{fact.recall} counts graded documents only"
     if not fact.documents:
         gone = any(isinstance(one, facts.InNoRanking) for one in result.facts)
         returned = "returned, now or before" if gone else "returned"

@@ -162,5 +162,5 @@ def _update(again: Again, failures: Sequence[Failure]) -> Iterator[Step]:
     if again.commits:
         words = "commit the baseline that this writes, to accept today's rankings"
     if len(mended) < len(failures):
-        words += f" ({len(mended)} of {len(failures)} failures: it mends no others)"
+        words += f" ({len(mended)} of {len(failures)} failures; the others stay red)"
     yield Decision(words, _command(again, [result for result, _ in mended], UPDATE))

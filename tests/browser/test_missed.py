@@ -447,7 +447,7 @@ def test_what_reports_say_of_recall_and_of_a_bad_change_with_one_engines_pool_wi
     graded("one", False)
     project.run()
     assert recall(project) == (
-        1.0, ["recall@10 is of what was graded: nothing is known to be relevant but what was returned"]
+        1.0, ["recall@10 counts graded documents only: nothing is known to be relevant but what was returned"]
     )  # fmt: skip
     assert project.run("--ir-baseline=good").ret == 0, (
         "wrong: the better engine has 0.5 by these grades"
@@ -461,7 +461,7 @@ def test_what_reports_say_of_recall_and_of_a_bad_change_with_one_engines_pool_wi
     assert value == pytest.approx(8 * (2 / 6) / 9)
     assert notes == [
         "1 of 49 (2 %) relevant documents were never returned: none-r0 ('words of none');"
-        " recall@10 is of what was graded"
+        " recall@10 counts graded documents only"
     ]
     # The truth.
     rows = "".join(
@@ -512,7 +512,7 @@ def test_cranfield_judged_by_one_who_knows_the_truth(project: Project, show: Ope
     value, notes = recall(project)
     assert value == 1
     assert notes[0].endswith(
-        "recall@10 is of what was graded: nothing is known to be relevant but what was returned"
+        "recall@10 counts graded documents only: nothing is known to be relevant but what was returned"
     )
     graded("two", bad, good)
     assert project.run(bad, good).ret == 1, "right"

@@ -186,7 +186,7 @@ def test_a_limit_on_what_nobody_can_say_is_no_pass(project: Project) -> None:
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
-            "*nobody can say which documents exist: the retriever has no exists(id), and no corpus these ids"
+            "*nobody can say which documents exist: the retriever has no exists(id), and no corpus is known that has these ids"
         ]
     )
     engine(project, {"word0": ["d0"], "word1": ["d1"]}, how=("exists", "raise OSError('down')"))

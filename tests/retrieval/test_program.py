@@ -226,6 +226,20 @@ def test_answers_out_of_order_are_waited_for_and_never_taken_for_another(tmp_pat
 # -- what is called what -------------------------------------------------------------------------------------------------
 
 
+def test_an_answer_without_the_end_of_its_line_is_read_at_once(tmp_path: Path) -> None:
+    code = LOOP + "say({'id': asked['id'], 'hits': [{'id': 'd1', 'title': 'x' * 200_000}]}, end='')"
+    start = time.monotonic()
+    got = run(tmp_path, code, suite())
+    assert [ranking.ids for ranking in got.first.rankings.values()] == [("d1",)] * 3
+    assert time.monotonic() - start < 8
+
+
+@pytest.mark.usefixtures("brisk")
+def test_what_has_no_end_of_line_is_shown(tmp_path: Path) -> None:
+    got = run(tmp_path, "say('password: ', end='')\ntime.sleep(60)", suite("q0", timeout=0.5))
+    assert got.faults["q0"].message.endswith("search.py was ended; it wrote 'password:'")
+
+
 @pytest.mark.usefixtures("brisk")
 def test_silence_says_that_output_may_need_flushing_and_is_given_up(tmp_path: Path) -> None:
     code = LOOP + "sys.stdout.write(json.dumps({'id': asked['id'], 'hits': []}) + '\\n')"

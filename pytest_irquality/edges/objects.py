@@ -7,7 +7,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,6 +48,8 @@ class Tree:
 
     repository: Repository
     commit: str
+    known: dict[str, Mapping[str, Entry]] = field(default_factory=dict, compare=False, repr=False)
+    """The folders that were listed: git is asked once for all that is looked for in one."""
 
     def find(self, path: str, links: int = MOST_LINKS) -> Entry | None:
         """The entry that a path means; None where there is none."""
@@ -128,13 +130,17 @@ class Tree:
                 yield from (f"{path}/{name}" for name in inside.names("."))
 
     def _listed(self, path: str) -> Entry | None:
-        listed = self.repository.output("ls-tree", "-z", "--full-tree", self.commit, "--", path)
-        for line in listed.split(b"\0")[:-1]:
-            about, _, name = line.partition(b"\t")
-            if os.fsdecode(name) == path:
+        folder = posixpath.dirname(path)
+        if folder not in self.known:
+            within = ("--", f"{folder}/") if folder else ()
+            listed = self.repository.output("ls-tree", "-z", "--full-tree", self.commit, *within)
+            entries = {}
+            for line in listed.split(b"\0")[:-1]:
+                about, _, name = line.partition(b"\t")
                 mode, _, hash = about.decode().split()
-                return Entry(self, path, mode, hash)
-        return None
+                entries[os.fsdecode(name)] = Entry(self, os.fsdecode(name), mode, hash)
+            self.known[folder] = entries
+        return self.known[folder].get(path)
 
     def _blob(self, entry: Entry) -> bytes:
         return self.repository.output("cat-file", "blob", entry.hash)

@@ -86,10 +86,15 @@ class AtCommit(Source):
         except OSError as error:
             raise StoredRunError(f"--ir-baseline {self.given}: {error}") from None
 
-    @property
+    @cached_property
     def tree(self) -> Tree:
         """The files of that commit. Raises ``OSError``."""
         return Tree(self.project.repository, self.base)
+
+    @cached_property
+    def head(self) -> Tree:
+        """The files of the commit that is checked out. Raises ``OSError``."""
+        return Tree(self.project.repository, "HEAD")
 
     @cached_property
     def shelf(self) -> Shelf:
@@ -146,7 +151,9 @@ class AtCommit(Source):
         try:
             repository = self.project.repository
             path = repository.path(file.path)
-            content = Tree(repository, "HEAD").read(path)
+            then, now = self.tree.find(path), self.head.find(path)
+            same = now is None or (then is not None and then.hash == now.hash)
+            content = None if same else self.head.read(path)
             if content is None or content == self.tree.read(path):
                 return None
             stored = parse_run(content.splitlines(keepends=True), f"HEAD:{file.shown}")

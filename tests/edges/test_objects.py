@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,17 @@ def test_a_pointer_of_git_lfs_is_read_where_its_file_is_here(top: Path) -> None:
     (store / oid).unlink()
     (top / "a.csv").write_bytes(data)
     assert tree.read("a.csv") == data
+
+
+def test_a_folder_is_listed_once_for_all_of_its_files(top: Path) -> None:
+    (top / "in").mkdir()
+    (top / "in" / "a").write_text("one")
+    (top / "in" / "b").write_text("two")
+    tree = committed(top)
+    assert tree.find("in/none") is None
+    shutil.rmtree(top / ".git")
+    one, two = tree.find("in/a"), tree.find("in/b")
+    assert one is not None
+    assert two is not None
+    assert one.hash != two.hash
+    assert tree.find("in/none") is None

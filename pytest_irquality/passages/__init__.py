@@ -8,21 +8,19 @@ from pytest_irquality.passages.find import Found, find, find_in
 from pytest_irquality.passages.lost import Nearest, Part, nearest, parts
 from pytest_irquality.passages.normal import (
     Normal,
-    Word,
     has_ellipsis,
     letters,
     normal,
-    placed_words,
     sought,
     words,
 )
+from pytest_irquality.passages.placed import placed
 
 __all__ = [
     "Found",
     "Nearest",
     "Normal",
     "Part",
-    "Word",
     "find",
     "find_in",
     "has_ellipsis",
@@ -30,7 +28,7 @@ __all__ = [
     "nearest",
     "normal",
     "parts",
-    "placed_words",
+    "placed",
     "same_but_articles",
     "sought",
     "too_short",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from unicodedata import category, combining, decimal, decomposition, normalize
+from unicodedata import category, decimal, decomposition, normalize
 
 # Scripts that put no space between words: there, each character with its marks is a word.
 UNSPACED = (
@@ -85,19 +85,6 @@ class Fold(dict[int, str]):
 
 
 FOLD = Fold()
-
-
-def joins(character: str) -> bool:
-    """Tell whether a character may be one with what stands before it.
-
-    It may where it is a mark, or a part of a Korean syllable.
-    """
-    return (
-        bool(combining(character))
-        or category(character) in ("Mn", "Mc")
-        or "\u1160" <= character <= "\u11ff"
-        or character in "\uff9e\uff9f"
-    )
 
 
 @cache

@@ -14,12 +14,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import groupby
-from typing import NamedTuple
-from unicodedata import is_normalized, normalize
+from unicodedata import normalize
 
-from pytest_irquality.passages.characters import BELOW, FOLD, UNSPACED, joins, marks
-from pytest_irquality.passages.markup import WITH_LETTERS, Pass, Stays, passes
+from pytest_irquality.passages.characters import BELOW, FOLD, UNSPACED, marks
+from pytest_irquality.passages.markup import WITH_LETTERS, Pass, passes
 
 LETTERS = "[^\\W\\d_]"
 UNITS = "%‰°€£¥₹₽"
@@ -36,14 +34,6 @@ BESIDE_GAP = 3  # words on each side of an ellipsis that is a gap
 
 NO_LETTER = re.compile(r"[\W\d_]+")
 NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
-
-
-class Word(NamedTuple):
-    """A word of the normal form, and where it stands in the text as given: ``text[start:end]``."""
-
-    word: str
-    start: int
-    end: int
 
 
 @dataclass(frozen=True)
@@ -116,21 +106,6 @@ def letters(text: str) -> str:
     return NO_LETTER.sub("", normalize("NFC", normalize("NFC", text).translate(FOLD)))
 
 
-def placed_words(text: str) -> tuple[Word, ...]:
-    """The words of a text, each with its place there: what reports highlight."""
-    traced = _Traced(text, range(len(text)), range(1, len(text) + 1))
-    for one in passes():
-        if one.only_if in traced.text:
-            traced = traced.after(one)
-    traced = traced.composed().folded().composed()
-    for one in joined():
-        traced = traced.after(one)
-    return tuple(
-        Word(match[0], traced.starts[match.start()], traced.ends[match.end() - 1])
-        for match in pattern().finditer(traced.text)
-    )
-
-
 @cache
 def joined() -> tuple[Pass, ...]:
     """Patterns between the halves of one word, or of one range, power or share.
@@ -193,64 +168,3 @@ def _stays(one: Pass) -> str | Callable[[re.Match[str]], str]:
         return chosen if isinstance(chosen, str) else match[chosen]
 
     return stays
-
-
-class _Traced(NamedTuple):
-    """A text on its way to the normal form, and where its characters stand in the text as given.
-
-    ``starts`` and ``ends`` have an entry for each character.
-    """
-
-    text: str
-    starts: range | list[int]
-    ends: range | list[int]
-
-    def after(self, one: Pass) -> _Traced:
-        """The text without one kind of mark."""
-        parts: list[tuple[int, int, str | None]] = []
-        at = 0
-        for match in one.pattern.finditer(self.text):
-            stays: Stays = one.stays(match) if callable(one.stays) else one.stays
-            parts.append((at, match.start(), None))
-            if isinstance(stays, str):
-                parts.append((match.start(), match.end(), stays))
-            else:
-                parts.append((*match.span(stays), None))
-            at = match.end()
-        return self._of([*parts, (at, len(self.text), None)])
-
-    def composed(self) -> _Traced:
-        """The text in Unicode's composed form."""
-        if is_normalized("NFC", self.text):
-            return self
-        begins = [at for at, one in enumerate(self.text) if not at or not joins(one)]
-        spans = zip(begins, [*begins[1:], len(self.text)], strict=True)
-        return self._of([(a, b, normalize("NFC", self.text[a:b])) for a, b in spans])
-
-    def folded(self) -> _Traced:
-        """The text with each character as what it means."""
-        kept = groupby(enumerate(self.text), lambda pair: FOLD[ord(pair[1])] == pair[1])
-        parts: list[tuple[int, int, str | None]] = []
-        for same, group in kept:
-            places = [at for at, _ in group]
-            if same:
-                parts.append((places[0], places[-1] + 1, None))
-            else:
-                parts += [(at, at + 1, FOLD[ord(self.text[at])]) for at in places]
-        return self._of(parts)
-
-    def _of(self, parts: list[tuple[int, int, str | None]]) -> _Traced:
-        """Spans of this text in a row, each as it is or as other characters."""
-        text: list[str] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        for start, end, instead in parts:
-            if instead is None:
-                text.append(self.text[start:end])
-                starts += self.starts[start:end]
-                ends += self.ends[start:end]
-            elif instead:
-                text.append(instead)
-                starts += [self.starts[start]] * len(instead)
-                ends += [self.ends[max(end - 1, start)]] * len(instead)
-        return _Traced("".join(text), starts, ends)

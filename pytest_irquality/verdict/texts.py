@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
-from pytest_irquality.passages import find, normal, placed_words, sought
+from pytest_irquality.passages import Normal, find, normal, placed, sought
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.passages import wanted_by
@@ -137,25 +137,29 @@ def marked(text: str, passages: Iterable[str], in_part: Collection[str]) -> tupl
     And of the longest part there of each that it holds in part. Marks do not overlap.
     """
     form = normal(text)
-    places = []
-    for passage in passages:
-        words = sought(passage)
-        if found := find(words, form):
-            places.append((found.start, found.end, True))
-        elif passage in in_part:
-            match = SequenceMatcher(None, words.words, form.words, False).find_longest_match()
-            first, behind = match.b, match.b + match.size
-            at_edge = first == 0 or behind == len(form.words)
-            if match.size >= FEWEST_WORDS or (match.size and at_edge):
-                places.append((first, behind, False))
-    if not places:
-        return ()
-    placed = placed_words(text)
+    found = (_mark(text, form, passage, passage in in_part) for passage in passages)
     marks: list[Mark] = []
-    for start, end, whole in sorted(places):
-        mark = Mark(placed[start].start, placed[end - 1].end, whole)
-        if marks and mark.start <= marks[-1].end:
-            last = marks.pop()
-            mark = Mark(last.start, max(last.end, mark.end), last.whole or mark.whole)
-        marks.append(mark)
+    for mark in sorted(filter(None, found), key=lambda mark: (mark.start, mark.end)):
+        if not marks or mark.start > marks[-1].end:
+            marks.append(mark)
+            continue
+        last = marks.pop()
+        marks.append(Mark(last.start, max(last.end, mark.end), last.whole or mark.whole))
     return tuple(marks)
+
+
+def _mark(text: str, form: Normal, passage: str, may_be_part: bool) -> Mark | None:
+    """The place of a passage in a text, or of the longest part of it there."""
+    words = sought(passage)
+    if held := find(words, form):
+        place = placed(form.words[held.start : held.end], text)
+        return Mark(*place) if place else None
+    if not may_be_part:
+        return None
+    match = SequenceMatcher(None, words.words, form.words, False).find_longest_match()
+    first, behind = match.b, match.b + match.size
+    at_end = behind == len(form.words)
+    if match.size < FEWEST_WORDS and first > 0 and not at_end:
+        return None
+    place = placed(form.words[first:behind], text, last=at_end)
+    return Mark(*place, whole=False) if place else None

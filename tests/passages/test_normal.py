@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_irquality.passages import find, normal, placed_words, sought, words
+from pytest_irquality.passages import find, normal, placed, sought, words
 
 GUIDE = Path(__file__).parents[2] / "docs/guides/passages.md"
 
@@ -155,23 +155,28 @@ def test_the_words_of_a_text(text: str, expected: str) -> None:
     assert " ".join(words(text)) == expected
 
 
-def test_words_are_told_where_they_stand() -> None:
-    text = (
-        "… **Paid** with&shy;in 14&nbsp;days,\ncon-\ntaining [a link](http://x.org) ½ ﬁn e\u0301."
-    )
-    placed = {word.word: text[word.start : word.end] for word in placed_words(text)}
-    assert placed == {
-        "paid": "Paid",
-        "within": "with&shy;in",
-        "14": "14",
-        "days": "days",
-        "containing": "con-\ntaining",
-        "a": "a",
-        "link": "link",
-        "1/2": "½",
-        "fin": "ﬁn",
-        "é": "e\u0301",
-    }
+TEXT = "… **Paid** with&shy;in 14&nbsp;days,\ncon-\ntaining [a link](http://x.org) ½ ﬁn e\u0301 and <b>at</b> 10²."
+
+
+@pytest.mark.parametrize(
+    ("passage", "there"),
+    [
+        ("paid within 14 days", "Paid** with&shy;in 14&nbsp;days"),
+        ("14 days containing a link", "14&nbsp;days,\ncon-\ntaining [a link"),
+        ("a link 1/2", "a link](http://x.org) ½"),
+        ("fin é", "ﬁn e"),
+        ("and at 10²", "and <b>at</b> 10²"),
+        ("**…**", None),
+    ],
+)
+def test_a_passage_is_told_where_it_stands(passage: str, there: str | None) -> None:
+    place = placed(normal(passage).words, TEXT)
+    assert (place and TEXT[slice(*place)]) == there
+
+
+def test_the_last_place_is_told_where_it_is_asked_for() -> None:
+    assert placed(["it"], "it is it", last=True) == (6, 8)
+    assert placed(["it"], "it is it") == (0, 2)
 
 
 PIECES = [
@@ -183,12 +188,11 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join) | st.text(max_size=40))
 @pytest.mark.slow
-def test_words_are_the_same_with_and_without_their_places(text: str) -> None:
-    placed = placed_words(text)
-    assert tuple(word.word for word in placed) == words(text)
-    assert all(0 <= word.start < word.end <= len(text) for word in placed)
-    starts = [word.start for word in placed]
-    assert starts == sorted(starts)
+def test_a_place_is_within_the_text(text: str) -> None:
+    own = words(text)
+    for at in range(len(own)):
+        start, end = placed(own[at:], text) or (0, len(text) or 1)
+        assert 0 <= start < end <= max(len(text), 1)
 
 
 @given(st.text(max_size=30), st.text(max_size=30))

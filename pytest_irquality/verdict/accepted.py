@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import cycle, islice
@@ -13,13 +13,11 @@ from pytest_irquality.metrics import Measure, Scores
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.comparison import Comparison
-from pytest_irquality.verdict.findings import Finding, RankedDocument
+from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.noise import squares
 from pytest_irquality.verdict.scoring import ScoredSides
-from pytest_irquality.verdict.sides import Ranks, Side, Sides
+from pytest_irquality.verdict.sides import Sides
 from pytest_irquality.verdict.statistics import EQUAL, student
-
-NAMED = 5  # queries that are told with their documents
 
 
 @dataclass(frozen=True)
@@ -144,49 +142,11 @@ def _column(scores: ScoredSides, measure: Measure) -> _Column:
 
 
 def acceptance(now: Comparison, accepting: Accepting, source: str) -> facts.Accepted:
-    """The drops that are accepted.
-
-    They are told by the queries that were committed with another ranking, and the documents that
-    moved in the first of these.
-    """
+    """The drops that are accepted, by the queries that were committed with another ranking."""
     sides = now.sides
     base = sides.baseline_run.answered if sides.baseline_run else ()
-    queries = tuple(
-        id for id in as_committed(now, accepting.run) if id not in base or id in sides.changed
-    )
-    committed = replace(sides, baseline_run=accepting.run).answers_before
-    elsewhere = tuple(
-        (id, tuple(_elsewhere(now, id, committed))) for id in queries[:NAMED] if id in base
-    )
-    many = len(committed) if sides.tells_noise else 1
+    returned = as_committed(now, accepting.run)
+    queries = tuple(id for id in returned if id not in base or id in sides.changed)
     return facts.Accepted(
-        source, queries, elsewhere, accepting.lacks, accepting.refused, answers=many
+        source, queries, accepting.lacks, accepting.refused, for_noise=sides.tells_noise
     )
-
-
-def _elsewhere(now: Comparison, id: str, committed: Side) -> Iterator[RankedDocument]:
-    """The relevant documents that stand elsewhere now, or else the first that do.
-
-    Each has the number of committed answers that hold it.
-    """
-    sides, often = now.sides, committed.often(id)
-    then, today = _ranks(sides, id)
-    relevant = now.suite.by_id[id].judgments.relevant
-    elsewhere = [
-        document for document in [*then, *today] if then.get(document) != today.get(document)
-    ]
-    shown = [document for document in elsewhere if document in relevant] or elsewhere
-    for document in list(dict.fromkeys(shown))[:3]:
-        ranked = now.document(document, today.get(document), then.get(document))
-        yield replace(ranked, in_answers=often.get(document, 0) if sides.tells_noise else None)
-
-
-def _ranks(sides: Sides, id: str) -> tuple[Ranks, Ranks]:
-    """The ranks of a query's documents before and now, of one answer with ties as compared."""
-    if sides.tells_noise:
-        return sides.answers_before.ranks(id), sides.answers.ranks(id)
-    then, today = (
-        {document: rank for rank, document in enumerate(ranking, 1)}
-        for ranking in (sides.before[id], sides.aligned[id])
-    )
-    return then, today

@@ -142,17 +142,16 @@ class UnknownIds(Fact):
 class Accepted(Fact):
     """Drops from ``source`` that the change accepts: HEAD commits a baseline with them.
 
-    ``queries`` (ids) return what is committed; ``moved`` are documents of the first of them.
+    ``queries`` (ids) return what is committed; ``for_noise``: or what is no worse, but for noise.
     ``lacks``: why nothing can be compared with the source itself. ``refused``: the project lets no
-    change accept its own drops. ``answers`` counts those committed of a query.
+    change accept its own drops.
     """
 
     source: str
     queries: tuple[str, ...]
-    moved: tuple[tuple[str, tuple[RankedDocument, ...]], ...] = ()
     lacks: str = ""
     refused: bool = False
-    answers: int = 1
+    for_noise: bool = False
 
 
 @dataclass(frozen=True)

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_irquality.verdict import facts
-from pytest_irquality.verdict.findings import RankedDocument
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.wording.examined import exam_lines
-from pytest_irquality.wording.moves import move
 from pytest_irquality.wording.numbers import few
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.words import queries, query
+from pytest_irquality.wording.words import queries
 
 ACCEPTS = "This change accepts a drop"
 REFUSED = "This change's own baseline would accept a drop, and ir_accepted = fail lets nobody do so"
 
 
 def accepted(result: SuiteResult) -> tuple[str, ...]:
-    """The figures against the merge base, then the queries and documents.
+    """The figures against the merge base, then the queries.
 
     Nothing where nothing was accepted.
     """
@@ -33,19 +31,8 @@ def _lines(result: SuiteResult, fact: facts.Accepted) -> Iterator[str]:
     if fact.lacks:
         yield f"compared with the baseline that HEAD commits, because {fact.lacks}"
     if fact.queries:
-        so = "so" if fact.answers == 1 else "no worse, but for noise"
+        so = "no worse, but for noise" if fact.for_noise else "so"
         yield f"committed with other rankings, and returned {so}: {queries(result, fact.queries)}"
-    for id, documents in fact.moved:
-        if documents:
-            told = (f"{move(document)}{_often(fact, document)}" for document in documents)
-            yield f"{query(result, id)}: {', '.join(told)}"
-
-
-def _often(fact: facts.Accepted, document: RankedDocument) -> str:
-    """The number of several answers in which a document was committed; "" of a single one."""
-    if fact.answers == 1 or document.in_answers is None:
-        return ""
-    return f" (in {document.in_answers} of {fact.answers} answers committed)"
 
 
 def _own(result: SuiteResult) -> Sequence[Verdict]:

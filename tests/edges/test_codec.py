@@ -14,7 +14,7 @@ from pytest_irquality.edges.codec import decode, encode, fits, members_of, resto
 from pytest_irquality.pipeline.base.messages import BaseAnswers, Collected, FromBase
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.stored import Header
-from pytest_irquality.verdict.facts import Accepted, Fact
+from pytest_irquality.verdict.facts import Fact, TiesMoved
 from pytest_irquality.verdict.findings import RankedDocument
 from pytest_irquality.verdict.pool import Pool
 from pytest_irquality.verdict.result import Mean, QueryResult, ShownDocument, SuiteResult, Verdict
@@ -52,7 +52,7 @@ def filled(kind: Any, empty: bool = False) -> Any:
     if origin is Literal:
         return parts[-1]
     if kind is Fact:
-        return Accepted("git:main", (), moved=(("q", (filled(RankedDocument),)),))
+        return TiesMoved(1, 2, "q", (filled(RankedDocument),))
     hints = get_type_hints(kind)
     names = kind._fields if issubclass(kind, tuple) else [field.name for field in fields(kind)]
     return kind(**{name: filled(hints[name], empty) for name in names})

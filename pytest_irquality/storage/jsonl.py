@@ -165,7 +165,7 @@ def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:
         if not line.strip() or line.startswith(LABEL):
             continue
         if line.startswith(SIDES):
-            raise DamagedRunError(f"{where}: {_conflict(line, lines)}")
+            raise DamagedRunError(f"{where}: {_conflict(lines)}")
         if ended:
             raise DamagedRunError(f"{where}: damaged: this stands behind its last line")
         data = object_on(line, where)
@@ -219,15 +219,11 @@ class _Queries:
         self.found[query.id], self._places[query.id] = query, number
 
 
-def _conflict(marker: bytes, rest: Iterator[bytes]) -> str:
-    """The message of a merge conflict, which is read to its end.
-
-    It names both sides, and the queries between them.
-    """
-    sides, queries = [_text(marker[7:])], dict[str, None]()
+def _conflict(rest: Iterator[bytes]) -> str:
+    """The message of a merge conflict, which is read to its end: it names the queries in it."""
+    queries = dict[str, None]()
     for line in rest:
         if line.startswith(SIDES[-1]):
-            sides.append(_text(line[7:]))
             break
         try:
             data = json.loads(line)
@@ -237,24 +233,19 @@ def _conflict(marker: bytes, rest: Iterator[bytes]) -> str:
             queries[data["query"]] = None
     named = ", ".join(map(repr, islice(queries, NAMED)))
     more = f" and {len(queries) - NAMED} more" if len(queries) > NAMED else ""
-    between = f" between {' and '.join(sides)}" if all(sides) and len(sides) > 1 else ""
     over = f" over {named}{more}" if queries else ""
     return (
-        f"an unresolved merge conflict{between}{over}: keep either line of each query, or write the"
+        f"an unresolved merge conflict{over}: keep either line of each query, or write the"
         f" file anew with `{UPDATE}`"
     )
-
-
-def _text(line: bytes) -> str:
-    return line.decode(errors="replace").strip()
 
 
 def header_in(lines: Iterable[bytes], shown: str) -> Header:
     """The header on the first of a file's lines. Raises ``StoredRunError``."""
     lines, where = iter(lines), f"{shown}:1"
     line = next(lines, b"")
-    if line.startswith(SIDES[0]) and OURS in (ours := next(lines, b"")):
-        raise DamagedRunError(f"{where}: {_conflict(line, iter([ours, *lines]))}")
+    if line.startswith(SIDES[0]) and OURS in next(lines, b""):
+        raise DamagedRunError(f"{where}: {_conflict(lines)}")
     data = object_on(line, where, StoredRunError)
     _refuse_other_formats(data, where)
     fields = fields_of(Header)

@@ -118,7 +118,7 @@ def test_s21_a_conflict_names_the_query_and_an_update_of_all_repairs_it(shop: Pr
     result = shop.run()
     assert result.ret == 2
     wrong = (
-        f"{BASELINE}:7: an unresolved merge conflict between HEAD and change over 'query b': keep either line of each"
+        f"{BASELINE}:7: an unresolved merge conflict over 'query b': keep either line of each"
         " query, or write the file anew with `--ir-update-baseline`"
     )
     result.stdout.fnmatch_lines([wrong])

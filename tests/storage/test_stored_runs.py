@@ -190,7 +190,7 @@ CONFLICT = (
     + LINE
     + b">>>>>>> feature/x\n"
 )
-UNRESOLVED = "an unresolved merge conflict between HEAD and feature/x over 'q': keep either line of each query, or"
+UNRESOLVED = "an unresolved merge conflict over 'q': keep either line of each query, or"
 
 FOREIGN = [
     (b"", "run:1: empty"),

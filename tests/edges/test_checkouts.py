@@ -22,6 +22,10 @@ from pathlib import Path
 def retriever():
     return lambda query: Path(__file__).with_name("answers").read_text().split()
 """
+NEEDS_SYNONYMS = """\
+    if not Path(__file__).with_name("synonyms").exists():
+        assert __import__("os").environ["IRQUALITY_SIDE"] == "today"
+"""
 OTHER = SUITE.replace("lamp", "sofa").replace("desk", "rug")
 BASELINE = "quality/.ir-baseline/shop.jsonl"
 ZEROS = "0" * 40
@@ -105,6 +109,21 @@ def test_a_sparse_checkout_says_what_it_leaves_out(shop: Project) -> None:
     result = shop.run("--ir-baseline=git:main")
     result.stdout.fnmatch_lines(["! PARTIAL *quality/shop.ir.yaml: not in this checkout, and its*"])
     assert shop.run("--ir-baseline=git:main", "-o", "ir_strict=true").ret == 1
+
+
+@pytest.mark.slow
+def test_the_base_of_a_sparse_checkout_is_whole(shop: Project) -> None:
+    git(shop.path, "checkout", "-q", "main")
+    (shop.path / "synonyms").write_text("")
+    shop.conftest(CONFTEST.replace("    return", f"{NEEDS_SYNONYMS}    return"))
+    commit(shop.path, "the code needs a file")
+    git(shop.path, "checkout", "-qB", "change")
+    (shop.path / "answers").write_text("d9 d1")
+    commit(shop.path, "worse")
+    git(shop.path, "sparse-checkout", "set", "--no-cone", "/*", "!synonyms")
+    result = shop.run("--ir-baseline=run:main")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*ndcg@10 fell 1.000 → 0.631*"])
 
 
 # -- the first push --------------------------------------------------------------------------------

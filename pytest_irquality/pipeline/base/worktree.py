@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import BinaryIO
 
-from pytest_irquality.edges.git import Repository
+from pytest_irquality.edges.git import FLAGS, Repository
 from pytest_irquality.edges.write import locked
 
 PREFIX = "irquality-base-"
@@ -86,12 +86,13 @@ def checked_out(repository: Repository, commit: str, folder: Path) -> Iterator[P
 
 
 def _check_out(repository: Repository, tree: Path, commit: str) -> None:
-    """Check out a commit into a worktree, with the submodules that are here.
+    """Check out a commit into a worktree, whole, with the submodules that are here.
 
     Each of them is at the commit that the base had of it.
     """
+    whole = ("-c", "core.sparseCheckout=false")  # which a worktree has of a sparse checkout
     arguments = ("worktree", "add", "--quiet", "--detach", str(tree), commit)
-    done = repository.ask(*arguments, patience=None)
+    done = repository.ask(*arguments, patience=None, flags=(*FLAGS, *whole))
     if done.returncode:
         said = " ".join(done.stderr.decode(errors="replace").split())
         raise BaseError(f"git cannot check out {commit[:7]}: {said}")

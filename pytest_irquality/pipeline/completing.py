@@ -55,7 +55,7 @@ def _files(plan: Plan, target: Target) -> tuple[str, ...]:
 
 def _notes(plan: Plan, today: Found, before: Found) -> Iterator[str]:
     yield from today.notes
-    named = (target.file for target in plan.targets if target.suite.files)
+    named = (one.file for one in plan.targets if {*one.suite.files} - {one.file})
     if next(named, None) == today.target.file and not plan.project.has_git:
         yield "no git here: suites may name whatever lies below rootdir, but no dot-files"
     if plan.shard:

@@ -39,6 +39,7 @@ class Program(Service):
     """A command, run as often as calls are in flight: a process has one query at a time."""
 
     key = "ir_command"
+    first = f", and {START_UP:g} s more for its first; does it flush its output after each line?"
 
     def __init__(self, written: str, folder: Path, secrets: Secrets) -> None:
         """Read a line of ``ir_command``. Raises ``RetrieverError``."""
@@ -125,7 +126,6 @@ class _Process:
         self.wanted: Mapping[str, Any] = {}
         self.answers: queue.SimpleQueue[Mapping[str, Any] | None] = queue.SimpleQueue()
         self.log: deque[bytes] = deque(maxlen=LOGGED)
-        self.begun = b""  # a line that has no end yet
         reads = (self._read_answers, self._read_log)
         self.readers = [threading.Thread(target=read, daemon=True) for read in reads]
         for reader in self.readers:
@@ -154,21 +154,26 @@ class _Process:
         A program may forget the end of the line behind its answer.
         """
         pipe: Any = self.popen.stdout
+        begun = bytearray()  # a line that has no end yet
         with pipe:
-            while len(self.begun) <= LARGEST and (chunk := pipe.read1(CHUNK)):
-                *lines, self.begun = (self.begun + chunk).split(b"\n")
+            while len(begun) <= LARGEST and (chunk := pipe.read1(CHUNK)):
+                part, *lines = chunk.split(b"\n")
+                begun += part
                 for line in lines:
-                    if line.strip() and not self._take(line):
-                        self.log.append(line[:LOG_LINE] + b"\n")
-                if self.begun.rstrip().endswith(b"}") and self._take(self.begun):
-                    self.begun = b""
-        if len(self.begun) > LARGEST:
+                    self._take_or_log(begun)
+                    begun = bytearray(line)
+                if chunk.rstrip().endswith(b"}") and self._take(begun):
+                    begun = bytearray()
+        if len(begun) > LARGEST:
             self.log.append(b"a line of more than 16 MB: ")
-        if self.begun:
-            self.log.append(self.begun[:LOG_LINE])
+        self._take_or_log(begun)
         self.answers.put(None)
 
-    def _take(self, line: bytes) -> bool:
+    def _take_or_log(self, line: bytearray) -> None:
+        if line.strip() and not self._take(line):
+            self.log.append(bytes(line[:LOG_LINE]) + b"\n")
+
+    def _take(self, line: bytearray) -> bool:
         """Tell whether a line is the answer that is wanted, and keep it."""
         answer = None
         with suppress(ValueError, RecursionError):

@@ -87,15 +87,16 @@ def retrieve(
     count = counter_of(suite, retriever)
     concurrency = concurrency or suite.concurrency or 1
     timeout = limit = suite.timeout
+    first = ""
     if isinstance(retriever, Service):  # it ends its calls itself
         timeout, limit = None, limit or TimedOut.usual
-        retriever = retriever.within(limit)
+        first, retriever = retriever.first, retriever.within(limit)
     jobs = deque(_rounds(suite, retriever, (*asked, *variants), details))
     staged = first_stages(retriever) if in_stages else None
     if staged:
         jobs.extend(_of_first_stages(suite, staged, asked))
     pace = pace or Pace(suite.rate)
-    kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress, timeout, limit, count)
+    kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress, timeout, limit, count, first)
     timed = not takes_batches(retriever)  # no query of a batch has a time of its own
     if arrived:
         kept.arrived = lambda query, answer: arrived(
@@ -131,6 +132,7 @@ class _Kept:
     timeout: float | None
     limit: float | None
     count: Counter
+    hint: str  # for as long as nothing was answered
     arrived: Callable[[Query, int], None] | None = None
     total: int = 0
     first: int = 0  # of ``made`` that has no answer yet
@@ -194,7 +196,8 @@ class _Kept:
             job = self.made[self.first]
             query = job.subject[0]
             if (job.answer, query.id) not in self.replies:
-                return f"still waiting for {query.text!r}: {limit}"
+                hint = "" if self.replies else self.hint
+                return f"still waiting for {query.text!r}: {limit}{hint}"
             self.first += 1
         return ""
 

@@ -32,8 +32,9 @@ def prepare(commands: Sequence[str], folder: Path, secrets: Secrets) -> None:
         except (OSError, ValueError, IndexError) as error:
             raise RetrieverError(f"{shown} cannot be started: {error}") from None
         if done.returncode:
-            wrote = secrets.quoted(done.stdout)
-            raise RetrieverError(f"{shown} ended with status {done.returncode}; it wrote {wrote!r}")
+            raise RetrieverError(
+                f"{shown} ended with status {done.returncode}; {_said(done.stdout, secrets)}"
+            )
 
 
 class Server:
@@ -79,10 +80,14 @@ class Server:
     def said(self) -> str:
         """The end of what it wrote."""
         self.output.seek(max(0, self.output.seek(0, 2) - TAIL))
-        written = self.output.read()
-        return f"it wrote {self.secrets.quoted(written)!r}" if written else "it wrote nothing"
+        return _said(self.output.read(), self.secrets)
 
     def close(self) -> None:
         """End it and what it started, first as it may end itself."""
         self.process.end()
         self.output.close()
+
+
+def _said(written: bytes, secrets: Secrets) -> str:
+    """Words for what a command wrote."""
+    return f"it wrote {secrets.quoted(written)!r}" if written else "it wrote nothing"

@@ -34,6 +34,7 @@ class Service:
     """A retriever that is not Python, of an ini key. Any number of threads may ask it at once."""
 
     key = ""
+    first = ""  # what is said where its first answer takes long
 
     def __init__(self, secrets: Secrets) -> None:
         self.secrets = secrets

@@ -68,10 +68,14 @@ class Limits:
         rows += (
             Row((mean.measure, "", *_numbers(mean, [], ""), "", "", _over(mean)))
             for mean in means
-            if mean and mean.measure not in limited
+            if mean and mean.measure not in limited and self._tells(mean)
         )
         held = sum(row.holds for row in rows)
         return Table(COLUMNS, tuple(rows), fold=f"{held} more, which hold")
+
+    def _tells(self, mean: Mean) -> bool:
+        """Tell whether a mean is known; what compares is not, as long as there is no baseline."""
+        return mean.value is not None or self.result.baseline is not None
 
     def name(self, verdict: Verdict) -> str:
         """The name of a limit's first row."""

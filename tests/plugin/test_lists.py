@@ -57,6 +57,8 @@ def test_a_list_is_asked_and_says_what_is_next(listed: Project) -> None:
             "✓ passed  queries (queries.txt): *; a first grade would tell worse from different*",
         ]
     )
+    result.stdout.no_fnmatch_line("*rbo*")  # which has no value yet
+    result.stdout.no_fnmatch_line("*no git here*")
     # Nobody meant all texts of a folder.
     assert listed.run().ret == 5
 

@@ -234,6 +234,17 @@ def test_an_answer_without_the_end_of_its_line_is_read_at_once(tmp_path: Path) -
     assert time.monotonic() - start < 8
 
 
+def test_who_waits_for_the_first_answer_is_asked_whether_output_is_flushed(tmp_path: Path) -> None:
+    told: list[str] = []
+    with opened(tmp_path, LOOP + "answer(asked)") as made:
+        retrieve(
+            suite("q0", "q1"), made, progress=lambda done, total, waiting: told.append(waiting)
+        )
+    assert told[0].startswith("still waiting for 'q0': for 10 s at most, and ")
+    assert told[0].endswith(" s more for its first; does it flush its output after each line?")
+    assert told[1] == "still waiting for 'q1': for 10 s at most"
+
+
 @pytest.mark.usefixtures("brisk")
 def test_what_has_no_end_of_line_is_shown(tmp_path: Path) -> None:
     got = run(tmp_path, "say('password: ', end='')\ntime.sleep(60)", suite("q0", timeout=0.5))

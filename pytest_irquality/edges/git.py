@@ -157,6 +157,12 @@ class Repository:
             raise OSError(f"{file.name} lies outside the git checkout {self.top.name}") from None
         return (inside / file.name).as_posix()
 
+    def around(self, file: Path) -> Repository:
+        """The repository that a file lies in: this one, or a submodule of it."""
+        top = checkout_above(Path(os.path.realpath(file.parent)))
+        inner = top is not None and top.is_relative_to(os.path.realpath(self.top))
+        return Repository(top) if top and inner else self
+
     def merge_base(self, ref: str) -> str:
         """The commit that HEAD has grown from, as seen from ``ref``.
 
@@ -200,13 +206,15 @@ class Repository:
 
     def leaves_out(self, file: Path) -> bool:
         """Tell whether a sparse checkout leaves out a file that git tracks."""
-        return self.output("ls-files", "-t", "-z", "--", self.path(file)).startswith(b"S ")
+        at = self.around(file)
+        return at.output("ls-files", "-t", "-z", "--", at.path(file)).startswith(b"S ")
 
     def ignoring(self, file: Path) -> str:
         """Name the line of the ignore file for which git does not take a file; "" if it would."""
         # The command knows no literal names, nor does it look for what they match.
-        asked = ("check-ignore", "-v", "--", f"./{self.path(file)}")
-        said = os.fsdecode(self.ask(*asked, flags=FLAGS[:-1]).stdout)
+        at = self.around(file)
+        asked = ("check-ignore", "-v", "--", f"./{at.path(file)}")
+        said = os.fsdecode(at.ask(*asked, flags=FLAGS[:-1]).stdout)
         line = said.partition("\t")[0]
         return "" if re.search(r":\d+:!", line) else line
 
@@ -260,7 +268,8 @@ def last_change(folder: Path, file: Path, at: str | None = None) -> tuple[str | 
     the checkout that is asked.
     """
     try:
-        if known := Repository.holding(folder).last_change(file, at):
+        repository = Repository.holding(folder)
+        if known := (repository if at else repository.around(file)).last_change(file, at):
             return known
     except OSError:  # no git, or a file outside the checkout
         pass

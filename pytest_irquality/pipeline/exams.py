@@ -242,20 +242,11 @@ class Exams:
         """Name the suites of then that are there, and that the change hides from pytest."""
         found = {path.resolve() for path in collected}
         where = {path.resolve() for path in self.looked_in}
-        with suppress(OSError):  # that git does not know the commit is told elsewhere
-            for file in set(self._tracked()) - found:
-                by_ini = not where.isdisjoint(file.parents)
-                by_code = not {*folders}.isdisjoint(file.parents) and self._hides(file)
-                if (by_ini or by_code) and self._then(file) is not None:
-                    yield self.project.shown(file)
-
-    def _tracked(self) -> Iterator[Path]:
-        """Give the files of suites that git tracks."""
-        repository = self.project.repository
-        for name in repository.listed("ls-files"):
-            file = repository.top.resolve() / name
-            if any(map(file.match, self.project.patterns)) and file.is_file():
-                yield file
+        for file in {file.parent.resolve() / file.name for file in self._files} - found:
+            by_ini = not where.isdisjoint(file.parents)
+            by_code = not {*folders}.isdisjoint(file.parents) and self._hides(file)
+            if file.is_file() and (by_ini or by_code):
+                yield self.project.shown(file)
 
     def _then(self, file: Path) -> bytes | None:
         return self.at.tree.read(self.project.repository.path(file))

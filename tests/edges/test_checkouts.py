@@ -223,6 +223,43 @@ def apart(shop: Project, tmp_path: Path) -> Project:
     return shop
 
 
+HIDES = [
+    ("pytest.ini", "[pytest]\nnorecursedirs = quality\n"),
+    ("conftest.py", "collect_ignore = ['quality']\n"),
+    ("conftest.py", "def pytest_ignore_collect(collection_path):\n    return 'shop' in collection_path.name or None\n"),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "text"), HIDES)
+def test_a_change_hides_no_suite_of_a_submodule(apart: Project, name: str, text: str) -> None:
+    file = apart.path / name
+    file.write_text((file.read_text() if file.exists() else "") + text)
+    commit(apart.path, "hide it")
+    for given in ("git:main", "run:main"):
+        result = apart.run(f"--ir-baseline={given}")
+        result.stdout.fnmatch_lines(
+            ["! PARTIAL *quality/shop.ir.yaml: not asked: pytest passes over it since this change*"]
+        )
+        assert apart.run(f"--ir-baseline={given}", "-o", "ir_strict=true").ret == 1
+
+
+def test_a_submodule_has_ignored_and_left_out_files_of_its_own(apart: Project) -> None:
+    inside = apart.path / "quality"
+    result = apart.run("-v", "quality")
+    result.stdout.re_match_lines([r".*compared with quality/\.ir-baseline/shop\.jsonl \(commit "])
+    git(inside, "sparse-checkout", "set", "--no-cone", "/*", "!.ir-baseline/")
+    result = apart.run("quality")
+    assert result.ret == 2
+    result.stdout.fnmatch_lines([f"*{BASELINE}: git has it, and this sparse checkout leaves *"])
+    git(inside, "sparse-checkout", "disable")
+    git(inside, "rm", "-rq", ".ir-baseline")
+    (inside / ".gitignore").write_text(".ir-baseline/\n")
+    result = apart.run("quality", "--ir-update-baseline")
+    assert result.ret == 2
+    result.stdout.fnmatch_lines([f"*{BASELINE} is not written: git ignores it (.gitignore:1:*"])
+
+
 @pytest.mark.slow
 def test_a_suite_in_a_submodule_is_judged_and_missed_like_any(apart: Project) -> None:
     (apart.path / "answers").write_text("d9 d1")

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 
 from pytest_irquality.edges.supervisor import is_connected
 from pytest_irquality.pipeline.plan import Plan
-from pytest_irquality.retrieval.run import JUDGMENTS, Fault
+from pytest_irquality.retrieval.run import Fault
 from pytest_irquality.storage.elsewhere import gone_from
 from pytest_irquality.storage.found import UNGUARDED, Found
 from pytest_irquality.storage.history import Entry
@@ -166,16 +166,13 @@ def _update(plan: Plan, today: Found, result: SuiteResult, file: str) -> Iterato
 
 
 def _values(target: Target, query: QueryResult) -> dict[str, float]:
-    """Give the values of a query by the measures that rest on judgments, and how many it had."""
-    suite = target.suite
-    values = zip(suite.measures, query.values, strict=True)
-    scored = {
+    """Give the values of a query by the measures that rest on judgments."""
+    values = zip(target.suite.measures, query.values, strict=True)
+    return {
         str(measure): value
         for measure, value in values
         if value is not None and measure.definition.needs and not measure.definition.compares
     }
-    judged = len(suite.by_id[query.id].judgments.grades)
-    return {**scored, JUDGMENTS: judged} if scored else {}
 
 
 def _concluded(result: SuiteResult) -> Entry | None:

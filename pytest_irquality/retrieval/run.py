@@ -157,10 +157,6 @@ def deeper_than(depth: int) -> int:
     return min(4 * depth, bounds.CUTOFF)
 
 
-JUDGMENTS = "judgments"
-"""In ``Run.scored``, beside what a query scored, how many judgments it had."""
-
-
 @dataclass(frozen=True)
 class Answer:
     """One answer to each query of a run: their rankings by query id, and what these came with.

@@ -4,7 +4,6 @@ from pytest_irquality.verdict.accepted import Accepting as Accepting
 from pytest_irquality.verdict.audit_facts import (
     Audit as Audit,
     Dead as Dead,
-    Skipped as Skipped,
 )
 from pytest_irquality.verdict.comparison import Then as Then
 from pytest_irquality.verdict.differences import Difference as Difference

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pytest_irquality.suite.judges import THE_QUERY
 from pytest_irquality.suite.model import Query, Suite
-from pytest_irquality.verdict.audit_facts import Audit, Dead, Skipped
+from pytest_irquality.verdict.audit_facts import Audit, Dead
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.gauge import gauged
 
@@ -24,15 +23,9 @@ def audit(
 
     ``exists`` says of every judged document whether it is still there; None where nobody can say.
     """
-    suite = now.suite
     return Audit(
         asked=len(exists or ()),
         dead=None if exists is None else tuple(dead(now, exists)),
-        skipped=tuple(
-            Skipped(query.text, judge, reason)
-            for query in suite.queries
-            for judge, reason in query.notes.get(THE_QUERY, {}).items()
-        ),
         no_answer=no_answer,
         gauge=gauged(now),
     )

@@ -8,15 +8,6 @@ from pytest_irquality.verdict.gauge_facts import Gauge
 
 
 @dataclass(frozen=True)
-class Skipped:
-    """A query that a judge did not grade, and why."""
-
-    query: str
-    judge: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class Dead:
     """A judged document that no longer exists.
 
@@ -39,7 +30,6 @@ class Audit:
 
     asked: int = 0
     dead: tuple[Dead, ...] | None = None
-    skipped: tuple[Skipped, ...] = ()
     no_answer: str = ""
     gauge: Gauge | None = None
     failed: str = ""

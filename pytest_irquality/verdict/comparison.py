@@ -9,7 +9,7 @@ from math import fsum
 from typing import NamedTuple
 
 from pytest_irquality.metrics import Judgments, Measure
-from pytest_irquality.retrieval.run import JUDGMENTS, Run
+from pytest_irquality.retrieval.run import Run
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.by_default import first_mean
 from pytest_irquality.suite.model import Query, Suite
@@ -262,16 +262,6 @@ class Comparison:
         differences = [pair.now - pair.before for pair in pairs]
         better, equal, worse = win_tie_loss(differences, tolerance=ROUNDED)
         return Change(*_values(pairs, total), len(pairs), better, worse, equal)
-
-    @cached_property
-    def new_judgments(self) -> int:
-        """The number of judgments added to the compared queries since the baseline."""
-        scored = self._scored_then
-        return sum(
-            len(self.suite.by_id[id].judgments.grades) - int(scored[id][JUDGMENTS])
-            for id in self.sides.before
-            if JUDGMENTS in scored.get(id, {})
-        )
 
     @property
     def _scored_then(self) -> Mapping[str, Mapping[str, float]]:

@@ -251,10 +251,7 @@ class Unsettled(Fact):
 
 @dataclass(frozen=True)
 class JudgmentsChanged(Fact):
-    """The baseline's ``rankings`` of so many ``queries`` score otherwise than when they were saved.
-
-    ``new`` is how many judgments all of these rankings' queries have more than then.
-    """
+    """The ``rankings`` of so many ``queries`` of the baseline score otherwise than when saved."""
 
     measure: str
     unit: str
@@ -262,7 +259,6 @@ class JudgmentsChanged(Fact):
     today: float
     queries: int
     rankings: int
-    new: int = 0
 
 
 @dataclass(frozen=True)

@@ -274,10 +274,7 @@ def _judgments(comparison: Comparison) -> Iterator[facts.Fact]:
         change = comparison.judged_otherwise(measure)
         if change and (queries := change.better + change.worse):
             name, then, today = str(measure), change.before, change.now
-            new = comparison.new_judgments
-            yield facts.JudgmentsChanged(
-                name, measure.unit, then, today, queries, change.queries, new
-            )
+            yield facts.JudgmentsChanged(name, measure.unit, then, today, queries, change.queries)
             return
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_irquality.suite.judges import UNNAMED
 from pytest_irquality.verdict.audit_facts import Dead
 from pytest_irquality.verdict.findings import Noise
 from pytest_irquality.verdict.gauge_facts import Gauge
@@ -50,14 +49,7 @@ def _suite(every: Sequence[SuiteResult]) -> Iterator[Section]:
 
 
 def _parts(results: Sequence[SuiteResult]) -> Iterator[Section]:
-    first = results[0].audit
-    assert first is not None
     yield _exists(results)
-    if first.skipped:
-        skipped = [
-            f"{quoted(one.query)} ({_name(one.judge)}: {one.reason})" for one in first.skipped
-        ]
-        yield _part("skipped", (f"judges skipped {few(skipped, named=MOST)}",), False)
     yield _red_for_nothing(results)
     yield from _would_find(results)
 
@@ -95,10 +87,6 @@ def _dead(one: Dead) -> str:
     if not one.queries:
         return f"{name}: decides no query"
     return f"{name}: decides {few([quoted(text) for text in one.queries])}"
-
-
-def _name(judge: str) -> str:
-    return judge if judge != UNNAMED else "nobody named"
 
 
 def _gauges(results: Sequence[SuiteResult]) -> Iterator[tuple[str, Gauge, Noise | None]]:

@@ -268,12 +268,6 @@ def _(fact: facts.Unsettled, result: SuiteResult) -> str:
 @note.register
 def _(fact: facts.JudgmentsChanged, result: SuiteResult) -> str:
     was, today = apart(fact.then, fact.today, fact.unit)
-    if fact.new > 0:
-        return (
-            f"{counted(fact.new, 'new judgment')} since the baseline was saved: {fact.measure}"
-            f" {was} → {today} on its {counted(fact.rankings, 'unchanged ranking')}; the change"
-            " above is that of rankings alone"
-        )
     return (
         f"judgments of {counted(fact.queries, 'query', 'queries')} changed since the baseline was"
         f" saved: over its {counted(fact.rankings, 'ranking')} {fact.measure} was {was}, and is"

@@ -12,7 +12,7 @@ from pytest_irquality.retrieval.wrappers import UnreadableResult, is_mapping
 
 ID_KEYS = (
     "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
-    "document.id", "node.id", "ids", "file_id", "location.s3Location.uri",
+    "document.id", "node.id", "ids", "file_id", "sku", "product_id", "item_id", "location.s3Location.uri",
     "location.webLocation.url", "metadata.x-amz-bedrock-kb-chunk-id",
 )  # fmt: skip
 ID_ATTRIBUTES = (
@@ -32,6 +32,7 @@ INSIDE = (
     "", "_source.", "payload.", "fields.", "properties.", "metadata.", "metadatas.", "meta.",
     "document.", "entity.", "node.",
 )  # fmt: skip
+TOLD = 4  # names that were tried
 HINTS = {
     "DocAddress": (
         "tantivy's addresses are of one index only: return the stored field, searcher.doc(address)"
@@ -43,15 +44,20 @@ def no_id(hit: Any, id_field: str | None) -> UnreadableResult:
     """The message where a hit has no id."""
     if hint := HINTS.get(type(hit).__name__):
         return UnreadableResult(hint)
-    places = ", ".join(dict.fromkeys(_places(hit)))
+    found = [*dict.fromkeys(_places(hit))]
+    places = ", ".join(found)
     has = f"a hit has {places}"
     if not places:
         has = f"a hit is a {type(hit).__name__} with no field that could be one"
     if id_field:
         return UnreadableResult(f"'id_field: {id_field}' names no document id of its hits", has)
-    tried = ", ".join(ID_KEYS if is_mapping(hit) else ID_ATTRIBUTES)
+    tried = ID_KEYS if is_mapping(hit) else ID_ATTRIBUTES
+    usual, more = ", ".join(tried[:TOLD]), len(tried) - TOLD
+    example = found[0] if found else "metadata.source"
     return UnreadableResult(
-        f"no document id under {tried}; name its place with 'id_field' in the suite", has
+        f"no document id under {usual} and {more} other names; write into the suite where it is, as"
+        f" in 'id_field: {example}' (for a list of queries beside 'queries: FILE')",
+        has,
     )
 
 

@@ -165,8 +165,9 @@ class _Process:
                 if chunk.rstrip().endswith(b"}") and self._take(begun):
                     begun = bytearray()
         if len(begun) > LARGEST:
-            self.log.append(b"a line of more than 16 MB: ")
-        self._take_or_log(begun)
+            self.log.appendleft(b"a line of more than 16 MB: " + bytes(begun[:LOG_LINE]))
+        else:
+            self._take_or_log(begun)
         self.answers.put(None)
 
     def _take_or_log(self, line: bytearray) -> None:

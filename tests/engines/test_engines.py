@@ -246,7 +246,7 @@ def test_langchain(ask: Ask) -> None:
     assert len(ask(store, params={"search_type": "similarity"})[0].ids) == 4
     with pytest.raises(
         AssertionError,
-        match=r"name its place with 'id_field' in the suite; a hit has metadata\.source, page_content",
+        match=r"as in 'id_field: metadata\.source' .*; a hit has metadata\.source, page_content",
     ):
         ask(lambda query: [document(page_content="x", metadata={"source": "51"})])
 

@@ -398,8 +398,9 @@ def test_an_id_in_any_other_place(result: object, id_field: str) -> None:
         ([{"id": "a"}] * 4 + [{"id": float("nan")}], "the hit at rank 5 is nan;"),
         ([""], "no document id"),
         (
-            [{"id": "", "sku": "s"}],
-            "name its place with 'id_field' in the suite; a hit has id, sku;",
+            [{"id": "", "number": "s"}],
+            r"no document id under _id, id, doc_id, docid and \d+ other names; write into the suite where"
+            r" it is, as in 'id_field: id' .*; a hit has id, number;",
         ),
         (
             [{"metadata": {"source": "x"}, "page_content": "y"}],

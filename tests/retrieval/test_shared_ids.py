@@ -12,8 +12,8 @@ from tests.repository import git
 SUITE = """
 metrics: [recall@3]
 queries:
-  - {query: one, match: text, relevant: [paid within days], must_find: [paid within days]}
-  - {query: two, match: text, relevant: [keep the receipt], must_find: [keep the receipt]}
+  - {query: one, passages: [paid within days], must_find: [paid within days]}
+  - {query: two, passages: [keep the receipt], must_find: [keep the receipt]}
   - {query: three, relevant: [handbook], must_find: [handbook]}
 """
 TEXTS = {"one": "paid within days", "two": "keep the receipt", "three": "ask the office"}
@@ -90,7 +90,7 @@ def test_a_baseline_that_was_updated_in_parts_keeps_every_text(shop: Project) ->
 
 
 def test_a_query_that_looks_for_passages_by_now_is_asked_again(shop: Project) -> None:
-    by_ids = SUITE.replace("match: text, ", "").replace("[paid within days]", "[handbook]")
+    by_ids = SUITE.replace("passages:", "relevant:").replace("[paid within days]", "[handbook]")
     shop.suite(by_ids.replace("[keep the receipt]", "[handbook]"))
     shop.run(*RESUMED)
     assert shop.outcomes() == PASSED

@@ -66,7 +66,7 @@ IMPORTING = set[str]()
 COMPLEX = {
     "pipeline/base/guard.py: on_event", "plugin/init.py: _ir_first",
     "plugin/session.py: pytest_report_collectionfinish", "report/data.py: _suite",
-    "report/data.py: _timing", "report/page.py: _headline", "report/page.py: _reasons",
+    "report/page.py: _headline", "report/page.py: _reasons",
     "report/page.py: page_view", "report/page_data.py: _rows",
     "retrieval/results.py: _fields", "retrieval/results.py: _rows",
     "retrieval/retrieve.py: retrieve", "retrieval/wrappers.py: _mapping", "storage/kept.py: _read",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_irquality.edges.codec import changed
@@ -13,7 +13,7 @@ from pytest_irquality.verdict.ledger import Ledger
 from pytest_irquality.verdict.result import Exam, Mean, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.shown import ShownDocument
 from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
-from pytest_irquality.wording.notes import noted, notes
+from pytest_irquality.wording.notes import notes
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import sentence, warnings
 from pytest_irquality.wording.story import End, Story
@@ -23,22 +23,15 @@ VERSION: Literal[1] = 1
 
 @dataclass(frozen=True)
 class Timing:
-    """All of one suite and retriever that is a time, or rests on one.
-
-    It differs between equal runs.
+    """The times of one suite and retriever, which differ between runs that are equal otherwise.
 
     ``seconds`` is the time spent retrieving, ``queries`` that of each query's call by its id.
-    ``means`` and ``verdicts`` are those on latency in full: under ``suites`` they stand without
-    numbers and words. ``lines`` are warnings and notes that name a latency.
     """
 
     path: str
     retriever: str
     seconds: float
     queries: dict[str, float | None]
-    means: tuple[Mean, ...]
-    verdicts: tuple[Verdict, ...]
-    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -48,8 +41,7 @@ class Report:
     ``not_evaluated`` names the suites that were collected and have no result, ``left_out`` those
     of which nothing was meant to be judged: skipped, or deselected. "partial": nothing failed, and
     not all was asked, answered and judged.
-    ``side_by_side`` has a table for each suite that several retrievers answered, without measures
-    that are times.
+    ``side_by_side`` has a table for each suite that several retrievers answered.
     """
 
     version: Literal[1]
@@ -105,16 +97,12 @@ STABLE: Mapping[type, Sequence[str]] = {
 def document(
     results: Sequence[SuiteResult], not_evaluated: Sequence[str], left_out: Sequence[str] = ()
 ) -> str:
-    """The JSON report: byte-identical between equal runs but for ``timing``, which has times."""
-    tables = (
-        replace(table, rows=tuple(row for row in table.rows if row.unit != "seconds"))
-        for table in side_by_side(results)
-    )
+    """The JSON report: byte-identical between equal runs but for ``timing`` and latencies."""
     report = {
         "version": VERSION,
         "outcome": outcome_of(results, not_evaluated, left_out),
         "suites": [_suite(result) for result in results],
-        "side_by_side": tuple(tables),
+        "side_by_side": tuple(side_by_side(results)),
         "not_evaluated": not_evaluated,
         "left_out": left_out,
         "timing": [_timing(result) for result in results],
@@ -147,28 +135,18 @@ def _laid_out(value: Any, deep: int = 0) -> str:
 
 
 def _suite(result: SuiteResult) -> dict[str, Any]:
-    """A result without anything that depends on how long something took, with its words."""
-    timed = frozenset(mean.measure for mean in result.means if mean.unit == "seconds")
-
-    def is_timed(line: str) -> bool:
-        return any(measure in line for measure in timed)
-
-    untimed = _untimed(result, timed)
-    timeless = [(fact, text) for fact, text in noted(result) if not is_timed(text)]
+    """A result with its words."""
     return {
-        **_without(untimed),
-        "queries": [_query(query) for query in untimed.queries],
-        "verdicts": [
-            _verdict(result, verdict, blank, timed)
-            for verdict, blank in zip(result.verdicts, untimed.verdicts, strict=True)
-        ],
-        "facts": [fact for fact, _ in timeless if fact],
-        "notes": [text for _, text in timeless],
+        **_without(result),
+        "queries": [_query(query) for query in result.queries],
+        "verdicts": [_verdict(result, verdict) for verdict in result.verdicts],
+        "facts": result.facts,
+        "notes": notes(result),
         "exams": [_without(exam) for exam in result.exams],
         "outcome": Story(result).state,
         "headline": Story(result).headline,
         "ledger": result.ledger,
-        "warnings": [text for text in warnings(result) if not is_timed(text)],
+        "warnings": warnings(result),
     }
 
 
@@ -200,80 +178,22 @@ def _query(query: QueryResult) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value != []}
 
 
-def _verdict(
-    result: SuiteResult, verdict: Verdict, shown: Verdict, timed: frozenset[str]
-) -> dict[str, Any]:
-    """A verdict in full and in words; of ``timed`` measures only what does not depend on times."""
-    findings = zip(verdict.findings, shown.findings, strict=True)
+def _verdict(result: SuiteResult, verdict: Verdict) -> dict[str, Any]:
+    """A verdict in full and in words."""
     return {
-        **_without(shown),
-        "reason": "" if _rests_on(verdict, timed) else reason(result, verdict),
+        **_without(verdict),
+        "reason": reason(result, verdict),
         "findings": [
-            {
-                **_without(blank),
-                "text": ""
-                if finding.ok or finding.measure in timed
-                else sentence(result, verdict, finding),
-            }
-            for finding, blank in findings
+            {**_without(one), "text": "" if one.ok else sentence(result, verdict, one)}
+            for one in verdict.findings
         ],
     }
 
 
-def _rests_on(verdict: Verdict, timed: frozenset[str]) -> bool:
-    return any(finding.measure in timed for finding in verdict.findings)
-
-
 def _timing(result: SuiteResult) -> dict[str, Any]:
-    timed = frozenset(mean.measure for mean in result.means if mean.unit == "seconds")
-    lines = [*warnings(result), *notes(result)]
     return {
         "path": result.path,
         "retriever": result.retriever,
         "seconds": result.seconds,
         "queries": {query.id: query.seconds for query in result.queries},
-        "means": [mean for mean in result.means if mean.measure in timed],
-        "verdicts": [
-            _verdict(result, verdict, verdict, frozenset())
-            for verdict in result.verdicts
-            if _rests_on(verdict, timed)
-        ],
-        "lines": [line for line in lines if any(measure in line for measure in timed)],
     }
-
-
-def _untimed(result: SuiteResult, timed: frozenset[str]) -> SuiteResult:
-    """The result with the values of measures that are times left out."""
-    if not timed:
-        return result
-    columns = [measure not in timed for measure in result.measures]
-
-    def values(row: tuple[float | None, ...] | None) -> tuple[float | None, ...] | None:
-        if row is None:
-            return None
-        return tuple(value if kept else None for value, kept in zip(row, columns, strict=True))
-
-    def blank(finding: Finding) -> Finding:
-        timeless = finding.measure not in timed
-        return finding if timeless else replace(finding, value=None, change=None)
-
-    return replace(
-        result,
-        means=tuple(
-            replace(mean, value=None, change=None) if mean.measure in timed else mean
-            for mean in result.means
-        ),
-        queries=tuple(
-            replace(
-                query,
-                values=values(query.values) or (),
-                before=values(query.before),
-                compared=values(query.compared),
-            )
-            for query in result.queries
-        ),
-        verdicts=tuple(
-            replace(verdict, findings=tuple(map(blank, verdict.findings)))
-            for verdict in result.verdicts
-        ),
-    )

@@ -35,8 +35,7 @@ def noted(result: SuiteResult) -> Iterator[tuple[Fact | None, str]]:
 
 def notes(result: SuiteResult) -> tuple[str, ...]:
     """Every note on a result."""
-    # What a change accepts begins every report, in words of its own.
-    return tuple(text for fact, text in noted(result) if not isinstance(fact, facts.Accepted))
+    return tuple(text for _, text in noted(result))
 
 
 def _under_one_judge(judge: str, result: SuiteResult) -> str:

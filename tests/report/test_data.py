@@ -13,7 +13,7 @@ from pytest_irquality.report import json_schema
 from pytest_irquality.report.data import document
 from pytest_irquality.verdict.facts import Remark
 from pytest_irquality.verdict.findings import Finding
-from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict
+from pytest_irquality.verdict.result import Mean, Outcome, SuiteResult, Verdict
 from tests.conftest import Project
 from tests.report.made import check, compared, query, suite
 
@@ -37,15 +37,15 @@ def valid(text: str) -> Any:
     return data
 
 
-def timed(seconds: float) -> SuiteResult:
+def timed(seconds: float, outcome: Outcome = "passed") -> SuiteResult:
     finding = Finding(
         "",
         "max",
-        True,
+        outcome == "passed",
         True,
         "latency_p95",
         seconds,
-        0.2,
+        0.1,
         1,
         "seconds",
     )
@@ -54,7 +54,7 @@ def timed(seconds: float) -> SuiteResult:
         measures=("ndcg@10", "latency_p95"),
         verdicts=(
             check("a"),
-            Verdict("latency_p95", "latency_p95", 3, "passed", (finding,), "suite"),
+            Verdict("latency_p95", "latency_p95", 3, outcome, (finding,), "suite"),
         ),
         means=(
             Mean("ndcg@10", None, 0.5, 1, 0),
@@ -89,16 +89,17 @@ def test_what_is_no_number_in_json_is_refused() -> None:
         document([suite(query("a", float("nan")))], [])
 
 
-def test_times_and_what_rests_on_them_stand_under_timing_alone() -> None:
-    fast, slow = (valid(document([timed(seconds)], [])) for seconds in (0.01, 0.15))
-    times = fast.pop("timing"), slow.pop("timing")
-    assert fast == slow
-    assert times[1][0]["queries"] == {"a": 0.15}
-    assert times[1][0]["means"][0]["value"] == 0.15
-    assert times[1][0]["verdicts"][0]["findings"][0]["value"] == 0.15
-    assert times[1][0]["lines"] == ["latency_p95 took 0.15"]
-    assert [verdict["outcome"] for verdict in fast["suites"][0]["verdicts"]] == ["passed", "passed"]
-    assert fast["suites"][0]["notes"] == ["1 query is new"]
+def test_the_time_of_each_call_stands_under_timing_alone() -> None:
+    data = valid(document([timed(0.15)], []))
+    assert data["timing"][0]["queries"] == {"a": 0.15}
+    assert "seconds" not in data["suites"][0]["queries"][0]
+
+
+def test_a_limit_on_latency_says_why_it_fails_where_every_limit_does() -> None:
+    data = valid(document([timed(0.15, "failed")], []))
+    latency = data["suites"][0]["verdicts"][1]
+    assert (latency["outcome"], latency["findings"][0]["value"]) == ("failed", 0.15)
+    assert latency["reason"] == "latency_p95 is 150 ms, above its ceiling 100 ms"
 
 
 def test_a_result_survives_the_way_through_json() -> None:
@@ -109,7 +110,6 @@ def test_a_result_survives_the_way_through_json() -> None:
 @pytest.mark.slow
 def test_equal_runs_give_equal_bytes_but_for_timing(project: Project) -> None:
     project.suite(
-        "metrics: [ndcg@10, latency_p95]\nthresholds: {latency_p95: {max: 5s}}\n"
         "queries:\n  - {query: b, relevant: [d1], tags: [t]}\n  - {query: a, must_find: [d2]}\n"
     )
     project.answers({"a": ["d1"], "b": [("d2", 2.5), ("d1", 1.0)]})

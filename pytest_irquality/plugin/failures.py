@@ -18,11 +18,12 @@ from pytest_irquality.plugin.internals import (
     without_section,
 )
 from pytest_irquality.plugin.items import KnownItem
-from pytest_irquality.report.failure import explain, laid_out, summary_reason, told_in_full, within
+from pytest_irquality.report.failure import explain, laid_out, told_in_full, within
 from pytest_irquality.suite.item_names import slug
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.wording.numbers import counted
+from pytest_irquality.wording.reasons import summary_reason
 from pytest_irquality.wording.stories import failed_together
 
 SECTIONS = 50

@@ -25,13 +25,13 @@ from pytest_irquality.plugin.internals import (
     said_safely,
 )
 from pytest_irquality.plugin.outcomes import Ended, Judged, Judging, Outcome
-from pytest_irquality.report.failure import explain, summary_reason
+from pytest_irquality.report.failure import explain
 from pytest_irquality.retrieval.jobs import NO_FAULTS, SKIPS
 from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.suite import Check, Place, Suite
 from pytest_irquality.suite.item_names import slug
 from pytest_irquality.verdict import SuiteResult, Verdict
-from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.reasons import reason, summary_reason
 
 PACKAGE = str(Path(__file__).parents[1])
 MARKS = (pytest.skip.Exception, pytest.xfail.Exception)

@@ -11,10 +11,9 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from pytest_irquality.edges.printable import workflow, workflow_property
-from pytest_irquality.report.failure import short_reason
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.wording.numbers import counted
-from pytest_irquality.wording.reasons import reason
+from pytest_irquality.wording.reasons import reason, short_reason
 from pytest_irquality.wording.sentences import sentence
 from pytest_irquality.wording.stories import worst_first
 from pytest_irquality.wording.story import Story

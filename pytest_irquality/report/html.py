@@ -7,7 +7,7 @@ lay it out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import datetime
 from types import MappingProxyType
 
 from markupsafe import Markup
@@ -16,11 +16,8 @@ from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.git import package_version
 from pytest_irquality.report import page_data
 from pytest_irquality.report.assets import asset, environment
-from pytest_irquality.report.change_view import changes
 from pytest_irquality.report.page import page_view
 from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.wording.answer_tables import texts
-from pytest_irquality.wording.numbers import counted
 
 
 def report_of(
@@ -52,28 +49,23 @@ def html_report(
     not_evaluated: Sequence[str] = (),
     left_out: Sequence[str] = (),
     generated: str = "",
-    now: datetime | None = None,
     settle: tuple[str, str] | None = None,
 ) -> str:
     """The whole page.
 
     ``definitions`` says what measures mean, ``generated`` when and by what the page was made.
-    ``now`` is the time that a baseline's age is told from. ``settle`` are the words and the address
-    of a link to where the verdict can be settled.
+    ``settle`` are the words and the address of a link to where the verdict can be settled.
     """
-    now = now or datetime.now(timezone.utc)
-    page = page_view(results, definitions, not_evaluated, left_out, generated=generated, now=now)
+    page = page_view(results, definitions, not_evaluated, left_out)
     return (
         environment()
         .get_template("report.html")
         .render(
             page=page,
+            generated=generated,
             settle=settle,
             style=asset("style.css"),
             script=asset("shared.js", "report.js"),
-            changes=changes,
-            counted=counted,
-            texts=texts,
             pictures=any(result.fields for result in results),
             data=Markup(page_data.packed(page["sections"])),
         )

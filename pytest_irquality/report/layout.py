@@ -11,12 +11,12 @@ from pytest_irquality.edges.printable import (
     markdown_sentence,
     terminal,
 )
-from pytest_irquality.wording.block import Cell, Column, Part, Section, Series, Step, Table
+from pytest_irquality.wording.block import Cell, Changes, Column, Part, Section, Series, Step, Table
 from pytest_irquality.wording.words import cells, cut, fit, fitted, wrapped
 
 NARROWEST, WIDEST, LAST = 16, 36, 12
 """The least of a first column, the most of one that may be cut, and the least of the last one."""
-CELL, ROWS = 200, 16
+CELL = 200
 ENDLESS = 100_000
 
 
@@ -24,8 +24,8 @@ def text_part(part: Part, width: int, mark: str = "") -> Sequence[str]:
     """A part as lines of a terminal."""
     block = part.block
     if isinstance(block, Table):
-        return [*text_table(block.most(ROWS, rank=0), width)]
-    if isinstance(block, Series):
+        return [*text_table(block, width)]
+    if isinstance(block, Series | Changes):
         return ()
     if isinstance(block, Step):
         ending = ":" if block.command else ""
@@ -117,16 +117,16 @@ def _aligned(text: str, width: int, number: bool) -> str:
 # -- Markdown --------------------------------------------------------------------------------------
 
 
-def markdown_section(section: Section, most: int, rank: int | None = None) -> str:
-    """A section: its tables with so many rows, and its sentences as a list."""
+def markdown_section(section: Section) -> str:
+    """A section: its tables, and its sentences as a list."""
     mark = "⚠ " if section.warns else ""
     told, listed = list[str](), list[str]()
-    for part in section.first(most):
+    for part in section.parts:
         if isinstance(part.block, Table):
-            told.append(markdown_table(part.block, most, rank))
+            told.append(markdown_table(part.block))
         elif isinstance(part.block, Step):
             listed.append(markdown_step(part.block))
-        elif isinstance(part.block, Series):
+        elif isinstance(part.block, Series | Changes):
             told.append(f"{markdown(part.block.said)}\n")
         elif part.lead:
             beside = f"; {markdown(part.block)}" if part.block else ""
@@ -155,12 +155,8 @@ def folded(title: str, body: str) -> str:
     return f"<details><summary>{html(title)}</summary>\n\n{body}\n</details>\n"
 
 
-def markdown_table(table: Table, most: int, rank: int | None = None) -> str:
-    """A table of so many rows, with what there is to say of each.
-
-    Columns that may be cut are.
-    """
-    table = table.most(most, rank)
+def markdown_table(table: Table) -> str:
+    """A table with what there is to say of each row. Columns that may be cut are."""
     told = [[*map(narrow, row.cells, table.columns), "; ".join(row.notes)] for row in table.rows]
     head = [*(column.name or column.about for column in table.columns), "what was seen"]
     if not any(head[:-1]):

@@ -16,7 +16,7 @@ from pytest_irquality.report.layout import (
 )
 from pytest_irquality.verdict.result import QueryResult, SuiteResult
 from pytest_irquality.wording.acceptance import accepted
-from pytest_irquality.wording.block import LEVELS, Opened, Part, Section, Table, within
+from pytest_irquality.wording.block import LEVELS, Opened, Part, Section, Space, Table, within
 from pytest_irquality.wording.examined import in_full
 from pytest_irquality.wording.mean_tables import retrievers, suites
 from pytest_irquality.wording.numbers import counted
@@ -27,7 +27,8 @@ from pytest_irquality.wording.told import told, worst_of
 from pytest_irquality.wording.words import cut
 
 LONGEST = 65_000
-WORST, SUITES, NOTES, LINES, QUERIES, DIFFERENCES = 5, 100, 20, 40, 10, 5
+WORST, SUITES, NOTES, QUERIES, DIFFERENCES = 5, 100, 20, 10, 5
+ROOM_OF_SECTIONS = Space(parts=NOTES, rows=40, rank_of_rows=2)
 ROOM, LINE, SPACE, ROW, WIDE, IN_A_ROW = 420, 21, 16, 34, 105, 66
 """Pixels that are seen of a comment below its headline, those of a line of so many characters, of
 the space below a paragraph, and of a row of one line, with the characters it has at the most."""
@@ -66,12 +67,12 @@ def _blocks(
     yield _without_result("⚠", left_out)
     yield from _exams(stories)
     if alone:
-        yield from _sections(_seen(stories[0]))
+        yield from map(markdown_section, _seen(stories[0]))
     else:
-        yield markdown_table(suites(stories), SUITES)
+        yield markdown_table(suites(stories).most(SUITES))
         yield bullets(_fates(stories))
         failed = [story for story in stories if story.state == "failed"]
-        yield markdown_table(worst_of(failed or stories, WORST), WORST)
+        yield markdown_table(worst_of(failed or stories, WORST))
         yield bullets(map(markdown_step, steps_of(stories)))
     yield from _retrievers(stories)
     for story in stories:
@@ -82,7 +83,7 @@ def _exams(stories: Sequence[Story]) -> Iterator[str]:
     """The suites of the base: how many of their checks pass, and how today's differ from them."""
     for exam in [exam for story in stories for exam in story.result.exams]:
         said, differences = in_full(exam)
-        shown = markdown_table(differences, DIFFERENCES)
+        shown = markdown_table(differences.most(DIFFERENCES))
         yield f"### The base's suite\n\n{markdown_sentence(said)}\n\n{shown}"
 
 
@@ -100,21 +101,15 @@ def _fates(stories: Sequence[Story]) -> Iterator[str]:
 def _headline(
     stories: Sequence[Story], not_evaluated: Sequence[str], left_out: Sequence[str]
 ) -> str:
-    if not stories:
-        return "## ⚠ Nothing was judged\n"
-    if len(stories) > 1 or left_out:
-        missing = f", {counted(len(not_evaluated), 'suite')} not evaluated" if not_evaluated else ""
-        return f"## {markdown(overall(stories, left_out) + missing)}\n"
-    story = stories[0]
-    symbol, verdict = LEVELS[story.level], story.verdict
-    if not_evaluated and story.state == "passed":
-        symbol, verdict = "✗", "Not everything was evaluated"
-    return f"## {symbol} {markdown(verdict)}\n\n{markdown(story.counted)}\n"
+    headline = overall(stories, left_out, not_evaluated)
+    symbol = LEVELS[headline.level]
+    if len(stories) + len(left_out) > 1:
+        return f"## {symbol} {markdown(headline.line)}\n"
+    return f"## {symbol} {markdown(headline.verdict)}\n\n{markdown(headline.beside)}\n"
 
 
 def _told(story: Story, *, brief: bool = False) -> Sequence[Section]:
-    sections = told(story, brief=brief, most=WORST)
-    return [one._replace(parts=tuple(one.first(NOTES))) for one in sections]
+    return [one.within(ROOM_OF_SECTIONS) for one in told(story, brief=brief, most=WORST)]
 
 
 def _seen(story: Story) -> Sequence[Section]:
@@ -158,14 +153,9 @@ def _height(part: Part) -> int:
     return LINE * (1 + len(text) // WIDE) + (SPACE if part.lead else 0)
 
 
-def _sections(sections: Sequence[Section], rank: int | None = None) -> Iterator[str]:
-    for section in sections:
-        yield markdown_section(section, LINES if section.tab != "Overview" else NOTES, rank)
-
-
 def _retrievers(stories: Sequence[Story]) -> Iterator[str]:
     for title, table in retrievers([story.result for story in stories]):
-        yield f"{markdown(title)}\n\n{markdown_table(table, SUITES)}"
+        yield f"{markdown(title)}\n\n{markdown_table(table)}"
 
 
 def _rest(story: Story, *, alone: bool) -> Iterator[str]:
@@ -173,7 +163,7 @@ def _rest(story: Story, *, alone: bool) -> Iterator[str]:
     title = "Limits, queries, tags and notes" if alone else story.name
     yield f"<details><summary>{html(title)}</summary>\n"
     seen = [part for section in _seen(story) for part in section.parts] if alone else []
-    yield from _sections(_only(_told(story), seen, kept=False), rank=2)
+    yield from map(markdown_section, _only(_told(story), seen, kept=False))
     yield from _queries(story)
     yield "</details>\n"
 
@@ -201,7 +191,7 @@ def _opened(told: Opened) -> str:
     fault = f"{markdown(cut(told.fault, 2 * CELL))}\n\n" if told.fault else ""
     ranked = told.pair.as_table(NOTES)
     moved = any(row.rank == 0 for row in ranked.rows)
-    documents = markdown_table(ranked, NOTES, rank=0 if moved else None)
+    documents = markdown_table(ranked.most(NOTES, rank=0 if moved else None))
     again = f" · {markdown_code(told.again)}" if told.again else ""
     listed = f"{bullets([*rules][:NOTES])}\n{documents}"
     return f"{''.join(remarks)}{fault}{listed}\n{markdown(told.at)}{again}\n"

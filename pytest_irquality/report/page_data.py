@@ -9,17 +9,17 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
 from pytest_irquality.edges.printable import visible
-from pytest_irquality.report.suite_view import SuiteView
+from pytest_irquality.report.page import SuiteView
 from pytest_irquality.verdict.shown import Mark
 from pytest_irquality.wording.block import Cell, Column, Documents, Opened
-from pytest_irquality.wording.query_table import HIDDEN, KINDS
+from pytest_irquality.wording.query_table import HIDDEN
 from pytest_irquality.wording.words import cut
 
 TITLES = 1_800_000
@@ -27,8 +27,6 @@ TITLES = 1_800_000
 LEVEL = 1
 """Of zlib: five times as quick as its usual one, and what is packed a quarter larger."""
 SIDES = ("", "good", "bad")
-BITS = {kind: 1 << at for at, kind in enumerate(KINDS)}
-"""The filters, a bit each."""
 ESCAPE = re.compile(r"\\(?:u00..|.)")
 """What stands for one character in a JSON text."""
 
@@ -89,11 +87,13 @@ def packed(sections: Sequence[SuiteView]) -> str:
 def _data(sections: Sequence[SuiteView]) -> dict[str, Any]:
     shared = Shared()
     shared.texts[""]  # number 0 is no text
+    kinds = [*dict.fromkeys(kind for one in sections for kind in one.queries.table.filters)]
     tables = [
-        {**_rows(section, shared), "details": _details(section, shared)} for section in sections
+        {**_table(section, kinds, shared), "details": _details(section, shared)}
+        for section in sections
     ]
     return {
-        "kinds": [*KINDS],
+        "kinds": kinds,
         "sections": tables,
         "ids": [id for id, _ in shared.documents],
         "fields": _fields(sections, [id for id, _ in shared.documents]),
@@ -108,7 +108,9 @@ def _data(sections: Sequence[SuiteView]) -> dict[str, Any]:
 
 def _fields(sections: Sequence[SuiteView], ids: Sequence[str]) -> Sequence[Any]:
     """The fields of each document; nothing where no suite shows any."""
-    known = {id: fields for section in sections for id, fields in section.result.fields.items()}
+    known: dict[str, Mapping[str, str]] = {}
+    for section in sections:
+        known |= section.story.result.fields
     return [[*known.get(id, {}).items()] for id in ids] if known else []
 
 
@@ -120,27 +122,22 @@ def _titles(titles: Sequence[str]) -> Sequence[str]:
     return [cut(title, longest) for title in titles]
 
 
-def _rows(section: SuiteView, shared: Shared) -> dict[str, Any]:
+def _table(section: SuiteView, kinds: Sequence[str], shared: Shared) -> dict[str, Any]:
     """A table: cells by column, the order of each column, the filters as bits."""
-    result, table = section.result, section.queries.table
-    tags, said = Index(), Index()
-    cells = [[*map(_cell, table.column(at))] for at in range(len(table.columns))]
-    texts, tagged, *_, said_of = cells
+    result, table = section.story.result, section.queries.table
+    bits = {kind: 1 << at for at, kind in enumerate(kinds)}
     changes = (query.change(section.story.damage.column) for query in section.queries.ordered)
     return {
         "path": result.path,
         "stem": PurePosixPath(result.path).name.partition(".")[0],
         "name": section.story.title,
         "retriever": result.retriever,
-        "text": [cell.text for cell in texts],
-        "id": [cell.beside for cell in texts],
-        "tag": [[tags[tag] for tag in cell.tags] for cell in tagged],
-        "tags": [*tags],
         "state": [shared.states[row.state] for row in table.rows],
-        "said": [said[cell.text] for cell in said_of],
-        "sayings": [*said],
-        "kind": [sum(map(BITS.__getitem__, row.kinds)) for row in table.rows],
-        "columns": [_column(*column) for column in zip(table.columns, cells, strict=True)],
+        "kind": [sum(bits.get(kind, 0) for kind in row.kinds) for row in table.rows],
+        "columns": [
+            _column(column, [*map(_cell, table.column(n))])
+            for n, column in enumerate(table.columns)
+        ],
         "compared": result.baseline is not None,
         "top": result.top_k,
         "change": ["" if change is None else change for change in changes],
@@ -153,17 +150,21 @@ def _cell(cell: Cell | str) -> Cell:
 
 
 def _column(column: Column, cells: Sequence[Cell]) -> dict[str, Any]:
-    """A column of numbers with its cells; those of the others are told apart by their parts."""
-    number = column.number
-    colours = [cell.css for cell in cells] if number else []
+    """A column with the parts that any of its cells has."""
+    parts: Mapping[str, Sequence[object]] = {
+        "beside": [cell.beside for cell in cells],
+        "tags": [cell.tags for cell in cells],
+        "sides": [SIDES.index(cell.css) for cell in cells],
+    }
     return {
         "key": column.key,
         "label": column.name,
         "about": column.about,
-        "cells": [cell.text for cell in cells] if number else [],
-        "sides": [*map(SIDES.index, colours)] if any(colours) else [],
+        "number": column.number,
+        "cells": [cell.text for cell in cells],
         "order": column.order,
-        "listed": column.rank < HIDDEN,
+        "listed": column.rank < HIDDEN and any(map(str, cells)),
+        **{name: values for name, values in parts.items() if any(values)},
     }
 
 
@@ -172,7 +173,8 @@ def _details(section: SuiteView, shared: Shared) -> list[dict[str, Any]]:
 
     Only what there is: most queries have neither a fault nor a reason to exist.
     """
-    opened, wholes = map(section.queries.opened, section.queries.ordered), section.result.texts
+    opened = map(section.queries.opened, section.queries.ordered)
+    wholes = section.story.result.texts
     return [
         {name: told for name, told in _opened(one, wholes, shared).items() if told}
         for one in opened

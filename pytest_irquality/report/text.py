@@ -11,15 +11,15 @@ from pytest_irquality.report.layout import text_lines, text_part, text_table
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.acceptance import accepted
 from pytest_irquality.wording.audit_lines import audit_of
-from pytest_irquality.wording.block import Part, Section, Table, within
+from pytest_irquality.wording.block import Part, Section, Space, Table, within
 from pytest_irquality.wording.mean_tables import retrievers
 from pytest_irquality.wording.numbers import counted
-from pytest_irquality.wording.stories import overall, steps_of, worst_first
+from pytest_irquality.wording.stories import Headline, overall, steps_of, worst_first
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.told import PAGE, told
 from pytest_irquality.wording.words import fit, fitted, hanging, wrapped
 
-KINDS = 6
+KINDS, ROWS = 6, 16
 MOST = {"What this rests on": 5, "Known issues": 3, "Warnings": 3, "Notes": 8, "Files": 12}
 """How many sentences a section has at the most."""
 SHORT = ("Known issues", "Warnings")
@@ -89,7 +89,7 @@ def _last(stories: Sequence[Story], width: int, left_out: Sequence[str]) -> Iter
     if len(stories) == 1 and not left_out:
         yield from _headline(stories[0], width, alone=True)
     elif stories:
-        yield from _wrapped_headline(overall(stories, left_out), width)
+        yield from _verdict(overall(stories, left_out), "", width)
 
 
 def _in_brief(
@@ -143,7 +143,7 @@ def quiet(results: Iterable[SuiteResult]) -> Iterator[str]:
         story = Story(result)
         variant = f" [{result.retriever}]" if result.retriever else ""
         said = [
-            f"{result.path}{variant}: {_word(story)}: {story.headline}",
+            f"{result.path}{variant}: {overall([story]).word}: {story.headline}",
             story.fates,
             *_worst_failure(story),
             story.first_mean,
@@ -185,10 +185,11 @@ def _blocks(story: Story, width: int, alone: bool, brief: bool = False) -> Itera
 
 def _section(section: Section, width: int) -> Iterator[Block]:
     mark = "! " if section.warns else ""
-    for part in section.first(MOST.get(section.title, KINDS)):
+    space = Space(MOST.get(section.title, KINDS), ROWS, PAGE - 1, rank_of_rows=0)
+    for part in section.within(space).parts:
         if section.title in SHORT and isinstance(part.block, str):
             yield Block(part.rank, [terminal(f"  {fit(mark + part.block, width - 4)}")])
-        elif part.rank < PAGE:
+        else:
             lines = text_part(part, width, mark)
             whole = HEAD if isinstance(part.block, Table) else len(lines)
             yield Block(part.rank, lines[:whole])
@@ -197,19 +198,14 @@ def _section(section: Section, width: int) -> Iterator[Block]:
 
 def _headline(story: Story, width: int, alone: bool) -> Iterator[str]:
     """The verdict, in the last lines of a suite."""
-    mark = {"bad": "✗", "warn": "!", "good": "✓"}[story.level]
     where = f"{story.name} ({story.result.path}): " if alone else ""
-    yield from _wrapped_headline(f"{mark} {_word(story)}  {where}{story.headline}", width)
+    yield from _verdict(overall([story]), where, width)
 
 
-def _word(story: Story) -> str:
-    """The end of a suite, in the one word that a log is searched for."""
-    passed = "ACCEPTED" if story.accepts else "passed"
-    return {"failed": "FAILED", "partial": "PARTIAL", "passed": passed}[story.state]
-
-
-def _wrapped_headline(text: str, width: int) -> Iterator[str]:
-    first, *rest = wrapped(text, width - 2)
+def _verdict(headline: Headline, where: str, width: int) -> Iterator[str]:
+    mark = {"bad": "✗", "warn": "!", "good": "✓"}[headline.level]
+    word = f"{headline.word}  " if headline.word else ""
+    first, *rest = wrapped(f"{mark} {word}{where}{headline.line}", width - 2)
     yield terminal(first)
     yield from (terminal(f"  {line}") for line in rest)
 

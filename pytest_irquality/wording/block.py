@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import Chunk, SuiteResult, Verdict
-from pytest_irquality.wording.numbers import counted, grouped
+from pytest_irquality.wording.numbers import grouped
 
 T = TypeVar("T")
 
@@ -92,8 +92,9 @@ class Cell(NamedTuple):
     """A cell: its text, and in small by how much that ``moved`` and what stands ``beside`` it.
 
     Where there is too little room for the text its ``short`` form stands. ``css`` is its colour,
-    for a picture with its shade. A cell with a ``query`` (id) or the number of a ``section`` leads
-    there, one with ``tags`` to their queries.
+    for a picture with its shade. A cell with a ``query`` (id), the name of a ``row`` or the number
+    of a ``section`` leads there, one with ``tags`` to their queries, and one with ``find`` to those
+    that a search for it finds.
     """
 
     text: str
@@ -103,13 +104,15 @@ class Cell(NamedTuple):
     state: State | None = None
     bar: Bar | None = None
     query: str = ""
+    row: str = ""
     section: int = 0
+    find: str = ""
     tags: tuple[str, ...] = ()
     short: str = ""
 
     def __str__(self) -> str:
         """All of it on one line."""
-        text = self.text
+        text = self.text or ", ".join(self.tags)
         if self.state:
             text = f"{self.state.symbol} {text}" if text else marked(self.state)
         text = f"{text} ({self.moved})" if self.moved else text
@@ -158,20 +161,20 @@ class Row(NamedTuple):
 class Table(NamedTuple):
     """A table. ``left`` says how many rows it does not have.
 
-    ``filters`` are words by the kind of rows that each lets through.
+    ``filters`` are the words of each kind of rows that one lets through, and how many these are.
     """
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     left: str = ""
     fold: str = ""
-    filters: Mapping[str, str] = {}
+    filters: Mapping[str, tuple[str, int]] = {}
 
     def most(self, number: int, rank: int | None = None) -> Table:
         """The table with so many rows at the most, none above a ``rank``."""
         rows = [row for row in self.rows if rank is None or row.rank <= rank]
         kept = sorted(range(len(rows)), key=lambda at: rows[at].rank)[:number]
-        left = f"and {counted(len(rows) - len(kept), 'more row')}" if len(rows) > number else ""
+        left = f"and {grouped(len(rows) - len(kept))} more" if len(rows) > number else ""
         return self._replace(rows=tuple(rows[at] for at in sorted(kept)), left=left or self.left)
 
     def without_empty(self) -> Table:
@@ -207,6 +210,42 @@ class Series(NamedTuple):
     limit: float | None = None
 
 
+class ChangeBar(NamedTuple):
+    """A bar of neighbours in the order of their change; ``find`` lists its queries.
+
+    It is as high, above or below the axis, as a part of the tallest one.
+    """
+
+    css: str
+    height: float
+    title: str
+    find: str
+
+
+class Changes(NamedTuple):
+    """The changes of every query's value since the baseline, the worst first.
+
+    ``most`` is the change that the tallest bar of the page stands for.
+    """
+
+    measure: str
+    said: str
+    most: str
+    bars: tuple[ChangeBar, ...]
+
+
+class Space(NamedTuple):
+    """The room that a medium states: parts of a section, rows of a table, and the ranks of both.
+
+    What there is no room for goes here, and by ``within`` where lines are counted.
+    """
+
+    parts: int = 100_000
+    rows: int = 100_000
+    rank: int = 100_000
+    rank_of_rows: int | None = None
+
+
 class Part(NamedTuple):
     """A part of a report. ``lead`` are the first words of a sentence.
 
@@ -214,12 +253,18 @@ class Part(NamedTuple):
     """
 
     rank: int
-    block: str | Step | Table | Series
+    block: str | Step | Table | Series | Changes
     lead: str = ""
+
+    def within(self, space: Space) -> Part:
+        """The part with the rows that there is room for."""
+        if isinstance(self.block, Table):
+            return self._replace(block=self.block.most(space.rows, space.rank_of_rows))
+        return self
 
 
 class Section(NamedTuple):
-    """Parts under a title. ``tab`` is the part of a page that has it.
+    """Parts under a title. ``tab`` is the part of a page that has it, with a ``note`` beside it.
 
     ``warns``: its sentences are to be looked at. ``beside``: it may stand beside the others, and
     ``small``: in small below them.
@@ -231,13 +276,15 @@ class Section(NamedTuple):
     warns: bool = False
     beside: bool = False
     small: bool = False
+    note: str = ""
 
-    def first(self, most: int) -> Iterator[Part]:
-        """So many of its parts, and how many more there are."""
-        yield from self.parts[:most]
-        if len(self.parts) > most:
-            more = f"and {len(self.parts) - most} more, all in the report"
-            yield Part(self.parts[most].rank, more)
+    def within(self, space: Space) -> Section:
+        """The section as far as there is room, with how much more there is."""
+        parts = [part.within(space) for part in self.parts if part.rank <= space.rank]
+        if len(parts) > space.parts:
+            more = f"and {len(parts) - space.parts} more, all in the report"
+            parts[space.parts :] = [Part(parts[space.parts].rank, more)]
+        return self._replace(parts=tuple(parts))
 
 
 def within(parts: Sequence[tuple[int, T]], room: int, size: Callable[[T], int]) -> Sequence[T]:

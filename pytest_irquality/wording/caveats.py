@@ -174,11 +174,6 @@ def _partly(result: SuiteResult) -> Iterator[str]:
         yield f"only {worst} of {counted(of, 'query', 'queries')}{found[worst, of]} compared"
 
 
-def with_urgent(headline: str, failed: bool, said: tuple[str, ...]) -> str:
-    """A headline with what stands in a red one, too."""
-    return "; ".join([headline, *said]) if failed else with_caveats(headline, said)
-
-
-def with_caveats(headline: str, said: tuple[str, ...]) -> str:
+def with_caveats(headline: str, failed: bool, said: tuple[str, ...]) -> str:
     """A headline, and what must be known with it."""
-    return f"{headline}, but {'; '.join(said)}" if said else headline
+    return f"{headline}{'; ' if failed else ', but '}{'; '.join(said)}" if said else headline

@@ -93,7 +93,7 @@ def _means(result: SuiteResult, tag: str | None, asked: int, limits: Limits) -> 
     means = [result.mean(measure, tag) for measure in result.shown]
     first = means[0].queries if means and means[0] else asked
     of = str(asked) if first == asked else f"{first}/{asked}"
-    name = Cell("all queries") if tag is None else Cell(tag, tags=(tag,))
+    name = Cell("all queries") if tag is None else Cell(tag, find=f'tag:"{tag}"')
     cells = (mean_cell(result, mean, first, limits) for mean in means)
     return Row((name, of, *cells), holds=tag is not None and _is_unchanged(limits, tag, means))
 

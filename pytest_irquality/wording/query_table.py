@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +25,7 @@ from pytest_irquality.wording.block import (
     state_in,
     state_of,
 )
-from pytest_irquality.wording.losses import fates_of
+from pytest_irquality.wording.losses import FATES, fates_of
 from pytest_irquality.wording.mean_tables import coloured
 from pytest_irquality.wording.moves import moves, rises
 from pytest_irquality.wording.numbers import apart, figure, signed, times
@@ -44,8 +45,10 @@ KINDS: Mapping[str, str] = {
     "all": "All",
 }
 COMPARED = ("worse", "better", "new")
-LISTED = 3
+MEASURES = 3
 """Measures that have a column; the others are seen in details, and can be sorted by."""
+LISTED, DETAILED = 200, 20
+"""Queries that a page shows where scripts do not run, and those of them in full."""
 HIDDEN = 9
 """The rank of columns that no list of rows shows."""
 KEPT = "run kept: "
@@ -133,7 +136,8 @@ class Queries:
             "error": outcome == "error" or (query.fault is not None and not query.skipped),
             "all": True,
         }
-        return tuple([kind for kind, holds in told.items() if holds])
+        fates = dict.fromkeys(one.now for one in query.fates if one.now != "found")
+        return (*[kind for kind, holds in told.items() if holds], *fates)
 
     # -- the table ---------------------------------------------------------------------------------
 
@@ -141,9 +145,25 @@ class Queries:
     def table(self) -> Table:
         """Text, tags, measures and outcome of each query; with a baseline what changed."""
         timed = any(query.seconds is not None for query in self.ordered)
-        rows = (self._row(query, timed=timed) for query in self.ordered)
-        filters = {kind: KINDS[kind] for kind in KINDS if self._compared or kind not in COMPARED}
-        return Table(tuple(self._columns(timed=timed)), tuple(rows), filters=filters)
+        rows = tuple(self._row(query, timed=timed) for query in self.ordered)
+        return Table(tuple(self._columns(timed=timed)), rows, filters=self._filters(rows))
+
+    def _filters(self, rows: Iterable[Row]) -> Mapping[str, tuple[str, int]]:
+        """The kinds that a suite may have, and the places where something was lost."""
+        passing = Counter(kind for row in rows for kind in row.kinds)
+        kinds = {kind: KINDS[kind] for kind in KINDS if self._compared or kind not in COMPARED}
+        fates = {fate: words.capitalize() for fate, words in FATES.items() if passing[fate]}
+        return {kind: (words, passing[kind]) for kind, words in (kinds | fates).items()}
+
+    def listed(self) -> Table:
+        """The first queries in the columns that are seen, the first of these in full."""
+        table = self.table.most(LISTED)
+        seen = [at for at, column in enumerate(table.columns) if column.rank < HIDDEN]
+        rows = tuple(
+            row._replace(opens=self.opened(query) if at < DETAILED else None)
+            for at, (row, query) in enumerate(zip(table.rows, self.ordered, strict=False))
+        )
+        return table._replace(rows=rows).only(seen).without_empty()
 
     def _columns(self, *, timed: bool) -> Iterator[Column]:
         queries = self.ordered
@@ -161,7 +181,7 @@ class Queries:
         """The columns of a measure; with a baseline two more, what it was and what changed."""
         at, queries = self.result.measures.index(measure), self.ordered
         main = at == self.damage.column
-        beside, rank = (0 if main else HIDDEN), 0 if main or place < LISTED else HIDDEN
+        beside, rank = (0 if main else HIDDEN), 0 if main or place < MEASURES else HIDDEN
         now = _order(query.values[at] for query in queries)
         column = Column(measure, True, rank, measure, measure, now)
         if not self._compared:

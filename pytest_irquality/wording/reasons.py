@@ -6,6 +6,7 @@ The worst of what a check broke comes first.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.findings import Finding
@@ -13,7 +14,7 @@ from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.wording.demand_words import of
 from pytest_irquality.wording.numbers import counted, few, share
 from pytest_irquality.wording.sentences import causes, sentence
-from pytest_irquality.wording.words import queries, query, relevant
+from pytest_irquality.wording.words import queries, query, quoted, relevant
 
 NAMED = 5
 """How many of the tags or queries that break a limit are named."""
@@ -24,6 +25,26 @@ def reason(result: SuiteResult, verdict: Verdict) -> str:
     if verdict.over.exam:
         return _exam(result)
     return REASONS[verdict.outcome](result, verdict)
+
+
+def short_reason(result: SuiteResult, verdict: Verdict) -> str:
+    """The reason why a check failed, for a place where its name stands beside it."""
+    why = reason(result, verdict)
+    if verdict.query is None or verdict.query not in result.by_id:
+        return why
+    return why.removeprefix(f"{quoted(result.query(verdict.query).text)}: ")
+
+
+def summary_reason(result: SuiteResult, verdict: Verdict) -> str:
+    """The reason for pytest's short summary, which has one line for it.
+
+    Documents go without their titles.
+    """
+    findings = (
+        replace(finding, ranked=tuple(replace(d, title=None) for d in finding.ranked))
+        for finding in verdict.findings
+    )
+    return short_reason(result, replace(verdict, findings=tuple(findings)))
 
 
 def _exam(result: SuiteResult) -> str:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from pytest_irquality.suite.demands import Together
 from pytest_irquality.verdict.comparison import SIGNIFICANT
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import BAD, SuiteResult, Verdict
 from pytest_irquality.wording.block import Step
-from pytest_irquality.wording.caveats import with_urgent
+from pytest_irquality.wording.caveats import with_caveats
 from pytest_irquality.wording.counts import accepted_drops
 from pytest_irquality.wording.examined import of_the_base
 from pytest_irquality.wording.numbers import counted, few, grouped, probability
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.steps import next_steps
-from pytest_irquality.wording.story import Story
+from pytest_irquality.wording.story import Level, Story
 
 
 def worst_first(results: Sequence[SuiteResult]) -> tuple[Story, ...]:
@@ -99,33 +100,85 @@ def _whose(stories: Sequence[Story]) -> Mapping[str, str]:
     return {caveat: f"{caveat} ({of})" for caveat, of in whose.items()}
 
 
-def overall(stories: Sequence[Story], left_out: Sequence[str] = ()) -> str:
-    """The number of suites that failed, and the worst; or those that no tick can stand for.
+class Headline(NamedTuple):
+    """The verdict over everything, what is ``counted``, and the caveats of both.
 
-    ``left_out`` are those of which nothing was judged.
+    ``word`` is the one that a log is searched for; "" of several suites that passed.
     """
+
+    level: Level
+    word: str
+    verdict: str
+    counted: str
+    caveats: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """All of it on one line."""
+        return self._with_caveats(": ".join(filter(None, (self.verdict, self.counted))))
+
+    @property
+    def beside(self) -> str:
+        """All but the verdict, for where that stands by itself."""
+        return self._with_caveats(self.counted) if self.counted else "; ".join(self.caveats)
+
+    def _with_caveats(self, words: str) -> str:
+        return with_caveats(words, self.level == "bad", self.caveats)
+
+
+def overall(
+    stories: Sequence[Story], left_out: Sequence[str] = (), not_evaluated: Sequence[str] = ()
+) -> Headline:
+    """The verdict on one suite; of several how many failed, and the worst.
+
+    ``left_out`` are those of which nothing was judged, ``not_evaluated`` those without a result.
+    """
+    if len(stories) == 1 and not left_out:
+        headline = _of_one(stories[0])
+    elif stories or left_out:
+        headline = _of_several(stories, left_out)
+    else:
+        headline = Headline("warn", "PARTIAL", "Nothing was judged", "")
+    if not not_evaluated:
+        return headline
+    missing = f"{counted(len(not_evaluated), 'suite')} not evaluated"
+    headline = headline._replace(counted=", ".join(filter(None, (headline.counted, missing))))
+    if headline.level == "bad":
+        return headline
+    return headline._replace(level="bad", word="FAILED", verdict="Not everything was evaluated")
+
+
+def _of_one(story: Story) -> Headline:
+    passed = "ACCEPTED" if story.accepts else "passed"
+    word = {"failed": "FAILED", "partial": "PARTIAL", "passed": passed}[story.state]
+    return Headline(story.level, word, story.verdict, ", ".join(story.counts), story.caveats)
+
+
+def _of_several(stories: Sequence[Story], left_out: Sequence[str]) -> Headline:
     of_all = counted(len(stories) + len(left_out), "suite" if left_out else called(stories))
+    level, word, words = _ends(stories, left_out, of_all)
+    return Headline(level, word, words, "; ".join(_balance(stories)), caveats_of(stories))
+
+
+def _partial(stories: Sequence[Story]) -> Iterator[str]:
+    return (f"{one.name} ({one.counts[0]})" for one in stories if one.state == "partial")
+
+
+def _ends(stories: Sequence[Story], left_out: Sequence[str], of_all: str) -> tuple[Level, str, str]:
+    """The worst end that any has, and how many have it."""
     failed = [story for story in stories if story.state == "failed"]
-    partial = [f"{one.name} ({one.counts[0]})" for one in stories if one.state == "partial"]
-    partial += left_out
-    caveats = caveats_of(stories)
+    partial = [*_partial(stories), *left_out]
+    accepting = [story.name for story in stories if story.accepts]
     if failed:
-        worst = f"✗ FAILED  {len(failed)} of {of_all}, the worst is {failed[0].name}"
-        results = [story.result for story in stories]
-        told = [_drop_of_all(*pool) for pool in failed_together(results)]
-        return with_urgent(f"{worst}{_balance(stories, *told)}", True, caveats)
+        said = f"{len(failed)} of {of_all} failed, the worst is {failed[0].name}"
+        return "bad", "FAILED", said
     if partial:
-        in_part = f"! PARTIAL  {len(partial)} of {of_all} judged in part: {few(partial)}"
-        return with_urgent(f"{in_part}{_balance(stories)}", True, caveats)
-    return with_urgent(f"{_passed(stories, of_all)}{_balance(stories)}", False, caveats)
-
-
-def _passed(stories: Sequence[Story], of_all: str) -> str:
-    """The number of suites where none failed, with a tick where one may stand for all."""
-    if accepting := [story.name for story in stories if story.accepts]:
-        return f"! ACCEPTED  in {len(accepting)} of {of_all}: {few(accepting)}"
-    mark = "!" if any(story.level == "warn" for story in stories) else "✓"
-    return f"{mark} {of_all} passed"
+        return "warn", "PARTIAL", f"{len(partial)} of {of_all} judged in part: {few(partial)}"
+    if accepting:
+        said = f"{len(accepting)} of {of_all} accepted, not passed: {few(accepting)}"
+        return "warn", "ACCEPTED", said
+    warns = any(story.level == "warn" for story in stories)
+    return "warn" if warns else "good", "", f"{of_all} passed"
 
 
 def _drop_of_all(story: Story, verdict: Verdict) -> str:
@@ -133,20 +186,17 @@ def _drop_of_all(story: Story, verdict: Verdict) -> str:
     return reason(story.result, verdict).rpartition(" (")[0]
 
 
-def _balance(stories: Sequence[Story], *first: str) -> str:
-    """The queries that got worse and better over all suites, accepted drops, and lone suites.
-
-    ``first`` is said before them.
-    """
+def _balance(stories: Sequence[Story]) -> Iterator[str]:
+    """The queries that got worse and better over all suites, accepted drops, and lone suites."""
+    for story, verdict in failed_together([story.result for story in stories]):
+        yield _drop_of_all(story, verdict)
     gains = [gain for story in stories for gain in story.damage.gains]
     worse, better = sum(gain < 0 for gain in gains), sum(gain > 0 for gain in gains)
-    said = [*first]
     if worse or better:
-        said.append(f"{grouped(worse)} worse, {grouped(better)} better")
+        yield f"{grouped(worse)} worse, {grouped(better)} better"
     if drops := _accepted_drops(stories):
-        said.append(counted(drops, "accepted drop"))
-    said += _alone(stories)
-    return f": {'; '.join(said)}" if said else ""
+        yield counted(drops, "accepted drop")
+    yield from _alone(stories)
 
 
 def _accepted_drops(stories: Sequence[Story]) -> int:

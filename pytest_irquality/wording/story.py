@@ -17,7 +17,7 @@ from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.result import Outcome, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.causes import CAUSES, as_before, known_causes, renumbered
-from pytest_irquality.wording.caveats import caveats, whole, with_urgent
+from pytest_irquality.wording.caveats import caveats, whole, with_caveats
 from pytest_irquality.wording.counts import counts, fates, held, sums
 from pytest_irquality.wording.demand_words import rose_or_fell
 from pytest_irquality.wording.losers import Worse, low, not_compared, worsened, worst_tags
@@ -155,7 +155,7 @@ class Story:
     @property
     def counted(self) -> str:
         """The counts in one line, with what must be known first."""
-        return with_urgent(", ".join(self.counts), self.result.failed, self.caveats)
+        return with_caveats(", ".join(self.counts), self.result.failed, self.caveats)
 
     @property
     def caveats(self) -> tuple[str, ...]:

@@ -31,17 +31,21 @@ def told(story: Story, *, brief: bool = False, most: int = 5) -> Sequence[Sectio
     """The sections of a suite with so many of its worst queries, in ``brief`` with fewer limits."""
     result = story.result
     worst = worst_of([story], most)
-    lost = f"tags that lost most: {story.tags}" if story.tags and story.state == "failed" else ""
-    compared = result.baseline is not None
     sections = (
         Section("", (*_listed(25, map(": ".join, result.remarks.items())), *_sums(story, brief))),
-        Section(worst.columns[0].about, (*_table(3, worst), *_listed(14, [lost]))),
+        Section(worst.columns[0].about, (*_table(3, worst), *_listed(14, _lost(story)))),
         Section("What happened", _listed(6, story.causes)),
-        Section("Measures and limits", tuple(_limits(story, brief)), "Limits"),
         Section(
-            f"Tags, {'most damaged first' if compared else 'lowest first'}",
+            "Measures and limits",
+            tuple(_limits(story, brief)),
+            "Limits",
+            note=_broken(story),
+        ),
+        Section(
+            f"Tags, {'most damaged' if result.baseline else 'lowest'} first",
             (*_table(PAGE, _tags(story)), *_listed(PAGE, _coverage(story))),
             "Slices",
+            note=str(len({mean.tag for mean in result.means if mean.tag}) or ""),
         ),
         Section("What this rests on", _listed(7, story.rests_on), beside=True),
         Section("Known issues", _listed(20, known_issues(result)), small=True),
@@ -73,8 +77,14 @@ def told(story: Story, *, brief: bool = False, most: int = 5) -> Sequence[Sectio
     return [section for section in sections if section.parts]
 
 
-def _sides(story: Story) -> str:
-    return f"{story.compared_with}; {story.ledger}"
+def _broken(story: Story) -> str:
+    many = len(story.damage.failed_limits)
+    return f"{many} broken" if many else ""
+
+
+def _lost(story: Story) -> Iterator[str]:
+    if story.tags and story.state == "failed":
+        yield f"tags that lost most: {story.tags}"
 
 
 def _least(story: Story, brief: bool) -> int:
@@ -121,29 +131,29 @@ def _tags(story: Story) -> Table:
 
 def _limits(story: Story, brief: bool) -> Iterator[Part]:
     """The measures and limits; in brief the limits that are broken, if any are."""
-    table = Limits(story.result, story.damage).table
-    broken = [row for row in table.rows if not row.rank and str(row.cells[7])[:1] == "✗"]
-    if brief and broken:
-        yield Part(5, _broken(broken))
-    else:
-        yield from _table(4, table)
-    none = "" if Limits(story.result, story.damage).verdicts else NO_LIMIT
+    limits = Limits(story.result, story.damage)
+    broken = broken_limits(limits) if brief else None
+    yield from _table(5, broken) if broken and broken.rows else _table(4, limits.table)
+    none = "" if limits.verdicts else NO_LIMIT
     yield from _listed(12 if story.held else PAGE, [story.held or none])
 
 
 NO_LIMIT = "This suite sets no limit on a measure."
 
 
-def _broken(rows: Sequence[Row]) -> Table:
+def broken_limits(limits: Limits) -> Table:
     """Broken limits in short: of what, both values or else the change, and the bound."""
     short = []
-    for row in rows[:BROKEN_IN_BRIEF]:
-        measure, of, before, now, change, _, limit, *_ = map(str, row.cells)
+    for row in limits.table.rows:
+        measure, of, before, now, change, _, limit, state, *_ = map(str, row.cells)
+        if row.rank or state[:1] != "✗":
+            continue
         values = " → ".join(filter(None, (before, now))) or change
-        short.append(Row((f"✗ {measure}{of and f', {of}'}", values, limit)))
-    more = len(rows) - len(short)
-    left = f"and {counted(more, 'more limit')}" if more else ""
-    return Table((Column(""),) * 3, tuple(short), left)
+        named = Cell(f"✗ {measure}{of and f', {of}'}", row=row.name)
+        short.append(Row((named, values, limit)))
+    more = len(short) - BROKEN_IN_BRIEF
+    left = f"and {counted(more, 'more limit')}" if more > 0 else ""
+    return Table((Column(""),) * 3, tuple(short[:BROKEN_IN_BRIEF]), left)
 
 
 # -- the worst queries -----------------------------------------------------------------------------

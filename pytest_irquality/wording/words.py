@@ -140,10 +140,9 @@ def revision(commit: str) -> str:
     return "-".join((digest[:12], *rest))
 
 
-def provenance(baseline: Baseline, now: datetime | None = None) -> str:
-    """A baseline with its age: ``.ir-baseline/shop.jsonl (commit 9e01b77, 2 days old)``."""
-    time = baseline.time or ""
-    when = age(time, now) if now else time[:10]
+def provenance(baseline: Baseline) -> str:
+    """A baseline with its day: ``.ir-baseline/shop.jsonl (commit 9e01b77, 2026-01-31)``."""
+    when = (baseline.time or "")[:10]
     commit = f"commit {revision(baseline.commit)}" if baseline.commit else ""
     version = f"version {baseline.version}" if baseline.version else ""
     known = ", ".join(filter(None, (commit, when, version)))

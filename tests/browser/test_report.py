@@ -132,7 +132,7 @@ def test_search_over_text_id_tag_and_document(show: Open) -> None:
     assert found(page).startswith("149 of 300")
     to(page, "Slices")
     page.get_by_role("button", name="head", exact=True).click()
-    assert search.input_value() == "tag:head"
+    assert search.input_value() == 'tag:"head"'
     assert search.is_visible()
 
 
@@ -313,6 +313,7 @@ def test_a_query_opens_to_everything_about_it(show: Open) -> None:
     page.get_by_role("button", name="query number 3", exact=True).click()
     detail = page.locator("table.rows tr.more .detail")
     before, now, missing = (detail.locator("ol").nth(n) for n in range(3))
+    assert before.locator("li.cutoff").count() == 0
     assert before.locator("li").all_inner_texts() == [
         "1\nThe best one best\n→ 2\n3 ✓", "2\nLost one lost\n→ left the index\n2 ✓", "3\nNot this one banned\n=\n0 ✗",
     ]  # fmt: skip
@@ -339,12 +340,20 @@ def test_a_query_opens_to_everything_about_it(show: Open) -> None:
     assert detail.locator("pre.fault").inner_text() == "TimeoutError: 5 s"
 
 
+def test_a_line_ends_what_is_counted(show: Open) -> None:
+    documents = tuple(ShownDocument(n, f"d{n}", None, 1.0, True) for n in range(1, 11))
+    made = suite(query("a", ranking=documents, returned=10), top_k=3)
+    page = show(html_report([made]), "#open=a")
+    css = [one.get_attribute("class") for one in page.locator(".rows .documents li").all()]
+    assert [n for n, one in enumerate(css, 1) if "cutoff" in str(one)] == [3]
+
+
 def test_reasons_lead_to_limits_and_queries(show: Open) -> None:
     page = show(PAGE)
-    page.locator(".worst a", has_text="query number 1").first.click()
+    page.locator(".story .worst a", has_text="query number 1").first.click()
     assert page.locator("[aria-expanded=true]").inner_text() == "query number 1"
     to(page, "Overview")
-    page.locator(".broken a", has_text="ndcg@10").first.click()
+    page.locator("header .worst a", has_text="✗ ndcg@10").first.click()
     assert page.url.endswith("#tab=Limits")
     box = (
         page.locator(".limits tbody", has_text="below its floor")
@@ -559,10 +568,10 @@ def test_without_scripts_it_is_still_a_report(show: Open) -> None:
     assert page.locator(".tools").first.is_hidden()
     failed = page.locator("table.queries tbody.bad")
     assert failed.count() == 21
-    assert failed.first.locator("ol.documents").first.is_visible()
+    assert failed.first.locator("table.block").is_visible()
     failed.nth(5).locator("summary").click()
-    assert failed.nth(5).locator("ol.documents").first.is_visible()
-    assert "100 more queries" in page.locator("div.static").inner_text()
+    assert failed.nth(5).locator("table.block").is_visible()
+    assert "and 100 more" in page.locator("div.static").inner_text()
 
 
 def test_print_shows_the_failures_and_no_controls(show: Open) -> None:

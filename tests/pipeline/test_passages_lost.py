@@ -90,7 +90,7 @@ def test_a_chunker_that_cuts_three_passages_and_moves_one_down(project: Project)
     assert markdown.index(said) < markdown.index("0 better")
     page = (project.path / "out.html").read_text(encoding="utf-8")
     assert f"P{said[1:]}." in page
-    assert 'data-find="fate:&#34;further down&#34;"' in page
+    assert 'data-kind="further down"' in page
     means = project.data["suites"][0]["means"]
     assert [mean["value"] for mean in means] == [0.0]  # nothing of it is credited
 
@@ -114,7 +114,7 @@ def test_a_duplicate_of_one_that_counted_is_told_so_everywhere(project: Project)
     assert said in texts[0]
     assert why in texts[0]
     assert f"P{said[1:]}." in texts[1]
-    assert 'data-find="fate:&#34;duplicate of one that counted&#34;"' in texts[1]
+    assert 'data-kind="duplicate"' in texts[1]
     (query,) = project.data["suites"][0]["queries"]
     assert sorted(now for _, now, _ in query["fates"]) == ["duplicate", "found"]
     assert [one["loss"]["fate"] for one in query["missing"]] == ["duplicate"]

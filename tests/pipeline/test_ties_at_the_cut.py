@@ -252,7 +252,9 @@ def test_the_deeper_calls_are_in_no_latency(project: Project) -> None:
     text = SUITE + "metrics: [latency_p95]\n"
     changed(project, TIED, text=text, more=slow)
     assert asked(project).count("a 12") == 1
-    (latency,) = [one["value"] for one in told(project)[0]["means"] if one["measure"] == "latency_p95"]
+    (latency,) = [
+        one["value"] for one in told(project)[0]["means"] if one["measure"] == "latency_p95"
+    ]
     assert latency < 1
 
 

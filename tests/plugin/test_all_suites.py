@@ -81,7 +81,7 @@ def test_s41_one_bug_in_two_suites_is_red_as_one_build(
         [
             "over 2 suites together ndcg@10 fell 0.631 → 0.608, which chance does not explain: p = 0.008"
             " (7 worse, 0 better of 40 queries)",
-            "✗ FAILED  2 of 2 suites, the worst is s: over 2 suites together ndcg@10 fell 0.631 → 0.608,"
+            "✗ FAILED  2 of 2 suites failed, the worst is s: over 2 suites together ndcg@10 fell 0.631 → 0.608,"
             " which chance does not explain: p = 0.008; 7 worse, 0 better",
             "FAILED s.ir.yaml::ndcg-10-together - over 2 suites together ndcg@10 fell*",
         ]
@@ -94,7 +94,7 @@ def test_s41_one_bug_in_two_suites_is_red_as_one_build(
     assert (
         (project.path / "out.md")
         .read_text(encoding="utf-8")
-        .startswith("## ✗ FAILED 2 of 2 suites")
+        .startswith("## ✗ 2 of 2 suites failed, the worst is s: ")
     )
     assert project.data["outcome"] == "failed"
 
@@ -252,7 +252,9 @@ def test_a_drop_over_all_suites_is_accepted_as_far_as_it_is_committed(
     assert result.ret == ret, result.stdout.str()
     if not ret:
         result.stdout.fnmatch_lines(["This change accepts a drop: *over 2 suites together*"])
-        result.stdout.fnmatch_lines(["! ACCEPTED  in 2 of 2 suites*; 1 accepted drop"])
+        result.stdout.fnmatch_lines(
+            ["! ACCEPTED  2 of 2 suites accepted, not passed*; 1 accepted drop"]
+        )
         assert "✓" not in result.outlines[-1]
 
 

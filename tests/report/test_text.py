@@ -253,7 +253,7 @@ queries:
     project.conftest(found.format(found={"desk": ["x"], "office chair": ["d2"]}))
     text = project.run().stdout.str()
     failure = text[text.index("_ head-mrr-10 _") : text.index("_ each_query-")]
-    assert "1.000 → 0.000  desk (shop.ir.yaml:5)  now first: x; d1 1 → not returned" in failure
+    assert "1.000 → 0.000  desk (shop.ir.yaml:5): now first: x; d1 1 → not returned" in failure
     assert "office chair" not in failure
 
 
@@ -287,7 +287,7 @@ def test_what_is_listed_and_what_is_left_add_up(tmp_path: Path) -> None:
     told = explain(result, next(v for v in result.verdicts if "lost most" in explain(result, v)))
     of_limit = told.split("queries that lost most in")[1].splitlines()[1:]
     shown = [line for line in of_limit if re.search(r"  q\d+ \(", line)]
-    more = [int(n) for line in of_limit for n in re.findall(r"^    and (\d+) more$", line)]
+    more = [int(n) for line in of_limit for n in re.findall(r"^  and (\d+) more$", line)]
     assert (len(shown) + sum(more), len(more)) == (8, 1)
     (broken,) = re.findall(r"^(✗ .* · .*)$", markdown_report([result]), re.M)
     named, rest = broken.count("✗"), re.findall(r"and (\d+) more limits?$", broken)

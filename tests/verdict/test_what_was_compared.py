@@ -117,7 +117,7 @@ def test_no_tick_stands_for_several_suites_of_which_one_was_not_compared(tmp_pat
     assert list(summary([new, fine], 200))[-1] == (
         "! 2 suites passed, but 2 limits new (s), nothing was compared (s)"
     )
-    assert markdown[0] == "## ! 2 suites passed, but 2 limits new (s), nothing was compared (s)"
+    assert markdown[0] == "## ⚠ 2 suites passed, but 2 limits new (s), nothing was compared (s)"
     assert any(line.startswith("| s | ⚠ Search is as good as demanded") for line in markdown)
     page = html_report([new, fine], definitions={}, not_evaluated=(), generated="")
     assert "2 limits new (s), nothing was compared (s)" in page

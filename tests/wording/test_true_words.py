@@ -78,7 +78,7 @@ def test_a_floor_names_first_what_fell(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "*lowest mrr@10, those that fell first:",
-            "*0.500 (was 1.000)  d (shop.ir.yaml:*",
-            "*0.000  a (shop.ir.yaml:*",
+            "*1.000 → 0.500  d (shop.ir.yaml:*",
+            "*0.000 *a (shop.ir.yaml:*: without a-d",
         ]
     )

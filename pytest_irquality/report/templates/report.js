@@ -42,7 +42,7 @@
     state.find = told.get("find") ?? "";
     state.sort = told.get("sort") ?? "";
     const table = page.sections[state.s];
-    const row = table && told.has("open") ? table.text.findIndex((_, at) => name(table, at) === told.get("open")) : -1;
+    const row = table && told.has("open") ? table.state.findIndex((_, at) => name(table, at) === told.get("open")) : -1;
     state.open = row < 0 ? null : row;
     state.tab = told.get("tab") ?? (isAsked() ? "Queries" : "Overview");
   }
@@ -61,7 +61,9 @@
     if (address !== (location.hash || "#")) history[push ? "pushState" : "replaceState"](null, "", address);
   }
 
-  const name = (table, row) => table.id[row] || table.text[row];
+  const text = (table, row) => table.columns[0].cells[row];
+  const id = (table, row) => table.columns[0].beside?.[row] ?? "";
+  const name = (table, row) => id(table, row) || text(table, row);
 
   // To look for queries is to look at their table.
   function change(changes, push = true) {
@@ -74,17 +76,18 @@
   // -- which rows, in which order --------------------------------------------------------------------------------------
 
   function terms(table, find) {
-    return [...find.matchAll(/(?:(tag|doc|change|fate):)?(?:"([^"]*)"?|(\S+))/gi)].map(([, field, quoted, word]) => {
+    return [...find.matchAll(/(?:(tag|doc|change):)?(?:"([^"]*)"?|(\S+))/gi)].map(([, field, quoted, word]) => {
       const wanted = (quoted ?? word).toLowerCase();
       if (field?.toLowerCase() === "tag") {
-        const tags = named(table.tags, wanted);
-        return (row) => table.tag[row].some((tag) => tags.has(tag));
+        const tags = table.columns.find((column) => column.tags)?.tags ?? [];
+        const names = [...new Set(tags.flat())];
+        const found = new Set([...named(names, wanted)].map((at) => names[at]));
+        return (row) => tags[row]?.some((tag) => found.has(tag));
       }
       if (field?.toLowerCase() === "change") {
         const [low, high] = wanted.split("..").map(Number);
         return (row) => table.change[row] !== "" && table.change[row] >= low - 1e-6 && table.change[row] <= (high ?? low) + 1e-6;
       }
-      if (field?.toLowerCase() === "fate") return (row) => (page.texts[table.details[row].fates] ?? "").includes(wanted);
       if (field) {
         const documents = named(page.ids, wanted);
         const has = (flat) => (flat ?? []).some((entry, at) => at % 4 === 0 && documents.has(entry));
@@ -110,7 +113,7 @@
   }
 
   function sorted(table) {
-    const all = table.text.map((_, row) => row);
+    const all = table.state.map((_, row) => row);
     const column = table.columns.find(({ key }) => key === state.sort.replace(/^-/, ""));
     if (!column) return all;
     const has = new Set(column.order);
@@ -125,7 +128,7 @@
   class Table {
     constructor(data, section) {
       this.data = data;
-      data.words = data.text.map((text, row) => `${text}\n${data.id[row]}`.toLowerCase());
+      data.words = data.state.map((_, row) => `${text(data, row)}\n${id(data, row)}`.toLowerCase());
       data.listed = data.columns.filter((column) => column.listed);
       this.rows = [];
       this.made = new Map();
@@ -175,7 +178,7 @@
         head.setAttribute("aria-sort", state.sort === key ? "ascending" : state.sort === `-${key}` ? "descending" : "none");
       });
       this.table.setAttribute("aria-rowcount", this.rows.length + 1);
-      const all = this.data.text.length;
+      const all = this.data.state.length;
       const found = this.live.querySelector(".found");
       found.replaceChildren(this.rows.length === all ? `${all} ${all === 1 ? "query" : "queries"}` : `${this.rows.length} of ${all} queries`);
       if (this.rows.length < all) {
@@ -231,36 +234,30 @@
     }
 
     makeRow(row) {
-      const { text, id, listed } = this.data;
-      const cells = listed.map((column) => {
-        if (column.key === "query") {
+      const said = (column) => [column.key === "outcome" ? [stated(page.states[this.data.state[row]]), " "] : "", h("span", { class: "said", dir: "ltr" }, sentence(column.cells[row]))];
+      const cells = this.data.listed.map((column, at) => {
+        if (at === 0) {
           return h("th", { scope: "row" },
-            h("button", { type: "button", class: "text", dir: "auto", "aria-expanded": "false" }, text[row]),
-            h("span", { class: "id", dir: "auto" }, id[row]));
+            h("button", { type: "button", class: "text", dir: "auto", "aria-expanded": "false" }, column.cells[row]),
+            h("span", { class: "id", dir: "auto" }, id(this.data, row)));
         }
-        if (column.key === "tags") return h("td", { class: "tags" }, h("div", { class: "clamp" }, this.data.tag[row].map((tag) => tagged(this.data.tags[tag]))));
-        if (column.key === "outcome") {
-          return h("td", { class: "outcome" }, h("div", { class: "clamp" },
-            stated(page.states[this.data.state[row]]), " ", h("span", { class: "said", dir: "ltr" }, sentence(this.said(row)))));
-        }
-        return h("td", { class: `num ${sided(column, row)}`, "data-label": column.label }, column.cells[row]);
+        if (column.number) return h("td", { class: `num ${sided(column, row)}`, "data-label": column.label }, column.cells[row]);
+        return h("td", { class: column.key }, h("div", { class: "clamp" }, (column.tags ?? [])[row]?.map(tagged) ?? said(column).flat()));
       });
       return h("tr", { class: `row ${page.states[this.data.state[row]][0]}`, "data-row": row }, cells);
     }
 
-    said(row) { return this.data.sayings[this.data.said[row]]; }
-
     // All that the filters let through, in the order of the table, with the columns that are seen in details only.
     listed() {
       const { data } = this;
-      const numbers = data.columns.filter((column) => css(column) === "num");
       const value = (cell) => {
         const number = Number(cell.replace("\u2212", "-"));
         return cell && Number.isFinite(number) ? number : cell === "=" ? 0 : cell;
       };
-      return [["id", "query", "tags", ...numbers.map(({ key }) => key), "outcome", "details"],
-        ...this.rows.map((row) => [name(data, row), data.text[row], data.tag[row].map((tag) => data.tags[tag]).join(", "),
-          ...numbers.map((column) => value(column.cells[row])), page.states[data.state[row]][2], this.said(row)])];
+      const cell = (column, row) => (column.number ? value(column.cells[row]) : column.tags ? column.tags[row].join(", ")
+        : column.key === "outcome" ? page.states[data.state[row]][2] : column.cells[row]);
+      return [["id", ...data.columns.map(({ key }) => key), "details"],
+        ...this.rows.map((row) => [name(data, row), ...data.columns.map((column) => cell(column, row)), data.columns.at(-1).cells[row]])];
     }
 
     clicked(event) {
@@ -294,8 +291,8 @@
 
   const cut = (text) => (text.length > LEAD ? `${text.slice(0, LEAD).trim()}…` : text);
   const titled = (about, label) => (about && about !== label ? `${about} ${label}`.trim() : label);
-  const css = (column) => (["query", "tags", "outcome"].includes(column.key) ? column.key : "num");
-  const sided = (column, row) => ["", "good-text", "bad-text"][column.sides[row] ?? 0];
+  const css = (column) => (column.number ? "num" : column.key);
+  const sided = (column, row) => ["", "good-text", "bad-text"][column.sides?.[row] ?? 0];
   const quoted = (text) => (/\s/.test(text) ? `"${text}"` : text);
   const tagged = (tag) => h("button", { type: "button", class: "tag", dir: "auto", tabindex: -1, title: "show only this tag",
     onclick: () => change({ find: `tag:${quoted(tag)}`, show: "all", open: null }) }, tag);
@@ -434,7 +431,7 @@
   // The same query as other retrievers answered it.
   function elsewhere(table, row) {
     const links = page.sections.flatMap((other, s) => {
-      const at = other === table || other.path !== table.path ? -1 : other.text.findIndex((_, at) => name(other, at) === name(table, row));
+      const at = other === table || other.path !== table.path ? -1 : other.state.findIndex((_, at) => name(other, at) === name(table, row));
       const value = at < 0 ? null : other.columns.find(({ about, key }) => about && about === key);
       return at < 0 ? [] : [h("button", { type: "button", class: "link", onclick: () => change({ s, open: at, show: "all", find: "" }) },
         other.retriever), " ", stated(page.states[other.state[at]]), value ? ` ${value.key} ${value.cells[at]}` : "", h("br")];
@@ -512,11 +509,8 @@
     }
   });
 
-  document.querySelectorAll(".slices span[data-tag]").forEach((head) => head.replaceChildren(
-    h("button", { type: "button", class: "link", dir: "auto", onclick: () => {
-      change({ find: `tag:${quoted(head.dataset.tag)}`, show: "all", open: null });
-      tables[state.s].live.scrollIntoView();
-    } }, head.dataset.tag)));
+  document.querySelectorAll("span[data-find]").forEach((span) =>
+    span.replaceWith(h("button", { type: "button", class: "link", dir: "auto", "data-find": span.dataset.find }, span.textContent)));
 
   document.addEventListener("keydown", (event) => {
     const table = tables[state.s];

@@ -12,8 +12,8 @@ from pytest_irquality.retrieval.wrappers import UnreadableResult, is_mapping
 
 ID_KEYS = (
     "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
-    "document.id", "node.id", "ids", "file_id", "sku", "product_id", "item_id", "location.s3Location.uri",
-    "location.webLocation.url", "metadata.x-amz-bedrock-kb-chunk-id",
+    "document.id", "node.id", "ids", "file_id", "sku", "product_id", "item_id",
+    "location.s3Location.uri", "location.webLocation.url", "metadata.x-amz-bedrock-kb-chunk-id",
 )  # fmt: skip
 ID_ATTRIBUTES = (
     "meta.id", "id", "id_", "doc_id", "docid", "document_id", "node_id", "object_id", "uuid",

@@ -38,13 +38,15 @@ def short_reason(result: SuiteResult, verdict: Verdict) -> str:
 def summary_reason(result: SuiteResult, verdict: Verdict) -> str:
     """The reason for pytest's short summary, which has one line for it.
 
-    Documents go without their titles.
+    Documents go without their titles; the query has its text where its name is an id.
     """
     findings = (
         replace(finding, ranked=tuple(replace(d, title=None) for d in finding.ranked))
         for finding in verdict.findings
     )
-    return short_reason(result, replace(verdict, findings=tuple(findings)))
+    said = short_reason(result, replace(verdict, findings=tuple(findings)))
+    query = result.by_id.get(verdict.query or "")
+    return said if query is None or query.id == query.text else f"{quoted(query.text)}: {said}"
 
 
 def _exam(result: SuiteResult) -> str:

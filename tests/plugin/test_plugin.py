@@ -341,3 +341,17 @@ def test_the_failure_text_says_everything_once(
 def test_the_package_is_importable_lazily() -> None:
     code = "import pytest_irquality, sys; assert 'yaml' not in sys.modules; pytest_irquality.load_suite; assert 'yaml' in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_query_with_an_id_has_its_text_in_the_short_summary(project: Project) -> None:
+    project.suite(
+        "queries:\n  - {query: hubble telescope, id: 303, must_find: [d1]}\n"
+        "  - {query: lamp, must_find: [d1]}\n"
+    )
+    project.answers({"hubble telescope": ["x"], "lamp": ["x"]})
+    project.run().stdout.fnmatch_lines(
+        [
+            "FAILED shop.ir.yaml::303 - 'hubble telescope': d1 must be in the top 10: *",
+            "FAILED shop.ir.yaml::lamp - d1 must be in the top 10: *",
+        ]
+    )

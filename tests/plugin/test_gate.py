@@ -127,6 +127,7 @@ ODD = {
     "comment": ("pytest.ini", b"[pytest]  # see [docs]\nir_exam = fail\n"),
     "lines": ("setup.cfg", b"[tool:pytest] ; [x]\r\nir_exam: fail\r\n"),
     "no word": ("pytest.ini", b"[pytest]\nir_exam = fail  # as agreed\n"),
+    "empty": ("pytest.ini", b"[pytest]\nir_exam =\n"),
     "strict": ("pytest.ini", b"[pytest]\nir_strict = y\nir_exam = fail\n"),
 }
 UNREAD = {

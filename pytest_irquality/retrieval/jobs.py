@@ -34,15 +34,13 @@ class Job(NamedTuple):
     """A call to make.
 
     ``read`` reads what came while the clock still runs: a generator does its work while it is read.
-    ``most`` results are taken from an async generator. ``subject`` is the asker's own. ``begun`` is
-    what the call gave to await, where it was made already. ``answer`` numbers the answers to a
-    subject that is asked several times.
+    ``subject`` is the asker's own. ``begun`` is what the call gave to await, where it was made
+    already. ``answer`` numbers the answers to a subject that is asked several times.
     """
 
     subject: Any
     call: Callable[[], Any]
     read: Callable[[Any], Any]
-    most: int = 1
     begun: Any = None
     answer: int = 0
 
@@ -75,19 +73,12 @@ class TimedOut(Exception):
         super().__init__(f"no answer within {seconds:g} s{usual}; {then}")
 
 
-def is_async(value: object) -> bool:
-    """Tell whether a result must be awaited, or iterated asynchronously."""
-    if inspect.isawaitable(value):
-        return True
-    return hasattr(value, "__aiter__") and not hasattr(value, "__iter__")
-
-
 def attempt(job: Job) -> Reply | Job:
     """Make a call here and now. Where it gave something to await, that is the job that is left."""
     start = time.perf_counter()
     try:
         value = job.call()
-        if is_async(value):
+        if inspect.isawaitable(value):
             return job._replace(begun=value)
         return Reply(job.read(value), None, time.perf_counter() - start)
     except BaseException as error:

@@ -6,6 +6,7 @@ It is the loop that the retriever's own fixture left, where there is one.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import sys
 import time
 import warnings
@@ -15,7 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from pytest_irquality.retrieval.call import RetrieverError
-from pytest_irquality.retrieval.jobs import Done, Job, Reply, TimedOut, is_async, is_fault
+from pytest_irquality.retrieval.jobs import Done, Job, Reply, TimedOut, is_fault
 from pytest_irquality.retrieval.pace import Pace
 
 GRACE = 0.5  # seconds that cancelled calls have to clean up
@@ -81,10 +82,8 @@ async def _attempt(job: Job, escaped: list[BaseException]) -> Reply:
     start = time.perf_counter()
     try:
         value = job.call() if job.begun is None else job.begun
-        if is_async(value) and not hasattr(value, "__aiter__"):
+        if inspect.isawaitable(value):
             value = await value
-        if is_async(value):
-            value = await _first(value, job.most)
         return Reply(job.read(value), None, time.perf_counter() - start)
     except (asyncio.CancelledError, GeneratorExit):
         raise
@@ -106,17 +105,6 @@ async def _cancel(tasks: list[asyncio.Future[Any]]) -> None:
         task.cancel()
     if pending:
         await asyncio.wait(pending, timeout=GRACE)
-
-
-async def _first(results: Any, most: int) -> list[Any]:
-    found: list[Any] = []
-    async for result in results:
-        found.append(result)
-        if len(found) >= most:
-            break
-    if hasattr(results, "aclose"):
-        await results.aclose()
-    return found
 
 
 @contextmanager

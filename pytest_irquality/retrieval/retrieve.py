@@ -311,7 +311,6 @@ def _singles(
             (query,),
             lambda: call(query.text, depth, params),
             lambda result: [read_hits(query, result)],
-            depth,
         )
 
     return map(job, asked)
@@ -347,7 +346,6 @@ def _batches(
             tuple(group),
             lambda: call([query.text for query in group], suite.depth, params),
             lambda results: [*map(read, group, split_batch(results, len(group)))],
-            len(group),
         )
 
     return [job(group) for group in groups.values()]

@@ -24,7 +24,6 @@ FORMS = {
     "async": "async " + PLAIN,
     "coroutine that waits": "import asyncio\nasync def ask(query):\n    await asyncio.sleep(0)\n" + ASK,
     "generator": "def ask(query):\n    if query == 'down': {raised}\n    yield 'd1'\n",
-    "async generator": "async def ask(query):\n    if query == 'down': {raised}\n    yield 'd1'\n",
     "object": "class Engine:\n    def search(self, query):\n        if query == 'down': {raised}\n        return ['d1']\nask = Engine()\n",
     "batch": (
         "class Engine:\n    def one(self, query):\n        if query == 'down': {raised}\n        yield 'd1'\n"

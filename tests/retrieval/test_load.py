@@ -138,22 +138,29 @@ def test_in_a_running_loop_the_error_says_what_to_do() -> None:
     loop.close()
 
 
-def test_endless_generators_of_both_kinds_are_cut_at_depth() -> None:
+def test_endless_generators_are_cut_at_depth() -> None:
     def forever(query: str) -> Iterator[str]:
         number = 0
         while True:
             yield f"{query}-{(number := number + 1)}"
 
-    async def forever_async(query: str) -> Any:
-        for hit in forever(query):
-            yield hit
-
     for ask in (
         forever,
-        forever_async,
         lambda query: (f"{query}-{n}" for n in range(1, 1_000_001)),
     ):
         assert retrieve(suite(1), ask).first.rankings["q0"].ids == ("q0-1", "q0-2", "q0-3")
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_an_async_generator_is_no_list_of_hits(awaited: bool) -> None:
+    async def stream(query: str) -> Any:
+        yield query
+
+    async def later(query: str) -> Any:
+        return stream(query)
+
+    run = retrieve(suite(1), later if awaited else stream)
+    assert "an async generator is no list of hits; gather" in run.faults["q0"].message
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])

@@ -88,6 +88,9 @@ def _misfit(
     name, stored = first
     if header.depth != stored.header.depth:
         return f"has {header.depth} results a query, {name} {stored.header.depth}"
+    mine, theirs = (str(one.commit).removesuffix("-dirty") for one in (header, stored.header))
+    if mine != theirs:
+        return f"is of commit {mine}, {name} of {theirs}"
     if shard in seen:
         return f"is there twice: {seen[shard]} is the other"
     if any(shard.count != other.count for other in seen):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Project
+from tests.repository import git
 
 QUERIES = [f"query {n}" for n in range(12)]
 SUITE = (
@@ -155,6 +156,22 @@ def test_shares_of_several_jobs_give_the_verdict_of_one(shop: Project) -> None:
     shop.suite(SUITE.replace("query 3,", "query three,"), "search/shop.ir.yaml")
     result = shop.run("-v", "--ir-runs=jobs")
     result.stdout.fnmatch_lines(["jobs/1/search/shop.bm25.1-of-3.jsonl:1: share 1/3 is of other queries than search/shop.ir.yaml has now"])  # fmt: skip
+
+
+def test_shares_of_two_commits_are_no_run(shop: Project) -> None:
+    """Else what an earlier commit answered stands for this one."""
+    git(shop.path, "init", "-q")
+    for share in (1, 2):
+        git(shop.path, "add", "search", "conftest.py")
+        git(shop.path, "commit", "-qm", "search")
+        shop.run(f"--ir-save-runs=kept,shard={share}/2", "--ir-report=none")
+        shop.conftest(LIVE.replace("'Other'", "'Another'"))
+    result = shop.run("--ir-runs=kept")
+    assert result.ret == 2
+    wrong = (
+        r"kept/search/shop\.bm25\.2-of-2\.jsonl:1: share 2/2 is of commit \w{7}, kept/\S+ of \w{7}"
+    )
+    result.stdout.re_match_lines([wrong])
 
 
 def test_a_share_that_no_query_falls_into_neither_fails_nor_is_missed(project: Project) -> None:

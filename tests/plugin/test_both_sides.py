@@ -191,6 +191,22 @@ def test_a_server_is_started_in_each_sides_checkout(shop: Project) -> None:
 
 
 @pytest.mark.slow
+def test_a_base_that_cannot_be_prepared_is_no_matter_of_its_environment(shop: Project) -> None:
+    ini(shop, SERVE, URL, "ir_prepare = gone")
+    commit(shop)
+    ini(shop, SERVE, URL)
+    result = shop.run("--ir-baseline=run:HEAD")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        [
+            "*ir_prepare: gone cannot be started*",
+            "  ir_prepare is that commit's own: compare with git:REF, or with a commit it works on",
+        ]
+    )
+    result.stderr.no_fnmatch_line("*ir_base_command*")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "named", ["search.py", "{here}/search.py", "-c \"exec(open('{here}/search.py').read())\""]
 )

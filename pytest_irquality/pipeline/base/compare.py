@@ -42,6 +42,7 @@ from pytest_irquality.storage.stored import StoredRun, StoredRunError
 PROJECTS = ("pyproject.toml", "setup.py", "setup.cfg")
 ASIDE = {"tests", ".ir-baseline", "docs", "doc", "LICENSE"}
 DOCUMENTATION = (".md", ".rst", ".adoc")
+NOT_PREPARED = "ir_prepare is that commit's own: compare with git:REF, or with a commit it works on"
 REMEDY = "set ir_base_command to what runs pytest on its own code (such as `uv run pytest`)"
 UNTRACKED = "name files that git does not track in ir_base_link"
 
@@ -129,9 +130,10 @@ class Base:
             return _compared(key, found, stored, base)
         if ended.believed and (why := self._why_new(key, ended, () if found else [*runs])):
             return BaseAnswer(key, new=f"{base} {why}")
+        remedy = NOT_PREPARED if "ir_prepare:" in ended.lines else f"{REMEDY}; {UNTRACKED}"
         raise BaseError(
             f"{base} gave no answers for {key} (exit status {ended.status}):\n{ended.lines}\n"
-            f"  {REMEDY}; {UNTRACKED}"
+            f"  {remedy}"
         )
 
     def _why_new(self, key: RunOf, ended: _Ended, others: Sequence[str]) -> str:

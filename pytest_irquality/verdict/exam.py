@@ -10,7 +10,7 @@ from pytest_irquality.verdict.ledger import CHECKS, in_order
 from pytest_irquality.verdict.result import BAD, Exam, Outcome, QueryResult, SuiteResult, Verdict
 
 NAME = "exam-of-the-base"
-LABEL = "exam of the base"
+LABEL = "the base's suite"
 
 
 def held_to(exam: Exam, then: SuiteResult, today: SuiteResult) -> Exam:

@@ -39,7 +39,7 @@ def exam_lines(result: SuiteResult) -> Iterator[str]:
             asked = counted(exam.unasked, "query that left was", "queries that left were")
             yield f"{asked} not asked: there are too many"
         if exam.unread:
-            yield f"Accepted, not passed: the exam of {of} cannot be read: {exam.unread}"
+            yield f"Accepted, not passed: the suite of {of} cannot be read: {exam.unread}"
         elif exam.verdicts:
             yield from _accepted(exam, exam.told(result), of)
 
@@ -126,7 +126,7 @@ def weaker(result: SuiteResult) -> str:
 def differs(result: SuiteResult) -> str:
     """The number of differences of each kind; "" where both exams are the same."""
     found = _sums(one for exam in result.exams for one in exam.differences)
-    return f"the exam is another than the base's: {', '.join(found)}" if found else ""
+    return f"the suite is another than the base's: {', '.join(found)}" if found else ""
 
 
 def _sums(differences: Iterable[Difference]) -> Sequence[str]:

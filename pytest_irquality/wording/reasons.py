@@ -58,8 +58,8 @@ def _exam(result: SuiteResult) -> str:
         found += [reason(then, verdict) or verdict.label for verdict in exam.verdicts]
         if exam.refuses_weaker and exam.weaker:
             ways = counted(len(exam.weaker), "way")
-            found.append(f"the exam is weaker in {ways}, which ir_exam refuses")
-    return f"the exam of the base is not passed: {few(found)}" if found else ""
+            found.append(f"the suite is weaker in {ways}, which ir_exam refuses")
+    return f"the base's suite is not passed: {few(found)}" if found else ""
 
 
 def _broken(result: SuiteResult, verdict: Verdict) -> str:

@@ -218,7 +218,7 @@ def test_an_id_that_is_made_a_passage_is_another_exam(shop: Project) -> None:
     commit(shop)
     result = shop.run(AGAINST, "-v")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*the exam is another than the base's: 1 query's passages*"])
+    result.stdout.fnmatch_lines(["*the suite is another than the base's: 1 query's passages*"])
 
 
 def test_reports_have_a_section_of_it(shop: Project) -> None:
@@ -323,7 +323,7 @@ def test_a_base_that_cannot_be_read_is_accepted_with_its_cause(shop: Project) ->
     result = shop.run(AGAINST)
     assert result.ret == 0
     assert last(result).startswith("! ACCEPTED")
-    result.stdout.fnmatch_lines(["Accepted, not passed: the exam of git:main cannot be read: *nonsense*"])  # fmt: skip
+    result.stdout.fnmatch_lines(["Accepted, not passed: the suite of git:main cannot be read: *nonsense*"])  # fmt: skip
 
 
 def test_a_query_of_then_that_cannot_be_asked_is_accepted_with_its_cause(shop: Project) -> None:

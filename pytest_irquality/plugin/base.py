@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
             folder = Path(config.workerinput[WORKER])
             side: Today = Worker(config, repository, folder, plan.compared)
         else:
-            folder, lock = new_folder(repository)
+            folder, lock = new_folder()
             config.add_cleanup(lambda: remove(repository, folder))
             config.add_cleanup(lock.close)  # the last is first: Windows removes nothing open
             side = Head(config, repository, folder, plan.compared)

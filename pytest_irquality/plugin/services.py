@@ -194,16 +194,11 @@ def _prepared(written: Written) -> Callable[..., Any]:
         if not written.prepare:
             return
         from pytest_irquality.edges.write import alone  # noqa: PLC0415
-        from pytest_irquality.pipeline.base.prepared import prepare_base  # noqa: PLC0415
         from pytest_irquality.retrieval.server import prepare  # noqa: PLC0415
 
         folder, secrets = Path(written.folder), written.secrets
         shown = f"ir_prepare: {secrets.mask(', '.join(written.prepare))}"
         with _told_in_one_line(), _shown_wait(request.config, shown):
-            told = json.loads(os.environ.get(IN_BASE, "{}"))
-            if told.get("as_committed"):  # else files of today's may have gone into it
-                prepare_base(written.prepare, folder, Path(told["tree"]), secrets)
-                return
             if not hasattr(request.config, "workerinput"):
                 prepare(written.prepare, folder, secrets)
                 return

@@ -132,8 +132,8 @@ def test_the_lock_of_the_bases_folder_is_closed_before_that_goes(
     """Windows removes no file that is open."""
     locks = []
 
-    def new_folder(repository: Repository) -> tuple[Path, BinaryIO]:
-        folder, lock = worktree.new_folder(repository)
+    def new_folder() -> tuple[Path, BinaryIO]:
+        folder, lock = worktree.new_folder()
         locks.append(lock)
         return folder, lock
 

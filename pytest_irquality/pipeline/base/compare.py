@@ -83,7 +83,7 @@ class Base:
         with checked_out(self.repository, commit, self.folder) as tree:
             linked = list(link(self.links, self.head, tree))
             collected.write(self.folder / COLLECTED)
-            status = self._run(tree, as_committed=not linked)
+            status = self._run(tree)
             from_base = FromBase.read(self.folder / FROM_BASE)
             _check_guard(self, commit, from_base)
             left, (spoken, spoke) = Left.read(self.folder / SUPERVISED), spoken_to(self.folder)
@@ -99,7 +99,7 @@ class Base:
         time = self.repository.output("log", "-1", "--format=%cI", commit).decode().strip()
         return BaseAnswers(self.ref, commit, time, answers, notes, differing, spoke)
 
-    def _run(self, tree: Path, *, as_committed: bool) -> int:
+    def _run(self, tree: Path) -> int:
         checkouts = Checkouts(self.head, str(tree))
         place = Path(checkouts.mapped(str(self.called_in)))
         place.mkdir(parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ class Base:
         settings = {
             "head": self.head, "tree": str(tree), "guard": str(guards), "folder": str(self.folder),
             "notes": str(self.folder / NOTES), "roots": list(_roots(tree)),
-            "options": self.handed_on, "services": self.services, "as_committed": as_committed,
+            "options": self.handed_on, "services": self.services,
         }  # fmt: skip
         arguments = [checkouts.mapped_argument(text, self.called_in) for text in self.arguments]
         return run(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
 import signal
@@ -10,7 +9,6 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 from pathlib import Path
 from types import FrameType
 from typing import BinaryIO
@@ -35,18 +33,9 @@ class Cancelled(BaseException):
 # -- a folder that a killed process leaves to the next ---------------------------------------------
 
 
-def new_folder(repository: Repository) -> tuple[Path, BinaryIO]:
-    """A temporary folder of this process and the lock that says so, which ends with the process.
-
-    Its name is the same from run to run, as far as nobody has it: what is built there may hold it.
-    """
-    of = sha256(os.path.realpath(repository.top).encode()).hexdigest()[:12]
-    temporary = os.path.realpath(tempfile.gettempdir())
-    for number in itertools.count():
-        folder = Path(temporary, f"{PREFIX}{of}-{number}")
-        with suppress(FileExistsError):
-            folder.mkdir(mode=0o700)
-            break
+def new_folder() -> tuple[Path, BinaryIO]:
+    """A temporary folder of this process and the lock that says so, which ends with the process."""
+    folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=PREFIX)))
     lock = (folder / LOCK).open("wb")
     locked(lock)
     return folder, lock

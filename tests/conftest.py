@@ -17,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import _pytest.config
 import pytest
 
 import pytest_irquality
@@ -86,7 +87,8 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage less often: each inner run would look again through all that is loaded by now."""
+    """Collect garbage less often, and never look again through all that is loaded by now."""
+    gc.freeze()
     gc.set_threshold(50_000, 20, 20)
 
 
@@ -115,6 +117,10 @@ ALONE = {
     "PYTEST_PLUGINS": "pytest_irquality.plugin.hooks",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
+
+
+# Plugins of pytest itself that no test here uses: each run would look at all that they hold.
+SELDOM = {"doctest", "faulthandler", "legacypath", "pastebin"}
 
 
 def await_end(process: int) -> None:
@@ -180,6 +186,8 @@ class Project:
     """A pytester folder with helpers; ``answers`` is what the default retriever returns for each query."""
 
     pytester: pytest.Pytester
+    pages: bool = False
+    """Whether its runs write a page, as a user's do."""
 
     @property
     def path(self) -> Path:
@@ -203,7 +211,10 @@ class Project:
 
     def run(self, *args: str) -> pytest.RunResult:
         workers = ("-p", "xdist") if any(arg.startswith("-n") for arg in args) else ()
-        return self.pytester.runpytest("--ir-suite", "--ir-json=out.json", *QUIET, *workers, *args)
+        page = () if self.pages else ("--ir-report=none",)
+        return self.pytester.runpytest(
+            "--ir-suite", "--ir-json=out.json", *page, *QUIET, *workers, *args
+        )
 
     @property
     def data(self) -> dict[str, Any]:
@@ -218,7 +229,9 @@ class Project:
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Project:
     for name, value in ALONE.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
@@ -226,4 +239,13 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Proje
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "400")  # wide enough for every sentence to stand on one line
-    return Project(pytester)
+    few = [name for name in _pytest.config.default_plugins if name not in SELDOM]
+    monkeypatch.setattr(_pytest.config, "default_plugins", tuple(few))
+    # Where all tests run every page is written.
+    return Project(pytester, pages=request.config.getoption("-m") != "not slow")
+
+
+@pytest.fixture
+def pages(project: Project) -> None:
+    """Have each run write a page: for tests that read it."""
+    project.pages = True

@@ -83,6 +83,7 @@ def test_a_baseline_that_is_a_link_out_is_neither_read_nor_written(
     assert not (shop.path.parent / "gone").exists()
 
 
+@pytest.mark.usefixtures("pages")
 def test_a_default_report_that_is_a_link_out_is_not_written_through(shop: Project) -> None:
     outside = shop.path.parent / "outside.html"
     (shop.path / "ir-report.html").symlink_to(outside)

@@ -212,6 +212,7 @@ def test_a_folder_of_baselines_that_is_a_link_is_neither_read_nor_written(job: P
         ("base", "ignored", ("--ir-baseline=base", "--ir-update-baseline")),
     ],
 )
+@pytest.mark.usefixtures("pages")
 def test_nothing_is_written_through_a_link_that_a_commit_brought(
     job: Project, link: str, target: str, option: tuple[str, ...]
 ) -> None:

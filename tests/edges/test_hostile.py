@@ -202,6 +202,7 @@ ACTING = (
 LIVE = re.compile(r"(?<![\w\u200b])@(?=[a-z])|https?://(?!\u200b)\w+\.example|<img|<script|\bwww\.evil|\x1b|\x9b|\x07|\u202e|\x00")  # fmt: skip
 
 
+@pytest.mark.usefixtures("pages")
 def test_no_text_acts_in_any_medium(shop: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(shop.path / "summary.md"))
@@ -241,6 +242,7 @@ def test_no_text_acts_in_any_medium(shop: Project, monkeypatch: pytest.MonkeyPat
         assert not re.match(r'"?[=+\-@\t\r]', line)
 
 
+@pytest.mark.usefixtures("pages")
 def test_ids_that_look_alike_are_told_apart_in_every_medium(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -192,6 +192,7 @@ def without_time(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", LOCALES)
+@pytest.mark.usefixtures("pages")
 def test_a_verdict_is_the_same_in_every_locale(project: Project, made: Path, name: str) -> None:
     if "." in name and not (made / name).exists():
         pytest.skip(f"there is no locale {name} here, and nothing that makes it")

@@ -51,6 +51,7 @@ def commit(project: Project, message: str = "change") -> None:
 @pytest.mark.parametrize(
     "option", [GIT, pytest.param("--ir-baseline=run:main", marks=pytest.mark.slow)]
 )
+@pytest.mark.usefixtures("pages")
 def test_s16_an_accepted_drop_is_green_loud_and_exact(shop: Project, option: str) -> None:
     answers(shop, desk="d2 d1", lamp="d3")
     accept(shop, "wanted")

@@ -40,6 +40,7 @@ def found(project: Project, *args: str) -> tuple[pytest.RunResult, dict[str, Any
     return result, project.data["suites"][0]["audit"]
 
 
+@pytest.mark.usefixtures("pages")
 def test_s27_documents_that_left_the_index_are_named_with_the_queries_they_decide(
     project: Project,
 ) -> None:
@@ -89,6 +90,7 @@ def test_s28_a_limit_nothing_breaks_and_a_query_nothing_protects(project: Projec
     result.stdout.fnmatch_lines(["! would find*", "*never 'free'*", "*no drop breaks 'mrr@10'"])
 
 
+@pytest.mark.usefixtures("pages")
 def test_s29_judges_who_disagree_on_what_decides_are_named_beside_the_verdict(
     project: Project,
 ) -> None:

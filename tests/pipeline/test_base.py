@@ -137,6 +137,7 @@ def test_mains_own_progress_is_not_the_changes_loss(shop: Project) -> None:
     result.stdout.fnmatch_lines(["*none of 2 rankings changed"])
 
 
+@pytest.mark.usefixtures("pages")
 def test_where_no_ranking_differs_the_headline_asks_who_answered(shop: Project) -> None:
     """A server of its own answers for both sides, and nothing here can see it."""
     asks = "did both sides speak to one service?"

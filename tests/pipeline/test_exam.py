@@ -78,6 +78,7 @@ AGAINST = "--ir-baseline=git:main"
 
 
 @pytest.mark.parametrize("exam", first(3, EXAMS))
+@pytest.mark.usefixtures("pages")
 def test_no_change_rewrites_its_own_exam(shop: Project, exam: str) -> None:
     shop.conftest(BROKEN)
     shop.suite(EXAMS[exam])
@@ -221,6 +222,7 @@ def test_an_id_that_is_made_a_passage_is_another_exam(shop: Project) -> None:
     result.stdout.fnmatch_lines(["*the suite is another than the base's: 1 query's passages*"])
 
 
+@pytest.mark.usefixtures("pages")
 def test_reports_have_a_section_of_it(shop: Project) -> None:
     judged = BASE.replace("-d], must", "-d, x], must")
     shop.suite(judged.replace("min: 0.9", "min: 0.8"))

@@ -129,6 +129,7 @@ def test_s30_thirty_small_losses_are_red_together_and_say_where_they_began(shop:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("pages")
 def test_a_line_of_the_trend_names_its_changes_and_the_summary_the_lowest(shop: Project) -> None:
     shop.run(HISTORY)
     commits = []

@@ -114,6 +114,7 @@ EXPLAINS = {
 
 
 @pytest.mark.parametrize(("method", "said"), EXPLAINS.items())
+@pytest.mark.usefixtures("pages")
 def test_a_retriever_explains_why_a_document_is_where_it_is(
     project: Project, method: str, said: str
 ) -> None:

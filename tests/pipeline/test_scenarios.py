@@ -134,6 +134,7 @@ def test_s5_unjudged_documents_on_top_are_told_apart_from_worse_ranking(project:
     )
 
 
+@pytest.mark.usefixtures("pages")
 def test_s5_within_the_limits_it_is_green_and_says_how_much_nobody_judged(project: Project) -> None:
     project.suite(queries(20) + "thresholds: {mrr: {max_drop: 0.6}}\n")
     project.answers({f"q{i}": [f"d{i}", "x"] for i in range(20)})

@@ -46,6 +46,7 @@ def test_unit_tests_alone_load_nothing_for_it(shop: Project) -> None:
     result.stdout.fnmatch_lines(["✓ passed  shop ?tests/unit*test_unit*"])
 
 
+@pytest.mark.usefixtures("pages")
 def test_suites_run_beside_unit_tests(shop: Project) -> None:
     result = run(shop)
     result.assert_outcomes(passed=3)
@@ -66,6 +67,7 @@ def test_suites_run_beside_unit_tests(shop: Project) -> None:
     ],
     ids=str,
 )
+@pytest.mark.usefixtures("pages")
 def test_where_no_suite_is_asked_for_nothing_is_said_or_written(
     shop: Project,
     arguments: list[str],
@@ -89,6 +91,7 @@ def test_where_no_suite_is_asked_for_nothing_is_said_or_written(
     [[], ["-q"], ["-qq"], pytest.param(["-p", "xdist", "-n1"], marks=pytest.mark.slow)],
     ids=str,
 )
+@pytest.mark.usefixtures("pages")
 def test_an_editor_looks_for_tests(shop: Project, arguments: list[str]) -> None:
     """VS Code and PyCharm collect first, and want node ids and no more."""
     result = run(shop, "--collect-only", f"--rootdir={shop.path}", *arguments)

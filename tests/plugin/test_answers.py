@@ -243,6 +243,7 @@ def test_nothing_is_said_unchanged_that_another_answer_changed(project: Project)
     assert "1 of 1 (100 %) ranking changed" in text
 
 
+@pytest.mark.usefixtures("pages")
 def test_the_medians_reach_the_page(project: Project) -> None:
     project.suite(
         "repeat: 3\nmetrics: [mrr@10]\nqueries: [{query: q, relevant: [a], must_find: {a: 1}}]\n"

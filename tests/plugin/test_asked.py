@@ -67,6 +67,7 @@ def test_what_was_asked_for_and_could_not_be_written_fails(shop: Project, option
     result.stdout.fnmatch_lines(["*NOT WRITTEN: no/x*"])
 
 
+@pytest.mark.usefixtures("pages")
 def test_the_default_report_and_the_summary_only_warn(
     shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

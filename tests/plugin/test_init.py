@@ -42,6 +42,7 @@ def test_any_text_and_id_and_title_makes_a_suite_that_reads_back(tmp_path: Path)
     )
 
 
+@pytest.mark.usefixtures("pages")
 def test_a_list_of_queries_becomes_a_suite_beside_it(project: Project) -> None:
     project.suite("office chair\n\n# later\nlamp\noffice chair\nbroken\n", "search/my.queries.txt")
     project.conftest("@pytest.fixture\ndef retriever(): raise AssertionError('not this one')\n")

@@ -31,6 +31,7 @@ def shop(project: Project) -> Project:
     return project
 
 
+@pytest.mark.usefixtures("pages")
 def test_it_fails_with_the_text_of_the_suites_items(shop: Project) -> None:
     result = shop.pytester.runpytest("sub/test_shop.py")
     result.assert_outcomes(passed=2, failed=1)
@@ -49,6 +50,7 @@ def test_it_fails_with_the_text_of_the_suites_items(shop: Project) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "xdist"])
+@pytest.mark.usefixtures("pages")
 def test_it_joins_the_reports_by_its_node_id(shop: Project, workers: tuple[str, ...]) -> None:
     result = shop.run("sub/test_shop.py", *workers)
     assert result.ret == 1

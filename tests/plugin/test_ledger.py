@@ -177,6 +177,7 @@ SELECTIONS = {
 
 @pytest.mark.parametrize("how", SELECTIONS)
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n1",), marks=pytest.mark.slow)], ids=str)
+@pytest.mark.usefixtures("pages")
 def test_what_is_deselected_costs_the_tick(
     project: Project, how: str, workers: tuple[str, ...]
 ) -> None:

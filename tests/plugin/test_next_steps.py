@@ -147,6 +147,7 @@ def test_options_that_matter_are_repeated_and_others_are_not(project: Project) -
         (["--override-ini=ir_headers=s3cr3t"], "--override-ini=ir_headers=…"),
     ],
 )
+@pytest.mark.usefixtures("pages")
 def test_secrets_stand_in_no_report(project: Project, given: list[str], said: str) -> None:
     project.suite(FLOOR + QUERIES)
     answer(project, LOST)

@@ -22,6 +22,7 @@ NEGATIVE = [
 
 
 @pytest.mark.parametrize("text", NEGATIVE)
+@pytest.mark.usefixtures("pages")
 def test_an_engine_that_is_down_passes_no_suite_of_prohibitions(
     project: Project, text: str
 ) -> None:
@@ -86,6 +87,7 @@ def test_ir_check_says_it_too(project: Project) -> None:
 # -- a kept run ------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("pages")
 def test_a_kept_run_says_of_which_commit_it_is_and_how_old(project: Project) -> None:
     project.suite("queries: [{query: a, must_find: [d1]}]\n")
     project.conftest(GOOD)
@@ -167,6 +169,7 @@ def test_commands_to_run_again_can_be_pasted_beside_foreign_parameters(
 # -- what stands beside a failure ---------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("pages")
 def test_a_page_that_failed_carries_what_a_pass_would(project: Project) -> None:
     project.suite(
         "errors: {max: 9}\nqueries:\n  - {query: a, must_find: [d9]}\n"
@@ -184,6 +187,7 @@ def test_a_page_that_failed_carries_what_a_pass_would(project: Project) -> None:
         assert said in (project.path / name).read_text("utf-8")[:60_000]
 
 
+@pytest.mark.usefixtures("pages")
 def test_the_last_line_of_several_suites_carries_what_each_of_them_would(project: Project) -> None:
     for name in ("one", "two"):
         project.suite("queries: [{query: a, relevant: [d1], must_find: [d1]}]\n", f"{name}.ir.yaml")

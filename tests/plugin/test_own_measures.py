@@ -22,6 +22,7 @@ def conftest(value: str = COUNT, name: str = "brands", better: str = "higher") -
     )
 
 
+@pytest.mark.usefixtures("pages")
 def test_it_is_a_name_like_any_other(project: Project) -> None:
     project.suite(
         "queries: [{query: q, relevant: [a-1]}]\nthresholds: {brands@2: 2, brands: {max: 1}}\n"

@@ -74,6 +74,7 @@ def test_a_folder_without_a_suite_gets_one_line(project: Project) -> None:
     assert result.ret == 5
 
 
+@pytest.mark.usefixtures("pages")
 def test_items_stand_in_file_order_at_their_lines(shop: Project) -> None:
     result = shop.run("--collect-only", "-q")
     assert [line.partition("::")[2] for line in result.outlines if "::" in line] == NAMES
@@ -288,6 +289,7 @@ def test_without_the_option_nothing_is_seen_or_felt(project: Project) -> None:
     ],
     ids=str,
 )
+@pytest.mark.usefixtures("pages")
 def test_manners(shop: Project, args: list[str]) -> None:
     # Warnings of the start are seen by a process of its own alone.
     run = shop.pytester.runpytest_subprocess if "-W" in args else shop.pytester.runpytest
@@ -296,6 +298,7 @@ def test_manners(shop: Project, args: list[str]) -> None:
     assert (shop.path / "ir-report.html").exists() == ("--setup-plan" not in args)
 
 
+@pytest.mark.usefixtures("pages")
 def test_reports_go_where_they_are_sent_and_a_bad_place_is_one_line(shop: Project) -> None:
     result = shop.run("--ir-report=deep/er/page.html")
     assert "<html" in (shop.path / "deep/er/page.html").read_text("utf-8")

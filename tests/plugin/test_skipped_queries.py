@@ -65,6 +65,7 @@ def test_a_skip_is_that_querys_alone(project: Project, form: str, way: str) -> N
 
 
 @pytest.mark.parametrize("args", [(), pytest.param(("-n2",), marks=pytest.mark.slow)], ids=str)
+@pytest.mark.usefixtures("pages")
 def test_what_is_skipped_costs_the_tick(project: Project, args: tuple[str, ...]) -> None:
     project.suite(HOLDS)
     project.conftest(skipping())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.conftest import Project
 
 SUITE = """\
@@ -97,6 +99,7 @@ def test_what_is_no_kind_is_one_line(project: Project) -> None:
     assert "the kind of variants 'typo' is taken" in project.run().stdout.str()
 
 
+@pytest.mark.usefixtures("pages")
 def test_every_report_shows_them(project: Project) -> None:
     project.suite(SUITE + "repeat: 2\n")
     project.conftest(

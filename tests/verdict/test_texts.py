@@ -122,6 +122,7 @@ def test_the_page_holds_each_text_once_and_places_in_the_scripts_own_units(tmp_p
     assert whole == 1
 
 
+@pytest.mark.usefixtures("pages")
 def test_ids_have_no_texts(project: Project) -> None:
     project.suite("queries: [{query: q, relevant: [d1], must_find: [d1]}]")
     project.conftest("@pytest.fixture\ndef retriever():\n    return lambda q: [dict(id='d1', text='A text')]\n")  # fmt: skip
@@ -131,6 +132,7 @@ def test_ids_have_no_texts(project: Project) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("pages")
 def test_json_holds_no_whole_texts_and_workers_send_them(project: Project) -> None:
     project.suite(
         "match: text\nqueries:\n  - {query: q, relevant: [paid within 14 days], must_find: [paid within 14 days]}\n"

@@ -78,7 +78,7 @@ def _of_fact(fact: facts.Fact, result: SuiteResult) -> str:
             named = queries(result, [id for id, _ in fact.queries])
             return f"equal scores at the cut leave open what was lost: {named}"
         case facts.NothingExpected():
-            return "nothing is graded; a first grade would tell worse from different"
+            return "nothing is graded: grade one query to tell worse from different"
     return ""
 
 

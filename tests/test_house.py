@@ -77,7 +77,6 @@ COMPLEX = {
     "verdict/noticed.py: noticed", "verdict/opinions.py: with_other_judges",
     "verdict/passages.py: _by_what_it_holds", "verdict/passages.py: _in_answer", "verdict/pool.py: _of",
     "verdict/pool.py: scale", "verdict/query_result.py: __init__", "verdict/robustness.py: pairs",
-    "verdict/side_by_side.py: _row",
 }  # fmt: skip
 """Functions over the complexity: at most 60."""
 NO_BEGINNING = re.compile(

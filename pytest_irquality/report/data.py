@@ -12,7 +12,6 @@ from pytest_irquality.verdict.findings import Change, Finding
 from pytest_irquality.verdict.ledger import Ledger
 from pytest_irquality.verdict.result import Exam, Mean, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.shown import ShownDocument
-from pytest_irquality.verdict.side_by_side import SideBySide, side_by_side
 from pytest_irquality.wording.notes import notes
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.sentences import sentence, warnings
@@ -41,13 +40,11 @@ class Report:
     ``not_evaluated`` names the suites that were collected and have no result, ``left_out`` those
     of which nothing was meant to be judged: skipped, or deselected. "partial": nothing failed, and
     not all was asked, answered and judged.
-    ``side_by_side`` has a table for each suite that several retrievers answered.
     """
 
     version: Literal[1]
     outcome: End
     suites: tuple[SuiteResult, ...]
-    side_by_side: tuple[SideBySide, ...]
     not_evaluated: tuple[str, ...]
     left_out: tuple[str, ...]
     timing: tuple[Timing, ...]
@@ -102,7 +99,6 @@ def document(
         "version": VERSION,
         "outcome": outcome_of(results, not_evaluated, left_out),
         "suites": [_suite(result) for result in results],
-        "side_by_side": tuple(side_by_side(results)),
         "not_evaluated": not_evaluated,
         "left_out": left_out,
         "timing": [_timing(result) for result in results],

@@ -33,8 +33,8 @@ SMALLEST_SHOWN = (
 )
 
 
-def sign_flip(differences: Sequence[float], *, two_sided: bool = False) -> float:
-    """The p of a paired sign-flip test that the mean got worse, or changed at all.
+def sign_flip(differences: Sequence[float]) -> float:
+    """The p of a paired sign-flip test that the mean got worse.
 
     If nothing but chance was at work, each difference might as well have had the other sign: p is
     the share of all patterns of signs whose mean is as low as the one observed. Up to 24 queries
@@ -44,13 +44,6 @@ def sign_flip(differences: Sequence[float], *, two_sided: bool = False) -> float
     where no query differs.
     """
     differing = sorted(difference for difference in differences if abs(difference) > EQUAL)
-    if two_sided:
-        worse = (
-            differing
-            if sum(differing) <= 0
-            else [-difference for difference in reversed(differing)]
-        )
-        return min(1.0, 2 * sign_flip(worse))
     if not differing:
         return 1.0
     largest = max(map(abs, differing))

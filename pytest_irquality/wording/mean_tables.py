@@ -6,17 +6,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
+from operator import itemgetter
 
+from pytest_irquality.verdict.pool import NEEDS_NO_GRADE
 from pytest_irquality.verdict.result import Mean, SuiteResult
-from pytest_irquality.verdict.side_by_side import Side, SideBySide, side_by_side
-from pytest_irquality.verdict.statistics import EQUAL
+from pytest_irquality.verdict.statistics import EQUAL, win_tie_loss
 from pytest_irquality.wording.block import LEVELS, Bar, Cell, Column, Row, State, Table
 from pytest_irquality.wording.caveats import whole
 from pytest_irquality.wording.limit_table import Limits
-from pytest_irquality.wording.numbers import counted, figure, probability, signed
+from pytest_irquality.wording.numbers import counted, figure, signed
 from pytest_irquality.wording.story import End, Story
 
 ENDS: Mapping[End, str] = {"failed": "fail", "partial": "partial", "passed": "pass"}
+STAR = "★"
 OF_TAGS = Column("tag"), Column("n", number=True, about="queries")
 HEATS = (0.005, 0.02, 0.05, 0.1)
 """The changes from which on a cell is a shade darker; of times and counts, parts of what was."""
@@ -164,31 +166,64 @@ def _latency(result: SuiteResult) -> str:
 
 def retrievers(results: Sequence[SuiteResult]) -> Iterator[tuple[str, Table]]:
     """A table for each suite that several retrievers answered, with its title."""
-    for of in side_by_side(results):
-        yield f"{of.suite} ({of.path})  {_title(of)}", _beside(of)
+    suites: dict[str, list[SuiteResult]] = {}
+    for result in results:
+        if not result.is_of_a_test:  # whose search is its own affair
+            suites.setdefault(result.path, []).append(result)
+    for some in suites.values():
+        if len(some) > 1:
+            yield _beside(some)
 
 
-def _title(of: SideBySide) -> str:
-    """The title of a table of retrievers. A star is explained where one stands."""
-    sides = [side for row in of.rows for side in row.sides]
-    stars = ", ★ the best" if any(side.best for side in sides) else ""
-    tested = ", p two-sided" if any(side.p is not None for side in sides) else ""
-    return f"retrievers side by side{stars}{tested}"
+def _beside(results: Sequence[SuiteResult]) -> tuple[str, Table]:
+    """The table of a suite's retrievers. A star is explained where one stands."""
+    first = results[0]
+    rows = [Row((measure, *_values(measure, results))) for measure in first.shown]
+    starred = any(str(cell).endswith(STAR) for row in rows for cell in row.cells)
+    title = f"retrievers side by side{f', {STAR} the best' if starred else ''}"
+    columns = (Column("measure"), *(Column(result.retriever) for result in results))
+    return f"{first.suite} ({first.path})  {title}", Table(columns, tuple(rows))
 
 
-def _beside(of: SideBySide) -> Table:
-    rows = []
-    for row in of.rows:
-        alike = len({side.queries for side in row.sides}) == 1
-        rows.append(Row((row.measure, *(_side(side, row.unit, alike) for side in row.sides))))
-    return Table((Column("measure"), *map(Column, of.retrievers)), tuple(rows))
+def _values(measure: str, results: Sequence[SuiteResult]) -> Iterator[str]:
+    """A measure of each retriever, the best with a star, the others held against it.
+
+    Where retrievers answered different queries, it is said over how many.
+    """
+    means = [mean for result in results if (mean := result.mean(measure))]
+    best = _best(means)
+    alike = len({mean.queries for mean in means}) == 1
+    for result, mean in zip(results, means, strict=True):
+        value = figure(mean.value, mean.unit) + ("" if alike else f" over {mean.queries}")
+        if best is None or mean.value is None:
+            yield value
+        elif abs(mean.value - (means[best].value or 0.0)) <= EQUAL:
+            yield f"{value} {STAR}"
+        else:
+            yield f"{value}{_against(results[best], result, measure)}"
 
 
-def _side(side: Side, unit: str, alike: bool) -> str:
-    """A value beside the best; where retrievers answered different queries, over how many."""
-    value = figure(side.value, unit) + ("" if alike else f" over {side.queries}")
-    if side.best:
-        return f"{value} ★"
-    if side.p is None:
-        return value
-    return f"{value} ({side.worse} worse, {side.better} better, {probability(side.p)})"
+def _best(means: Sequence[Mean]) -> int | None:
+    """The place of the best value; None where no direction is better, or nothing is compared."""
+    known = [(mean.value, place) for place, mean in enumerate(means) if mean.value is not None]
+    if means[0].higher_is_better is None or means[0].measure.startswith(NEEDS_NO_GRADE):
+        return None
+    if len(known) < 2:
+        return None
+    return (max if means[0].higher_is_better else min)(known, key=itemgetter(0))[1]
+
+
+def _against(best: SuiteResult, other: SuiteResult, measure: str) -> str:
+    """The queries that another retriever than the best answers worse, and better."""
+    if best.unit(measure) == "seconds":
+        return ""
+    column = best.measures.index(measure)
+    sign = -1 if best.higher_is_better(measure) is False else 1
+    pairs = (
+        (query.values[column], best.by_id[query.id].values[column])
+        for query in other.queries
+        if query.id in best.by_id
+    )
+    gains = [sign * (own - its) for own, its in pairs if own is not None and its is not None]
+    better, _, worse = win_tie_loss(gains)
+    return f" ({worse} worse, {better} better)"

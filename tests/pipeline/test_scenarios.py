@@ -502,9 +502,9 @@ def test_a_retriever_of_the_same_run_takes_the_place_of_the_baseline(project: Pr
     result.stdout.fnmatch_lines(
         [
             "*mrr@10 fell 1.000 → 0.500*",
-            "shop (shop.ir.yaml)  retrievers side by side, ★ the best, p two-sided",
+            "shop (shop.ir.yaml)  retrievers side by side, ★ the best",
             "  measure  bm25 *hybrid",
-            "  mrr@10   1.000 ★  0.500 (2 worse, 0 better, p = 0.50)",
+            "  mrr@10   1.000 ★  0.500 (2 worse, 0 better)",
             "*compared with bm25; *",
         ]
     )

@@ -8,13 +8,8 @@ from typing import Any
 from pytest_irquality.edges.reach import is_data
 from pytest_irquality.retrieval.columns import is_id
 from pytest_irquality.retrieval.places import alone
-from pytest_irquality.retrieval.wrappers import UnreadableResult, is_mapping
+from pytest_irquality.retrieval.wrappers import ID_KEYS, UnreadableResult, is_mapping
 
-ID_KEYS = (
-    "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
-    "document.id", "node.id", "ids", "file_id", "sku", "product_id", "item_id",
-    "location.s3Location.uri", "location.webLocation.url", "metadata.x-amz-bedrock-kb-chunk-id",
-)  # fmt: skip
 ID_ATTRIBUTES = (
     "meta.id", "id", "id_", "doc_id", "docid", "document_id", "node_id", "object_id", "uuid",
     "node.node_id", "file_id",

@@ -26,7 +26,6 @@ from pytest_irquality.retrieval.columns import (
 from pytest_irquality.retrieval.details import Details, details_of
 from pytest_irquality.retrieval.fields import (
     ID_ATTRIBUTES,
-    ID_KEYS,
     INSIDE,
     SCORES,
     TEXTS,
@@ -36,6 +35,7 @@ from pytest_irquality.retrieval.fields import (
 )
 from pytest_irquality.retrieval.places import Getter, getter, value_at
 from pytest_irquality.retrieval.wrappers import (
+    ID_KEYS,
     UnreadableResult,
     hits_of,
     in_brief,

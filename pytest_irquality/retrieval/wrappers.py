@@ -20,18 +20,13 @@ WRAPPERS = (
     "retrieved_contexts", "passages", "chunks", "retrievalResults", "retrieval_results",
     "structuredContent", "structured_content", "content", "result", "value", "products", "edges",
 )  # fmt: skip
-ID_COLUMNS = (
-    "ids",
-    "_id",
-    "id",
-    "doc_id",
-    "docid",
-    "document_id",
-    "ref",
-    "corpus_id",
-    "objectID",
-    "node_id",
-)
+ID_KEYS = (
+    "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
+    "document.id", "node.id", "ids", "file_id", "sku", "product_id", "item_id",
+    "location.s3Location.uri", "location.webLocation.url",
+    "metadata.x-amz-bedrock-kb-chunk-id",
+)  # fmt: skip
+"""The names of ids in hits, and of the columns of them in tables."""
 DEEPEST = 8
 LONGEST_REPR = 200
 
@@ -60,9 +55,9 @@ def hits_of(result: object, depth: int, id_field: str | None = None) -> list[Any
 
     Raises ``UnreadableResult``.
     """
-    columns: tuple[str, ...] = ID_COLUMNS
+    columns: tuple[str, ...] = ID_KEYS
     if id_field:
-        columns = (id_field, id_field.split(".")[0], *ID_COLUMNS)
+        columns = (id_field, id_field.split(".")[0], *ID_KEYS)
     wanted = Wanted(depth, columns)
     for _ in range(DEEPEST):
         inside = _opened(result, wanted)
@@ -115,7 +110,7 @@ def _results_in_columns(table: Any, queries: int) -> list[Any]:
     """The row of each query, where a table has a column of ids; else none."""
     found = _columns(table)
     columns = {name: column for name, column in found.items() if len(column) == queries}
-    if columns.keys().isdisjoint(ID_COLUMNS):
+    if columns.keys().isdisjoint(ID_KEYS):
         return []
     return [{name: column[i] for name, column in columns.items()} for i in range(queries)]
 

@@ -74,10 +74,11 @@ def hanging(line: str, width: int) -> Iterator[str]:
     start = line.rfind("  ") + 2 if "  " in line else indent
     if cells(line[:start]) > width // 2:
         start = indent
-    first, *others = wrapped(line[start:], width - cells(line[:start]))
+    first = next(wrapped(line[start:], width - cells(line[:start])))
     yield line[:start] + first
+    rest = line[start + len(first) :].removeprefix(" ")
     below = " " * (cells(line[:start]) if start > indent else indent + 2)
-    yield from (below + other for text in others for other in wrapped(text, width - len(below)))
+    yield from (below + other for other in wrapped(rest, width - len(below)))
 
 
 def wrapped(text: str, width: int) -> Iterator[str]:

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -328,3 +329,11 @@ def test_what_was_compared_with_is_told_with_its_day() -> None:
         "  compared with .ir-baseline/shop.jsonl (commit 9e01b77aa01b, 2026-01-01, version v1)"
         in told
     )
+
+
+@pytest.mark.parametrize("width", [20, 41, 80])
+def test_every_line_but_the_last_is_full(width: int) -> None:
+    text = " ".join(f"word{n}"[: 3 + n % 4] for n in range(60))
+    lines = [line.strip() for line in hanging(text, width)]
+    for line, after in pairwise(lines[1:]):
+        assert len(line) + 1 + len(after.split()[0]) > width - 2

@@ -54,9 +54,9 @@ class CheckResult:
 
     def to_html(self) -> str:
         """The report, a whole page."""
-        from pytest_irquality.report.html import report_of  # noqa: PLC0415 - a page alone needs it
+        from pytest_irquality.report.html import html_report  # noqa: PLC0415 - a page alone needs it
 
-        return report_of(self.results)
+        return html_report(self.results)
 
     def __str__(self) -> str:
         return "\n\n".join((*self.failures, "\n".join(summary(self.results, COLUMNS))))

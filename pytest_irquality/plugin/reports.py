@@ -66,11 +66,11 @@ class Report(Text):
 
 
 def _html(gathered: Gathered) -> str:
-    from pytest_irquality.report.html import report_of
+    from pytest_irquality.report.html import html_report
     from pytest_irquality.report.judging import to_settle
 
     settle = to_settle(gathered.judging, gathered.path, gathered.pools)
-    return report_of(gathered.results, gathered.missing, gathered.left_out, settle)
+    return html_report(gathered.results, gathered.missing, gathered.left_out, settle)
 
 
 def _json(gathered: Gathered) -> str:

@@ -6,9 +6,8 @@ lay it out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from types import MappingProxyType
 
 from markupsafe import Markup
 
@@ -20,49 +19,25 @@ from pytest_irquality.report.page import page_view
 from pytest_irquality.verdict.result import SuiteResult
 
 
-def report_of(
-    results: Sequence[SuiteResult],
-    not_evaluated: Sequence[str] = (),
-    left_out: Sequence[str] = (),
-    settle: tuple[str, str] | None = None,
-) -> str:
-    """The page of today's results, which says when and by what it was made."""
-    definitions: dict[str, str] = {}
-    for result in results:
-        definitions |= dict(zip(result.measures, result.formulas, strict=True))
-    made = f"Made by pytest-irquality {package_version()} on {datetime.now():%Y-%m-%d at %H:%M}."
-    return html_report(
-        results,
-        definitions=definitions,
-        not_evaluated=not_evaluated,
-        left_out=left_out,
-        generated=made,
-        settle=settle,
-    )
-
-
 @no_cycles()
 def html_report(
     results: Sequence[SuiteResult],
-    *,
-    definitions: Mapping[str, str] = MappingProxyType({}),
     not_evaluated: Sequence[str] = (),
     left_out: Sequence[str] = (),
-    generated: str = "",
     settle: tuple[str, str] | None = None,
 ) -> str:
-    """The whole page.
+    """The whole page, which says when and by what it was made.
 
-    ``definitions`` says what measures mean, ``generated`` when and by what the page was made.
     ``settle`` are the words and the address of a link to where the verdict can be settled.
     """
-    page = page_view(results, definitions, not_evaluated, left_out)
+    page = page_view(results, not_evaluated, left_out)
     return (
         environment()
         .get_template("report.html")
         .render(
             page=page,
-            generated=generated,
+            version=package_version(),
+            now=datetime.now(),
             settle=settle,
             style=asset("style.css"),
             script=asset("shared.js", "report.js"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from pytest_irquality.verdict.result import SuiteResult
@@ -45,7 +46,6 @@ class SuiteView(NamedTuple):
 
 def page_view(
     results: Sequence[SuiteResult],
-    definitions: Mapping[str, str],
     not_evaluated: Sequence[str],
     left_out: Sequence[str],
 ) -> Mapping[str, Any]:
@@ -54,6 +54,7 @@ def page_view(
     headline = overall(stories, left_out, not_evaluated)
     named = ", ".join(dict.fromkeys(result.suite for result in results)) or "search quality"
     largest = largest_changes(stories)
+    formulas = dict(chain(*(zip(r.measures, r.formulas, strict=True) for r in results)))
     shown = dict.fromkeys(measure for result in results for measure in result.shown)
     return {
         "title": f"{TITLES.get(headline.word, 'PARTIAL')}: {named}",
@@ -69,9 +70,8 @@ def page_view(
         "suites": suites(stories) if several else None,
         "retrievers": tuple(retrievers(results)),
         "definitions": {
-            measure: (f"measure-{number}", definitions[measure])
+            measure: (f"measure-{number}", formulas[measure])
             for number, measure in enumerate(shown, 1)
-            if measure in definitions
         },
     }
 

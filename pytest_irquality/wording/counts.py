@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from operator import itemgetter
 
-from pytest_irquality.verdict.findings import FateCount, Finding
+from pytest_irquality.verdict.findings import FateCount
 from pytest_irquality.verdict.ledger import MISSING, Ledger
-from pytest_irquality.verdict.limits import margin
 from pytest_irquality.verdict.result import SuiteResult, Verdict
-from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.examined import differs
 from pytest_irquality.wording.losses import FATES
-from pytest_irquality.wording.numbers import counted, figure, grouped, judged, signed
+from pytest_irquality.wording.numbers import counted, grouped
 
 SAID: Mapping[str, str] = {"other": "compared with nothing", "variant": "made variants"}
 """Classes that have other words."""
@@ -52,41 +49,6 @@ def holding(result: SuiteResult) -> Sequence[Verdict]:
     """The limits that hold in all that they demand, over something that was compared."""
     passed = [v for v in result.verdicts if v.query is None and v.outcome == "passed"]
     return [verdict for verdict in passed if not verdict.caveat and not verdict.warned]
-
-
-def held(result: SuiteResult) -> str:
-    """The number of limits that hold: ``7 limits hold; nearest: ndcg@10, 0.012 left``."""
-    limits = holding(result)
-    if not limits or not result.gated:
-        return ""
-    number = counted(len(limits), "limit holds", "limits hold")
-    nearest = _nearest(limits)
-    return f"{number}; nearest: {nearest}" if nearest else number
-
-
-def _nearest(limits: Sequence[Verdict]) -> str:
-    """The limit that is nearest to breaking.
-
-    Those on counts and times are left out: they would not be nearer for their smaller units.
-    """
-    demands = [
-        (margin(finding), verdict, finding.subject, finding)
-        for verdict in limits
-        for finding in verdict.findings
-        if finding.fails and finding.ok and finding.value is not None and not finding.unit
-    ]
-    if not demands:
-        return ""
-    left, verdict, subject, finding = min(demands, key=itemgetter(0))
-    which = f" of {subject}" if verdict.over.each_tag and subject else ""
-    return f"{verdict.label}{which}, {_distance(left, finding)}"
-
-
-def _distance(left: float, finding: Finding) -> str:
-    """The distance from a limit that holds; beyond it, where a test excuses that, the change."""
-    if left >= -EQUAL or finding.change is None:
-        return f"{figure(max(left, 0.0))} left"
-    return f"{signed(finding.change.difference)}, which may be chance ({judged(finding.change)})"
 
 
 def _bad(result: SuiteResult) -> Iterator[str]:

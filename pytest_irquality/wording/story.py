@@ -18,7 +18,7 @@ from pytest_irquality.verdict.result import Outcome, QueryResult, SuiteResult, V
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.causes import CAUSES, as_before, known_causes, renumbered
 from pytest_irquality.wording.caveats import caveats, whole, with_caveats
-from pytest_irquality.wording.counts import counts, fates, held, sums
+from pytest_irquality.wording.counts import counts, fates, sums
 from pytest_irquality.wording.demand_words import rose_or_fell
 from pytest_irquality.wording.losers import Worse, low, not_compared, worsened, worst_tags
 from pytest_irquality.wording.notes import note, noted
@@ -381,11 +381,6 @@ class Story:
     def _called(self, verdict: Verdict) -> str:
         query = self.result.by_id.get(verdict.query or "")
         return quoted(query.text) if query else verdict.label
-
-    @property
-    def held(self) -> str:
-        """``7 limits hold; nearest: ndcg@10, 0.012 left``."""
-        return held(self.result)
 
 
 def _sum(total: float, unit: str) -> str:

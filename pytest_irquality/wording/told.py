@@ -134,8 +134,8 @@ def _limits(story: Story, brief: bool) -> Iterator[Part]:
     limits = Limits(story.result, story.damage)
     broken = broken_limits(limits) if brief else None
     yield from _table(5, broken) if broken and broken.rows else _table(4, limits.table)
-    none = "" if limits.verdicts else NO_LIMIT
-    yield from _listed(12 if story.held else PAGE, [story.held or none])
+    if not limits.verdicts:
+        yield Part(PAGE, NO_LIMIT)
 
 
 NO_LIMIT = "This suite sets no limit on a measure."

@@ -445,7 +445,7 @@ def hostile() -> SuiteResult:
 
 
 def test_hostile_titles_and_queries_stay_text(show: Open) -> None:
-    page = show(html_report([hostile()], not_evaluated=[HOSTILE], generated=HOSTILE))
+    page = show(html_report([hostile()], not_evaluated=[HOSTILE]))
     for row in range(11):
         page.evaluate(
             "row => document.querySelector(`tr.row[data-row='${row}'] button`).click()", row

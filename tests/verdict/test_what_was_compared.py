@@ -119,7 +119,7 @@ def test_no_tick_stands_for_several_suites_of_which_one_was_not_compared(tmp_pat
     )
     assert markdown[0] == "## ⚠ 2 suites passed, but 2 limits new (s), nothing was compared (s)"
     assert any(line.startswith("| s | ⚠ Search is as good as demanded") for line in markdown)
-    page = html_report([new, fine], definitions={}, not_evaluated=(), generated="")
+    page = html_report([new, fine])
     assert "2 limits new (s), nothing was compared (s)" in page
     assert "<title>PASS: s, fine" in page
     assert (
@@ -127,7 +127,7 @@ def test_no_tick_stands_for_several_suites_of_which_one_was_not_compared(tmp_pat
         == "! PARTIAL  1 of 2 suites judged in part: stopped (2 queries)"
     )
     assert list(summary([fine, replace(fine, path="v")], 200))[-1] == "✓ 2 suites passed"
-    page = html_report([stopped, fine], definitions={}, not_evaluated=(), generated="")
+    page = html_report([stopped, fine])
     assert "1 of 2 suites judged in part" in page
 
 
@@ -159,7 +159,7 @@ def test_markdown_holds_now_against_before_over_the_same_queries(tmp_path: Path)
     assert "| all | 5 | 0.875 (−0.125); 0.700 over all 5 |" in report
     several = markdown_report([result, replace(result, path="t.ir.yaml")])
     assert "| 0.875 (−0.125); 0.700 over all 5 |" in several
-    page = html_report([result], definitions={}, not_evaluated=(), generated="")
+    page = html_report([result])
     assert 'class="fill" width="87.5%"' in page, "a bar is as long as the number beside it"
     assert 'class="fill" width="70%"' not in page
     assert "0.700 over all 5" in page
@@ -341,7 +341,6 @@ def test_a_limit_that_only_warns_is_none_that_holds_and_has_no_tick(tmp_path: Pa
     result = judged(tmp_path, suite("ab", limits), now, found("a", "b"), Baseline("b", 2))
     assert not result.failed
     assert "2 queries, 1 limit holds, 2 limits warn" in Story(result).headline
-    assert Story(result).held.startswith("1 limit holds; nearest: mrr@10")
     text = markdown_report([result])
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     marked = [row for row in rows if "| ✓ |" in row or "| ⚠ " in row]

@@ -165,17 +165,6 @@ def test_what_to_do_next() -> None:
     ]
 
 
-def test_limits_that_hold_are_counted_and_the_nearest_is_named() -> None:
-    held = (
-        floor(0.9, 0.5, "passed", check="a", label="far"),
-        floor(0.9, 0.88, "passed", label="near"),
-    )
-    assert (
-        Story(suite(query("a"), verdicts=held)).held == "2 limits hold; nearest: near, 0.020 left"
-    )
-    assert Story(suite(moved("a", 0.9, 0.1))).held == ""
-
-
 @pytest.mark.parametrize(
     ("outcome", "said"),
     [

@@ -16,7 +16,6 @@ from markupsafe import Markup, escape
 
 from pytest_irquality.edges.printable import visible, with_commands
 from pytest_irquality.report.compiled import Compiled
-from pytest_irquality.wording.numbers import grouped
 
 
 class Asset(NamedTuple):
@@ -49,7 +48,6 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
-    made.filters["grouped"] = grouped
     made.filters["ltr"] = left_to_right
     return made
 

@@ -88,12 +88,13 @@ def _texts(kind: Robustness) -> str:
 
 
 def wordings_said(result: SuiteResult) -> Iterator[str]:
-    """The texts of each kind of other wordings that broke, and what changed since the baseline."""
+    """The texts that find nothing, and kinds without a measure, which no row of the table has."""
     for kind in result.robustness:
-        if not kind.losses and not kind.empty:
+        if kind.empty:
+            many = counted(len(kind.empty), "finds", "find")
+            yield f"{kind_name(kind.kind)}: {many} nothing: {_texts(kind)}"
+        elif not kind.losses:
             yield asked(kind)
-        for said in (*worst_of(result, kind), *since_then(result, kind)):
-            yield f"{kind_name(kind.kind)}: {said}"
 
 
 def noise_said(result: SuiteResult) -> Iterator[str]:
@@ -111,18 +112,6 @@ def asked(kind: Robustness) -> str:
     many = counted(kind.variants, name.removesuffix("s"), name)
     said = f"{many} of {counted(kind.queries, 'query', 'queries')}"
     return f"{said}, {kind.unanswered} could not be answered" if kind.unanswered else said
-
-
-def worst_of(result: SuiteResult, kind: Robustness) -> Iterator[str]:
-    """The texts of a kind that find nothing, or else the one that lost most."""
-    if kind.empty:
-        yield f"{counted(len(kind.empty), 'finds', 'find')} nothing: {_texts(kind)}"
-        return
-    losing = ((loss, variant) for loss in kind.losses for variant in loss.worst[:1])
-    for loss, variant in losing:
-        lost = lost_by(variant, result.unit(loss.measure))
-        yield f"{quoted(variant.text)} lost most {loss.measure}: {lost}"
-        return
 
 
 def sides(result: SuiteResult, loss: VariantLoss) -> tuple[str, str]:
@@ -152,14 +141,6 @@ def wavering_said(result: SuiteResult) -> str:
     waver = "wavers" if noise.total == 1 else "waver"
     text = quoted(result.query(worst.query).text)
     return f"{noise.total} of {asked} {waver}; most: {text}, {common(worst)} in common"
-
-
-def since_then(result: SuiteResult, kind: Robustness) -> Iterator[str]:
-    """The change of a kind since the baseline, in the first measure that moved."""
-    for loss in kind.losses:
-        if said := since_baseline(loss, result.unit(loss.measure)):
-            yield f"{loss.measure} {said}"
-            return
 
 
 def since_baseline(loss: VariantLoss, unit: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Literal
 
 from pytest_irquality.verdict import facts
@@ -44,6 +43,7 @@ IN_STORY: tuple[type[facts.Fact], ...] = (
     facts.Selected,
 )
 """Facts that have a place of their own in the story; the others are notes."""
+DOUBTS = (facts.Interrupted, facts.Selected, facts.RestsOnUnjudged)
 End = Literal["failed", "partial", "passed"]
 Level = Literal["bad", "warn", "good"]
 
@@ -194,7 +194,7 @@ class Story:
     @property
     def compared_in_brief(self) -> str:
         """The tally and the mean, on one line."""
-        return "; ".join(filter(None, (self.tally, *self._mean(with_limit=False))))
+        return "; ".join(filter(None, (self.tally, *self._mean())))
 
     @property
     def behind_tally(self) -> str:
@@ -214,15 +214,13 @@ class Story:
             yield f"half of the loss is in {grouped(damage.half)}"
         yield from self._mean()
 
-    def _mean(self, with_limit: bool = True) -> Iterator[str]:
-        """The movement of the mean, the broken limit on it, and whether chance explains it."""
+    def _mean(self) -> Iterator[str]:
+        """The movement of the mean, and whether chance explains it."""
         measure = self.damage.measure
         mean = self.result.mean(measure)
         if mean is None or mean.change is None or abs(mean.change.difference) <= EQUAL:
             return
         words = f"the mean {rose_or_fell(mean.change, mean.unit)}"
-        if with_limit:
-            words += self._broken_limit(measure)
         resolution = self._resolution
         if resolution and resolution.measure == measure and _got_surely_worse(resolution):
             words += f", which chance does not explain ({judged(resolution.change)})"
@@ -239,14 +237,6 @@ class Story:
         before, now = apart(mean.change.before, mean.change.now, mean.unit)
         other = whole(mean)
         return f"{mean.measure} {before} → {now}{f' ({other})' if other else ''}"
-
-    def _broken_limit(self, measure: str) -> str:
-        """The floor or ceiling of a mean that is broken, in brackets; else ""."""
-        on_suite = (verdict for verdict in self.result.verdicts if verdict.over.suite)
-        for finding in chain(*(verdict.broken for verdict in on_suite)):
-            if finding.measure == measure and finding.demand.fixed:
-                return f" (limit {figure(finding.limit, finding.unit)})"
-        return ""
 
     @property
     def _resolution(self) -> facts.Resolution | None:
@@ -314,6 +304,11 @@ class Story:
     # -- what it rests on --------------------------------------------------------------------------
 
     @property
+    def shaky(self) -> bool:
+        """Tell whether something that it rests on is wrong, and not only little."""
+        return any(isinstance(fact, DOUBTS) for fact in self.result.facts)
+
+    @property
     def rests_on(self) -> tuple[str, ...]:
         """The facts that could overturn the verdict."""
         return tuple(self._rests_on())
@@ -321,9 +316,7 @@ class Story:
     def _rests_on(self) -> Iterator[str]:
         result = self.result
         for fact in result.facts:
-            if isinstance(
-                fact, (facts.Interrupted, facts.Selected, facts.RestsOnUnjudged, facts.JudgeFirst)
-            ):
+            if isinstance(fact, (*DOUBTS, facts.JudgeFirst)):
                 yield note(fact, result)
         yield from self._noise()
         if self.state == "failed" and self.coverage and result.judged < result.returned:

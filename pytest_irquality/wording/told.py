@@ -15,7 +15,7 @@ from pytest_irquality.wording.block import Bar, Cell, Column, Part, Row, Section
 from pytest_irquality.wording.limit_table import Limits
 from pytest_irquality.wording.losers import Worse
 from pytest_irquality.wording.mean_tables import tags
-from pytest_irquality.wording.numbers import counted, grouped, share
+from pytest_irquality.wording.numbers import counted, grouped
 from pytest_irquality.wording.sentences import warnings
 from pytest_irquality.wording.stories import known_issues, steps_of
 from pytest_irquality.wording.story import Story
@@ -43,11 +43,11 @@ def told(story: Story, *, brief: bool = False, most: int = 5) -> Sequence[Sectio
         ),
         Section(
             f"Tags, {'most damaged' if result.baseline else 'lowest'} first",
-            (*_table(PAGE, _tags(story)), *_listed(PAGE, _coverage(story))),
+            (*_table(PAGE, _tags(story)), *_listed(PAGE, [story.coverage])),
             "Slices",
             note=str(len({mean.tag for mean in result.means if mean.tag}) or ""),
         ),
-        Section("What this rests on", _listed(7, story.rests_on), beside=True),
+        Section("What this rests on", _listed(7, story.rests_on), warns=story.shaky, beside=True),
         Section("Known issues", _listed(20, known_issues(result)), small=True),
         Section("Warnings", _listed(15, warnings(result)), warns=True, small=True),
         Section("Notes", _listed(30, story.notes), small=True),
@@ -65,7 +65,9 @@ def told(story: Story, *, brief: bool = False, most: int = 5) -> Sequence[Sectio
         Section("Files", tuple(Part(5, line) for line in result.written), small=True),
         Section(
             "",
-            _listed(_least(story, brief), [f"{story.compared_with}; {story.ledger}"]),
+            _listed(
+                _least(story, brief), ["; ".join(filter(None, (story.compared_with, story.ledger)))]
+            ),
             small=True,
         ),
         Section(
@@ -110,16 +112,6 @@ def _sums(story: Story, brief: bool) -> Iterator[Part]:
     if story.tally:
         beside = story.compared_in_brief if brief else story.compared
         yield Part(2, beside.removeprefix(story.tally).removeprefix("; "), story.tally)
-
-
-def _coverage(story: Story) -> Iterator[str]:
-    """The share of results that nobody judged, also of the places that weigh most."""
-    yield story.coverage
-    top = [document for query in story.result.queries for document in query.ranking[:3]]
-    unjudged = sum(document.grade is None for document in top)
-    if unjudged and story.result.returned:
-        places = f"{share(unjudged, len(top))} places in the top 3 hold an unjudged document"
-        yield f"{places}; `--ir-judge=judge.html` writes a page to judge them in."
 
 
 # -- limits and tags -------------------------------------------------------------------------------

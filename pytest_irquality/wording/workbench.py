@@ -22,13 +22,13 @@ from pytest_irquality.wording.block import (
 from pytest_irquality.wording.examined import in_full
 from pytest_irquality.wording.limit_table import Limits
 from pytest_irquality.wording.mean_tables import coloured
-from pytest_irquality.wording.numbers import counted, few, figure, signed
+from pytest_irquality.wording.numbers import counted, figure, signed
 from pytest_irquality.wording.query_table import Queries
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.told import PAGE, broken_limits, told
 from pytest_irquality.wording.words import cut, revision
 
-WORST, FAILURES, LEFT = 5, 6, 100
+WORST, FAILURES = 5, 6
 BARS, NAMED = 120, 3
 """The bars of the row of all changes, and how many queries of each are named."""
 
@@ -50,7 +50,6 @@ def workbench(story: Story, queries: Queries, largest: float) -> Sequence[Sectio
             for said, differences in map(in_full, result.exams)
         ),
         *(_section(kind, _texts(some), "Wordings") for kind, some in texts(result)),
-        Section("Left", tuple(_left(result)), small=True),
         Section("", (Part(PAGE, " · ".join(_facts(result))),), small=True),
     )
     return [section for section in sections if section.parts]
@@ -70,12 +69,6 @@ def _facts(result: SuiteResult) -> Iterator[str]:
     if result.baseline:
         yield "both sides scored with today's judgments"
     yield f"{figure(result.seconds, 'seconds')} retrieving"
-
-
-def _left(result: SuiteResult) -> Iterator[Part]:
-    left = result.baseline.left if result.baseline else ()
-    if left:
-        yield Part(PAGE, f"of the baseline, these left the suite: {few(left, named=LEFT)}")
 
 
 def _texts(some: Sequence[str]) -> Table:

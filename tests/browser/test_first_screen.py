@@ -102,19 +102,3 @@ def test_the_worst_suite_is_the_one_that_is_open(show: Open) -> None:
     page = show(html_report([slight, replace(report(), suite="grave")]), viewport=SCREEN)
     assert page.locator("section.suite:visible h2").first.inner_text() == "✗ fail grave"
     assert page.locator("nav.card tbody tr").first.inner_text().startswith("grave")
-
-
-def test_limits_that_an_audit_proposes_are_no_wider_than_a_phone(
-    project: Project, show: Open
-) -> None:
-    shutil.copytree(ROOT / "example_project", project.path, dirs_exist_ok=True)
-    builds = [f"builds/{n}" for n in range(6)]
-    for build in builds:
-        project.run(f"--ir-save-runs={build}")
-    project.run(
-        "--ir-audit", *(f"--ir-runs={build}" for build in builds), "--ir-report=report.html"
-    )
-    text = Path(project.path, "report.html").read_text("utf-8")
-    page = show(text, viewport={"width": 390, "height": 844})
-    assert "builds of unchanged code" in page.locator("pre").inner_text()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390

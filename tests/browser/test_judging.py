@@ -340,9 +340,8 @@ def test_a_picture_beside_the_page_is_shown(browser: Browser, tmp_path: Path) ->
     page.close()
 
 
-def test_long_texts_are_folded_and_the_querys_words_are_marked(show: Open) -> None:
+def test_long_texts_are_folded(show: Open) -> None:
     page = start(show(judging_page([pool(1, 1)]), viewport={"width": 500, "height": 800}))
-    assert set(page.locator(".text mark").all_inner_texts()) == {"office", "chair"}
     tall = page.evaluate("document.querySelector('.text').clientHeight")
     page.keyboard.press("t")
     assert page.evaluate("document.querySelector('.text').clientHeight") > tall

@@ -428,7 +428,9 @@ def recall(project: Project) -> tuple[float, list[str]]:
     (mean,) = [
         one for one in suite["means"] if one["measure"] == "recall@10" and one["tag"] is None
     ]
-    return mean["value"], [note for note in suite["notes"] if "of what was graded" in note]
+    return mean["value"], [
+        note for note in suite["notes"] if "counts graded documents only" in note
+    ]
 
 
 def test_what_reports_say_of_recall_and_of_a_bad_change_with_one_engines_pool_with_two_and_the_truth(

@@ -353,7 +353,7 @@ def test_reasons_lead_to_limits_and_queries(show: Open) -> None:
     page.locator(".story .worst a", has_text="query number 1").first.click()
     assert page.locator("[aria-expanded=true]").inner_text() == "query number 1"
     to(page, "Overview")
-    page.locator("header .worst a", has_text="✗ ndcg@10").first.click()
+    page.locator("header .brief a", has_text="✗ ndcg@10").first.click()
     assert page.url.endswith("#tab=Limits")
     box = (
         page.locator(".limits tbody", has_text="below its floor")

@@ -138,7 +138,10 @@ def test_verdict_in_words_when_red() -> None:
         " 1 known issue is fixed, 1 known issue, ndcg@10 over the 3 of 4 that were answered,"
         " stopped after 4 queries; nothing was compared"
     )
-    limits, worst, _ = page.one("header").all("table", "worst")
+    limits, worst = (
+        page.one("header").one("table", "brief"),
+        page.one("header").one("table", "worst"),
+    )
     assert limits.one("tbody").one("tr").text == "✗ ndcg@100.900≥ 0.8"
     assert [row.text.split()[0] for row in worst.one("tbody").all("th")] == ["chair"]
     assert failed(page) == [

@@ -158,26 +158,6 @@
 
   // -- drawing --------------------------------------------------------------------------------------
 
-  const marker = (query) => {
-    const words = [...new Set(query.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter(Boolean))];
-    const long = words.filter((word) => word.length > 2 || /[^\p{Script=Latin}]/u.test(word));
-    const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
-    const parts = (long.length ? long : words).map((word) =>
-      unspaced.test(word) ? word : `(?<![\\p{L}\\p{N}])${word}\\p{L}{0,2}(?![\\p{L}\\p{N}])`);
-    return parts.length ? new RegExp(parts.join("|"), "giu") : null;
-  };
-
-  const marked = (text, pattern) => {
-    const fragment = document.createDocumentFragment();
-    let end = 0;
-    for (const found of pattern ? text.matchAll(pattern) : []) {
-      fragment.append(text.slice(end, found.index), h("mark", {}, found[0]));
-      end = found.index + found[0].length;
-    }
-    fragment.append(text.slice(end));
-    return fragment;
-  };
-
   const button = (label, key, attributes) =>
     h("button", { type: "button", ...attributes }, label, key ? h("kbd", { "aria-hidden": "true" }, key) : null);
 
@@ -261,13 +241,12 @@
       card.append(...adding(query));
       return card;
     }
-    const pattern = marker(query.text);
     card.append(
       h("span", { class: "where", id: "where" }, `Document ${place + 1} of ${documentsOf(query).length}`),
-      h("h2", { id: "title", dir: "auto" }, marked(document.title || document.id, pattern)),
+      h("h2", { id: "title", dir: "auto" }, document.title || document.id),
       ...[document.title ? h("p", { class: "id" }, document.id) : null, ...fields(document)].filter(Boolean));
     if (document.text && document.text !== document.title) {
-      const text = h("div", { class: "text folded", dir: "auto", id: "text" }, marked(document.text, pattern));
+      const text = h("div", { class: "text folded", dir: "auto", id: "text" }, document.text);
       const more = button("Show all of it", "t", { class: "more", "aria-expanded": "false", "aria-controls": "text", hidden: true });
       more.addEventListener("click", () => {
         const folded = text.classList.toggle("folded");
@@ -297,9 +276,6 @@
     $("query").textContent = query.text;
     $("why").textContent = query.why;
     $("why").hidden = !query.why;
-    $("asked").classList.remove("arrives");
-    void $("asked").offsetWidth; // begins the animation anew
-    $("asked").classList.add("arrives");
     $("documents").replaceChildren(...query.cards.map((card, place) => closed(query, card, place)));
     $("previous").disabled = state.at === 0;
     $("next").disabled = state.at === state.queries.length - 1;

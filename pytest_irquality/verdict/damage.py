@@ -81,6 +81,11 @@ class Damage:
     # -- all queries -------------------------------------------------------------------------------
 
     @cached_property
+    def losses(self) -> Sequence[float]:
+        """The loss of each query."""
+        return [*map(self.loss, self.result.queries)]
+
+    @cached_property
     def gains(self) -> Sequence[float]:
         """The gain of each compared query, negative where it lost."""
         gains = map(self.gain, self.result.queries)
@@ -140,11 +145,10 @@ class Damage:
 
     def _of_tags(self, tags: AbstractSet[str]) -> float:
         """The loss of the queries of some tags, or of all queries where there is no tag."""
-        return sum(
-            self.loss(query)
-            for query in self.result.queries
-            if not tags or not tags.isdisjoint(query.tags)
-        )
+        if not tags:
+            return sum(self.losses)
+        each = zip(self.result.queries, self.losses, strict=True)
+        return sum(loss for query, loss in each if not tags.isdisjoint(query.tags))
 
     def broken(self, verdict: Verdict) -> Sequence[Finding]:
         """The findings that a check broke; of a limit on each tag or query the worst first."""

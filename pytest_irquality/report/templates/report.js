@@ -123,7 +123,7 @@
 
   // -- the table: a page of rows at a time, so that nothing is drawn while somebody scrolls ---------------------------
 
-  const PAGE = 500, LEAD = 80;
+  const PAGE = 500, SCREEN = 60, LEAD = 80;
 
   class Table {
     constructor(data, section) {
@@ -192,7 +192,12 @@
       this.at = at;
       this.first = Math.floor(at / PAGE) * PAGE;
       const last = Math.min(this.first + PAGE, this.rows.length);
-      this.body.replaceChildren(...this.rows.slice(this.first, last).map((row, n) => this.row(row, this.first + n)));
+      const rows = (from, to) => this.rows.slice(from, to).map((row, n) => this.row(row, from + n));
+      const seen = at === 0 && state.open === null ? Math.min(SCREEN, last) : last;
+      this.body.replaceChildren(...rows(this.first, seen));
+      clearTimeout(this.drawing); // the rest once the first rows are seen, so that a search takes under 100 ms
+      this.rest = () => { this.body.append(...rows(seen, last)); this.rest = () => {}; };
+      this.drawing = seen < last ? setTimeout(() => this.rest(), 50) : 0;
       if (this.detail) this.made.get(this.opened)?.after(this.detail);
       const to = (place, words) => h("button", { type: "button", onclick: () => { this.turn(place); this.table.scrollIntoView(); } }, words);
       this.pages.replaceChildren(...(this.rows.length <= PAGE ? [] : [
@@ -202,6 +207,7 @@
 
     open() {
       if (this.opened === state.open) return;
+      if (state.open !== null && !this.made.get(state.open)?.isConnected) this.rest();
       const expanded = (row, is) => this.made.get(row)?.querySelector(".text").setAttribute("aria-expanded", is);
       this.detail?.remove();
       this.detail = null;
@@ -271,6 +277,7 @@
     focus(to) {
       if (!this.rows.length) return;
       const at = Math.max(0, Math.min(to, this.rows.length - 1));
+      if (!this.made.get(this.rows[at])?.isConnected) this.rest();
       if (at < this.first || at >= this.first + PAGE) this.turn(at);
       const button = (place) => this.made.get(this.rows[place])?.querySelector("button");
       button(this.at)?.setAttribute("tabindex", -1);

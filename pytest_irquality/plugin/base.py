@@ -16,7 +16,7 @@ from pytest_irquality.pipeline.base.answered import AtBase
 from pytest_irquality.pipeline.base.compare import Base
 from pytest_irquality.pipeline.base.messages import ANSWERS, COLLECTED, Asked, Collected, RunOf
 from pytest_irquality.pipeline.base.process import default_command
-from pytest_irquality.pipeline.base.worktree import BaseError, Cancelled, new_folder, remove
+from pytest_irquality.pipeline.base.worktree import BaseError, new_folder, remove
 from pytest_irquality.plugin.collect import compared_of
 from pytest_irquality.plugin.items import CheckItem
 from pytest_irquality.plugin.options import Options
@@ -161,8 +161,6 @@ class Head(Today):
             base.answers(collected, self._say).write(self.folder / ANSWERS)
         except (BaseError, OSError) as error:
             raise pytest.UsageError(f"--ir-baseline {against}: {error}") from None
-        except Cancelled:
-            pytest.exit("ended by SIGTERM while the base was run", returncode=143)
 
     def _say(self, line: str) -> None:
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")

@@ -210,7 +210,7 @@ class _Queries:
             query = query_of(_with_texts(row, self._texts), self._shared)
         except DamagedRowError as error:
             raise DamagedRunError(f"{where}: damaged: {error}") from None
-        if query.id in self.found:
+        if self.found.get(query.id, query) != query:  # equal ones are of both sides of a merge
             raise DamagedRunError(
                 f"{where}: the query {query.id!r} stands here twice (line {self._places[query.id]}"
                 " is the other), as a merge may leave it: keep one, or write the file anew with"

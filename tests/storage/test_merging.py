@@ -82,6 +82,14 @@ def test_s20_branches_that_change_different_queries_merge(shop: Project) -> None
     assert git(shop.path, "status", "--porcelain") == ""
 
 
+def test_a_query_that_both_sides_of_a_merge_added_alike_is_no_conflict(shop: Project) -> None:
+    """git keeps both where one of them stands elsewhere."""
+    head, *blocks = (shop.path / BASELINE).read_text().split("\n\n")
+    (shop.path / BASELINE).write_text("\n\n".join([head, blocks[2], *blocks]))
+    assert shop.run().ret == 0
+    assert "none of 6 rankings changed" in shop.data["suites"][0]["notes"]
+
+
 # What one branch does, and what the other does beside it.
 BESIDE = {
     "added after the last": (("query f", "query f\nquery new"), "query f"),

@@ -206,7 +206,7 @@ DAMAGED = [
     (HEAD.replace(b'"depth":10', b'"depth":1,"time":5'), "run:1: damaged: no 'time' in the header, or no such thing"),
     (HEAD + LINE, "run:2: damaged: it was cut off here"),
     (HEAD + LINE + END + LINE, "run:5: damaged: this stands behind its last line"),
-    (HEAD + LINE + b"\n" + LINE, f"run:4: the query 'q' stands here twice (line 2 is the other), as a merge may leave it: keep one, or write the file anew with {UPDATE}"),
+    (HEAD + LINE + b"\n" + LINE.replace(b'"d"', b'"e"'), f"run:4: the query 'q' stands here twice (line 2 is the other), as a merge may leave it: keep one, or write the file anew with {UPDATE}"),
     (HEAD + LINE[:-9], "run:2: not a line of JSON"),
     (HEAD + b"\n" + CONFLICT + END, f"run:3: {UNRESOLVED} write the file anew with {UPDATE}"),
     (CONFLICT.replace(LINE, HEAD) + LINE + END, f"run:1: {UNRESOLVED} write the file anew with {UPDATE}".replace(" over 'q'", "")),

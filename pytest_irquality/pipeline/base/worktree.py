@@ -1,16 +1,13 @@
-"""The base's checkout: a commit in a temporary worktree, which goes whatever happens."""
+"""The base's checkout: a commit in a temporary worktree."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import signal
 import tempfile
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import BinaryIO
 
 from pytest_irquality.edges.git import FLAGS, Repository
@@ -24,10 +21,6 @@ SUBMODULE = "160000 "
 
 class BaseError(Exception):
     """The reason why nothing can be compared with the base, all that the user reads of it."""
-
-
-class Cancelled(BaseException):
-    """The job was told to end (SIGTERM)."""
 
 
 # -- a folder that a killed process leaves to the next ---------------------------------------------
@@ -64,14 +57,15 @@ def _abandoned(folder: Path) -> bool:
 
 @contextmanager
 def checked_out(repository: Repository, commit: str, folder: Path) -> Iterator[Path]:
-    """The worktree of a commit in a folder; both go at the end, also on Ctrl-C and SIGTERM."""
-    with _told_to_end():
-        try:
-            _check_out(repository, folder / TREE, commit)
-            yield folder / TREE
-        finally:
-            with _undisturbed():
-                remove_worktree(repository, folder / TREE)
+    """The worktree of a commit in a folder, which goes at the end.
+
+    What is left where that is cut short the next run removes.
+    """
+    try:
+        _check_out(repository, folder / TREE, commit)
+        yield folder / TREE
+    finally:
+        remove_worktree(repository, folder / TREE)
 
 
 def _check_out(repository: Repository, tree: Path, commit: str) -> None:
@@ -129,37 +123,3 @@ def worktrees(repository: Repository) -> list[Path]:
     )
     name = "worktree "
     return [Path(line[len(name) :]) for line in listed.splitlines() if line.startswith(name)]
-
-
-# -- signals ---------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _told_to_end() -> Iterator[None]:
-    """SIGTERM raises ``Cancelled``: a cancelled job would otherwise end without any ``finally``."""
-
-    def cancel(number: int, frame: FrameType | None) -> None:
-        raise Cancelled
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, cancel)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Neither Ctrl-C nor SIGTERM ends what must be ended properly."""
-    before = {}
-    with suppress(ValueError):  # not in the main thread, where signals never arrive
-        for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -86,7 +86,6 @@ class Sitting:
         if self.base.gone and not result.deselected and not self.plan.kept:
             left = self.base.left(target.suite)
             asked = left.queries
-            exam = replace(exam, unasked=len(self.base.gone) - len(asked))
             more = retrieve(
                 left, asking.retriever, name=target.retriever, concurrency=asking.concurrency,
                 pace=self.plan.pace(target),
@@ -101,8 +100,6 @@ class Sitting:
         suite = guarded(suite) if found.run is not None else suite
         assert self.today.run is not None
         run = joined_runs(self.today.run.under(self.base.ids), more, suite.readers)
-        if exam.unasked:
-            suite = _only(suite, run.answered | run.faults.keys())
         return self._judged(exam, suite, run, found, result)
 
     def _kept(self, left: Suite) -> Run:
@@ -155,13 +152,6 @@ class Sitting:
             raise StoredRunError(f"the retriever {other} was not asked the queries that left")
         run = joined_runs(self.before.run.under(self.base.ids), more, suite.readers)
         return Found(target, self.before.source, answers=run)
-
-
-def _only(suite: Suite, ids: Collection[str]) -> Suite:
-    """Give a suite of some of its queries."""
-    checks = [check for check in suite.checks if check.query is None or check.query.id in ids]
-    queries = tuple(query for query in suite.queries if query.id in ids)
-    return replace(suite, queries=queries, checks=tuple(checks))
 
 
 def joined_runs(run: Run, more: Run, readers: Collection[str]) -> Run:

@@ -265,13 +265,12 @@ class JudgmentsChanged(Fact):
 class Resolution(Fact):
     """The smallest change of a measure that the suite can tell.
 
-    ``worth`` is the most that one query adds to the mean. ``decided`` is False where too few
-    queries changed for any test; ``apart`` where failures rest on other things.
+    ``decided`` is False where too few queries changed for any test; ``apart`` where failures rest
+    on other things.
     """
 
     measure: str
     change: Change
-    worth: float | None
     got_worse: bool
     decided: bool
     significant: bool

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
-from math import fsum, inf
+from math import inf
 
-from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Run, deeper_than
 from pytest_irquality.suite.lint import unmatched
 from pytest_irquality.verdict import facts
@@ -290,22 +289,12 @@ def _resolution(comparison: Comparison, verdicts: Sequence[Verdict]) -> Iterator
         yield facts.Resolution(
             measure=str(measure),
             change=change,
-            worth=_worth(comparison, measure),
             got_worse=measure.sign * change.difference < 0,
             decided=0.5 ** (change.better + change.worse) < SIGNIFICANT,
             significant=(change.judged_p or 0.0) < SIGNIFICANT,
             apart=bool(failed) and not rests_on_test,
         )
         return
-
-
-def _worth(comparison: Comparison, measure: Measure) -> float | None:
-    """The most that one query can add to the measure's mean; None where there is no most."""
-    low, high = measure.range
-    if measure.aggregate != "mean" or high - low == inf:
-        return None
-    weights = [pair.weight for pair in comparison.pairs(measure, comparison.suite.queries)]
-    return (high - low) * max(weights) / fsum(weights)
 
 
 def _unjudged(comparison: Comparison, pardoned: Sequence[str]) -> Iterator[facts.Fact]:

@@ -260,8 +260,8 @@ class Exam:
     pass; ``queries`` and ``means`` are those that these are about, by the base's judgments.
     ``checks`` counts all of its checks by class. ``differences`` are those of both exams.
     ``unread`` says why it cannot be held against today's answers.
-    ``refused``: the project lets no change accept its own drops; ``unasked`` counts the queries
-    that were too many to be asked. ``share`` is what it adds to the verdict over all suites.
+    ``refused``: the project lets no change accept its own drops. ``share`` is what it adds to the
+    verdict over all suites.
     """
 
     path: str
@@ -272,7 +272,6 @@ class Exam:
     means: tuple[Mean, ...] = ()
     checks: Mapping[str, int] = field(default_factory=dict)
     unread: str = ""
-    unasked: int = 0
     refused: bool = False
     refuses_weaker: bool = False
     share: Share | None = None

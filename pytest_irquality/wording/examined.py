@@ -35,9 +35,6 @@ def exam_lines(result: SuiteResult) -> Iterator[str]:
     """The lines that are said first: the base's checks that fail, why, and what allows it."""
     for exam in result.exams:
         of = exam.source if exam.path == result.path else f"{exam.source} {exam.path}"
-        if exam.unasked:
-            asked = counted(exam.unasked, "query that left was", "queries that left were")
-            yield f"{asked} not asked: there are too many"
         if exam.unread:
             yield f"Accepted, not passed: the suite of {of} cannot be read: {exam.unread}"
         elif exam.verdicts:

@@ -277,16 +277,15 @@ def _(fact: facts.JudgmentsChanged, result: SuiteResult) -> str:
 @note.register
 def _(fact: facts.Resolution, result: SuiteResult) -> str:
     """One sentence on what this suite can and cannot tell."""
-    worth = f"one query is worth up to {fact.worth:.2g} {fact.measure} here; " if fact.worth else ""
-    if any(finding.suites > 1 for _, finding in result.findings):
-        worth += "in this suite alone "
+    of_many = any(finding.suites > 1 for _, finding in result.findings)
+    where = "in this suite alone " if of_many else ""
     if told := drop_of_all(fact, result):
-        return f"{worth}{_too_few(fact)}; {told}"
+        return f"{where}{_too_few(fact)}; {told}"
     if not fact.decided:
-        return f"{worth}{_too_few(fact)}: no test could tell this from chance{_stands(fact)}"
+        return f"{where}{_too_few(fact)}: no test could tell this from chance{_stands(fact)}"
     least, n = fact.change.detectable, fact.change.queries
     shows = f"; {n} queries can show a worsening of about {least:.2g}" if least else ""
-    return f"{worth}{_chance(fact)}{shows}"
+    return f"{where}{_chance(fact)}{shows}"
 
 
 def _too_few(fact: facts.Resolution) -> str:

@@ -108,6 +108,22 @@ def test_no_change_rewrites_its_own_exam(shop: Project, exam: str) -> None:
     assert last(strict).startswith("✗ FAILED")
 
 
+def test_however_many_queries_leave_each_is_asked_once_more(project: Project) -> None:
+    many = [f"  - {{query: many {n}, relevant: [many {n}-d], must_find: [many {n}-d]}}\n" for n in range(300)]  # fmt: skip
+    project.suite(BASE + "".join(many))
+    project.conftest(SOUND)
+    git(project.path, "init", "-q", "-b", "main")
+    project.run("--ir-update-baseline")
+    commit(project)
+    git(project.path, "checkout", "-qb", "change")
+    project.suite(BASE)
+    project.conftest(BROKEN.replace("'q0'", "'many 151'"))
+    commit(project)
+    project.run(AGAINST)
+    (exam,) = project.data["suites"][0]["exams"]
+    assert "many-151" in [verdict["check"] for verdict in exam["verdicts"]]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("exam", EXAMS)
 def test_nor_where_the_base_is_run(shop: Project, exam: str) -> None:

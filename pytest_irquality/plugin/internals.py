@@ -346,7 +346,10 @@ def positional(config: pytest.Config, args: Sequence[str]) -> Iterator[bool]:
     if parser is None:  # the plugin was loaded late
         yield from (not arg.startswith("-") and arg in config.args for arg in args)
         return
-    for end in range(1, len(args) + 1):
+    for end, arg in enumerate(args, 1):
+        if arg.startswith("-") and arg != "-" and "--" not in args[:end]:
+            yield False
+            continue
         try:
             given = parser.parse_known_args(args[:end])
         except pytest.UsageError:  # an option without its value

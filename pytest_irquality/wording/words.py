@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
+from functools import lru_cache
 from unicodedata import category, combining, east_asian_width
 
 from pytest_irquality.edges.printable import as_read
@@ -34,6 +35,7 @@ def cells(text: str) -> int:
     return sum(map(_cells, text))
 
 
+@lru_cache(1024)
 def _cells(character: str) -> int:
     if combining(character) or category(character) in ("Cf", "Me", "Mn"):
         return 0

@@ -134,7 +134,7 @@ MANY = int(os.environ.get("IRQUALITY_CHANGES", "240"))
 """Changes that are drawn where there is time; 3,000 of them take some four minutes."""
 
 
-@pytest.mark.parametrize("many", [25, pytest.param(MANY, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("many", [10, pytest.param(MANY, marks=pytest.mark.slow)])
 def test_the_fates_of_queries_add_up(tmp_path: Path, many: int) -> None:
     random = Random(many)
     changes = [Change(random) for _ in range(many)]

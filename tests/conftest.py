@@ -43,6 +43,7 @@ def _import_all() -> None:
 _import_all()
 
 from pytest_irquality.report import json_schema  # noqa: E402
+from pytest_irquality.report.assets import environment  # noqa: E402
 
 pytest_plugins = ["pytester"]
 
@@ -144,6 +145,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Compile the package, once: hundreds of inner runs import it, each in a process of its own."""
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(Path(pytest_irquality.__file__).parent, quiet=2)
+        for name in environment().list_templates(["html"]):
+            environment().get_template(name)
 
 
 SCHEMA: dict[str, Any] = json.loads(json_schema.text())

@@ -164,10 +164,11 @@ class _Process:
                     begun = bytearray(line)
                 if chunk.rstrip().endswith(b"}") and self._take(begun):
                     begun = bytearray()
-        if len(begun) > LARGEST:
-            self.log.appendleft(b"a line of more than 16 MB: " + bytes(begun[:LOG_LINE]))
-        else:
-            self._take_or_log(begun)
+            # Before the pipe is closed, of which the program may say more.
+            if len(begun) > LARGEST:
+                self.log.appendleft(b"a line of more than 16 MB: " + bytes(begun[:LOG_LINE]))
+            else:
+                self._take_or_log(begun)
         self.answers.put(None)
 
     def _take_or_log(self, line: bytearray) -> None:

@@ -58,7 +58,14 @@ def _command(again: Again, results: Sequence[SuiteResult], *more: str) -> str:
 
 def _first_baseline(again: Again, results: Sequence[SuiteResult]) -> Iterator[Step]:
     """To make a baseline, where a suite has none and would gain by one."""
-    without = [one for one in results if not one.is_of_a_test and _gains_by_one(one)]
+    references = {(one.path, one.baseline.source) for one in results if one.baseline}
+    without = [
+        one
+        for one in results
+        if not one.is_of_a_test
+        and (one.path, one.retriever) not in references
+        and _gains_by_one(one)
+    ]
     if without:
         words = "keep today's rankings as the baseline, to see changes"
         yield Decision(words, _command(again, without, UPDATE))
@@ -68,8 +75,7 @@ def _gains_by_one(result: SuiteResult) -> bool:
     """Tell whether a baseline would show anything, and today's rankings are fit to be one."""
     written = any(line.startswith("baseline") for line in result.written)
     fit = not (result.alarmed or any(query.fault for query in result.queries))
-    short = result.failed or result.partial or _has(result, facts.NothingExpected)
-    return fit and short and bool(result.queries) and not (result.baseline or written)
+    return fit and bool(result.queries) and not (result.baseline or written)
 
 
 def _rerun(

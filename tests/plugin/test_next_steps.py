@@ -366,3 +366,12 @@ def test_a_shell_takes_the_commands(project: Project) -> None:
             check=False,
         )
         assert done.returncode == status, words
+
+
+def test_a_first_green_run_says_how_to_see_changes(project: Project) -> None:
+    project.suite("queries: [{query: a, must_find: [d1]}]\n")
+    project.answers({"a": ["d1"]})
+    step = "  keep today's rankings as the baseline, to see changes:"
+    assert step in project.run().outlines
+    assert step not in project.run("--ir-update-baseline").outlines
+    assert step not in project.run().outlines

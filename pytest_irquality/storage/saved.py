@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_irquality.edges.git import now, package_version
+from pytest_irquality.edges.git import now
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.project import Project
 from pytest_irquality.storage.found import Found, Source
@@ -99,7 +99,6 @@ class SavedRuns(Source):
             version,
             self.project.commit,
             now(),
-            package_version(),
             candidates,
             self.project.code,
         )

@@ -50,8 +50,7 @@ class Header:
     known of kept runs only, since a baseline's header holds nothing that two branches would both
     change. ``digest`` stands for the queries that the suite asks (not for what it demands of them),
     ``shard`` (``2/5``) says which share of the queries this is, ``version`` is the retriever's own,
-    ``commit`` that of the code, ``code`` a name for that with its edits, ``time`` ISO 8601 in UTC,
-    ``package`` the version of pytest-irquality.
+    ``commit`` that of the code, ``code`` a name for that with its edits, ``time`` ISO 8601 in UTC.
     """
 
     suite: Name
@@ -63,7 +62,6 @@ class Header:
     version: Name | None = None
     commit: Name | None = None
     time: Name | None = None
-    package: Name | None = None
     candidates: Depth | None = None
     code: Name | None = None
     texts: Depth | None = None

@@ -59,7 +59,6 @@ HEADER = Header(
     "v7",
     "abc1234",
     "2024-01-01T00:00:00Z",
-    "1.0",
 )
 
 
@@ -177,7 +176,6 @@ def test_a_file_is_as_private_as_any_other_and_a_link_stays_a_link(tmp_path: Pat
 
 
 HEAD = b'{"format":"pytest-irquality run","format_version":2,"suite":"s","path":"s.ir.yaml","depth":10}\n'
-OLD = HEAD.replace(b'version":2', b'version":1')
 LINE = b'{"id":"q","query":"q","docs":["d"]}\n'
 END = b'\n{"end":"pytest-irquality run"}\n'
 UPDATE = "`--ir-update-baseline`"
@@ -201,7 +199,6 @@ FOREIGN = [
     (b"<<<<<<< HEAD\nmine\n=======\nyours\n>>>>>>> b\n", "run:1: not a line of JSON"),
 ]  # fmt: skip
 DAMAGED = [
-    (OLD, f"run:1: written in format 1, and this pytest-irquality reads format 2: write it anew with {UPDATE}"),
     (HEAD.replace(b'"depth":10', b'"depth":"x"'), "run:1: damaged: no 'depth' in the header, or no such thing"),
     (HEAD.replace(b'"depth":10', b'"depth":1,"time":5'), "run:1: damaged: no 'time' in the header, or no such thing"),
     (HEAD + LINE, "run:2: damaged: it was cut off here"),

@@ -237,9 +237,12 @@ class Exams:
 
     def passed_over(self, collected: Collection[Path], folders: Collection[Path]) -> Iterator[str]:
         """Name the suites of then that are there, and that the change hides from pytest."""
-        found = {path.resolve() for path in collected}
         where = {path.resolve() for path in self.looked_in}
-        for file in {file.parent.resolve() / file.name for file in self._files} - found:
+        found, known = (
+            {file.parent.resolve() / file.name for file in files}  # a link is a suite of its own
+            for files in (collected, self._files)
+        )
+        for file in known - found:
             by_ini = not where.isdisjoint(file.parents)
             by_code = not {*folders}.isdisjoint(file.parents) and self._hides(file)
             if file.is_file() and (by_ini or by_code):

@@ -122,6 +122,14 @@ def test_nor_to_pass_over_a_suite(shop: Project, how: str) -> None:
     assert "passes over" not in shop.run(AGAINST, "new").stdout.str()  # which the job asks for
 
 
+def test_a_suite_behind_a_link_is_collected_and_not_passed_over(shop: Project) -> None:
+    (shop.path / "link.ir.yaml").symlink_to("shop.ir.yaml")
+    shop.run("--ir-update-baseline")
+    change(shop, "[pytest]\n", "[pytest]\n")
+    shop.conftest(GOOD + "# nothing is ignored\n")
+    assert "passes over" not in shop.run(AGAINST).stdout.str()
+
+
 ODD = {
     "bom": ("pytest.ini", b"\xef\xbb\xbf[pytest]\nir_exam = fail\n"),
     "comment": ("pytest.ini", b"[pytest]  # see [docs]\nir_exam = fail\n"),

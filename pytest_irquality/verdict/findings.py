@@ -361,17 +361,14 @@ class Robustness:
 class Wavering:
     """A query that is not answered alike each time: how its answers agree, and what that is worth.
 
-    ``answers`` counts them, ``overlap`` is the mean over pairs, ``low`` and ``high`` are the least
-    and the most that an answer scores of the first measure shown. ``documents`` (ids) are in some
-    answers' top results and not in others'.
+    ``overlap`` is the mean over pairs, ``low`` and ``high`` are the least and the most that an
+    answer scores of the first measure shown.
     """
 
     query: str
-    answers: int
     overlap: float
     low: float | None
     high: float | None
-    documents: tuple[RankedDocument, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -28,14 +28,12 @@ class Rate:
 class Drop:
     """The share of drops of one ``size`` of the mean that the gate finds, made on purpose.
 
-    ``ways`` has the share of each way to do harm by its name, the best found first. So many were
-    ``judged``.
+    ``ways`` has the share of each way to do harm by its name, the best found first.
     """
 
     size: float
     found: float
     ways: tuple[tuple[str, float], ...]
-    judged: int
 
 
 @dataclass(frozen=True)

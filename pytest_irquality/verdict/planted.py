@@ -122,7 +122,7 @@ class Planting:
         ways = ((name, fmean(map(bool, found))) for name, found in by_way.items())
         best_first = tuple(sorted(ways, key=lambda way: -way[1]))
         share = fmean(map(bool, every))
-        return Drop(size, share, best_first, len(every))
+        return Drop(size, share, best_first)
 
     def _found(self, name: str, size: float) -> Iterator[frozenset[str]]:
         """The checks that find each drop of a size that is made in one way."""

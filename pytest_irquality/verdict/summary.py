@@ -65,7 +65,7 @@ def summary(
         entry=judged.history[-1] if judged.history else None,
         trails=tuple(judged.trails),
         robustness=tuple(kind.robustness() for kind in judged.check_judge.variants.values()),
-        noise=unchanged_code(comparison.scores, comparison.document),
+        noise=unchanged_code(comparison.scores),
         skipped=tuple(judged.skipped.values()),
         classes=classes_of(comparison, then, sides.unsettled),
         deselected=len(on_answers(suite.checks)) - len(judged.checks),

@@ -9,7 +9,6 @@ A unit is a build of the index or, where a side has one build, an answer; the ru
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from math import fsum
 from typing import NamedTuple
@@ -17,10 +16,10 @@ from typing import NamedTuple
 from pytest_irquality.metrics import Measure, Scores
 from pytest_irquality.metrics.families.overlaps import shared
 from pytest_irquality.suite.model import Query, Suite
-from pytest_irquality.verdict.findings import Noise, RankedDocument, Spread, Wavering
+from pytest_irquality.verdict.findings import Noise, Spread, Wavering
 from pytest_irquality.verdict.noise import exceeds_wavering
 from pytest_irquality.verdict.scoring import ScoredSides, counts_zero
-from pytest_irquality.verdict.sides import JudgedAnswer, Sides, counted_in
+from pytest_irquality.verdict.sides import JudgedAnswer, Sides
 
 Units = Sequence[Sequence[Scores]]
 
@@ -93,12 +92,12 @@ def _wavers(then: Sequence[bool], today: Sequence[bool]) -> bool:
 MOST_LISTED = 10
 
 
-def unchanged_code(scores: ScoredSides, document: Callable[[str], RankedDocument]) -> Noise | None:
+def unchanged_code(scores: ScoredSides) -> Noise | None:
     """The differences among the answers of a side; None where each query has one answer."""
     sides = scores.sides
     if not sides.tells_noise:
         return None
-    of_queries = (_wavering(scores, document, query) for query in sides.asked)
+    of_queries = (_wavering(scores, query) for query in sides.asked)
     wavering = [found for found in of_queries if found is not None]
     wavering.sort(key=lambda found: found.overlap)
     now, before, k = sides.answers, sides.answers_before, sides.suite.top_k
@@ -155,9 +154,7 @@ def _means(suite: Suite, measure: Measure, units: Units, means: Scores) -> list[
     return unit_means(units, measure, counted) if counted else []
 
 
-def _wavering(
-    scores: ScoredSides, document: Callable[[str], RankedDocument], query: Query
-) -> Wavering | None:
+def _wavering(scores: ScoredSides, query: Query) -> Wavering | None:
     """A query whose answers of today differ."""
     sides, k = scores.sides, scores.sides.suite.top_k
     tops = [answer.rankings[query.id][:k] for answer in sides.answers.to(query.id)]
@@ -166,15 +163,11 @@ def _wavering(
     pairs = list(combinations(tops, 2))
     overlap = fsum(shared(one, other) for one, other in pairs) / len(pairs)
     values = _values_of_first_measure(scores, query)
-    often = counted_in(tops)
-    come_and_go = [id for id, times in often.items() if times < len(tops)]
     return Wavering(
         query.id,
-        len(tops),
         overlap,
         min(values, default=None),
         max(values, default=None),
-        tuple(replace(document(id), in_answers=often[id]) for id in come_and_go[:MOST_LISTED]),
     )
 
 

@@ -62,17 +62,12 @@ def wavering(result: SuiteResult) -> Table:
         Column("query that wavers"),
         Column("in common", number=True),
         Column(measure, number=True),
-        Column("results that come and go", rank=1),
     )
     rows = []
     for one in noise.wavering if noise else ():
-        documents = ", ".join(
-            f"{document.title or document.id} (in {document.in_answers} of {one.answers})"
-            for document in one.documents
-        )
         values = span(one.low, one.high, result.unit(measure))
         text = result.query(one.query).text
-        rows.append(Row((text, common(one), values, documents)))
+        rows.append(Row((text, common(one), values)))
     more = noise.total - len(rows) if noise else 0
     left = f"{counted(more, 'more query', 'more queries')} waver" if more > 0 else ""
     return Table(columns, tuple(rows), left)

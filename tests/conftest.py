@@ -8,9 +8,10 @@ import json
 import os
 import pkgutil
 import re
+import shutil
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -246,6 +247,26 @@ def project(
     monkeypatch.setattr(_pytest.config, "default_plugins", tuple(few))
     # Where all tests run every page is written.
     return Project(pytester, pages=request.config.getoption("-m") != "not slow")
+
+
+Once = Callable[[Project, Callable[[Project], None]], Project]
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """What fills a project's folder does so once: later tests get a copy of what it made."""
+    folder = tmp_path_factory.mktemp("once")
+
+    def filled(project: Project, fill: Callable[[Project], None]) -> Project:
+        kept = folder / f"{fill.__module__}.{fill.__name__}"
+        if kept.exists():
+            shutil.copytree(kept, project.path, symlinks=True, dirs_exist_ok=True)
+        else:
+            fill(project)
+            shutil.copytree(project.path, kept, symlinks=True)
+        return project
+
+    return filled
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from tests.conftest import Project, first
+from tests.conftest import Once, Project, first
 from tests.repository import git
 
 SUITE = """\
@@ -21,15 +21,18 @@ GIT = "--ir-baseline=git:main"
 
 
 @pytest.fixture
-def shop(project: Project) -> Project:
+def shop(project: Project, once: Once) -> Project:
     """A repository with its baseline on main and a branch checked out."""
+    return once(project, branch)
+
+
+def branch(project: Project) -> None:
     project.suite(SUITE)
     answers(project)
     (project.path / ".gitignore").write_text("ir-report.html\nout.*\n__pycache__\n.pytest_cache\n")
     git(project.path, "init", "-q", "-b", "main")
     accept(project, "main")
     git(project.path, "checkout", "-qb", "change")
-    return project
 
 
 def answers(project: Project, **changed: str) -> None:

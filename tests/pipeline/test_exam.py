@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.conftest import Project, first
+from tests.conftest import Once, Project, first
 from tests.repository import git
 
 QUERIES = [f"q{n}" for n in range(12)]
@@ -52,8 +52,12 @@ BROKEN = (
 
 
 @pytest.fixture
-def shop(project: Project) -> Project:
+def shop(project: Project, once: Once) -> Project:
     """A repository with a suite and its baseline on main, and a branch checked out."""
+    return once(project, branch)
+
+
+def branch(project: Project) -> None:
     project.suite(BASE)
     project.conftest(SOUND)
     (project.path / ".gitignore").write_text("ir-report.html\nout.*\n__pycache__\n.pytest_cache\n")
@@ -61,7 +65,6 @@ def shop(project: Project) -> Project:
     project.run("--ir-update-baseline")
     commit(project)
     git(project.path, "checkout", "-qb", "change")
-    return project
 
 
 def commit(project: Project) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_irquality import NotJudged, check
 from pytest_irquality.report.data import document
-from tests.conftest import SCHEMA, Project, complete
+from tests.conftest import SCHEMA, Once, Project, complete
 from tests.repository import git
 
 SUITE = """
@@ -28,9 +28,13 @@ BASELINE = Path(".ir-baseline/shop.jsonl")
 
 
 @pytest.fixture
-def shop(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+def shop(project: Project, monkeypatch: pytest.MonkeyPatch, once: Once) -> Project:
     """A suite in git with a baseline, and a search that got worse since."""
     monkeypatch.chdir(project.path)
+    return once(project, worse)
+
+
+def worse(project: Project) -> None:
     suite = project.suite(SUITE)
     check(suite, GOOD.get, update_baseline=True)
     project.answers(GOOD)
@@ -43,7 +47,6 @@ def shop(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     git(project.path, "add", "shop.ir.yaml", ".ir-baseline", "conftest.py")
     git(project.path, "commit", "-qm", "a baseline")
     project.answers(WORSE)
-    return project
 
 
 def rename() -> None:

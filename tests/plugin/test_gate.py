@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import Project, first
+from tests.conftest import Once, Project, first
 from tests.repository import git
 
 AGAINST = "--ir-baseline=git:main"
@@ -16,13 +16,16 @@ SUITE = (
 
 
 @pytest.fixture
-def shop(project: Project) -> Project:
+def shop(project: Project, once: Once) -> Project:
+    return once(project, baseline)
+
+
+def baseline(project: Project) -> None:
     project.suite(SUITE)
     project.conftest(GOOD)
     (project.path / ".gitignore").write_text("ir-report.html\nout.*\n__pycache__\n")
     git(project.path, "init", "-q", "-b", "main")
     project.run("--ir-update-baseline")
-    return project
 
 
 def change(shop: Project, ini: str, then: str, name: str = "pytest.ini", now: str = "") -> None:

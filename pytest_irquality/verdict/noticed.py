@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from math import inf
 
-from pytest_irquality.retrieval.run import Run, deeper_than
+from pytest_irquality.retrieval.run import deeper_than
 from pytest_irquality.suite.lint import unmatched
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.accepted import acceptance
@@ -16,7 +16,7 @@ from pytest_irquality.verdict.findings import Cause, RankedDocument
 from pytest_irquality.verdict.guards import blind
 from pytest_irquality.verdict.renumbered import renumbered
 from pytest_irquality.verdict.result import Verdict
-from pytest_irquality.verdict.sides import Sides, causes_of
+from pytest_irquality.verdict.sides import Side, Sides, causes_of
 from pytest_irquality.verdict.unseen import without_relevant
 from pytest_irquality.verdict.verdicts import Verdicts, on_answers
 
@@ -334,11 +334,9 @@ def _in_no_ranking(comparison: Comparison) -> Iterator[facts.Fact]:
     sought = relevant.difference(*(scoring.judged_ranks(first, id) for id in first.rankings))
     # A document that an equal score replaced at the cut is not lost.
     aligned = (ids for id, ids in now.aligned.items() if ids is not now.rankings[id])
-    unchanged = {id for id, ids in now.before.items() if ids is now.rankings[id]}
-    on_both_sides = _among(sought, map(now.rankings.__getitem__, unchanged))
-    returned = on_both_sides | _among(sought, [*aligned, *now.unsettled.values()])
-    returned |= _returned(sought, now.run, now.rankings, unchanged)
-    before = on_both_sides | _returned(sought, now.baseline_run, now.before, unchanged)
+    returned = _among(sought, [*aligned, *now.unsettled.values()])
+    returned |= _returned(sought, now.answers)
+    before = _returned(sought, now.answers_before)
     if lost := sorted(before - returned):
         yield facts.InNoRanking(tuple(comparison.document(document) for document in lost))
     never = sought - returned - before
@@ -356,23 +354,12 @@ def _in_no_ranking(comparison: Comparison) -> Iterator[facts.Fact]:
         yield facts.NeverFound(len(never), len(relevant), found_before, recall, tuple(named))
 
 
-def _returned(
-    names: set[str],
-    run: Run | None,
-    rankings: Mapping[str, Sequence[str]],
-    but_for: set[str],
-) -> set[str]:
-    """The documents and passages of some that stand in rankings, or are held by a result.
-
-    ``but_for`` are the queries whose rankings were looked through already.
-    """
-    if run is None:
-        return set()
-    held = [answer.rankings[id] for answer in run.answers for id in rankings]
-    found = _among(names, (ids for id, ids in rankings.items() if id not in but_for))
-    found |= _among(names, (ranking.besides for ranking in held if ranking.besides))
-    if len(run.answers) > 1:
-        found |= _among(names, (ranking.ids for ranking in held))
+def _returned(names: set[str], side: Side) -> set[str]:
+    """The documents and passages of some that stand in rankings, or are held by a result."""
+    found: set[str] = set()
+    for answer in side:
+        held = (answer.given.rankings[id].besides for id in answer.rankings)
+        found |= _among(names, answer.rankings.values()) | _among(names, filter(None, held))
     return found
 
 

@@ -83,7 +83,7 @@ def _suite(story: Story) -> dict[str, Any]:
         "retriever": story.result.retriever,
         "outcome": story.state,
         "headline": story.headline,
-        "compared": story.compared_in_brief,
+        "compared": story.compared,
         "means": {mean.measure: mean.value for mean in shown if mean.tag is None},
     }
 

@@ -130,7 +130,7 @@ def _table(section: SuiteView, kinds: Sequence[str], shared: Shared) -> dict[str
     return {
         "path": result.path,
         "stem": PurePosixPath(result.path).name.partition(".")[0],
-        "name": section.story.title,
+        "name": section.story.name,
         "retriever": result.retriever,
         "state": [shared.states[row.state] for row in table.rows],
         "kind": [sum(bits.get(kind, 0) for kind in row.kinds) for row in table.rows],

@@ -47,14 +47,6 @@ def _losses(result: SuiteResult, kind: Robustness) -> Iterator[Row]:
         yield Row(cells, rank=place)
 
 
-def texts(result: SuiteResult) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """All texts of each kind, query by query."""
-    for kind in result.robustness:
-        empty = (f"{variant.text} finds nothing" for variant in kind.empty)
-        of = (f"{result.query(id).text}: {', '.join(some)}" for id, some in kind.texts.items())
-        yield asked(kind), (*empty, *of)
-
-
 def wavering(result: SuiteResult) -> Table:
     """The queries that are not answered alike each time."""
     noise, measure = result.noise, next(iter(result.shown), "")

@@ -137,7 +137,7 @@ def suites(stories: Sequence[Story]) -> Table:
         means = [result.mean(m) if m in result.shown else None for m in measures]
         asked = len(result.queries)
         cells = (
-            Cell(story.title, section=place),
+            Cell(story.name, section=place),
             Cell(story.headline, state=mark(story)),
             str(len(story.damage.failures) or ""),
             story.tally,

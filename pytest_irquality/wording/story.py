@@ -97,11 +97,6 @@ class Story:
         return "warn" if short else "good"
 
     @property
-    def title(self) -> str:
-        """A suite beside its retriever."""
-        return " · ".join(filter(None, (self.result.suite, self.result.retriever)))
-
-    @property
     def verdict(self) -> str:
         """The verdict in a few words."""
         outcomes = {verdict.outcome for verdict in self.result.verdicts}
@@ -178,53 +173,39 @@ class Story:
 
     @property
     def balance(self) -> str:
-        """The losses and gains, and the mean."""
-        return "; ".join(self._balance()) if self.damage.gains else ""
-
-    @property
-    def beside_balance(self) -> str:
-        """The queries that are neither among the losses nor among the gains, and why."""
-        return not_compared(self.damage) if self.damage.gains else ""
+        """The losses and gains, the mean, and the queries that are in neither."""
+        return "; ".join(filter(None, self._balance())) if self.damage.gains else ""
 
     @property
     def compared(self) -> str:
-        """The tally, the balance and what is in neither, on one line."""
-        return "; ".join(filter(None, (self.tally, self.behind_tally)))
-
-    @property
-    def compared_in_brief(self) -> str:
         """The tally and the mean, on one line."""
-        return "; ".join(filter(None, (self.tally, *self._mean())))
-
-    @property
-    def behind_tally(self) -> str:
-        """The balance, and what is in neither."""
-        return "; ".join(filter(None, (self.balance, self.beside_balance)))
+        return "; ".join(filter(None, (self.tally, self.mean)))
 
     def _balance(self) -> Iterator[str]:
-        """The losses and gains, in how few queries half of the loss is, and the mean."""
+        """The losses and gains, in how few queries half of the loss is, the mean, and the rest."""
         damage = self.damage
-        if not damage.worse and damage.won <= EQUAL:
-            return
-        measure, unit = damage.measure, self.result.unit(damage.measure)
-        over = counted(len(damage.gains), "query", "queries")
-        lost, won = _sum(damage.lost, unit), _sum(damage.won, unit)
-        yield f"lost {lost} and won {won} {measure} over {over}"
-        if damage.half and len(damage.worse) > 2:
-            yield f"half of the loss is in {grouped(damage.half)}"
-        yield from self._mean()
+        if damage.worse or damage.won > EQUAL:
+            measure, unit = damage.measure, self.result.unit(damage.measure)
+            over = counted(len(damage.gains), "query", "queries")
+            lost, won = _sum(damage.lost, unit), _sum(damage.won, unit)
+            yield f"lost {lost} and won {won} {measure} over {over}"
+            if damage.half and len(damage.worse) > 2:
+                yield f"half of the loss is in {grouped(damage.half)}"
+            yield self.mean
+        yield not_compared(damage)
 
-    def _mean(self) -> Iterator[str]:
+    @property
+    def mean(self) -> str:
         """The movement of the mean, and whether chance explains it."""
         measure = self.damage.measure
         mean = self.result.mean(measure)
         if mean is None or mean.change is None or abs(mean.change.difference) <= EQUAL:
-            return
+            return ""
         words = f"the mean {rose_or_fell(mean.change, mean.unit)}"
         resolution = self._resolution
         if resolution and resolution.measure == measure and _got_surely_worse(resolution):
             words += f", which chance does not explain ({judged(resolution.change)})"
-        yield words
+        return words
 
     @property
     def first_mean(self) -> str:

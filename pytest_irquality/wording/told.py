@@ -110,8 +110,7 @@ def _sums(story: Story, brief: bool) -> Iterator[Part]:
     """The places where passages were lost, and how many queries got worse and better."""
     yield from _listed(1, [story.fates])
     if story.tally:
-        beside = story.compared_in_brief if brief else story.compared
-        yield Part(2, beside.removeprefix(story.tally).removeprefix("; "), story.tally)
+        yield Part(2, story.mean if brief else story.balance, story.tally)
 
 
 # -- limits and tags -------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
 from pytest_irquality.verdict.result import SuiteResult, Verdict
-from pytest_irquality.wording.answer_tables import texts
 from pytest_irquality.wording.block import (
     STATES,
     Cell,
@@ -49,7 +48,6 @@ def workbench(story: Story, queries: Queries, largest: float) -> Sequence[Sectio
             Section("The base's suite", (Part(PAGE, said), Part(PAGE, differences)), "Exam")
             for said, differences in map(in_full, result.exams)
         ),
-        *(_section(kind, _texts(some), "Wordings") for kind, some in texts(result)),
         Section("", (Part(PAGE, " · ".join(_facts(result))),), small=True),
     )
     return [section for section in sections if section.parts]
@@ -69,11 +67,6 @@ def _facts(result: SuiteResult) -> Iterator[str]:
     if result.baseline:
         yield "both sides scored with today's judgments"
     yield f"{figure(result.seconds, 'seconds')} retrieving"
-
-
-def _texts(some: Sequence[str]) -> Table:
-    rows = (Row((text,), holds=True) for text in some)
-    return Table((Column("texts"),), tuple(rows), fold=counted(len(some), "text"))
 
 
 # -- what failed beside limits and the worst queries -----------------------------------------------

@@ -411,7 +411,7 @@ def test_several_retrievers_are_shown_one_at_a_time(show: Open) -> None:
     other = suite(query("q3", 0.99, text="query number 3"), query("else"), retriever="hybrid")
     page = show(html_report([replace(report(), retriever="bm25"), other]))
     assert page.locator("section.suite:visible").count() == 1
-    page.get_by_role("link", name="Shop search · hybrid").click()
+    page.get_by_role("link", name="Shop search [hybrid]").click()
     assert (
         page.locator("section.suite:visible h2").first.inner_text() == "✓ pass Shop search hybrid"
     )

@@ -436,7 +436,7 @@ def test_several_retrievers_side_by_side_without_clashing_anchors() -> None:
     ]
     page = parse(html_report(results))
     names = [link.text for link in page.one("nav", "card").one("tbody").all("a")]
-    assert names == ["Shop search · bm25", "Shop search · dense"]
+    assert names == ["Shop search [bm25]", "Shop search [dense]"]
 
 
 def everything(hostile: str) -> str:

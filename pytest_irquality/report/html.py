@@ -6,8 +6,10 @@ lay it out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import chain
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -15,8 +17,42 @@ from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.edges.git import package_version
 from pytest_irquality.report import page_data
 from pytest_irquality.report.assets import asset, environment
-from pytest_irquality.report.page import page_view
 from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.wording.acceptance import accepted
+from pytest_irquality.wording.audit_lines import audit_of
+from pytest_irquality.wording.block import LEVELS, Section, Space, State
+from pytest_irquality.wording.mean_tables import mark, retrievers, suites
+from pytest_irquality.wording.query_table import Queries
+from pytest_irquality.wording.stories import overall, worst_first
+from pytest_irquality.wording.story import Story
+from pytest_irquality.wording.workbench import largest_changes, workbench
+
+SPACE = Space(rows=500)
+TITLES = {"FAILED": "FAIL", "": "PASS", "passed": "PASS"}
+
+
+class SuiteView(NamedTuple):
+    """A suite and retriever on the page.
+
+    Its ``anchor`` begins those of its queries and limits, apart from other results on the page.
+    """
+
+    anchor: str
+    story: Story
+    queries: Queries
+    sections: Sequence[Section]
+    state: State
+
+    @property
+    def tabs(self) -> Mapping[str, Sequence[Section]]:
+        """The sections of each tab but the first."""
+        tabs = dict.fromkeys(section.tab for section in self.sections)
+        named = {tab: [one for one in self.sections if one.tab == tab] for tab in tabs}
+        return {tab: every for tab, every in named.items() if tab != "Overview"}
+
+    def query(self, id: str) -> str:
+        """The anchor of a query's row."""
+        return f"{self.anchor}-q{self.queries.rows[id] + 1}"
 
 
 @no_cycles()
@@ -30,7 +66,7 @@ def html_report(
 
     ``settle`` are the words and the address of a link to where the verdict can be settled.
     """
-    page = page_view(results, not_evaluated, left_out)
+    page = _page(results, not_evaluated, left_out)
     return (
         environment()
         .get_template("report.html")
@@ -42,6 +78,44 @@ def html_report(
             style=asset("style.css"),
             script=asset("shared.js", "report.js"),
             pictures=any(result.fields for result in results),
-            data=Markup(page_data.packed(page["sections"])),
+            data=Markup(page_data.packed([section.queries for section in page["sections"]])),
         )
     )
+
+
+def _page(
+    results: Sequence[SuiteResult],
+    not_evaluated: Sequence[str],
+    left_out: Sequence[str],
+) -> Mapping[str, Any]:
+    """Values that the template draws; suites and retrievers the worst first."""
+    stories, several = worst_first(results), len(results) > 1
+    headline = overall(stories, left_out, not_evaluated)
+    named = ", ".join(dict.fromkeys(result.suite for result in results)) or "search quality"
+    largest = largest_changes(stories)
+    formulas = dict(chain(*(zip(r.measures, r.formulas, strict=True) for r in results)))
+    shown = dict.fromkeys(measure for result in results for measure in result.shown)
+    return {
+        "title": f"{TITLES.get(headline.word, 'PARTIAL')}: {named}",
+        "state": State(headline.level, LEVELS[headline.level], headline.verdict),
+        "headline": headline.beside,
+        "accepted": [line for result in results for line in accepted(result)],
+        "not_evaluated": (*not_evaluated, *left_out),
+        "audits": audit_of(results),
+        "sections": [
+            _section(f"s{n}", story, largest[story.damage.measure])
+            for n, story in enumerate(stories, 1)
+        ],
+        "suites": suites(stories) if several else None,
+        "retrievers": tuple(retrievers(results)),
+        "definitions": {
+            measure: (f"measure-{number}", formulas[measure])
+            for number, measure in enumerate(shown, 1)
+        },
+    }
+
+
+def _section(anchor: str, story: Story, largest: float) -> SuiteView:
+    queries = Queries(story.result, story.damage)
+    sections = [section.within(SPACE) for section in workbench(story, queries, largest)]
+    return SuiteView(anchor, story, queries, sections, mark(story))

@@ -16,10 +16,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from pytest_irquality.edges.printable import visible
-from pytest_irquality.report.page import SuiteView
 from pytest_irquality.verdict.shown import Mark
 from pytest_irquality.wording.block import Cell, Column, Documents, Opened
-from pytest_irquality.wording.query_table import HIDDEN
+from pytest_irquality.wording.query_table import HIDDEN, Queries
+from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import cut
 
 TITLES = 1_800_000
@@ -79,24 +79,21 @@ class Shared:
         return rows if any(rows) else []
 
 
-def packed(sections: Sequence[SuiteView]) -> str:
+def packed(tables: Sequence[Queries]) -> str:
     """All that the script is given, in characters that mean nothing to HTML."""
-    return base64.b64encode(zlib.compress(_json(_data(sections)).encode(), LEVEL)).decode()
+    return base64.b64encode(zlib.compress(_json(_data(tables)).encode(), LEVEL)).decode()
 
 
-def _data(sections: Sequence[SuiteView]) -> dict[str, Any]:
+def _data(tables: Sequence[Queries]) -> dict[str, Any]:
     shared = Shared()
     shared.texts[""]  # number 0 is no text
-    kinds = [*dict.fromkeys(kind for one in sections for kind in one.queries.table.filters)]
-    tables = [
-        {**_table(section, kinds, shared), "details": _details(section, shared)}
-        for section in sections
-    ]
+    kinds = [*dict.fromkeys(kind for one in tables for kind in one.table.filters)]
+    sections = [{**_table(one, kinds, shared), "details": _details(one, shared)} for one in tables]
     return {
         "kinds": kinds,
-        "sections": tables,
+        "sections": sections,
         "ids": [id for id, _ in shared.documents],
-        "fields": _fields(sections, [id for id, _ in shared.documents]),
+        "fields": _fields(tables, [id for id, _ in shared.documents]),
         "titles": _titles([title for _, title in shared.documents]),
         "grades": [*shared.grades],
         "moves": [*shared.moves],
@@ -106,11 +103,11 @@ def _data(sections: Sequence[SuiteView]) -> dict[str, Any]:
     }
 
 
-def _fields(sections: Sequence[SuiteView], ids: Sequence[str]) -> Sequence[Any]:
+def _fields(tables: Sequence[Queries], ids: Sequence[str]) -> Sequence[Any]:
     """The fields of each document; nothing where no suite shows any."""
     known: dict[str, Mapping[str, str]] = {}
-    for section in sections:
-        known |= section.story.result.fields
+    for one in tables:
+        known |= one.result.fields
     return [[*known.get(id, {}).items()] for id in ids] if known else []
 
 
@@ -122,15 +119,15 @@ def _titles(titles: Sequence[str]) -> Sequence[str]:
     return [cut(title, longest) for title in titles]
 
 
-def _table(section: SuiteView, kinds: Sequence[str], shared: Shared) -> dict[str, Any]:
+def _table(queries: Queries, kinds: Sequence[str], shared: Shared) -> dict[str, Any]:
     """A table: cells by column, the order of each column, the filters as bits."""
-    result, table = section.story.result, section.queries.table
+    result, table, story = queries.result, queries.table, Story(queries.result)
     bits = {kind: 1 << at for at, kind in enumerate(kinds)}
-    changes = (query.change(section.story.damage.column) for query in section.queries.ordered)
+    changes = (query.change(queries.damage.column) for query in queries.ordered)
     return {
         "path": result.path,
         "stem": PurePosixPath(result.path).name.partition(".")[0],
-        "name": section.story.name,
+        "name": story.name,
         "retriever": result.retriever,
         "state": [shared.states[row.state] for row in table.rows],
         "kind": [sum(bits.get(kind, 0) for kind in row.kinds) for row in table.rows],
@@ -141,7 +138,7 @@ def _table(section: SuiteView, kinds: Sequence[str], shared: Shared) -> dict[str
         "compared": result.baseline is not None,
         "top": result.top_k,
         "change": ["" if change is None else change for change in changes],
-        "bad": section.story.level == "bad",
+        "bad": story.level == "bad",
     }
 
 
@@ -168,13 +165,12 @@ def _column(column: Column, cells: Sequence[Cell]) -> dict[str, Any]:
     }
 
 
-def _details(section: SuiteView, shared: Shared) -> list[dict[str, Any]]:
+def _details(queries: Queries, shared: Shared) -> list[dict[str, Any]]:
     """The contents of each row.
 
     Only what there is: most queries have neither a fault nor a reason to exist.
     """
-    opened = map(section.queries.opened, section.queries.ordered)
-    wholes = section.story.result.texts
+    opened, wholes = map(queries.opened, queries.ordered), queries.result.texts
     return [
         {name: told for name, told in _opened(one, wholes, shared).items() if told}
         for one in opened

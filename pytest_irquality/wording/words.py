@@ -99,15 +99,6 @@ def wrapped(text: str, width: int) -> Iterator[str]:
     yield line
 
 
-def columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows as lines of a terminal, each column as wide as its widest cell."""
-    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        sized = zip(row, widths, strict=True)
-        line = "  ".join(f"{cell}{' ' * (width - cells(cell))}" for cell, width in sized)
-        yield f"  {line}".rstrip()
-
-
 def quoted(text: str) -> str:
     """A query's text as sentences quote it, never longer than a line."""
     return repr(cut(as_read(text), QUOTED))

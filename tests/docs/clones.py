@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -178,3 +179,10 @@ def made(folder: Path) -> Team:
     commit(first, "A shop")
     git(first, "push", "-q", "origin", "main")
     return team
+
+
+def copied(team: Path, folder: Path, runs: int = 0) -> Team:
+    """A copy of a team's folder, in which a service has had some runs already."""
+    shutil.copytree(team, folder, dirs_exist_ok=True)
+    git(folder / "first", "remote", "set-url", "origin", str(folder / "origin.git"))
+    return Team(folder, Service(folder, runs=runs))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.docs.clones import FILES, Team, commit, made, write
-from tests.docs.jobs import Service
+from tests.docs.clones import FILES, Team, commit, copied, made, write
 from tests.github import GitHub, github
 from tests.repository import git
 
@@ -31,10 +29,7 @@ def guarded_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def guarded(guarded_once: Path, tmp_path: Path) -> Team:
     """A copy of it."""
-    shutil.copytree(guarded_once, tmp_path, dirs_exist_ok=True)
-    team = Team(tmp_path, Service(tmp_path))
-    git(tmp_path / "first", "remote", "set-url", "origin", str(team.origin))
-    return team
+    return copied(guarded_once, tmp_path)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from tests.docs.clones import BASELINE, RECIPES, Team, commit, workflow, write
+from tests.docs.clones import BASELINE, RECIPES, Team, commit, copied, workflow, write
 from tests.docs.jobs import Job
 from tests.github import GitHub
 from tests.repository import git
@@ -300,18 +300,29 @@ esac
 """
 
 
-@pytest.fixture
-def builds(guarded: Team) -> Team:
-    """Ten builds of main are kept by a run of number 1."""
-    write(guarded.folder / "bin", "gh", GH.format(folder=guarded.folder))
-    (guarded.folder / "bin/gh").chmod(0o755)
-    for number in BUILDS["jobs"]["main"]["strategy"]["matrix"]["build"]:
-        job = guarded.job(guarded.check_out_main, {"event_name": "push"})
-        assert not job.run(BUILDS, "main", of=1, build=number).failed
-    return guarded
-
-
 BUILDS = workflow("builds.md", ".github/workflows/search-builds.yml")
+OF_MAIN = BUILDS["jobs"]["main"]["strategy"]["matrix"]["build"]
+
+
+@pytest.fixture(scope="module")
+def builds_once(guarded_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten builds of main are kept by a run of number 1."""
+    team = copied(guarded_once, tmp_path_factory.mktemp("builds"))
+    for number in OF_MAIN:
+        job = team.job(team.check_out_main, {"event_name": "push"})
+        assert not job.run(BUILDS, "main", of=1, build=number).failed
+    return team.folder
+
+
+@pytest.fixture
+def builds(builds_once: Path, tmp_path: Path) -> Team:
+    """A copy of it, and GitHub's own program, which finds that run."""
+    team = copied(builds_once, tmp_path, runs=len(OF_MAIN))
+    write(tmp_path / "bin", "gh", GH.format(folder=tmp_path))
+    (tmp_path / "bin/gh").chmod(0o755)
+    return team
+
+
 ENDS = "import os\nasked = []\ndef search(query, k):\n    asked.append(query)\n    {then}\n    return ['d1', 'd2'][:k]\n"
 
 

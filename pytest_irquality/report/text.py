@@ -17,13 +17,11 @@ from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.stories import Headline, overall, steps_of, worst_first
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.told import PAGE, told
-from pytest_irquality.wording.words import fit, fitted, hanging, wrapped
+from pytest_irquality.wording.words import fitted, hanging, wrapped
 
 KINDS, ROWS = 6, 16
 MOST = {"What this rests on": 5, "Known issues": 3, "Warnings": 3, "Notes": 8, "Files": 12}
 """How many sentences a section has at the most."""
-SHORT = ("Known issues", "Warnings")
-"""Sections with a line for each sentence: all of it is told elsewhere."""
 WORST, FEWER = 5, 3
 """How many of the worst queries are named of one suite, and of several or in brief."""
 LINES, LINES_EACH, FEWEST = 56, 112, 5
@@ -187,13 +185,10 @@ def _section(section: Section, width: int) -> Iterator[Block]:
     mark = "! " if section.warns else ""
     space = Space(MOST.get(section.title, KINDS), ROWS, PAGE - 1, rank_of_rows=0)
     for part in section.within(space).parts:
-        if section.title in SHORT and isinstance(part.block, str):
-            yield Block(part.rank, [terminal(f"  {fit(mark + part.block, width - 4)}")])
-        else:
-            lines = text_part(part, width, mark)
-            whole = HEAD if isinstance(part.block, Table) else len(lines)
-            yield Block(part.rank, lines[:whole])
-            yield from (Block(part.rank, [line]) for line in lines[whole:])
+        lines = text_part(part, width, mark)
+        whole = HEAD if isinstance(part.block, Table) else len(lines)
+        yield Block(part.rank, lines[:whole])
+        yield from (Block(part.rank, [line]) for line in lines[whole:])
 
 
 def _headline(story: Story, width: int, alone: bool) -> Iterator[str]:

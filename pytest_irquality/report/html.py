@@ -96,7 +96,7 @@ def _page(
     formulas = dict(chain(*(zip(r.measures, r.formulas, strict=True) for r in results)))
     shown = dict.fromkeys(measure for result in results for measure in result.shown)
     return {
-        "title": f"{TITLES.get(headline.word, 'PARTIAL')}: {named}",
+        "title": f"{TITLES.get(headline.word, headline.word)}: {named}",
         "state": State(headline.level, LEVELS[headline.level], headline.verdict),
         "headline": headline.beside,
         "accepted": [line for result in results for line in accepted(result)],

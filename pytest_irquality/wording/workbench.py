@@ -45,7 +45,7 @@ def workbench(story: Story, queries: Queries, largest: float) -> Sequence[Sectio
         *told(story, most=WORST),
         _section("What else failed", _failures(story)),
         *(
-            Section("The base's suite", (Part(PAGE, said), Part(PAGE, differences)), "Exam")
+            Section("The base's suite", (Part(PAGE, said), Part(PAGE, differences)), "Base")
             for said, differences in map(in_full, result.exams)
         ),
         Section("", (Part(PAGE, " · ".join(_facts(result))),), small=True),

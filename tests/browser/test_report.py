@@ -13,7 +13,7 @@ import pytest
 
 from pytest_irquality.report.html import html_report
 from pytest_irquality.verdict.facts import Remark
-from pytest_irquality.verdict.findings import Change, Finding, Lack, RankedDocument
+from pytest_irquality.verdict.findings import Change, Fate, Fated, Finding, Lack, RankedDocument
 from pytest_irquality.verdict.result import (
     Mean,
     QueryResult,
@@ -115,6 +115,16 @@ def test_filters_have_counts_and_let_through_what_they_count(show: Open) -> None
     assert texts(page) == ["query number 120", "query number 121"]
     page.get_by_role("button", name="show all").click()
     assert found(page) == "300 queries"
+
+
+def test_places_where_something_was_lost_are_filters(show: Open) -> None:
+    fates: dict[str, Fate] = {"a": "cut", "b": "found", "c": "cut"}
+    made = suite(*(query(id, fates=(Fated("p", fate),)) for id, fate in fates.items()))
+    page = show(html_report([made]), QUERIES)
+    assert page.get_by_role("button", name="Found").count() == 0
+    page.get_by_role("button", name="Cut 2").click()
+    assert page.locator("table.rows button.text").all_inner_texts() == ["a", "c"]
+    assert page.url.endswith("#show=cut")
 
 
 def test_search_over_text_id_tag_and_document(show: Open) -> None:

@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 import pytest
 
 from pytest_irquality.report.html import html_report
-from pytest_irquality.verdict.facts import Moved, Remark
+from pytest_irquality.verdict.facts import Fact, Moved, Remark, RestsOnUnjudged
 from pytest_irquality.verdict.findings import Cause, Finding, RankedDocument
 from pytest_irquality.verdict.result import (
     Mean,
@@ -589,6 +589,27 @@ def test_long_and_broken_text() -> None:
 # -- compared with a baseline ------------------------------------------------------------------------------------------
 
 NOW = datetime(2026, 1, 3, 12, tzinfo=timezone.utc)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "word"),
+    [("passed", "PASS"), ("failed", "FAIL"), ("accepted", "ACCEPTED"), ("not evaluated", "FAIL")],
+)
+def test_the_name_of_a_tab_has_its_end(outcome: Outcome, word: str) -> None:
+    made = suite(query("a"), verdicts=(check("a", outcome),))
+    assert parse(html_report([made])).one("title").text == f"{word}: Shop search"
+    left = parse(html_report([made], left_out=["b.ir.yaml"])).one("title").text
+    assert left == f"{'FAIL' if word == 'FAIL' else 'PARTIAL'}: Shop search"
+
+
+def test_what_a_verdict_rests_on_is_amber_where_something_of_it_is_wrong() -> None:
+    def heading(*facts: Fact) -> Element:
+        page = parse(html_report([compared(facts=facts)]))
+        return next(one for one in page.all("h2") if "What this rests on" in one.text)
+
+    assert heading().attributes.get("class") is None
+    shaky = heading(RestsOnUnjudged(("ndcg@10",)))
+    assert (shaky.attributes["class"], shaky.text) == ("warn-text", "⚠ What this rests on")
 
 
 def test_what_was_compared_with_what_is_said_first() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -70,24 +70,27 @@ class Shelved:
 
 @dataclass(frozen=True)
 class Shelf:
-    """The baselines under a folder of a project, and the suites."""
+    """The baselines under a folder of a project, and the suites; ``then``: the commit's files."""
 
     baselines: Sequence[Shelved] = ()
     suites: Sequence[Path] = ()
     project: Project | None = None
+    then: Collection[Path] = ()
 
     def claimed(self, target: Target) -> Sequence[Shelved]:
         """Give the baselines that are a target's, which has none under its name.
 
-        They are several where suites became one, that with most of its queries first. What was left
-        lying counts only where no suite that the base still had made any: renaming a suite is no
-        way to be compared with more. Raises ``StoredRunError``.
+        They are several where suites became one, that with most of its queries first. At a commit a
+        suite that was there has what was left lying then; of others that counts only where no suite
+        left since: a rename is no way to be compared with more, nor with less. Raises
+        ``StoredRunError``.
         """
         as_it_was = (target.retriever, "")  # before there were several
         for some in self._claimed(target):
             for retriever in dict.fromkeys(as_it_was):
                 if found := [one for one in some if one.header.retriever == retriever]:
-                    found = [one for one in found if one.lately] or found
+                    was = target.file in self.then
+                    found = [one for one in found if one.lately != was] or found
                     return sorted(found, key=lambda one: -one.shared(target.suite))
         return ()
 
@@ -238,4 +241,4 @@ def in_commit(project: Project, tree: Tree, source: str) -> Shelf:
         gone = suite not in head or not suite.is_file()
         lately = suite in then
         baselines.append(Shelved(RunFile(file, name), suite, stored.header, gone, stored, lately))
-    return Shelf(baselines)
+    return Shelf(baselines, then=then)

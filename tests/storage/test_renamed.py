@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ ONE = ".ir-baseline/shop.jsonl"
 FELL = "*mrr@10 fell 1.000 → 0.333*"
 
 
-def suite(queries: range = range(6)) -> str:
+def suite(queries: Iterable[int] = range(6)) -> str:
     lines = [f"  - {{query: query {n}, relevant: [d{n}]}}\n" for n in queries]
     return f"queries:\n{''.join(lines)}thresholds: {{mrr: {{max_drop: 0.1}}}}\n"
 
@@ -285,6 +286,28 @@ def test_a_rename_is_no_way_to_be_compared_with_more(project: Project) -> None:
     rename(project, "shop.ir.yaml", "store.ir.yaml")
     git(project.path, "add", "-A")
     git(project.path, "commit", "-qm", "rename")
+    assert project.run("--ir-baseline=git:main").ret == 1
+
+
+def test_a_rename_takes_nothing_from_what_another_suite_is_compared_with(project: Project) -> None:
+    """A part of a suite that was split stands on what that left lying, whatever leaves beside it."""
+    project.answers(GOOD)
+    for name, queries in (("a", range(3)), ("b", range(3, 6))):
+        project.suite(suite(queries), f"{name}.ir.yaml")
+    project.run("--ir-update-baseline")
+    (project.path / "a.ir.yaml").unlink()
+    project.suite(suite([0, 3]), "part.ir.yaml")
+    project.suite(suite([4, 5]), "b.ir.yaml")
+    git(project.path, "init", "-q", "-b", "main")
+    git(project.path, "add", ".")
+    git(project.path, "commit", "-qm", "split")
+    git(project.path, "checkout", "-qb", "change")
+    project.answers({**GOOD, "query 0": WORSE["query 0"]})
+    git(project.path, "commit", "-qam", "break")
+    assert project.run("--ir-baseline=git:main").ret == 1
+    rename(project, "b.ir.yaml", "c.ir.yaml")
+    git(project.path, "add", "-A")
+    git(project.path, "commit", "-qm", "rename the other")
     assert project.run("--ir-baseline=git:main").ret == 1
 
 

@@ -88,8 +88,8 @@ class State:
 def baseline_of(name: str, today: State, base: State) -> Rankings | None:
     """The stored rankings of a suite: its own, or those of all that are gone and share half of the smaller one's queries.
 
-    Where the base still had the suite of one, what others left lying does not count. Of what two of them have the one
-    counts that shares most.
+    What others left lying counts for a suite that the base had; for another only where no suite left since. Of what two
+    of them have the one counts that shares most.
     """
     if name in base.stored:
         return base.stored[name]
@@ -100,7 +100,7 @@ def baseline_of(name: str, today: State, base: State) -> Rankings | None:
         if old not in today.suites
         and 2 * len(rankings.keys() & queries) >= min(len(rankings), len(queries))
     ]
-    found = [one for one in found if one[0]] or found
+    found = [one for one in found if one[0] != (name in base.suites)] or found
     least_first = sorted(found, key=lambda one: one[1])
     return {k: v for *_, its in least_first for k, v in its.items()} if found else None
 

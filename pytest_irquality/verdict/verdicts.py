@@ -121,7 +121,7 @@ class Verdicts:
             if check.limits and (check.over.suite or check.over.changes):
                 measure = str(check.limits.measure)
                 limited.setdefault(measure, None)
-                fixed = [bound.value for bound in check.limits.bounds if bound.fixed]
+                fixed = [bound.value for bound in check.limits.bounds if bound.fixed and not bound.share]
                 if fixed:
                     limited[measure] = fixed[0]
         return trails(self.history, limited)

@@ -99,7 +99,7 @@ def _listed(rank: int, texts: Iterable[str]) -> tuple[Part, ...]:
 
 
 def _lines(result: SuiteResult) -> tuple[Part, ...]:
-    return tuple(Part(PAGE, over_time(trail)) for trail in result.trails)
+    return tuple(Part(PAGE, over_time(trail, result.unit(trail.measure))) for trail in result.trails)
 
 
 def _table(rank: int, table: Table) -> tuple[Part, ...]:

@@ -8,7 +8,7 @@ from pytest_irquality.wording.numbers import counted, figure
 from pytest_irquality.wording.words import revision
 
 
-def over_time(trail: Trail) -> Series:
+def over_time(trail: Trail, unit: str) -> Series:
     """A measure over the last changes: a line, broken where others were measured."""
     values = [point.value for point in trail.points]
     around = values if trail.limit is None else [*values, trail.limit]
@@ -23,10 +23,11 @@ def over_time(trail: Trail) -> Series:
             lines.append([])
         lines[-1].append((number / (len(values) - 1), height(point.value)))
     changes = counted(len(values), "change")
-    span = f"{figure(min(values))} to {figure(max(values))}"
-    rows = (Row((revision(point.commit), figure(point.value))) for point in trail.points)
+    span = f"{figure(min(values), unit)} to {figure(max(values), unit)}"
+    held = "" if trail.limit is None else f", limit {figure(trail.limit, unit)}"
+    rows = (Row((revision(point.commit), figure(point.value, unit))) for point in trail.points)
     return Series(
-        f"{trail.measure} over the last {changes}: {span}",
+        f"{trail.measure}: now {figure(values[-1], unit)}, {span} over {changes}{held}",
         # one point alone is a short line
         tuple(tuple(line if len(line) > 1 else line * 2) for line in lines),
         Table((Column("Change"), Column(trail.measure, number=True)), tuple(rows)),

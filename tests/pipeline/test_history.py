@@ -263,3 +263,26 @@ def test_a_trend_that_means_nothing_is_an_error(shop: Project, trend: str, said:
     result = shop.run(HISTORY)
     assert result.ret == 2
     assert said in result.stdout.str()
+
+
+@pytest.mark.usefixtures("pages")
+def test_a_line_over_the_changes_says_todays_value_and_its_limit_in_its_unit(shop: Project) -> None:
+    shop.suite(
+        QUERIES + "thresholds: {mrr: 0.5, zero_results: {max: 2}, 'p@1': {warn_below: 0.1}}\n"
+    )
+    for bad in (0, 5):
+        change(shop, bad)
+        shop.run(HISTORY)
+    page = (shop.path / "ir-report.html").read_text()
+    assert "mrr@10: now 0.950, 0.950 to 1.000 over 2 changes, limit 0.500" in page
+    assert "zero_results: now 0, 0 to 0 over 2 changes, limit 2" in page
+
+
+@pytest.mark.usefixtures("pages")
+def test_a_share_of_the_queries_is_no_line_among_their_counts(shop: Project) -> None:
+    shop.suite(QUERIES + "thresholds: {zero_results: {max: 2%}}\n")
+    for bad in (0, 5):
+        change(shop, bad)
+        shop.run(HISTORY)
+    page = (shop.path / "ir-report.html").read_text()
+    assert "zero_results: now 0, 0 to 0 over 2 changes</p>" in page

@@ -121,9 +121,9 @@ class Verdicts:
             if check.limits and (check.over.suite or check.over.changes):
                 measure = str(check.limits.measure)
                 limited.setdefault(measure, None)
-                fixed = [bound.value for bound in check.limits.bounds if bound.fixed and not bound.share]
-                if fixed:
-                    limited[measure] = fixed[0]
+                levels = [bound.value for bound in check.limits.bounds if bound.is_level]
+                if levels:
+                    limited[measure] = levels[0]
         return trails(self.history, limited)
 
 

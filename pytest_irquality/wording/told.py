@@ -99,7 +99,8 @@ def _listed(rank: int, texts: Iterable[str]) -> tuple[Part, ...]:
 
 
 def _lines(result: SuiteResult) -> tuple[Part, ...]:
-    return tuple(Part(PAGE, over_time(trail, result.unit(trail.measure))) for trail in result.trails)
+    lines = (over_time(trail, result.unit(trail.measure)) for trail in result.trails)
+    return tuple(Part(PAGE, line) for line in lines)
 
 
 def _table(rank: int, table: Table) -> tuple[Part, ...]:

@@ -61,7 +61,10 @@ def untold(file: Path, name: str, error: Exception) -> str:
     told = str(error)
     if HELD_OUT_WITHIN in told or not is_held_out(file):
         return told
-    return f"{name}: it cannot be read; more is not said, for it has 'show_only'"
+    return (
+        f"{name}: it cannot be read; more is not said, for it has 'show_only': without that line"
+        " you see the cause"
+    )
 
 
 def own_measures(node: pytest.Item | pytest.Collector) -> list[Definition]:

@@ -15,7 +15,7 @@ from pytest_irquality.storage.elsewhere import FOLDER
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording import moves
 from pytest_irquality.wording.examined import exam_lines, weaker
-from pytest_irquality.wording.steps import Decision
+from pytest_irquality.wording.steps import Decision, falls_with_all
 from pytest_irquality.wording.stories import steps_of, worst_first
 from pytest_irquality.wording.story import Story
 from pytest_irquality.wording.words import node
@@ -122,7 +122,9 @@ def _failures(story: Story) -> Iterator[dict[str, Any]]:
     """The checks that failed, most damage first, each with why."""
     for verdict, why in story.failures():
         result = story.result
-        yield {"node_id": node(result, verdict.check), "at": result.place(verdict), "why": why}
+        # by its item alone a limit over all suites is not judged: all of the suite is to be run
+        check = None if falls_with_all(verdict) else verdict.check
+        yield {"node_id": node(result, check), "at": result.place(verdict), "why": why}
 
 
 def _instruments(result: SuiteResult) -> Iterator[str]:

@@ -30,7 +30,8 @@ INSIDE = (
 TOLD = 4  # names that were tried
 HINTS = {
     "DocAddress": (
-        "tantivy's addresses are of one index only: return the stored field, searcher.doc(address)"
+        "tantivy's addresses are of one index only: return"
+        " [(score, searcher.doc(address)) for score, address in found.hits]"
     )
 }
 

@@ -87,7 +87,7 @@ def _rerun(
     """
     words = "run what failed again"
     failed = [result for result in results if result.failed]
-    if any(_is_of_all(verdict) for _, verdict in failures):
+    if any(falls_with_all(verdict) for _, verdict in failures):
         yield Step(words, command(again, again.files))
     elif 0 < len(failures) <= NODES:
         named = [node(result, verdict.check) for result, verdict in failures]
@@ -96,7 +96,7 @@ def _rerun(
         yield Step(words, _command(again, failed))
 
 
-def _is_of_all(verdict: Verdict) -> bool:
+def falls_with_all(verdict: Verdict) -> bool:
     """Tell whether it failed by a drop over all suites together."""
     return any(issubclass(finding.demand, Together) for finding in verdict.broken)
 

@@ -142,3 +142,15 @@ def test_the_red_example_fits_and_names_its_worst_queries(project: Project) -> N
     assert said["beyond_these"]["failures"] == 16
     project.pytester.runpytest_subprocess("--ir-suite", "--ir-json=out.json")
     assert (project.path / "out.json").stat().st_size < 150_000
+
+
+def test_what_all_suites_lost_together_is_run_again_by_what_it_names(project: Project) -> None:
+    queries = "".join(f"  - {{query: q{n}, relevant: [d]}}\n" for n in range(20))
+    project.suite("queries:\n" + queries)
+    project.conftest("@pytest.fixture\ndef retriever():\n    return lambda query: ['d', 'x']\n")
+    project.run("--ir-update-baseline")
+    conftest = project.path / "conftest.py"
+    conftest.write_text(conftest.read_text("utf-8").replace("['d', 'x']", "['x', 'd']"), "utf-8")
+    (failure,) = document(project)["failures"]
+    assert "fell" in failure["why"]
+    assert document(project, failure["node_id"])["outcome"] == "failed"

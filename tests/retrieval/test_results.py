@@ -420,7 +420,7 @@ def test_an_id_in_any_other_place(result: object, id_field: str) -> None:
         ([("a", 0.5), ("b",)], "rows are of different lengths"),
         (
             [(0.5, type("DocAddress", (), {})())],
-            r"return the stored field, searcher\.doc\(address\)",
+            r"return \[\(score, searcher\.doc\(address\)",
         ),
         ((x for x in [None]), "no document id"),
     ],

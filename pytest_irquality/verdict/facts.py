@@ -46,6 +46,11 @@ class Unmatched(Loud):
 
 
 @dataclass(frozen=True)
+class Replacing(Fact):
+    """The baseline is being replaced, from which rankings differ: no drop since it fails."""
+
+
+@dataclass(frozen=True)
 class Interrupted(Fact):
     """The run was stopped after so many queries."""
 

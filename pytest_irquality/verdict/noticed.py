@@ -39,6 +39,8 @@ def noticed(judged: Verdicts) -> Iterator[facts.Fact]:
     yield from _few_results(sides)
     yield from _notes_on_files(sides)
     if baseline is not None:
+        if judged.updating and sides.changed:
+            yield facts.Replacing()
         yield from renumbered(sides)
         yield from _queries_on_one_side(comparison)
         yield from _movement(comparison)

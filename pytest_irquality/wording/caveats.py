@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.broken_builds import BrokenBuilds
+from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.guards import BlindGuard
 from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict, tells_nothing
@@ -77,6 +78,8 @@ def _of_fact(fact: facts.Fact, result: SuiteResult) -> str:
         case facts.Unsettled():
             named = queries(result, [id for id, _ in fact.queries])
             return f"equal scores at the cut leave open what was lost: {named}"
+        case facts.Replacing() if worse := len(Damage(result).worse):
+            return f"the new baseline takes what {counted(worse, 'query', 'queries')} lost"
         case facts.NothingExpected():
             return "nothing is graded: grade one query to tell worse from different"
     return ""

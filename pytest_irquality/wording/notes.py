@@ -66,6 +66,11 @@ def _(fact: facts.Remark, result: SuiteResult) -> str:
 
 
 @note.register
+def _(fact: facts.Replacing, result: SuiteResult) -> str:
+    return "the baseline is written anew: no drop since the last one fails"
+
+
+@note.register
 def _(fact: facts.Interrupted, result: SuiteResult) -> str:
     return f"PARTIAL: interrupted after {counted(fact.queries, 'query', 'queries')}"
 

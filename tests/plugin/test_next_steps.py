@@ -375,3 +375,16 @@ def test_a_first_green_run_says_how_to_see_changes(project: Project) -> None:
     assert step in project.run().outlines
     assert step not in project.run("--ir-update-baseline").outlines
     assert step not in project.run().outlines
+
+
+def test_an_update_over_losses_says_so_in_the_headline(project: Project) -> None:
+    project.suite(QUERIES)
+    answer(project, GOOD)
+    project.run("--ir-update-baseline")
+    answer(project, LOST)
+    updated = project.run("--ir-update-baseline")
+    said = " ".join(updated.stdout.str().split())
+    assert updated.ret == 0
+    assert "but the new baseline takes what 2 queries lost" in said
+    again = " ".join(project.run("--ir-update-baseline").stdout.str().split())
+    assert "new baseline takes" not in again

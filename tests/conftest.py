@@ -43,6 +43,7 @@ def _import_all() -> None:
 
 _import_all()
 
+from pytest_irquality.edges.git import CI_COMMITS  # noqa: E402
 from pytest_irquality.report import json_schema  # noqa: E402
 from pytest_irquality.report.assets import environment  # noqa: E402
 
@@ -240,7 +241,7 @@ def project(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     # An inner run must not speak to the CI around it.
-    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", *CI_COMMITS):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "400")  # wide enough for every sentence to stand on one line
     few = [name for name in _pytest.config.default_plugins if name not in SELDOM]

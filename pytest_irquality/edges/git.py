@@ -22,6 +22,14 @@ from pytest_irquality.edges import bounds
 if TYPE_CHECKING:
     import subprocess
 
+CI_COMMITS = (
+    "GITHUB_SHA",
+    "CI_COMMIT_SHA",
+    "BUILDKITE_COMMIT",
+    "CIRCLE_SHA1",
+    "BITBUCKET_COMMIT",
+    "GIT_COMMIT",
+)
 HARMLESS: Mapping[str, str] = {
     "safe.bareRepository": "explicit",
     "safe.directory": "*",
@@ -222,27 +230,32 @@ class Repository:
 def commit(folder: Path) -> str | None:
     """The commit that a folder is at, short, with ``-dirty`` where tracked files differ.
 
-    None where git does not know.
+    None where neither git nor the CI system's environment knows.
     """
     try:
         repository = Repository.holding(folder)
         return repository.output("describe", "--always", "--dirty", "--exclude=*").decode().strip()
     except OSError:  # no checkout, no git, no commit yet
-        return None
+        return _commit_of_ci()
 
 
 def code(folder: Path, suites: Sequence[str]) -> str | None:
     """A name for the code in a checkout as it stands, with its edits and new modules.
 
-    Edits of suites are none, nor are those of baselines. None where git knows no commit.
+    Edits of suites are none, nor are those of baselines. None where neither git nor the CI system's
+    environment knows a commit.
     """
     try:
         repository = Repository.holding(folder)
         commit = repository.output("rev-parse", "--verify", "HEAD").decode().strip()[:12]
         edited = [name for name in repository.edited() if not _is_of_suite(Path(name), suites)]
     except OSError:
-        return None
+        return _commit_of_ci()
     return f"{commit}+{_digest(repository.top, edited)}" if edited else commit
+
+
+def _commit_of_ci() -> str | None:
+    return next((os.environ[name][:12] for name in CI_COMMITS if os.environ.get(name)), None)
 
 
 def _is_of_suite(path: Path, suites: Sequence[str]) -> bool:

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality.edges.git import HARMLESS, Repository, checkout_above, commit
+from pytest_irquality.edges.git import (
+    CI_COMMITS,
+    HARMLESS,
+    Repository,
+    checkout_above,
+    code,
+    commit,
+)
 from pytest_irquality.edges.objects import NowhereError, Tree
 from tests.conftest import Project
 from tests.repository import git
@@ -49,12 +56,16 @@ def test_files_as_they_stood_at_a_commit(checkout: Path) -> None:
     assert (commit(checkout / "search") or "").endswith("-dirty")
 
 
-def test_without_a_checkout(tmp_path: Path) -> None:
+def test_without_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if checkout_above(tmp_path):
         pytest.skip("the temporary folder lies in a checkout")
     with pytest.raises(OSError, match="in no git checkout"):
         Repository.holding(tmp_path)
+    for name in CI_COMMITS:
+        monkeypatch.delenv(name, raising=False)
     assert commit(tmp_path) is None
+    monkeypatch.setenv("GITHUB_SHA", "0123456789abcdef")
+    assert commit(tmp_path) == code(tmp_path, ()) == "0123456789ab"
 
 
 def test_a_planted_repository_answers_for_nothing(

@@ -137,6 +137,16 @@ def test_it_is_refused_where_nobody_knows_the_code(project: Project) -> None:
     )
 
 
+def test_ci_may_know_the_code(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_SHA", "a" * 40)
+    project.suite(SUITE)
+    project.conftest(RETRIEVER)
+    down(project, "lamp")
+    project.run(*RESUMED)
+    down(project)
+    assert project.run(*RESUMED).ret == 0
+
+
 KILLED = RETRIEVER.replace(
     "if query in",
     'import os\n        if query == "lamp" and os.path.exists("kill.txt"): import time; time.sleep(0.5); os._exit(9)\n        if query in',

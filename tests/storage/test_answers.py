@@ -216,6 +216,18 @@ def test_each_suite_may_have_its_own_place(project: Project) -> None:
     assert project.run("--ir-runs=runs/1", "--ir-runs=runs/2").ret == 0
 
 
+def test_builds_of_two_commits_are_no_side_where_only_ci_knows_these(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.suite("queries: [{query: hose, relevant: [b]}]\n")
+    for build, sha in enumerate(("a" * 40, "b" * 40), 1):
+        monkeypatch.setenv("GITHUB_SHA", sha)
+        keep_a_build(project, build, "b")
+    result = project.run("--ir-runs=runs/1", "--ir-runs=runs/2")
+    assert result.ret == 2
+    assert "of several commits (aaaaaaaaaaaa, bbbbbbbbbbbb)" in result.stdout.str()
+
+
 @pytest.mark.parametrize("option", ["--ir-runs", "--ir-baseline"])
 @pytest.mark.parametrize(
     ("given", "error"),

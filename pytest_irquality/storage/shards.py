@@ -88,8 +88,9 @@ def _misfit(
     name, stored = first
     if header.depth != stored.header.depth:
         return f"has {header.depth} results a query, {name} {stored.header.depth}"
-    mine, theirs = (str(one.commit).removesuffix("-dirty") for one in (header, stored.header))
-    if mine != theirs:
+    # Abbreviated alike everywhere, unlike ``commit``; edits count for nothing.
+    mine, theirs = ((one.code or "").partition("+")[0] for one in (header, stored.header))
+    if mine and theirs and mine != theirs:
         return f"is of commit {mine}, {name} of {theirs}"
     if shard in seen:
         return f"is there twice: {seen[shard]} is the other"

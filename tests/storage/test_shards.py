@@ -168,10 +168,24 @@ def test_shares_of_two_commits_are_no_run(shop: Project) -> None:
         shop.conftest(LIVE.replace("'Other'", "'Another'"))
     result = shop.run("--ir-runs=kept")
     assert result.ret == 2
-    wrong = (
-        r"kept/search/shop\.bm25\.2-of-2\.jsonl:1: share 2/2 is of commit \w{7}, kept/\S+ of \w{7}"
-    )
+    wrong = r"kept/search/shop\.bm25\.2-of-2\.jsonl:1: share 2/2 is of commit \w{12}, kept/\S+ of \w{12}"
     result.stdout.re_match_lines([wrong])
+
+
+@pytest.mark.parametrize("knows", [True, False])
+def test_shares_of_one_commit_are_a_run_whatever_a_job_calls_it(shop: Project, knows: bool) -> None:
+    git(shop.path, "init", "-q")
+    git(shop.path, "add", "search", "conftest.py")
+    git(shop.path, "commit", "-qm", "search")
+    shop.run("--ir-save-runs=kept,shard=1/2", "--ir-report=none")
+    if knows:
+        git(shop.path, "config", "core.abbrev", "10")
+    else:
+        (shop.path / ".git").rename(shop.path / "elsewhere")
+    shop.run("--ir-save-runs=kept,shard=2/2", "--ir-report=none")
+    result = shop.run("--ir-runs=kept")
+    assert result.ret == 1
+    assert "is of commit" not in result.stdout.str()
 
 
 def test_a_share_that_no_query_falls_into_neither_fails_nor_is_missed(project: Project) -> None:

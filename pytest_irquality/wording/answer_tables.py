@@ -27,7 +27,7 @@ LOSSES = (
     Column("difference", number=True),
     Column("90 % interval", rank=3),
     Column("since the baseline", rank=2),
-    Column("lost most", rank=5),
+    Column("lost most", rank=1, room=40),
 )
 
 
@@ -44,7 +44,7 @@ def _losses(result: SuiteResult, kind: Robustness) -> Iterator[Row]:
         texts = "; ".join(f"{worst.text} {lost_by(worst, unit)}" for worst in loss.worst)
         numbers = str(change.queries), *sides(result, loss), signed(change.difference, unit)
         cells = (asked(kind), loss.measure, *numbers, interval(change, unit), since, texts)
-        yield Row(cells, rank=place)
+        yield Row(cells, rank=0 if since else place)
 
 
 def wavering(result: SuiteResult) -> Table:

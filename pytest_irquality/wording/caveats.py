@@ -79,7 +79,7 @@ def _of_fact(fact: facts.Fact, result: SuiteResult) -> str:
             named = queries(result, [id for id, _ in fact.queries])
             return f"equal scores at the cut leave open what was lost: {named}"
         case facts.Replacing() if worse := len(Damage(result).worse):
-            return f"the new baseline takes what {counted(worse, 'query', 'queries')} lost"
+            return f"the new baseline accepts what {counted(worse, 'query', 'queries')} lost"
         case facts.NothingExpected():
             return "nothing is graded: grade one query to tell worse from different"
     return ""

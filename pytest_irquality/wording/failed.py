@@ -47,10 +47,11 @@ def _title(story: Story, verdict: Verdict) -> str:
     query = story.result.by_id.get(verdict.query or "")
     if query is None:
         return reason(story.result, verdict)
-    if not story.damage.gain(query):
-        return quoted(query.text)
-    worse = worsened(story.damage, query)
-    return f"{quoted(query.text)}  {story.damage.measure} {worse.values}, {worse.lost}"
+    title, many = quoted(query.text), len(verdict.broken)
+    if story.damage.gain(query):
+        worse = worsened(story.damage, query)
+        title = f"{title}  {story.damage.measure} {worse.values}, {worse.lost}"
+    return f"{title}; {many} rules or limits broken" if many > 1 else title
 
 
 def _mark(finding: Finding) -> str:
@@ -98,7 +99,8 @@ def _of_limit(story: Story, verdict: Verdict) -> Iterator[Part]:
         if finding.ranked and finding.subject in story.result.by_id:
             yield from _remarks(story.result.query(finding.subject))
     yield from _more(len(broken))
-    for finding in [one for one in broken if _on_means(verdict, one)][:1]:
+    on_means = [one for one in broken if _on_means(verdict, one)]
+    for finding in sorted(on_means, key=lambda one: not one.demand.on_change)[:1]:
         yield from _of_mean(story, finding)
     for finding in broken:
         yield from _table(0, _variants(story.result, finding))
@@ -141,12 +143,12 @@ def _table(rank: int, table: Table) -> Iterator[Part]:
 
 
 def _worst(story: Story, on: Finding) -> Table:
-    """The queries that lost most, of a floor those below it, those that fell first."""
+    """The queries that lost most, of a floor those below it, first those that fell."""
     result, damage = story.result, story.damage
     if not on.demand.on_change:
         queries, over = _below(result, on), " of ".join(filter(None, (on.measure, on.subject)))
         fell = [query for query in queries if _fell(query, result.measures.index(on.measure))]
-        over = f"lowest {over}{', those that fell first' if 0 < len(fell) < len(queries) else ''}:"
+        over = f"lowest {over}{', first those that fell' if 0 < len(fell) < len(queries) else ''}:"
     elif on.measure == damage.measure:
         queries, over = damage.worse, f"queries that lost most in {on.measure}:"
     else:

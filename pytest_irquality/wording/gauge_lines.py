@@ -73,7 +73,8 @@ def would_find(gauge: Gauge) -> Iterator[str]:
     if harms := [f"{what}: {_seen(harm)}" for what, harm in one_by_one.items() if harm.of]:
         yield "; ".join(harms)
     if power.unbroken:
-        yield f"no drop breaks {few(list(map(repr, power.unbroken)))}"
+        held = counted(len(power.unbroken), "limit")
+        yield f"{held} held through every drop: {few(list(map(repr, power.unbroken)))}"
 
 
 def _drops(power: Power, *, alone: bool) -> Iterator[str]:

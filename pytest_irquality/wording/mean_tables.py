@@ -95,9 +95,14 @@ def _means(result: SuiteResult, tag: str | None, asked: int, limits: Limits) -> 
     means = [result.mean(measure, tag) for measure in result.shown]
     first = means[0].queries if means and means[0] else asked
     of = str(asked) if first == asked else f"{first}/{asked}"
-    name = Cell("all queries") if tag is None else Cell(tag, find=f'tag:"{tag}"')
+    name = Cell("all queries") if tag is None else Cell(tag, find=_of_tag(tag))
     cells = (mean_cell(result, mean, first, limits) for mean in means)
     return Row((name, of, *cells), holds=tag is not None and _is_unchanged(limits, tag, means))
+
+
+def _of_tag(tag: str) -> str:
+    """The search for a tag's queries; in quotes only where it needs them, for it may hold some."""
+    return f'tag:"{tag}"' if len(tag.split()) > 1 else f"tag:{tag}"
 
 
 def _is_unchanged(limits: Limits, tag: str, means: Sequence[Mean | None]) -> bool:

@@ -67,7 +67,7 @@ def _(fact: facts.Remark, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.Replacing, result: SuiteResult) -> str:
-    return "the baseline is written anew: no drop since the last one fails"
+    return "the baseline is written anew: drops since the last one do not fail"
 
 
 @note.register
@@ -229,7 +229,9 @@ def _(fact: NotTogether, result: SuiteResult) -> str:
 @note.register
 def _(fact: facts.LeftSuite, result: SuiteResult) -> str:
     left = counted(len(fact.queries), "query", "queries")
-    return f"{left} of the baseline left the suite: {few(list(map(quoted, fact.queries)))}"
+    return (
+        f"{left} of the baseline left the suite: {few(list(map(quoted, fact.queries)), named=20)}"
+    )
 
 
 @note.register

@@ -162,10 +162,15 @@ def worst_of(stories: Sequence[Story], most: int) -> Table:
     named = ", ".join(dict.fromkeys(story.damage.measure for story, _ in worst))
     many = sum(len(story.damage.worse) for story in of)
     shown = f", {len(worst)} of {grouped(many)}" if many > len(worst) else ""
-    over = f"{'lowest' if lowest else 'lost most'} {named}{shown}:"
+    over = f"{'lowest' if lowest else 'lost most'} {named}{_the_worst_of(many, len(worst))}:"
     rows = _rows(worst, several=len(stories) > 1)
     rows = [row._replace(over="" if at else over) for at, row in enumerate(rows)]
     return Table(_columns(lowest, named, shown), tuple(rows))
+
+
+def _the_worst_of(many: int, shown: int) -> str:
+    """Of how many rows a heading is; how many stand below it, the room decides."""
+    return f", the worst of {grouped(many)}" if many > shown else ""
 
 
 def _rows(worst: Sequence[tuple[Story, Worse]], *, several: bool) -> Sequence[Row]:

@@ -87,7 +87,9 @@ def test_s28_a_limit_nothing_breaks_and_a_query_nothing_protects(project: Projec
     power = audit["gauge"]["power"]
     assert power["lost"]["never"] == ["free"]
     assert power["unbroken"] == ["mrr@10"], "ndcg@10 has a floor far below, and a limit that tells"
-    result.stdout.fnmatch_lines(["! would find*", "*never 'free'*", "*no drop breaks 'mrr@10'"])
+    result.stdout.fnmatch_lines(
+        ["! would find*", "*never 'free'*", "*1 limit held through every drop: 'mrr@10'"]
+    )
 
 
 @pytest.mark.usefixtures("pages")

@@ -472,7 +472,6 @@ def test_pytest_is_set_up_otherwise_on_one_side(
     assert f"the base {base_of(shop)} gave no answers" in done.stderr
 
 
-@pytest.mark.skipif(not shutil.which("uv"), reason="uv is not installed")
 def test_without_a_cache_where_every_setting_must_be_known(shop: Project) -> None:
     write(shop, "shop.py", WORSE)
     assert shop.run(RUN, "-p", "no:cacheprovider", "--strict-config").ret == 1
@@ -491,6 +490,7 @@ def test_temporary_files_may_lie_in_the_checkout(
     assert os.listdir(shop.path / "index") == []
 
 
+@pytest.mark.skipif(not shutil.which("uv"), reason="uv is not installed")
 def test_an_environment_of_the_bases_own(shop: Project) -> None:
     """As `uv run` makes one: the head's environment stays as it is, the base's is made of its own lock file."""
     git(shop.path, "checkout", "-q", "main")

@@ -325,7 +325,7 @@ def test_the_failure_text_says_everything_once(
     result = project.run()
     result.stdout.fnmatch_lines(
         [
-            "'office chair'",
+            "'office chair'; 2 rules or limits broken",
             "  ✗ Chair (d1) must be in the top 1: it is at rank 2",
             "  ✗ Desk lamp (d9) must not be in the top 1: it is at rank 1",
             "  rank     grade  result",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import shutil
@@ -281,7 +282,7 @@ def test_what_is_listed_and_what_is_left_add_up(tmp_path: Path) -> None:
     result = judged(tmp_path, text, run_of(sunk(8)), run_of(FIRST))
     terminal = "\n".join(summary([result], 120))
     listed = re.findall(r"^ +(q\d+) +−", terminal, re.M)
-    assert (listed, re.findall(r"^  lost most \S+, 5 of (\d+):$", terminal, re.M)) == (
+    assert (listed, re.findall(r"^  lost most \S+, the worst of (\d+):$", terminal, re.M)) == (
         ids[:5],
         ["8"],
     )
@@ -337,3 +338,16 @@ def test_every_line_but_the_last_is_full(width: int) -> None:
     lines = [line.strip() for line in hanging(text, width)]
     for line, after in pairwise(lines[1:]):
         assert len(line) + 1 + len(after.split()[0]) > width - 2
+
+
+@pytest.mark.usefixtures("pages")
+def test_a_tag_with_a_quote_leads_to_its_queries(project: Project) -> None:
+    project.suite(
+        "queries:\n  - {query: desk, relevant: [d], tags: ['wo\"od', 'oak tree']}\n"
+        "  - {query: lamp, relevant: [d]}\n"
+    )
+    project.conftest("@pytest.fixture\ndef retriever():\n    return lambda query: ['d']\n")
+    project.run()
+    page = html.unescape((project.path / "ir-report.html").read_text("utf-8"))
+    assert 'data-find="tag:wo"od"' in page
+    assert 'data-find="tag:"oak tree""' in page

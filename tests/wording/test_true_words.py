@@ -80,7 +80,7 @@ def test_a_floor_names_first_what_fell(project: Project) -> None:
     result = project.run()
     result.stdout.fnmatch_lines(
         [
-            "*lowest mrr@10, those that fell first:",
+            "*lowest mrr@10, first those that fell:",
             "*1.000 → 0.500  d (shop.ir.yaml:*",
             "*0.000 *a (shop.ir.yaml:*: without a-d",
         ]

@@ -179,11 +179,13 @@ class KeptRuns(Source):
     def _refuse_missing(self, target: Target, others: Sequence[Build]) -> None:
         """Raise ``StoredRunError`` where a build, unlike another, has no run of a target.
 
-        A job that ended in between leaves nothing, or the runs of some suites.
+        A job that ended in between leaves nothing, or the runs of some suites. A file that was
+        named holds one run, and lacks none.
         """
         known = {name for build in self._scanned[0] if build not in others for name in build.names}
         for build in others:
-            if not build.files or build.names & known:
+            is_folder = (self.project.start / build.given).is_dir()
+            if is_folder and (not build.files or build.names & known):
                 raise StoredRunError(
                     f"no kept run of {target.name} in {build.given}: another build has one"
                     f"{self._unread}"

@@ -119,6 +119,16 @@ def test_each_kept_run_is_a_build(project: Project) -> None:
     assert (noise["builds"], noise["builds_before"]) == (3, 3)
 
 
+def test_a_build_may_be_given_file_by_file(project: Project) -> None:
+    for name in ("shop", "rag"):
+        project.suite("queries: [{query: hose, relevant: [b]}]\n", f"{name}.ir.yaml")
+    keep_a_build(project, 1, "b")
+    keep_a_build(project, 2, "b")
+    files = ("--ir-runs=runs/2/shop.jsonl", "--ir-runs=runs/2/rag.jsonl")
+    assert project.run("--ir-runs=runs/1", *files).ret == 0
+    assert [suite["noise"]["builds"] for suite in project.data["suites"]] == [2, 2]
+
+
 def test_builds_of_two_commits_are_no_side(project: Project) -> None:
     project.suite("metrics: [mrr@10]\nqueries: [{query: hose, relevant: [b]}]\n", "shop.ir.yaml")
     for number in (1, 2):

@@ -111,6 +111,7 @@ def _worst(story: Story) -> Iterator[dict[str, Any]]:
             "query": query.text,
             "node_id": node(result, query.check),
             "at": result.place(query),
+            "measure": story.damage.measure,
             "lost": worse.lost,
             "values": worse.values,
             "moved": worse.moves,

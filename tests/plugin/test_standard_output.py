@@ -138,6 +138,7 @@ def test_the_red_example_fits_and_names_its_worst_queries(project: Project) -> N
     said = document(project)
     assert len(said["worst"]) == 5
     assert said["worst"][0]["node_id"] == "shop.ir.yaml::mechanical-keyboard"
+    assert said["worst"][0]["measure"] == "ndcg@10"
     assert said["worst"][0]["moved"] == "Tactile Mechanical Keyboard (sku-701) 1 → 3"
     assert said["beyond_these"]["failures"] == 16
     project.pytester.runpytest_subprocess("--ir-suite", "--ir-json=out.json")

@@ -241,6 +241,23 @@ def test_an_id_that_is_made_a_passage_is_another_exam(shop: Project) -> None:
     result.stdout.fnmatch_lines(["*the suite is another than the base's: 1 query's passages*"])
 
 
+def test_a_passage_that_is_edited_is_one_difference(shop: Project) -> None:
+    found = "[{'id': f'{query}-d', 'text': f'it is {query}-d, or so'}]"
+    shop.conftest(SOUND.replace("[f'{query}-d', 'x']", found))
+    passages = BASE.replace("relevant: [q0-d]", "passages: [it is q0-d]")
+    git(shop.path, "checkout", "-q", "main")
+    shop.suite(passages)
+    shop.run("--ir-update-baseline")
+    commit(shop)
+    git(shop.path, "checkout", "-qB", "change")
+    shop.suite(passages.replace("it is q0-d", "q0-d or so"))
+    shop.run("--ir-update-baseline")
+    commit(shop)
+    said = shop.run(AGAINST, "-v").stdout.str()
+    assert "1 query's judgments changed" in said
+    assert "query's passages" not in said
+
+
 @pytest.mark.usefixtures("pages")
 def test_reports_have_a_section_of_it(shop: Project) -> None:
     judged = BASE.replace("-d], must", "-d, x], must")

@@ -26,7 +26,11 @@ ID_KEYS = (
     "location.s3Location.uri", "location.webLocation.url",
     "metadata.x-amz-bedrock-kb-chunk-id",
 )  # fmt: skip
-"""The names of ids in hits, and of the columns of them in tables."""
+"""The names of ids in hits."""
+ID_COLUMNS = (
+    "ids", "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
+)  # fmt: skip
+"""The names of columns of ids in tables; a list of other names may stand beside the hits."""
 DEEPEST = 8
 LONGEST_REPR = 200
 
@@ -55,9 +59,9 @@ def hits_of(result: object, depth: int, id_field: str | None = None) -> list[Any
 
     Raises ``UnreadableResult``.
     """
-    columns: tuple[str, ...] = ID_KEYS
+    columns: tuple[str, ...] = ID_COLUMNS
     if id_field:
-        columns = (id_field, id_field.split(".")[0], *ID_KEYS)
+        columns = (id_field, id_field.split(".")[0], *ID_COLUMNS)
     wanted = Wanted(depth, columns)
     for _ in range(DEEPEST):
         inside = _opened(result, wanted)
@@ -110,7 +114,7 @@ def _results_in_columns(table: Any, queries: int) -> list[Any]:
     """The row of each query, where a table has a column of ids; else none."""
     found = _columns(table)
     columns = {name: column for name, column in found.items() if len(column) == queries}
-    if columns.keys().isdisjoint(ID_KEYS):
+    if columns.keys().isdisjoint(ID_COLUMNS):
         return []
     return [{name: column[i] for name, column in columns.items()} for i in range(queries)]
 

@@ -230,6 +230,8 @@ VESPA = {"id": "id:docs:doc::51", "relevance": 0.5, "fields": {"doc_id": "51", "
         (Frame(score=[0.5, 0.25], title=["A chair", "B"], doc_id=["a", "b"]), AB, SCORES, TITLES),
         ({"id": Array([51, 7]), "score": Array([0.5, 0.25])}, ("51", "7"), SCORES, {}),
         ({"sku": Array(["a", "b"])}, AB, None, {}),
+        ({"products": [{"id": "a"}, {"id": "b"}], "sku": ["z1", "z2"]}, AB, None, {}),
+        ({"sku": ["s1"], "hits": {"hits": [{"_id": "a"}, {"_id": "b"}]}}, AB, None, {}),
         # engines and frameworks
         (
             {"documents": [Object(id="a", content="A chair", score=0.5)]},
@@ -528,6 +530,11 @@ def test_results_without_texts_where_texts_are_wanted(result: object) -> None:
     ids=shown,
 )
 def test_a_batch_is_split(result: object) -> None:
+    assert [read_result(part, 10).ids for part in split_batch(result, 2)] == [("a",), ("b",)]
+
+
+def test_a_list_of_a_shops_own_ids_beside_a_batch_is_no_column_of_it() -> None:
+    result = {"results": [["a"], ["b"]], "sku": ["x", "y"]}
     assert [read_result(part, 10).ids for part in split_batch(result, 2)] == [("a",), ("b",)]
 
 

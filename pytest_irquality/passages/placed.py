@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from unicodedata import normalize
 
@@ -13,16 +13,26 @@ MARKUP = re.compile(r"</?[A-Za-z][^<>]{0,300}>|&#?\w{1,31};|\]\([^()\s]{0,2000}\
 """Tags, entities and targets of links, which have letters that no reader sees."""
 
 
-def placed(words: Sequence[str], text: str, *, last: bool = False) -> tuple[int, int] | None:
-    """The first or the last place of words, by letters and digits alone: ``text[start:end]``.
+def placed(words: Sequence[str], start: int, end: int, text: str) -> tuple[int, int] | None:
+    """The place of some of a text's words, by letters and digits alone: ``text[start:end]``.
 
-    None for words of signs alone, and where markup tells otherwise than it seems.
+    Of several it is the nearest to where the words before them end. None for words of signs alone,
+    and where markup tells otherwise than it seems.
     """
-    wanted, _ = _in_a_row(" ".join(words))
+    before, _ = _in_a_row(" ".join(words[:start]))
+    wanted, _ = _in_a_row(" ".join(words[start:end]))
     row, places = _in_a_row(text)
-    find = row.rfind if last else row.find
-    at = find(wanted) if wanted else -1
-    return None if at < 0 else (places[at], places[at + len(wanted) - 1] + 1)
+    if not wanted or wanted not in row:
+        return None
+    at = min(_every(wanted, row), key=lambda at: abs(at - len(before)))
+    return places[at], places[at + len(wanted) - 1] + 1
+
+
+def _every(wanted: str, row: str) -> Iterator[int]:
+    at = row.find(wanted)
+    while at >= 0:
+        yield at
+        at = row.find(wanted, at + 1)
 
 
 def _in_a_row(text: str) -> tuple[str, Sequence[int]]:

@@ -152,7 +152,7 @@ def _mark(text: str, form: Normal, passage: str, may_be_part: bool) -> Mark | No
     """The place of a passage in a text, or of the longest part of it there."""
     words = sought(passage)
     if held := find(words, form):
-        place = placed(form.words[held.start : held.end], text)
+        place = placed(form.words, held.start, held.end, text)
         return Mark(*place) if place else None
     if not may_be_part:
         return None
@@ -161,5 +161,5 @@ def _mark(text: str, form: Normal, passage: str, may_be_part: bool) -> Mark | No
     at_end = behind == len(form.words)
     if match.size < FEWEST_WORDS and first > 0 and not at_end:
         return None
-    place = placed(form.words[first:behind], text, last=at_end)
+    place = placed(form.words, first, behind, text)
     return Mark(*place, whole=False) if place else None

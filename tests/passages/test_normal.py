@@ -170,13 +170,14 @@ TEXT = "… **Paid** with&shy;in 14&nbsp;days,\ncon-\ntaining [a link](http://x.
     ],
 )
 def test_a_passage_is_told_where_it_stands(passage: str, there: str | None) -> None:
-    place = placed(normal(passage).words, TEXT)
+    words = normal(passage).words
+    place = placed(words, 0, len(words), TEXT)
     assert (place and TEXT[slice(*place)]) == there
 
 
-def test_the_last_place_is_told_where_it_is_asked_for() -> None:
-    assert placed(["it"], "it is it", last=True) == (6, 8)
-    assert placed(["it"], "it is it") == (0, 2)
+def test_of_several_places_it_is_the_one_that_was_found() -> None:
+    assert placed(["it", "is", "it"], 2, 3, "it is it") == (6, 8)
+    assert placed(["it", "is", "it"], 0, 1, "it is it") == (0, 2)
 
 
 PIECES = [
@@ -191,7 +192,7 @@ PIECES = [
 def test_a_place_is_within_the_text(text: str) -> None:
     own = words(text)
     for at in range(len(own)):
-        start, end = placed(own[at:], text) or (0, len(text) or 1)
+        start, end = placed(own, at, len(own), text) or (0, len(text) or 1)
         assert 0 <= start < end <= max(len(text), 1)
 
 

@@ -11,6 +11,7 @@ from pytest_irquality.report.html import html_report
 from pytest_irquality.retrieval.run import Answer, Ranking, Run
 from pytest_irquality.suite import Suite
 from pytest_irquality.verdict import SuiteResult, texts
+from pytest_irquality.verdict.result import Mark
 from tests.conftest import Project
 from tests.report.made import data_of
 
@@ -61,6 +62,19 @@ def test_both_sides_show_their_own_chunks_with_the_passages_marked(tmp_path: Pat
         ("c4", []),  # the same text goes by today's id
     ]
     assert result.queries[0].ranking_before[0].title in (None, "in b1")
+
+
+@pytest.mark.parametrize(
+    ("text", "passage", "start"),
+    [
+        ("The party likes art.", "art", 16),
+        ("Plan A costs 100 EUR a month. Plan B costs 10 EUR.", "costs 10", 37),
+        ("Plan A costs 10.5 EUR a month. Plan B costs 10 EUR.", "costs 10 EUR", 38),
+        ("<b>Caf&eacute;</b> party &amp; art", "art", 31),
+    ],
+)
+def test_a_mark_is_of_whole_words(text: str, passage: str, start: int) -> None:
+    assert texts.marked(text, [passage], ()) == (Mark(start, start + len(passage)),)
 
 
 def test_the_baselines_side_is_there_where_only_chunks_differ(tmp_path: Path) -> None:

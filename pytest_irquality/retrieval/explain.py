@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from pytest_irquality.edges.printable import clipped
+from pytest_irquality.retrieval.jobs import is_fault
 
 MOST_LOOKED_UP = 1000
 """Documents that are looked up where failures miss them."""
@@ -67,7 +68,9 @@ def _answer(method: Callable[..., Any], *asked: object) -> Any:
     name = getattr(method, "__name__", "it")
     try:
         answer = method(*asked)
-    except Exception as error:
+    except BaseException as error:  # a skip of pytest's would skip the failures themselves
+        if not is_fault(error):
+            raise
         raise ExistsError(f"{name} raised {type(error).__name__}: {error}") from error
     if inspect.iscoroutine(answer):
         answer.close()

@@ -109,6 +109,8 @@ EXPLAINS = {
     "def explain(self, query, id): return f'{id} of {query} is\\nfiltered'": "d0 of q0 is filtered",
     "def explain(self, query, id): return {'stock': 0}": '{"stock": 0}',
     "def explain(self, query, id): raise OSError('down')": "explain raised OSError: down",
+    "def explain(self, query, id): pytest.importorskip('no_such')": "explain raised Skipped: could not import 'no_such': No module named 'no_such'",
+    "def explain(self, query, id): pytest.xfail('soon')": "explain raised XFailed: soon",
     "async def explain(self, query, id): pass": "explain is async, and cannot be asked here",
 }
 
@@ -145,3 +147,14 @@ def test_a_method_of_that_name_that_means_something_else_is_not_asked(
     result = project.run()
     assert result.ret == 1
     result.stdout.no_fnmatch_line("*explain*")
+
+
+@pytest.mark.parametrize("outcome", ["skip", "xfail"])
+def test_a_lookup_that_skips_hides_no_failure(project: Project, outcome: str) -> None:
+    project.suite("queries: [{query: q0, must_find: [d0]}]\n")
+    shop(project, {"q0": ["x"]})
+    conftest = (project.path / "conftest.py").read_text(encoding="utf-8")
+    project.conftest(conftest.replace("return id not in GONE", f"pytest.{outcome}('no client')"))
+    result = project.run()
+    assert result.ret == 1
+    result.assert_outcomes(failed=1)

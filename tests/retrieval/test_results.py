@@ -533,11 +533,6 @@ def test_a_batch_is_split(result: object) -> None:
     assert [read_result(part, 10).ids for part in split_batch(result, 2)] == [("a",), ("b",)]
 
 
-def test_a_list_of_a_shops_own_ids_beside_a_batch_is_no_column_of_it() -> None:
-    result = {"results": [["a"], ["b"]], "sku": ["x", "y"]}
-    assert [read_result(part, 10).ids for part in split_batch(result, 2)] == [("a",), ("b",)]
-
-
 @pytest.mark.parametrize(
     ("returned", "said"),
     [

@@ -101,8 +101,8 @@ def _means(result: SuiteResult, tag: str | None, asked: int, limits: Limits) -> 
 
 
 def _of_tag(tag: str) -> str:
-    """The search for a tag's queries; in quotes only where it needs them, for it may hold some."""
-    return f'tag:"{tag}"' if len(tag.split()) > 1 else f"tag:{tag}"
+    """The search for a tag's queries; one that holds a quote stands without any around it."""
+    return f"tag:{tag}" if '"' in tag else f'tag:"{tag}"'
 
 
 def _is_unchanged(limits: Limits, tag: str, means: Sequence[Mean | None]) -> bool:

@@ -30,7 +30,7 @@ def no_longer_there(retriever: object, documents: Sequence[str]) -> tuple[bool, 
         return True, gone
     for document in documents[:MOST_LOOKED_UP]:
         with suppress(ExistsError):
-            if not _answer(exists, document):
+            if not _is_there(exists, document):
                 gone.append(document)
     return len(documents) <= MOST_LOOKED_UP, gone
 
@@ -42,7 +42,7 @@ def existing(retriever: object, documents: Sequence[str]) -> Mapping[str, bool] 
     """
     if (exists := _method(retriever, "exists")) is None:
         return None
-    return {document: bool(_answer(exists, document)) for document in documents}
+    return {document: _is_there(exists, document) for document in documents}
 
 
 def explanation(retriever: object, query: str, document: str) -> str:
@@ -59,9 +59,25 @@ def explanation(retriever: object, query: str, document: str) -> str:
         return ""
     except ExistsError as error:
         answer = str(error)
-    if isinstance(answer, (Mapping, list)):
-        answer = json.dumps(answer, ensure_ascii=False, default=str)
-    return clipped(" ".join(str(answer or "").split()), LONGEST)
+    return clipped(" ".join(_words(answer).split()), LONGEST)
+
+
+def _is_there(exists: Callable[..., Any], document: str) -> bool:
+    answer = _answer(exists, document)
+    try:
+        return bool(answer)
+    except Exception as error:  # an array has no truth
+        raise ExistsError(f"exists gave {type(answer).__name__}: {error}") from error
+
+
+def _words(answer: object) -> str:
+    """Text of what a retriever answered, whatever it is."""
+    try:
+        if isinstance(answer, (Mapping, list)):
+            return json.dumps(answer, ensure_ascii=False, default=str)
+        return "" if answer is None else str(answer)
+    except Exception:  # a ring, keys that are no text, a repr that raises
+        return f"explain gave {type(answer).__name__}"
 
 
 def _answer(method: Callable[..., Any], *asked: object) -> Any:

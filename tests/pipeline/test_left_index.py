@@ -105,12 +105,21 @@ def test_a_document_of_which_nobody_can_say_is_not_said_to_be_gone(project: Proj
     project.run("-v").stdout.fnmatch_lines(["*1 document has left the index*: d1;*"])
 
 
+NO_TRUTH = """
+class NoTruth:
+    def __bool__(self): raise ValueError
+    def __repr__(self): return "no truth"
+"""
 EXPLAINS = {
     "def explain(self, query, id): return f'{id} of {query} is\\nfiltered'": "d0 of q0 is filtered",
     "def explain(self, query, id): return {'stock': 0}": '{"stock": 0}',
     "def explain(self, query, id): raise OSError('down')": "explain raised OSError: down",
     "def explain(self, query, id): pytest.importorskip('no_such')": "explain raised Skipped: could not import 'no_such': No module named 'no_such'",
     "def explain(self, query, id): pytest.xfail('soon')": "explain raised XFailed: soon",
+    "def explain(self, query, id): return {(1, 2): 3}": "explain gave dict",
+    "def explain(self, query, id): return 'x' * 5000": f"{'x' * 299}…",
+    "def explain(self, query, id): a = []; a.append(a); return a": "explain gave list",
+    "def explain(self, query, id): return NoTruth()": "no truth",
     "async def explain(self, query, id): pass": "explain is async, and cannot be asked here",
 }
 
@@ -124,7 +133,7 @@ def test_a_retriever_explains_why_a_document_is_where_it_is(
     project.suite(text.replace("relevant: [d0]", "relevant: [d0], must_find: {d0: 1}"))
     shop(project, {"q0": ["x", "d0"], "q1": ["d1"]})
     conftest = (project.path / "conftest.py").read_text(encoding="utf-8")
-    project.conftest(conftest.replace("    def exists", f"    {method}\n    def exists"))
+    project.conftest(NO_TRUTH + conftest.replace("    def exists", f"    {method}\n    def exists"))
     result = project.run("--ir-markdown=out.md")
     assert result.ret == 1
     result.stdout.fnmatch_lines([f"  explain: d0: {glob.escape(said)}"])
@@ -149,12 +158,12 @@ def test_a_method_of_that_name_that_means_something_else_is_not_asked(
     result.stdout.no_fnmatch_line("*explain*")
 
 
-@pytest.mark.parametrize("outcome", ["skip", "xfail"])
-def test_a_lookup_that_skips_hides_no_failure(project: Project, outcome: str) -> None:
+@pytest.mark.parametrize("does", ["pytest.skip('no')", "pytest.xfail('no')", "return NoTruth()"])
+def test_a_lookup_that_cannot_answer_hides_no_failure(project: Project, does: str) -> None:
     project.suite("queries: [{query: q0, must_find: [d0]}]\n")
     shop(project, {"q0": ["x"]})
     conftest = (project.path / "conftest.py").read_text(encoding="utf-8")
-    project.conftest(conftest.replace("return id not in GONE", f"pytest.{outcome}('no client')"))
+    project.conftest(NO_TRUTH + conftest.replace("return id not in GONE", does))
     result = project.run()
     assert result.ret == 1
     result.assert_outcomes(failed=1)

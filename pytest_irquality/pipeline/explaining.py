@@ -5,6 +5,7 @@ It is asked after judging, and can change no verdict.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 
 from pytest_irquality.retrieval.explain import explanation, no_longer_there
@@ -26,18 +27,23 @@ def explained(result: SuiteResult, retriever: object, suite: Suite) -> SuiteResu
     if suite.show_only:
         return totals_of(result)
     complete, gone = no_longer_there(retriever, not_returned(result))
-    result = with_gone(result, Gone(gone, complete, passages_of(suite)))
-    return _in_its_words(result, retriever)
+    passages = passages_of(suite)
+    result = with_gone(result, Gone(gone, complete, passages))
+    return _in_its_words(result, retriever, passages)
 
 
-def _in_its_words(result: SuiteResult, retriever: object) -> SuiteResult:
-    """The result with the retriever's reasons for one document of each of the first failures."""
+def _in_its_words(result: SuiteResult, retriever: object, passages: Set[str]) -> SuiteResult:
+    """The result with the retriever's reasons for one document of each of the first failures.
+
+    A passage has no id that it could be asked of.
+    """
     documents: dict[str, str] = {}
     for finding in result.broken:
         if query := result.by_id.get(finding.subject):
             named = [one.id for one in finding.ranked]
             named += [one.id for one in query.missing if one.relevant]
-            documents.setdefault(query.id, next(iter(named), ""))
+            ids = (id for id in named if id not in passages)
+            documents.setdefault(query.id, next(ids, ""))
     queries = dict(result.by_id)
     for id in [*filter(documents.get, documents)][:MOST_EXPLAINED]:
         query, document = queries[id], documents[id]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.conftest import Project
 
 GOODS = "Refunds are paid within 14 days of the receipt of the goods"
@@ -231,6 +233,31 @@ def retriever(): return Engine()
     kinds = {d["loss"]["fate"] for q in project.data["suites"][0]["queries"] for d in q["missing"]}
     assert kinds == {"not in the corpus"}
     assert fates(project) == {"not in the corpus": 4}
+
+
+@pytest.mark.parametrize(
+    ("suite", "said"),
+    [
+        ("match: text\nqueries: [{query: a, must_find: [the cat sat on a mat]}]", {}),
+        ("queries: [{query: a, passages: {the cat sat: 1}, thresholds: {recall@10: 1}}]", {}),
+        ("queries: [{query: a, must_find: [d1]}]", {"explain": "d1: asked of d1"}),
+    ],
+)
+def test_explain_is_asked_of_ids_and_never_of_passages(
+    project: Project, suite: str, said: dict[str, str]
+) -> None:
+    project.suite(suite)
+    project.conftest(
+        """
+class Engine:
+    def search(self, query): return [{"id": "x", "text": "nothing of the kind"}]
+    def explain(self, query, id): return f"asked of {id}"
+@pytest.fixture
+def retriever(): return Engine()
+"""
+    )
+    assert project.run().ret == 1
+    assert (project.data["suites"][0]["queries"][0].get("remarks") or {}) == said
 
 
 def test_fewer_results_than_the_cutoff_are_said(project: Project) -> None:

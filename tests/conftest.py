@@ -90,8 +90,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage less often, and never look again through all that is loaded by now."""
-    gc.freeze()
+    """Collect garbage less often. Nothing is frozen: Hypothesis then takes its own objects for lost."""
     gc.set_threshold(50_000, 20, 20)
 
 

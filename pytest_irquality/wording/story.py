@@ -78,9 +78,11 @@ class Story:
     def qualified(self) -> bool:
         """A pass for which no plain tick can stand.
 
-        Something was not compared, holds in the order of equal scores alone, or ids may be wrong.
+        Something was not compared, holds in the order of equal scores alone, or ids may be wrong;
+        or an update takes what queries lost.
         """
-        wrong = any(isinstance(fact, facts.Unmatched) for fact in self.result.facts)
+        lost = self._has(facts.Replacing) and bool(self.damage.worse)
+        wrong = lost or self._has(facts.Unmatched)
         return self.state == "passed" and (wrong or any(v.caveat for v in self.result.verdicts))
 
     @property

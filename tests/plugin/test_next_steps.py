@@ -386,5 +386,6 @@ def test_an_update_over_losses_says_so_in_the_headline(project: Project) -> None
     said = " ".join(updated.stdout.str().split())
     assert updated.ret == 0
     assert "but the new baseline accepts what 2 queries lost" in said
+    assert "✓ passed" not in said
     again = " ".join(project.run("--ir-update-baseline").stdout.str().split())
     assert "new baseline accepts" not in again

@@ -209,12 +209,14 @@ def _remove_leftovers(target: Path) -> None:
     name = re.compile(re.escape(_prefix(target)) + r"[0-9a-f]{16}\.tmp")
     for other in filter(name.fullmatch, os.listdir(target.parent)):
         with suppress(OSError):  # another process was faster
-            if _abandoned(target.with_name(other)):
-                target.with_name(other).unlink()
+            _remove_abandoned(target.with_name(other))
 
 
-def _abandoned(path: Path) -> bool:
+def _remove_abandoned(path: Path) -> None:
+    """Remove a file that nobody holds, while we hold it: who made it just now may want to."""
     with path.open("rb") as file:
         held = locked(file)
-    is_old = time.time() - path.stat().st_mtime > bounds.LEFTOVER
-    return is_old if held is None else held
+        if held:
+            path.unlink()
+    if held is None and time.time() - path.stat().st_mtime > bounds.LEFTOVER:
+        path.unlink()

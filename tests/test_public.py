@@ -17,7 +17,7 @@ import pytest_irquality
 from pytest_irquality.plugin import hookspecs
 from pytest_irquality.plugin.checking import IrCheck
 
-OTHERS = [IrCheck.__call__, hookspecs.pytest_ir_measures, hookspecs.pytest_ir_perturbations]
+OTHERS = [IrCheck.__call__, hookspecs.pytest_ir_measures]
 STEPS = {
     "check",
     "evaluate",
@@ -79,7 +79,7 @@ def all_classes() -> dict[str, list[type]]:
 
 
 # What the hooks' types are imported as, which at run time they are not.
-HOOKS = {"Definition": pytest_irquality.Definition, "Perturbation": object}
+HOOKS = {"Definition": pytest_irquality.Definition}
 PUBLIC = {name: getattr(pytest_irquality, name) for name in dir(pytest_irquality)}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -13,12 +13,11 @@ from pytest_irquality.metrics.catalogue import with_own
 from pytest_irquality.pipeline.plan import HELD_OUT_WITHIN
 from pytest_irquality.plugin.planning import PLAN
 from pytest_irquality.suite import Suite, SuiteError, load_suite
-from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS, Perturbation
 from pytest_irquality.suite.reader import is_held_out
 
 
 def loaded(node: pytest.File) -> Suite:
-    """Read the suite as its file says it, with the measures and variants of conftests."""
+    """Read the suite as its file says it, with the measures of conftests."""
     path = node.config.stash[PLAN].project.shown(node.path)
     if terminal(path) != path or "::" in path:
         raise node.CollectError(
@@ -30,30 +29,11 @@ def loaded(node: pytest.File) -> Suite:
             node.path,
             shown=path,
             definitions=with_own(own_measures(node)),
-            perturbations=own_perturbations(node),
             allowed=node.config.stash[PLAN].project.allowed(node.path),
         )
     except (SuiteError, MeasureError) as error:
         told = untold(node.path, path, error)
     raise node.CollectError(told)
-
-
-def own_perturbations(node: pytest.File) -> Mapping[str, Perturbation]:
-    """Give the kinds of variants, those of conftests too.
-
-    Raises ``MeasureError`` for what is none.
-    """
-    kinds = dict(PERTURBATIONS)
-    for given in node.ihook.pytest_ir_perturbations(config=node.config):
-        if not isinstance(given, Mapping) or not all(map(callable, given.values())):
-            raise MeasureError(
-                f"pytest_ir_perturbations must give functions by name, not {given!r}"
-            )
-        for name, make in given.items():
-            if name in kinds or name == BY_HAND:
-                raise MeasureError(f"the kind of variants {name!r} is taken")
-            kinds[str(name)] = make
-    return kinds
 
 
 def untold(file: Path, name: str, error: Exception) -> str:

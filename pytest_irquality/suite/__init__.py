@@ -20,7 +20,6 @@ from pytest_irquality.suite.model import (
     Query as Query,
     Suite as Suite,
     TrendLimits as TrendLimits,
-    VariantLimits as VariantLimits,
 )
 from pytest_irquality.suite.reader import load_suite as load_suite
 from pytest_irquality.suite.rules import Rule as Rule

@@ -14,9 +14,8 @@ from yaml.events import Event, MappingStartEvent
 from pytest_irquality.metrics.catalogue import DEFINITIONS
 from pytest_irquality.suite.demands import BOUNDS, GUARDS
 from pytest_irquality.suite.key_tables import Key, Kind, Schema, closed, fields_read
-from pytest_irquality.suite.perturb import BY_HAND, PERTURBATIONS
 from pytest_irquality.suite.rules import FOR_ALL, RULE_KEYS
-from pytest_irquality.suite.values import CUTOFF, FROM_0, PERCENTAGE, SECONDS, placed_texts, ref
+from pytest_irquality.suite.values import CUTOFF, FROM_0, PERCENTAGE, SECONDS, ref
 from pytest_irquality.suite.yaml import Document, Place, short
 
 SWITCHES = ("true", "false", "yes", "no", "on", "off", "null", "none", "~")
@@ -61,22 +60,12 @@ class DemandLine(NamedTuple):
     value: object
 
 
-class VariantBlock(NamedTuple):
-    """The limits on one kind of variants: ``variants``, or one that is generated."""
-
-    kind: str
-    place: Place
-    lines: tuple[LimitLine, ...]
-
-
 class TagBlock(NamedTuple):
-    """The limits on one tag, the kinds of variants to generate of it, and limits on those."""
+    """The limits on one tag."""
 
     tag: str
     place: Place
     lines: tuple[LimitLine, ...]
-    perturb: tuple[tuple[str, Place], ...] = ()
-    robustness: tuple[VariantBlock, ...] = ()
 
 
 Line = LimitLine | DemandLine
@@ -178,32 +167,11 @@ def _limit_line(document: Document, name: str, place: Place, event: Event) -> Li
     return LimitLine(name, place, bounds, known_issue, issue_line)
 
 
-def _variant_blocks(document: Document, event: Event, what: str) -> tuple[VariantBlock, ...]:
-    return tuple(
-        VariantBlock(kind, document.place(key), _block(document, value, f"robustness: {kind}"))
-        for kind, key, value in document.items(event, what)
-    )
-
-
 def _tag_blocks(document: Document, event: Event, what: str) -> tuple[TagBlock, ...]:
     return tuple(
-        _tag_block(document, tag, document.place(key), value)
+        TagBlock(tag, document.place(key), _block(document, value, f"tag {short(tag)}"))
         for tag, key, value in document.items(event, what)
     )
-
-
-def _tag_block(document: Document, tag: str, place: Place, event: Event) -> TagBlock:
-    lines: list[LimitLine] = []
-    perturb: tuple[tuple[str, Place], ...] = ()
-    robustness: tuple[VariantBlock, ...] = ()
-    for name, key, value in document.items(event, f"tag {short(tag)}"):
-        if name == "perturb":
-            perturb = PERTURB.read(document, value, f"'{name}'")
-        elif name == "robustness":
-            robustness = ROBUSTNESS.read(document, value, f"'{name}'")
-        else:
-            lines.append(_limit_line(document, name, document.place(key), value))
-    return TagBlock(tag, place, tuple(lines), perturb, robustness)
 
 
 def _each_query(document: Document, event: Event, what: str) -> tuple[Line, ...]:
@@ -276,32 +244,9 @@ TREND: Kind[tuple[TrendLine, ...]] = Kind(
     "measures, each with `max_drop` (or `max_rise`) and `over`",
 )
 BLOCK: Kind[tuple[LimitLine, ...]] = Kind(_block, ref("block"), "limits")
-PERTURB: Kind[tuple[tuple[str, Place], ...]] = placed_texts(
-    {"anyOf": [{"enum": [*PERTURBATIONS]}, {"type": "string", "minLength": 1}]},
-    "a list of kinds, such as `typo`",
-)
-ROBUSTNESS: Kind[tuple[VariantBlock, ...]] = Kind(
-    _variant_blocks,
-    {
-        "type": "object",
-        "properties": {kind: ref("block") for kind in (BY_HAND, *PERTURBATIONS)},
-        "additionalProperties": ref("block"),
-    },
-    "kinds, each with limits",
-)
 TAG_BLOCKS: Kind[tuple[TagBlock, ...]] = Kind(
     _tag_blocks,
-    {
-        "type": "object",
-        "additionalProperties": {
-            **BLOCK_SCHEMA,
-            "properties": {
-                **BLOCK_SCHEMA["properties"],
-                "perturb": PERTURB.schema,
-                "robustness": ROBUSTNESS.schema,
-            },
-        },
-    },
+    {"type": "object", "additionalProperties": ref("block")},
     "tags, each with limits",
 )
 EACH_QUERY: Kind[tuple[Line, ...]] = Kind(

@@ -104,8 +104,8 @@ class Scope:
     """The things that a check is over.
 
     These are ``means`` of a measure, of the suite or of ``tags``, single ``queries``, ``changes``
-    in the history, ``answers``, whatever they are, or the base's ``exam``; none of these are
-    variants and audits.
+    in the history, ``answers``, whatever they are, ``variants``, or the base's ``exam``; none of
+    these are audits.
     ``each``: every tag or query by itself.
     """
 
@@ -114,6 +114,7 @@ class Scope:
     queries: bool = False
     changes: bool = False
     answers: bool = False
+    variants: bool = False
     exam: bool = False
     each: bool = False
 
@@ -140,7 +141,7 @@ SCOPES: Mapping[str, Scope] = {
     "query": Scope(queries=True),
     "each_query": Scope(queries=True, each=True),
     "bulk": Scope(answers=True),
-    "robustness": Scope(),
+    "robustness": Scope(variants=True),
     "trend": Scope(changes=True),
     "audit": Scope(),
     "exam": Scope(exam=True),

@@ -20,15 +20,12 @@ from pytest_irquality.suite.blocks import (
     EACH_QUERY,
     KNOWN_ISSUE,
     KNOWN_ISSUE_HELP,
-    PERTURB,
-    ROBUSTNESS,
     TAG_BLOCKS,
     TREND,
     LimitLine,
     Line,
     TagBlock,
     TrendLine,
-    VariantBlock,
     offered,
 )
 from pytest_irquality.suite.grades import (
@@ -396,14 +393,9 @@ class WrittenSuite(SuiteSettings):
     thresholds: tuple[LimitLine, ...] = key(
         BLOCK, "Limits over the whole suite.", (), mistaken=LIMITS_IN_OTHER_TOOLS
     )
-    tags: tuple[TagBlock, ...] = key(
-        TAG_BLOCKS, "Limits of one slice; also `perturb` and `robustness`.", ()
-    )
-    perturb: tuple[tuple[str, Place], ...] = key(
-        PERTURB, "Kinds of variants to generate of every query.", (), "none"
-    )
-    robustness: tuple[VariantBlock, ...] = key(
-        ROBUSTNESS, "Limits on what variants lose from their query, by their kind.", ()
+    tags: tuple[TagBlock, ...] = key(TAG_BLOCKS, "Limits of one slice.", ())
+    robustness: tuple[LimitLine, ...] = key(
+        BLOCK, "Limits on what variants lose from their query.", ()
     )
     each_tag: tuple[LimitLine, ...] = key(BLOCK, "Limits that every slice must keep.", ())
     each_query: tuple[Line, ...] = key(

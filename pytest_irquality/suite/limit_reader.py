@@ -16,20 +16,11 @@ from pytest_irquality.suite.blocks import (
     Most,
     TagBlock,
     TrendLine,
-    VariantBlock,
     WrittenBound,
 )
 from pytest_irquality.suite.demands import BOUNDS, GUARDS, SCOPES, Bound, Guard, Max, MaxDrop, Min
 from pytest_irquality.suite.keys import WrittenSuite
-from pytest_irquality.suite.model import (
-    Check,
-    Limits,
-    Place,
-    Query,
-    TrendLimits,
-    VariantLimits,
-)
-from pytest_irquality.suite.perturb import BY_HAND
+from pytest_irquality.suite.model import Check, Limits, Place, Query, TrendLimits
 from pytest_irquality.suite.rules import RULES, Rule, Written, with_ranks
 from pytest_irquality.suite.yaml import as_duration, as_number, short
 
@@ -191,58 +182,39 @@ class LimitReader:
 
     # -- checks ------------------------------------------------------------------------------------
 
-    def checks(
-        self, written: WrittenSuite, queries: Iterable[Query], kinds: Collection[str]
-    ) -> list[Check]:
-        """A check for each line of limits, in the file's order.
-
-        ``kinds`` are the kinds of variants that queries have.
-        """
+    def checks(self, written: WrittenSuite, queries: Sequence[Query]) -> list[Check]:
+        """A check for each line of limits, in the file's order."""
         tags = list(dict.fromkeys(tag for query in queries for tag in query.tags))
         if written.each_tag and not tags:
             self.fail(written.places["each_tag"], "'each_tag' in a suite where no query has a tag")
         checks = [self._of_limits("suite", line) for line in written.thresholds]
         for block in written.tags:
-            checks += self._of_tag(block, tags, kinds)
+            checks += self._of_tag(block, tags)
         checks += [self._of_limits("each_tag", line) for line in written.each_tag]
-        checks += self._robustness(written.robustness, kinds)
+        checks += self._robustness(written, queries)
         checks += filter(None, map(self._of_each_query, written.each_query))
         checks += map(self._of_trend, written.trend)
         self._refuse_repeated(checks)
         return sorted(checks, key=lambda check: check.place.line)
 
-    def _of_tag(
-        self, block: TagBlock, tags: Collection[str], kinds: Collection[str]
-    ) -> Iterator[Check]:
+    def _of_tag(self, block: TagBlock, tags: Collection[str]) -> Iterator[Check]:
         """The checks of one tag, which is one of ``tags``."""
         if block.tag not in tags:
             near = did_you_mean(block.tag, tags)
             self.fail(block.place, f"no query has the tag {short(block.tag)}{near}")
         for line in block.lines:
             yield self._of_limits("tag", line, block.tag)
-        yield from self._robustness(block.robustness, kinds, block.tag)
 
-    def _robustness(
-        self, blocks: Iterable[VariantBlock], kinds: Collection[str], tag: str | None = None
-    ) -> Iterator[Check]:
-        """A check for each line of limits on a kind of variants.
+    def _robustness(self, written: WrittenSuite, queries: Iterable[Query]) -> Iterator[Check]:
+        if written.robustness and not any(query.variants for query in queries):
+            self.fail(
+                written.places["robustness"],
+                "no query has variants; write some under 'variants' of a query",
+            )
+        return map(self._of_variants, written.robustness)
 
-        Nobody limits a kind that no query has unnoticed.
-        """
-        for block in blocks:
-            if block.kind not in kinds:
-                near = did_you_mean(block.kind, kinds)
-                self.fail(
-                    block.place,
-                    f"no query has variants of the kind {short(block.kind)}{near};"
-                    f" {_how_to_have(block.kind)}",
-                )
-            for line in block.lines:
-                limits = self._of_variants(line, block.kind)
-                yield _check("robustness", [block.kind, str(limits.measure)], limits, tag)
-
-    def _of_variants(self, line: LimitLine, kind: str) -> VariantLimits:
-        """The bounds of a line that is held against what variants lose."""
+    def _of_variants(self, line: LimitLine) -> Check:
+        """The check of a line that is held against what variants lose."""
         limits = self.limits(line)
         self._refuse_test(limits, "against the baseline; for variants")
         measure = limits.measure
@@ -250,10 +222,7 @@ class LimitReader:
             self.fail(line.place, f"{measure} says nothing of how variants are found")
         if measure.stage:
             self.fail(line.place, f"{measure}: candidates of variants are not asked for")
-        return VariantLimits(
-            measure, limits.bounds, limits.known_issue, limits.place, kind,
-            issue_line=limits.issue_line,
-        )  # fmt: skip
+        return _check("robustness", [str(measure)], limits)
 
     def _of_limits(self, scope: str, line: LimitLine, tag: str | None = None) -> Check:
         limits = self.limits(line)
@@ -311,12 +280,6 @@ def _check(
     if tag is not None:
         name, label = f"{tag}-{name}", f"tag {tag}: {label}"
     return Check(name, label, demand.place, demand, scope, tag)
-
-
-def _how_to_have(kind: str) -> str:
-    if kind == BY_HAND:
-        return "write some under 'variants' of a query"
-    return f"write 'perturb: [{kind}]' where queries have words that it can change"
 
 
 def _largest_change(measure: Measure, kind: type[Bound], relative: bool) -> float:

@@ -77,13 +77,6 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class VariantLimits(Limits):
-    """Bounds on what the variants of a kind score, or lose."""
-
-    kind: str = ""
-
-
-@dataclass(frozen=True)
 class TrendLimits(Limits):
     """Bounds on what the last ``over`` changes did together."""
 
@@ -99,12 +92,12 @@ class TrendLimits(Limits):
 class Query(QuerySettings):
     """A query with what is expected of its ranking.
 
-    ``bulk``: it stands in a file of queries, not in the suite. ``kind`` and ``of`` are for other
-    wordings: the kind (``variants``, ``typo``) and the query's id. ``votes`` holds every grade of
-    the documents that a named judge graded, which ``judgments`` has joined to one; ``settled`` has
-    the judges of the others, on which somebody decided. ``notes`` are what judges wrote, by
-    document; of ``THE_QUERY`` why they skipped it. ``passages`` are those of the names in its
-    judgments and rules that are passages, where the others are ids.
+    ``bulk``: it stands in a file of queries, not in the suite. ``of`` is for other wordings: the
+    query's id. ``votes`` holds every grade of the documents that a named judge graded, which
+    ``judgments`` has joined to one; ``settled`` has the judges of the others, on which somebody
+    decided. ``notes`` are what judges wrote, by document; of ``THE_QUERY`` why they skipped it.
+    ``passages`` are those of the names in its judgments and rules that are passages, where the
+    others are ids.
     """
 
     id: str
@@ -118,22 +111,20 @@ class Query(QuerySettings):
     votes: Votes = field(default_factory=dict, compare=False)
     settled: Mapping[str, Sequence[str]] = field(default_factory=dict, compare=False)
     notes: Mapping[str, Mapping[str, str]] = field(default_factory=dict, compare=False)
-    kind: str = ""
     of: str = ""
     passages: frozenset[str] = frozenset()
 
-    def variant(self, kind: str, number: int, text: str) -> Query:
+    def variant(self, number: int, text: str) -> Query:
         """Another wording of the query that shares its expectation, but none of its demands."""
         return replace(
             self,
-            id=f"{self.id} ~ {kind} {number}",
+            id=f"{self.id} ~ variants {number}",
             text=text,
             rules=tuple(rule for rule in self.rules if rule.expects_nothing),
             thresholds=(),
             variants=(),
             tags=(),
             known_issue=None,
-            kind=kind,
             of=self.id,
         )
 
@@ -229,12 +220,12 @@ class Suite(SuiteSettings):
     """A whole suite file.
 
     ``path`` is how messages name it; ``notes`` say what its files hold beside what was used.
-    ``unasked`` are the notes on judgments of queries that it does not ask.
-    ``doubts`` are warnings that the file gave rise to as it was read, each with its place.
-    ``guards`` are the keys of those that are written, if only to be ignored. ``places`` holds the
-    place of each key that is written. ``reworded`` are the queries' variants, written and
-    generated: asked like them, but in no mean, rule or guard. ``trends`` are the checks of the
-    history. ``files`` are those, and the BEIR folders, that queries and judgments were read from.
+    ``unasked`` are the notes on judgments of queries that it does not ask. ``doubts`` are warnings
+    that the file gave rise to as it was read, each with its place. ``guards`` are the keys of those
+    that are written, if only to be ignored. ``places`` holds the place of each key that is written.
+    ``reworded`` are the queries' variants: asked like them, but in no mean, rule or guard.
+    ``trends`` are the checks of the history. ``files`` are those, and the BEIR folders, that
+    queries and judgments were read from.
     """
 
     name: str
@@ -314,14 +305,6 @@ class Suite(SuiteSettings):
     def tagged(self, tag: str | None) -> tuple[Query, ...]:
         """The queries of a tag; all where it is None."""
         return self.queries if tag is None else self.tags[tag]
-
-    @cached_property
-    def variants_of(self) -> Mapping[str, tuple[Query, ...]]:
-        """The variants of each kind, over all queries; kinds in the order of their first use."""
-        kinds: dict[str, list[Query]] = {}
-        for variant in self.reworded:
-            kinds.setdefault(variant.kind, []).append(variant)
-        return {kind: tuple(variants) for kind, variants in kinds.items()}
 
     @cached_property
     def named_judges(self) -> tuple[str, ...]:

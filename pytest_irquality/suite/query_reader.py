@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,6 @@ from pytest_irquality.suite.key_tables import shared
 from pytest_irquality.suite.keys import QUERY_KEYS, QuerySettings, WrittenQuery, WrittenSuite
 from pytest_irquality.suite.limit_reader import LimitReader
 from pytest_irquality.suite.model import Limits, Place, Query, Rule
-from pytest_irquality.suite.perturb import BY_HAND, Perturbation, perturbed
 from pytest_irquality.suite.rules import RULE_KEYS, RULES, with_ranks
 from pytest_irquality.suite.yaml import Document, no_grade, short
 
@@ -31,7 +30,6 @@ class QueryReader:
     document: Document
     written: WrittenSuite
     limits: LimitReader
-    perturbations: Mapping[str, Perturbation]
     files: SuiteFiles | None
 
     def query(self, written: WrittenQuery) -> Query:
@@ -173,32 +171,14 @@ class QueryReader:
     # -- variants ----------------------------------------------------------------------------------
 
     def reworded(self, queries: Iterable[Query]) -> Iterator[Query]:
-        """The variants of queries: those that are written, then those to be generated."""
-        everywhere = self._kinds(self.written.perturb)
-        of_tags = {block.tag: self._kinds(block.perturb) for block in self.written.tags}
+        """The variants of queries."""
         for query in queries:
-            kinds = dict.fromkeys(everywhere)
-            for tag in query.tags:
-                kinds.update(dict.fromkeys(of_tags.get(tag, ())))
             if query.text in query.variants:
                 self.document.fail_at(
                     query.place, f"a variant of {short(query.id)} is the query itself"
                 )
             for number, text in enumerate(query.variants, 1):
-                yield query.variant(BY_HAND, number, text)
-            for kind in kinds:
-                made = perturbed(kind, query.text, self.perturbations[kind])
-                for number, text in enumerate(made, 1):
-                    yield query.variant(kind, number, text)
-
-    def _kinds(self, named: Iterable[tuple[str, Place]]) -> Sequence[str]:
-        for kind, place in named:
-            if kind not in self.perturbations:
-                known = f"there are {', '.join(self.perturbations)}"
-                self.document.fail_at(
-                    place, f"nothing is known of the perturbation {short(kind)}; {known}"
-                )
-        return [kind for kind, _ in named]
+                yield query.variant(number, text)
 
 
 def _of_ellipsis(is_gap: bool) -> str:

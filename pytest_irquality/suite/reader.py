@@ -22,7 +22,6 @@ from pytest_irquality.suite.key_tables import shared
 from pytest_irquality.suite.keys import SuiteSettings, WrittenQuery, WrittenSuite, read_suite
 from pytest_irquality.suite.limit_reader import LimitReader
 from pytest_irquality.suite.model import Answered, Check, Place, Query, Rule, Suite
-from pytest_irquality.suite.perturb import PERTURBATIONS, Perturbation
 from pytest_irquality.suite.query_reader import QueryReader
 from pytest_irquality.suite.yaml import Document, SuiteError, short
 
@@ -51,16 +50,14 @@ def load_suite(
     *,
     shown: str | None = None,
     definitions: Mapping[str, Definition] = DEFINITIONS,
-    perturbations: Mapping[str, Perturbation] = PERTURBATIONS,
     allowed: Allowed | None = None,
 ) -> Suite:
     """Read and check a suite file, or a list of queries, which is a suite that says nothing more.
 
     ``shown`` is how errors and reports name the file (default: the path as given); ``definitions``
-    the measures that may be named, ``perturbations`` the kinds of variants that may be generated;
-    ``allowed`` the folders that it and the files it names may lie in (default: anywhere, for suites
-    that are the caller's own). Raises ``SuiteError`` with a line for each mistake, at most
-    ten: ``path:line:column: what is wrong``.
+    the measures that may be named; ``allowed`` the folders that it and the files it names may lie
+    in (default: anywhere, for suites that are the caller's own). Raises ``SuiteError`` with a line
+    for each mistake, at most ten: ``path:line:column: what is wrong``.
     """
     path = Path(path)
     shown = shown or str(path)
@@ -75,13 +72,12 @@ def load_suite(
     document = Document.of_text(shown, text)
     try:
         written = read_suite(document)
-        suite = _Assembly(path, document, written, definitions, allowed, perturbations).suite()
+        suite = _Assembly(path, document, written, definitions, allowed).suite()
     except SuiteError:
         # a syntax error further down is the likelier cause of what was misread here
         document.finish()
         raise
-    again = partial(load_suite, definitions=definitions, perturbations=perturbations)
-    return replace(suite, reread=again)
+    return replace(suite, reread=partial(load_suite, definitions=definitions))
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,6 @@ class _Assembly:
     written: WrittenSuite
     definitions: Mapping[str, Definition]
     allowed: Allowed | None
-    perturbations: Mapping[str, Perturbation]
 
     @cached_property
     def limits(self) -> LimitReader:
@@ -109,14 +104,13 @@ class _Assembly:
         files = self._files()
         entries = files.entries if files else self._inline
         self._refuse_repeated_ids(entries)
-        reader = QueryReader(self.document, written, self.limits, self.perturbations, files)
+        reader = QueryReader(self.document, written, self.limits, files)
         queries = tuple(self.document.each(reader.query, entries))
         if files:
             files.refuse_unjudged(queries)
         notes, unasked = _noted(files)
         reworded = tuple(reader.reworded(queries))
-        kinds = dict.fromkeys(variant.kind for variant in reworded)
-        checks = [*self._query_checks(queries), *self.limits.checks(written, queries, kinds)]
+        checks = [*self._query_checks(queries), *self.limits.checks(written, queries)]
         if written.show_only:
             checks = [*self._of_totals(checks)]
         now, over_time = _parted(check_names(checks))

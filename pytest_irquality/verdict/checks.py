@@ -16,7 +16,6 @@ from pytest_irquality.suite import (
     Rule,
     Suite,
     TrendLimits,
-    VariantLimits,
 )
 from pytest_irquality.suite.rules import Ranks
 from pytest_irquality.verdict.accepted import may_be_accepted
@@ -54,8 +53,8 @@ class CheckJudge:
         return self.comparison.suite
 
     @cached_property
-    def variants(self) -> Mapping[str, Variants]:
-        """The variants of the queries, measured, by their kind."""
+    def variants(self) -> Variants | None:
+        """The variants of the queries, measured, where any were asked."""
         return measured_variants(self.comparison)
 
     @cached_property
@@ -165,8 +164,8 @@ class CheckJudge:
             case TrendLimits() as limits:
                 for bound in limits.bounds:
                     yield trend(self.history, limits.measure, bound, limits.over)
-            case VariantLimits() as limits:
-                yield from self.over_variants(limits, check.tag or "", needed)
+            case Limits() as limits if check.over.variants:
+                yield from self.over_variants(limits)
             case Limits() as limits:
                 found = self.limits(limits, check)
                 yield from map(_excused, found) if check.over_suites else found
@@ -241,16 +240,13 @@ class CheckJudge:
             return self.over_queries(limits, [*defining])
         return self.over_each_tag(limits) if check.over.each else self.over_all(limits, check.tag)
 
-    def over_variants(
-        self, limits: VariantLimits, subject: str, queries: Sequence[Query]
-    ) -> Iterator[Finding]:
-        """A limit on what the variants of a kind lose, or score."""
-        variants = self.variants.get(limits.kind)
-        if variants is not None:
-            yield from variants.hold(limits, subject, queries)
+    def over_variants(self, limits: Limits) -> Iterator[Finding]:
+        """A limit on what variants lose, or score."""
+        if self.variants is not None:
+            yield from self.variants.hold(limits)
             return
         for bound in limits.bounds:
-            yield undecided(limits.measure, bound, subject, Lack("variants"))
+            yield undecided(limits.measure, bound, "", Lack("variants"))
 
     def over_all(self, limits: Limits, tag: str | None) -> Iterator[Finding]:
         """Limits on the mean over the whole suite, or over a tag."""

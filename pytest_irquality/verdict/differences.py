@@ -8,7 +8,7 @@ from math import inf
 from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.suite.demands import Bound, Guard
-from pytest_irquality.suite.model import Check, Limits, Query, Suite, TrendLimits, VariantLimits
+from pytest_irquality.suite.model import Check, Limits, Query, Suite, TrendLimits
 from pytest_irquality.suite.rules import Rule
 from pytest_irquality.suite.yaml import Place
 
@@ -210,8 +210,6 @@ def _of_limits(
     limits: Limits, on: tuple[str, ...], check: Check
 ) -> Iterator[tuple[tuple[str, ...], Part]]:
     place, name = check.place, check.label
-    if isinstance(limits, VariantLimits):
-        on = (*on, limits.kind)
     if isinstance(limits, TrendLimits):
         on = (*on, str(limits.over))
     for bound in limits.bounds:

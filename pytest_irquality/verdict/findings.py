@@ -7,7 +7,7 @@ query did. Numbers and ids only; the sentences about them are in ``wording/``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 from pytest_irquality.suite.demands import Demand
@@ -264,14 +264,14 @@ class Finding:
     that warn. ``ranked`` are the documents that a rule or guard speaks of, ``queries`` how many
     queries the value is over, ``lacks`` why there is none. ``broken_in`` of ``answers`` is how
     often a rule was broken, where a query has several; ``wavering`` that a loss may be wavering, so
-    many other queries waver as much. ``variants`` is the kind of variants that a limit is about:
-    its ``change`` is from the queries (before) to the mean over their variants (now), and where it
-    is broken ``worst`` are those of the ``lost`` variants that lost most. Of a change
-    ``of`` is how many queries the limit is on, compared or not. ``as_returned``, where a limit
-    holds in the order of equal scores and would break as returned, is the value in that order; of a
-    guard how many queries break it then. Of kind "trend" ``queries`` counts changes, and ``since``
-    is the commit of the first that lost anything. Of kind "together" the change is over so many
-    ``suites``; where that holds, ``own_p`` is the p of the suite by itself, if that got worse.
+    many other queries waver as much. ``variants``: the limit is on variants; its ``change`` is from
+    the queries (before) to the mean over their variants (now), and where it is broken ``worst`` are
+    those of the ``lost`` variants that lost most. Of a change ``of`` is how many queries the limit
+    is on, compared or not. ``as_returned``, where a limit holds in the order of equal scores and
+    would break as returned, is the value in that order; of a guard how many queries break it then.
+    Of kind "trend" ``queries`` counts changes, and ``since`` is the commit of the first that lost
+    anything. Of kind "together" the change is over so many ``suites``; where that holds, ``own_p``
+    is the p of the suite by itself, if that got worse.
     """
 
     subject: str
@@ -289,7 +289,7 @@ class Finding:
     broken_in: int = 1
     answers: int = 1
     wavering: int = 0
-    variants: str = ""
+    variants: bool = False
     worst: tuple[WorstVariant, ...] = ()
     lost: int = 0
     of: int = 0
@@ -340,20 +340,17 @@ class VariantLoss:
 
 @dataclass(frozen=True)
 class Robustness:
-    """One kind of variants: how many of how many queries were ``asked``, and what they lose.
+    """The variants: how many of how many queries were ``asked``, and what they lose.
 
     ``empty`` are those that find nothing though their query does, ``unanswered`` counts failed
-    calls, and ``cause`` is why most of them failed. ``texts`` are all variants of each query (by
-    id), so that each can be read and copied.
+    calls, and ``cause`` is why most of them failed.
     """
 
-    kind: str
     variants: int
     queries: int
     losses: tuple[VariantLoss, ...] = ()
     empty: tuple[WorstVariant, ...] = ()
     unanswered: int = 0
-    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cause: str = ""
 
 

@@ -307,7 +307,7 @@ class SuiteResult:
     why queries have no ranking, the most frequent first. ``gated`` is False where nothing in the
     suite could fail. ``commit`` and ``version`` are those of the code and of the retriever today,
     where known. ``written`` says in lines for people which files this run brought up to date, and
-    what that changed. ``robustness`` is what each kind of variants loses, ``noise`` what several
+    what that changed. ``robustness`` is what variants lose, ``noise`` what several
     answers tell of unchanged code. ``remarks`` is what the suite wants shown of itself, by key.
     ``skipped`` names the checks that a mark, or the calls of all their queries, kept from running,
     each with its reason: they have no verdict. ``texts`` are those of results that reports show,
@@ -343,7 +343,7 @@ class SuiteResult:
     version: str | None = None
     written: tuple[str, ...] = ()
     audit: Audit | None = None
-    robustness: tuple[Robustness, ...] = ()
+    robustness: Robustness | None = None
     noise: Noise | None = None
     remarks: Mapping[str, str] = field(default_factory=dict)
     skipped: tuple[str, ...] = ()

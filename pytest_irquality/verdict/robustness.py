@@ -1,7 +1,7 @@
-"""Losses by other wordings: variants measured beside their queries, kind by kind.
+"""Losses by other wordings: variants measured beside their queries.
 
-The variants of a kind are measured as a suite of their own, by the same means as every suite. What
-is compared is one pair a query: its own value, and the mean over its variants, whose noise is the
+The variants are measured as a suite of their own, by the same means as every suite. What is
+compared is one pair a query: its own value, and the mean over its variants, whose noise is the
 query's.
 """
 
@@ -13,7 +13,7 @@ from functools import cached_property
 from math import fsum
 
 from pytest_irquality.metrics import Measure
-from pytest_irquality.suite.model import Limits, Query, Suite
+from pytest_irquality.suite.model import Limits, Query
 from pytest_irquality.verdict.comparison import Comparison, Pair, change_of, compare
 from pytest_irquality.verdict.findings import Finding, Lack, Robustness, VariantLoss, WorstVariant
 from pytest_irquality.verdict.limits import Subject, hold
@@ -26,9 +26,8 @@ WORST = 5
 
 @dataclass(frozen=True)
 class Variants:
-    """The variants of one kind, measured, beside the queries that they are of."""
+    """The variants, measured, beside the queries that they are of."""
 
-    kind: str
     queries: Comparison
     variants: Comparison
 
@@ -42,7 +41,7 @@ class Variants:
                 found.setdefault(variant.of, []).append(variant)
         return found
 
-    def pairs(self, measure: Measure, queries: Iterable[Query]) -> Sequence[Pair]:
+    def pairs(self, measure: Measure) -> Sequence[Pair]:
         """Each query's own value, and the mean over its variants.
 
         One that scores 0 itself has nothing to lose.
@@ -50,7 +49,7 @@ class Variants:
         column = self.queries.suite.column_of[measure]
         own, reworded = self.queries.scores.now.values, self.variants.scores.now.values
         pairs = []
-        for query in queries:
+        for query in self.queries.suite.queries:
             if query.id not in self.of or not counts(measure, query):
                 continue
             value = own[query.id][column]
@@ -63,17 +62,16 @@ class Variants:
                 pairs.append(Pair(query.id, value, fsum(known) / len(known), weight))
         return pairs
 
-    def hold(self, limits: Limits, subject: str, queries: Iterable[Query]) -> Iterator[Finding]:
+    def hold(self, limits: Limits) -> Iterator[Finding]:
         """A finding for each bound.
 
         Drops are from the queries themselves, floors and ceilings hold the variants.
         """
-        queries = list(queries)
-        pairs = self.pairs(limits.measure, queries)
+        pairs = self.pairs(limits.measure)
         change = change_of(limits.measure, pairs)
-        wanted = [variant for query in queries for variant in self.of.get(query.id, ())]
-        about = Subject(subject, wanted, change)
-        unanswered = self._unanswered(queries)
+        wanted = [variant for variants in self.of.values() for variant in variants]
+        about = Subject("", wanted, change)
+        unanswered = self._unanswered()
         for finding in hold(self.variants, limits, about):
             lacks = finding.lacks
             if change is None and lacks:
@@ -89,27 +87,27 @@ class Variants:
                 finding,
                 ok=finding.ok and not lacks,
                 lacks=lacks,
-                variants=self.kind,
+                variants=True,
                 of=0,
                 worst=tuple(lost[:WORST]),
                 lost=len(lost),
             )
 
-    def _unanswered(self, queries: Iterable[Query]) -> Sequence[WorstVariant]:
-        """The variants of some queries that were not answered, or that a kept run lacks.
+    def _unanswered(self) -> Sequence[WorstVariant]:
+        """The variants that were not answered, or that a kept run lacks.
 
         A limit over the others alone could pass although these would break it.
         """
-        ids = {query.id for query in queries if query.id in self.queries.sides.rankings}
         return [
             WorstVariant(variant.of, variant.text, 0.0, 0.0)
             for variant in self.variants.suite.queries
-            if variant.of in ids and variant.id not in self.variants.sides.rankings
+            if variant.of in self.queries.sides.rankings
+            and variant.id not in self.variants.sides.rankings
         ]
 
     def loss(self, measure: Measure) -> VariantLoss | None:
         """The loss of a measure by the kind, and its change since the baseline."""
-        pairs = self.pairs(measure, self.queries.suite.queries)
+        pairs = self.pairs(measure)
         change = change_of(measure, pairs)
         since = self.variants.change(measure, self.variants.suite.queries)
         if change is None:
@@ -118,25 +116,21 @@ class Variants:
         return VariantLoss(str(measure), change, worst, since)
 
     def robustness(self) -> Robustness:
-        """All that reports show of the kind."""
+        """All that reports show of them."""
         # Times and comparisons with the baseline are no loss by rewording.
         measures = [
             measure
             for measure in self.queries.suite.metrics
             if measure.unit != "seconds" and not measure.definition.compares
         ]
-        texts: dict[str, list[str]] = {}
         faults = self.variants.sides.run.faults
-        for variant in self.variants.sides.asked:
-            texts.setdefault(variant.of, []).append(variant.text)
+        asked = self.variants.sides.asked
         return Robustness(
-            self.kind,
-            sum(map(len, texts.values())),
-            len(texts),
+            len(asked),
+            len({variant.of for variant in asked}),
             tuple(filter(None, map(self.loss, measures))),
             tuple(WorstVariant(variant.of, variant.text, 1.0, 0.0) for variant in self.empty),
             len(faults),
-            {query: tuple(of) for query, of in texts.items()},
             next((cause.message for cause in causes_of(faults)), ""),
         )
 
@@ -163,18 +157,10 @@ class Variants:
         )
 
 
-def measured_variants(queries: Comparison) -> Mapping[str, Variants]:
-    """The variants of each kind that was asked."""
-    run, then = queries.sides.run.variants, queries.sides.baseline_run
-    if run is None:
-        return {}
-    found = {}
-    for kind, variants in queries.suite.variants_of.items():
-        suite = _suite_of(queries.suite, variants)
-        found[kind] = Variants(kind, queries, compare(suite, run, then and then.variants))
-    return found
-
-
-def _suite_of(suite: Suite, variants: tuple[Query, ...]) -> Suite:
-    """Variants as a suite of their own, with the same measures."""
-    return replace(suite, queries=variants, reworded=(), checks=(), metrics=suite.measures)
+def measured_variants(queries: Comparison) -> Variants | None:
+    """The variants as a suite of their own, with the same measures, where any were asked."""
+    run, then, suite = queries.sides.run.variants, queries.sides.baseline_run, queries.suite
+    if run is None or not suite.reworded:
+        return None
+    suite = replace(suite, queries=suite.reworded, reworded=(), checks=(), metrics=suite.measures)
+    return Variants(queries, compare(suite, run, then and then.variants))

@@ -40,6 +40,7 @@ def summary(
     queries = tuple(
         query_result(comparison, query, items.get(query.id), losses) for query in sides.asked
     )
+    variants = judged.check_judge.variants
     result = SuiteResult(
         suite=suite.name,
         path=suite.path,
@@ -64,7 +65,7 @@ def summary(
         version=sides.run.version,
         entry=judged.history[-1] if judged.history else None,
         trails=tuple(judged.trails),
-        robustness=tuple(kind.robustness() for kind in judged.check_judge.variants.values()),
+        robustness=variants.robustness() if variants else None,
         noise=unchanged_code(comparison.scores),
         skipped=tuple(judged.skipped.values()),
         classes=classes_of(comparison, then, sides.unsettled),

@@ -32,18 +32,18 @@ LOSSES = (
 
 
 def wordings(result: SuiteResult) -> Table:
-    """A row for each kind of variants and measure shown; the first measure of each kind first."""
-    rows = (row for kind in result.robustness for row in _losses(result, kind))
+    """A row for each measure shown."""
+    rows = _losses(result, result.robustness) if result.robustness else ()
     return Table(LOSSES, tuple(rows)).without_empty()
 
 
-def _losses(result: SuiteResult, kind: Robustness) -> Iterator[Row]:
-    for place, loss in enumerate(kind.losses):
+def _losses(result: SuiteResult, variants: Robustness) -> Iterator[Row]:
+    for place, loss in enumerate(variants.losses):
         unit, change = result.unit(loss.measure), loss.change
         since = since_baseline(loss, unit).removeprefix("since the baseline ")
         texts = "; ".join(f"{worst.text} {lost_by(worst, unit)}" for worst in loss.worst)
         numbers = str(change.queries), *sides(result, loss), signed(change.difference, unit)
-        cells = (asked(kind), loss.measure, *numbers, interval(change, unit), since, texts)
+        cells = (asked(variants), loss.measure, *numbers, interval(change, unit), since, texts)
         yield Row(cells, rank=0 if since else place)
 
 

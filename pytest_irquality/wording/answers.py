@@ -20,7 +20,6 @@ from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.numbers import apart, counted, few, figure, signed
 from pytest_irquality.wording.words import quoted
 
-BY_HAND = "variants"
 NAMED, SPREADS = 3, 4
 NO_VARIANTS = "no query that finds something has variants that were answered"
 
@@ -37,20 +36,12 @@ def in_answers(finding: Finding) -> str:
     return ""
 
 
-def kind_name(kind: str) -> str:
-    """A kind of variants as people call it."""
-    return "variants" if kind == BY_HAND else f"{kind} variants"
-
-
 def of_variants(finding: Finding, change: Change, unit: str) -> str:
     """The scores of variants beside those of their queries."""
     own, variants = apart(change.before, change.now, unit)
     if own == variants:
-        return f"{finding.measure} is {own} for the queries and their {kind_name(finding.variants)}"
-    return (
-        f"{finding.measure} is {own} for the queries"
-        f" and {variants} for their {kind_name(finding.variants)}"
-    )
+        return f"{finding.measure} is {own} for the queries and their variants"
+    return f"{finding.measure} is {own} for the queries and {variants} for their variants"
 
 
 def broken_by(finding: Finding, unit: str) -> str:
@@ -67,10 +58,10 @@ def broken_by(finding: Finding, unit: str) -> str:
 def unanswered(result: SuiteResult, finding: Finding) -> str:
     """The variants that were not answered, and the cause."""
     assert finding.lacks is not None
-    silent = f"{finding.lacks.reads} of {finding.lacks.holds} {kind_name(finding.variants)}"
+    silent = f"{finding.lacks.reads} of {finding.lacks.holds} variants"
     texts = few([quoted(variant.text) for variant in finding.worst[:NAMED]], finding.lost)
-    kind = next((one for one in result.robustness if one.kind == finding.variants), None)
-    why = kind.cause if kind and kind.cause else "the kept run does not have them"
+    cause = result.robustness.cause if result.robustness else ""
+    why = cause or "the kept run does not have them"
     return f"{silent} were not answered ({texts}): {why}"
 
 
@@ -80,21 +71,18 @@ def _with_loss(finding: Finding, variant: WorstVariant, unit: str) -> str:
     return f"{quoted(variant.text)} {lost_by(variant, unit)}"
 
 
-def _texts(kind: Robustness) -> str:
-    return few([quoted(variant.text) for variant in kind.empty[:NAMED]], len(kind.empty))
-
-
 # -- for the reports -------------------------------------------------------------------------------
 
 
 def wordings_said(result: SuiteResult) -> Iterator[str]:
-    """The texts that find nothing, and kinds without a measure, which no row of the table has."""
-    for kind in result.robustness:
-        if kind.empty:
-            many = counted(len(kind.empty), "finds", "find")
-            yield f"{kind_name(kind.kind)}: {many} nothing: {_texts(kind)}"
-        elif not kind.losses:
-            yield asked(kind)
+    """The texts that find nothing, and variants without a measure, of which no row tells."""
+    variants = result.robustness
+    if variants and variants.empty:
+        many = counted(len(variants.empty), "finds", "find")
+        texts = few([quoted(one.text) for one in variants.empty[:NAMED]], len(variants.empty))
+        yield f"variants: {many} nothing: {texts}"
+    elif variants and not variants.losses:
+        yield asked(variants)
 
 
 def noise_said(result: SuiteResult) -> Iterator[str]:
@@ -106,12 +94,10 @@ def noise_said(result: SuiteResult) -> Iterator[str]:
         yield wavering_said(result)
 
 
-def asked(kind: Robustness) -> str:
-    """The numbers of variants and of their queries: ``24 typo variants of 8 queries``."""
-    name = kind_name(kind.kind)
-    many = counted(kind.variants, name.removesuffix("s"), name)
-    said = f"{many} of {counted(kind.queries, 'query', 'queries')}"
-    return f"{said}, {kind.unanswered} could not be answered" if kind.unanswered else said
+def asked(all: Robustness) -> str:
+    """The numbers of variants and of their queries: ``24 variants of 8 queries``."""
+    said = f"{counted(all.variants, 'variant')} of {counted(all.queries, 'query', 'queries')}"
+    return f"{said}, {all.unanswered} could not be answered" if all.unanswered else said
 
 
 def sides(result: SuiteResult, loss: VariantLoss) -> tuple[str, str]:

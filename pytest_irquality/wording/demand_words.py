@@ -16,7 +16,6 @@ from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.answers import (
     NO_VARIANTS,
     broken_by,
-    kind_name,
     of_variants,
     unanswered,
 )
@@ -148,7 +147,7 @@ def _value(holds: str, breaks: str) -> Sentence:
         value = f"{finding.measure} is {now}, {holds if finding.ok else breaks} {limit}"
         if finding.variants:
             texts = broken_by(finding, result.unit(finding.measure))
-            return f"{kind_name(finding.variants)}: {value}{texts}"
+            return f"variants: {value}{texts}"
         if finding.measure == "zero_results" and not finding.subject and not finding.ok:
             empty = [query.id for query in result.queries if query.returned_nothing]
             return f"{value}: {queries(result, empty)}"

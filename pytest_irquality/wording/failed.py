@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_irquality.verdict.findings import Change, Finding
 from pytest_irquality.verdict.result import QueryResult, SuiteResult, Verdict
-from pytest_irquality.wording.answers import interval, kind_name, lost_by
+from pytest_irquality.wording.answers import interval, lost_by
 from pytest_irquality.wording.block import Column, Part, Row, Section, Table
 from pytest_irquality.wording.losers import worsened
 from pytest_irquality.wording.losses import in_brackets
@@ -205,5 +205,4 @@ def _variants(result: SuiteResult, finding: Finding) -> Table:
         rows.append(Row((lost, f"{one_line(variant.text)}  (of {of})")))
     more = finding.lost - len(rows)
     left = f"and {more} more" if more > 0 else ""
-    over = f"{kind_name(finding.variants)} that {what}:"
-    return Table((Column(""), Column("")), _under(over, rows), left)
+    return Table((Column(""), Column("")), _under(f"variants that {what}:", rows), left)

@@ -84,7 +84,7 @@ def test_a_value_without_end_is_one_line(tmp_path: Path, line: str, said: str) -
         lambda: f"queries:\n  - query: a\n    relevant: [{','.join(f'd{n}' for n in range(200_000))}]\n",
         lambda: "queries:\n" + "".join(f"  - {{query: 'a{'?' * (n % 7)} {n // 7}!', must_find: [d]}}\n" for n in range(8_000)),
         lambda: "queries:\n" + "".join(f"  - {{query: '{'?' * (n + 1)}', must_find: [d]}}\n" for n in range(1_000)),
-        lambda: f"perturb: [typo]\nqueries: [{{query: '{'word ' * 100_000}', relevant: [d]}}]\n",
+        lambda: f"queries: [{{query: a, relevant: [d], variants: [{','.join(f'v{n}' for n in range(200_000))}]}}]\n",
         lambda: f"queries: [{{query: {'k' * 5_000_000}, relevant: [d]}}]\n",
         lambda: f"{'#' * 20_000_000}\nqueries: [{{query: a, relevant: [d]}}]\n",
         lambda: f"each_tag: {{mrr: 0.5}}\nqueries: [{{query: a, relevant: [d], tags: [{','.join(f't{n}' for n in range(20_000))}]}}]\n",

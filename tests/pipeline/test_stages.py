@@ -507,7 +507,8 @@ def test_the_depth_of_rankings_is_not_that_of_candidates(tmp_path: Any) -> None:
 
 
 def test_variants_have_no_candidates(tmp_path: Any) -> None:
-    text = SUITE + "perturb: [typo]\nrobustness:\n  typo: {candidates recall@5: {max_drop: 0.1}}\n"
+    text = SUITE.replace("relevant:", "variants: [other words], relevant:", 1)
+    text += "robustness: {candidates recall@5: {max_drop: 0.1}}\n"
     (tmp_path / "s.ir.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(SuiteError, match="candidates of variants are not asked for"):
         load_suite(tmp_path / "s.ir.yaml")

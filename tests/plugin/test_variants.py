@@ -8,16 +8,13 @@ from tests.conftest import Project
 
 SUITE = """\
 metrics: [mrr@10]
-perturb: [typo]
 queries:
-  - {query: office chair, relevant: [a], variants: [chair for offices]}
-  - {query: garden hose, relevant: [b]}
-robustness:
-  typo: {mrr@10: {max_drop: 0.25}, zero_results: {max: 0}}
-  variants: {mrr@10: {max_drop: 0.1}}
+  - {query: office chair, relevant: [a], variants: [offoce chair, ofifce chair, office chiar]}
+  - {query: garden hose, relevant: [b], variants: [gardne hose, gardeb hose, garden hosr]}
+robustness: {mrr@10: {max_drop: 0.25}, zero_results: {max: 0}}
 """
 EXACT = """\
-ANSWERS = {'office chair': ['a'], 'garden hose': ['b'], 'chair for offices': ['a']}
+ANSWERS = {'office chair': ['a'], 'garden hose': ['b']}
 @pytest.fixture
 def retriever():
     return lambda query: ANSWERS.get(query, [])
@@ -35,23 +32,18 @@ def test_s24_a_search_that_finds_only_what_is_typed_right(project: Project) -> N
     result = project.run()
     assert result.ret == 1
     outcomes = project.outcomes()
-    assert outcomes["robustness-typo-mrr-10"] == "failed"
-    assert outcomes["robustness-typo-zero_results"] == "failed"
-    assert outcomes["robustness-variants-mrr-10"] == "passed"
+    assert outcomes["robustness-mrr-10"] == "failed"
+    assert outcomes["robustness-zero_results"] == "failed"
     text = result.stdout.str()
-    assert "mrr@10 is 1.000 for the queries and 0.000 for their typo variants" in text
-    (mistyped,) = [
-        kind for kind in project.data["suites"][0]["robustness"] if kind["kind"] == "typo"
-    ]
+    assert "mrr@10 is 1.000 for the queries and 0.000 for their variants" in text
+    mistyped = project.data["suites"][0]["robustness"]
     assert len(mistyped["empty"]) == 6
     assert mistyped["empty"][0]["text"] in text  # the text that finds nothing, to be copied
-    assert "typo variants: zero_results is 6, above its ceiling 0: 'offoce chair'" in text
+    assert "variants: zero_results is 6, above its ceiling 0: 'offoce chair'" in text
 
 
 def test_s24_a_forgiving_search_passes(project: Project) -> None:
-    project.suite(
-        SUITE.replace("perturb: [typo]", "perturb: [transpose]").replace("typo:", "transpose:")
-    )
+    project.suite(SUITE)
     project.conftest(FORGIVING)
     result = project.run()
     assert result.ret == 0, result.stdout.str()
@@ -76,29 +68,6 @@ def test_queries_are_asked_as_often_as_the_option_says(project: Project) -> None
     assert project.run("--ir-repeat=0").ret == 4
 
 
-def test_a_conftest_may_add_kinds(project: Project) -> None:
-    project.suite(SUITE.replace("[typo]", "[typo, shout]") + "  shout: {mrr@10: {max_drop: 0}}\n")
-    project.conftest(
-        "def pytest_ir_perturbations(config):\n"
-        "    return {'shout': lambda text: [text.upper() + '!']}\n" + EXACT
-    )
-    project.run()
-    assert project.outcomes()["robustness-shout-mrr-10"] == "failed"
-
-
-def test_what_is_no_kind_is_one_line(project: Project) -> None:
-    project.suite(SUITE)
-    project.conftest("def pytest_ir_perturbations(config): return ['typo']\n" + EXACT)
-    result = project.run()
-    assert (
-        "pytest_ir_perturbations must give functions by name, not ['typo']" in result.stdout.str()
-    )
-    project.conftest(
-        "def pytest_ir_perturbations(config): return {'typo': lambda text: []}\n" + EXACT
-    )
-    assert "the kind of variants 'typo' is taken" in project.run().stdout.str()
-
-
 @pytest.mark.usefixtures("pages")
 def test_every_report_shows_them(project: Project) -> None:
     project.suite(SUITE + "repeat: 2\n")
@@ -112,10 +81,10 @@ def test_every_report_shows_them(project: Project) -> None:
     )
     text = project.run("-v", "--ir-markdown=out.md").stdout.str()
     assert "unchanged code: 2 answers to each query today, of one build a side" in text
-    assert "1 variant of 1 query" in text
+    assert "6 variants of 2 queries" in text
     page = (project.path / "ir-report.html").read_text(encoding="utf-8")
     assert "Other wordings" in page
     assert "What unchanged code does" in page
-    assert "| 1 variant of 1 query | mrr@10 | " in (project.path / "out.md").read_text(
+    assert "| 6 variants of 2 queries | mrr@10 | " in (project.path / "out.md").read_text(
         encoding="utf-8"
     )

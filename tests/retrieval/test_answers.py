@@ -16,9 +16,7 @@ QUERIES = (Query("q1", "office chair"), Query("q2", "hose"))
 
 def suite(repeat: int = 1, **keys: object) -> Suite:
     variants = tuple(
-        query.variant("typo", number, f"{query.text} {number}")
-        for query in QUERIES
-        for number in (1, 2)
+        query.variant(number, f"{query.text} {number}") for query in QUERIES for number in (1, 2)
     )
     return Suite("s", "s.ir.yaml", QUERIES, repeat=repeat, reworded=variants, **keys)  # type: ignore[arg-type]
 
@@ -56,7 +54,7 @@ def test_each_query_and_variant_is_asked_once_a_round() -> None:
         {"d3"},
     ]
     assert list(run.variants.first.rankings) == [
-        "q1 ~ typo 1", "q1 ~ typo 2", "q2 ~ typo 1", "q2 ~ typo 2"
+        "q1 ~ variants 1", "q1 ~ variants 2", "q2 ~ variants 1", "q2 ~ variants 2"
     ]  # fmt: skip
 
 
@@ -78,7 +76,7 @@ def test_a_variants_failed_call_is_its_own() -> None:
     run = retrieve(suite(2), Counting(broken=[9]))
     assert not run.faults
     assert run.variants is not None
-    assert list(run.variants.faults) == ["q1 ~ typo 1"]
+    assert list(run.variants.faults) == ["q1 ~ variants 1"]
 
 
 @pytest.mark.parametrize("concurrency", [1, 4])

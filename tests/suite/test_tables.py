@@ -104,8 +104,8 @@ SOMETHING = {
     "match": "text", "concurrency": 2, "timeout": "5s",
     "errors": {"max": 1}, "metrics": ["mrr@5"], "thresholds": {"mrr@5": 0.1},
     "tags": {"head": {"mrr@5": 0.2}}, "each_tag": {"mrr@5": 0.3}, "each_query": {"mrr@5": 0.4},
-    "baseline": {"retriever": "other"}, "judgments": [], "repeat": 2, "perturb": ["case"],
-    "robustness": {"case": {"mrr@5": 0.1}}, "trend": {"mrr@5": {"max_drop": 0.03}},
+    "baseline": {"retriever": "other"}, "judgments": [], "repeat": 2,
+    "robustness": {"mrr@5": 0.1}, "trend": {"mrr@5": {"max_drop": 0.03}},
     "rate": "600/min", "judges": "median", "show": ["price"], "audit": {"dead": 1},
 }  # fmt: skip
 EACH_QUERY = {

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_irquality import SuiteError, judge, load_suite, retrieve
 from pytest_irquality.suite import Suite
+from pytest_irquality.verdict.findings import Robustness
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.answer_tables import wordings
 from pytest_irquality.wording.answers import wordings_said
@@ -49,6 +50,11 @@ def judged(suite: Suite, answers: Mapping[str, Sequence[str]]) -> SuiteResult:
     return judge(suite, retrieve(suite, lambda query: answers[query]))
 
 
+def variants_of(result: SuiteResult) -> Robustness:
+    assert result.robustness
+    return result.robustness
+
+
 def outcome(result: SuiteResult, check: str) -> str:
     verdict = result.verdict(check)
     assert verdict
@@ -56,9 +62,9 @@ def outcome(result: SuiteResult, check: str) -> str:
 
 
 def test_the_loss_is_from_the_queries_that_have_something_to_lose(tmp_path: Path) -> None:
-    (robustness,) = judged(suite(tmp_path), GOOD).robustness
+    robustness = variants_of(judged(suite(tmp_path), GOOD))
     (loss,) = robustness.losses
-    assert (robustness.kind, robustness.variants, robustness.queries) == ("variants", 4, 3)
+    assert (robustness.variants, robustness.queries) == (4, 3)
     assert (loss.change.queries, loss.change.before, loss.change.now) == (2, 0.75, 0.625)
     assert [(worst.text, worst.own, worst.value) for worst in loss.worst] == [
         ("offce chair", 1.0, 0.5)
@@ -86,28 +92,21 @@ def test_headline_means_rules_and_guards_do_not_see_variants(tmp_path: Path) -> 
     ],
 )
 def test_limits(tmp_path: Path, limits: str, expected: str) -> None:
-    result = judged(suite(tmp_path, f"robustness: {{variants: {{{limits}}}}}\n"), GOOD)
-    assert result.verdicts[-1].label.startswith("robustness: variants: ")
+    result = judged(suite(tmp_path, f"robustness: {{{limits}}}\n"), GOOD)
+    assert result.verdicts[-1].label.startswith("robustness: ")
     assert result.verdicts[-1].outcome == expected
-
-
-def test_limits_of_a_tag(tmp_path: Path) -> None:
-    of_tag = "tags: {head: {robustness: {variants: {mrr@10: {max_drop: 0.2}}}}}\n"
-    assert outcome(judged(suite(tmp_path, of_tag), GOOD), "head-robustness-variants-mrr-10") == (
-        "failed"
-    )
 
 
 def test_an_engine_that_loses_the_queries_too_is_not_robust(tmp_path: Path) -> None:
     """It has nothing to lose, so nothing was measured, and nothing passes."""
-    more = "robustness: {variants: {mrr@10: {max_drop: 0.1}}}\n"
+    more = "robustness: {mrr@10: {max_drop: 0.1}}\n"
     result = judged(suite(tmp_path, more), {query: ["x"] for query in GOOD})
-    assert outcome(result, "robustness-variants-mrr-10") == "failed"
+    assert outcome(result, "robustness-mrr-10") == "failed"
 
 
 def test_a_variant_that_finds_nothing_is_named(tmp_path: Path) -> None:
     result = judged(suite(tmp_path), {**GOOD, "offce chair": []})
-    assert [variant.text for variant in result.robustness[0].empty] == ["offce chair"]
+    assert [variant.text for variant in variants_of(result).empty] == ["offce chair"]
     assert ": 1 finds nothing: 'offce chair'" in "\n".join(wordings_said(result))
     lossy = judged(suite(tmp_path), {**GOOD, "offce chair": ["x"]})
     told = [str(cell) for row in wordings(lossy).rows for cell in row.cells]
@@ -122,37 +121,23 @@ def test_failed_calls_of_variants_are_counted_apart(tmp_path: Path) -> None:
 
     held = suite(tmp_path, "errors: {max: 0}\n")
     result = judge(held, retrieve(held, search))
-    assert result.robustness[0].unanswered == 1
+    assert variants_of(result).unanswered == 1
     assert not result.failed
-
-
-def test_generated_kinds_of_the_suite_and_of_a_tag(tmp_path: Path) -> None:
-    made = suite(tmp_path, "perturb: [case]\ntags: {head: {perturb: [space, case]}}\n")
-    kinds = {kind: len(variants) for kind, variants in made.variants_of.items()}
-    assert kinds == {"variants": 4, "case": 6, "space": 2}
-    assert len({variant.id for variant in made.reworded}) == len(made.reworded)
 
 
 @pytest.mark.parametrize(
     ("more", "error"),
     [
         (
-            "perturb: [tyop]\n",
-            "nothing is known of the perturbation 'tyop'; there are typo, transpose",
-        ),
-        (
-            "robustness: {typo: {mrr@10: {max_drop: 0.1}}}\n",
-            "no query has variants of the kind 'typo'; write 'perturb: [typo]'",
-        ),
-        (
-            "robustness: {variants: {latency_p95: {max: 1s}}}\n",
+            "robustness: {latency_p95: {max: 1s}}\n",
             "latency_p95 says nothing of how variants are found",
         ),
-        ("robustness: {variants: {mrr@10: {max_rise: 0.1}}}\n", "max_drop is meant"),
+        ("robustness: {mrr@10: {max_rise: 0.1}}\n", "max_drop is meant"),
         (
-            "robustness: {variants: {mrr@10: {max_significant_drop: 0.1}}}\n",
+            "robustness: {mrr@10: {max_significant_drop: 0.1}}\n",
             "max_significant_drop is a test against the baseline; for variants use max_drop",
         ),
+        ("tags: {head: {robustness: {mrr@10: 0.1}}}\n", "in robustness"),
         ("repeat: 0\n", "'repeat' must be a whole number of at least 1"),
         ("repeat: 1001\n", "'repeat' is at most 1000, not 1001"),
     ],
@@ -161,6 +146,11 @@ def test_mistakes_are_one_line(tmp_path: Path, more: str, error: str) -> None:
     with pytest.raises(SuiteError) as raised:
         suite(tmp_path, more)
     assert error in str(raised.value)
+
+
+def test_limits_on_variants_that_no_query_has_are_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match="no query has variants; write some under 'variants'"):
+        suite(tmp_path, text="queries: [{query: a, relevant: [d]}]\nrobustness: {mrr@10: 0.1}\n")
 
 
 @pytest.mark.parametrize(
@@ -191,19 +181,10 @@ def test_a_broken_limit_names_the_texts_that_broke_it(
     tmp_path: Path, limits: str, said: str
 ) -> None:
     answers = {**GOOD, "offce chair": []}
-    result = judged(suite(tmp_path, f"robustness: {{variants: {{{limits}}}}}\n"), answers)
+    result = judged(suite(tmp_path, f"robustness: {{{limits}}}\n"), answers)
     verdict = result.verdicts[-1]
     assert verdict.outcome == "failed"
     assert reason(result, verdict) == said
-
-
-def test_a_limit_of_a_tag_names_the_texts_of_its_own_queries(tmp_path: Path) -> None:
-    more = "tags: {head: {robustness: {variants: {mrr@10: {max_drop: 0.2}}}}}\n"
-    answers = {**GOOD, "hose for gardens": []}
-    result = judged(suite(tmp_path, more), answers)
-    (finding,) = result.verdicts[-1].broken
-    assert [variant.text for variant in finding.worst] == ["offce chair"]
-    assert finding.lost == 1
 
 
 def test_variants_that_fail_are_no_pass(tmp_path: Path) -> None:
@@ -214,7 +195,7 @@ def test_variants_that_fail_are_no_pass(tmp_path: Path) -> None:
             raise OSError("no such word")
         return list(GOOD[query])
 
-    more = "robustness: {variants: {mrr@10: {max_drop: 0.1}}}\n"
+    more = "robustness: {mrr@10: {max_drop: 0.1}}\n"
     held = suite(tmp_path, more)
     result = judge(held, retrieve(held, search))
     verdict = result.verdicts[-1]
@@ -228,18 +209,17 @@ def test_variants_that_fail_are_no_pass(tmp_path: Path) -> None:
 
 
 def test_an_updated_baseline_excuses_no_loss_of_variants(tmp_path: Path) -> None:
-    held = suite(tmp_path, "robustness: {variants: {mrr@10: {max_drop: 0.12}}}\n")
+    held = suite(tmp_path, "robustness: {mrr@10: {max_drop: 0.12}}\n")
     run = retrieve(held, lambda query: GOOD[query])
     assert judge(held, run, before=run, updating=True).failed
 
 
-def test_each_kind_is_compared_with_its_own_baseline(tmp_path: Path) -> None:
+def test_variants_are_compared_with_their_own_baseline(tmp_path: Path) -> None:
     held = suite(tmp_path)
     before = retrieve(held, lambda query: GOOD[query])
     now = retrieve(held, lambda query: {**GOOD, "offce chair": []}[query])
     result = judge(held, now, before=before)
-    (kind,) = result.robustness
-    since = kind.losses[0].since
+    since = variants_of(result).losses[0].since
     assert since is not None
     assert (since.worse, since.better) == (1, 0)
     assert "0.500 → 0.375" in [str(cell) for row in wordings(result).rows for cell in row.cells]

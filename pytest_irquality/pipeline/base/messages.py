@@ -53,14 +53,13 @@ class AskedQuery(NamedTuple):
     text: str
     params: str
     texts: bool
-    kind: str
     of: str
 
     @classmethod
     def by(cls, suite: Suite, query: Query) -> AskedQuery:
         """Leave of a query what is asked."""
         params, texts = json.dumps(query.params), suite.reads_texts(query)
-        return cls(query.id, query.text, params, texts, query.kind, query.of)
+        return cls(query.id, query.text, params, texts, query.of)
 
     def of_the_base(self) -> AskedQuery:
         """Give it ids that no query of today has."""
@@ -70,7 +69,7 @@ class AskedQuery(NamedTuple):
     def query(self) -> Query:
         """A query that expects nothing; with a passage it has texts read."""
         return Query(
-            id=self.id, text=self.text, params=json.loads(self.params), kind=self.kind, of=self.of,
+            id=self.id, text=self.text, params=json.loads(self.params), of=self.of,
             passages=frozenset({self.text} if self.texts else ()), bulk=True,
         )  # fmt: skip
 

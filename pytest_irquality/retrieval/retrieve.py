@@ -15,6 +15,7 @@ from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.jobs import (
     Job,
     Reply,
+    Service,
     TimedOut,
     forget,
     is_fault,
@@ -26,7 +27,6 @@ from pytest_irquality.retrieval.pace import Pace, one_by_one
 from pytest_irquality.retrieval.results import Returned, distinct_ids, read_result, split_batch
 from pytest_irquality.retrieval.retries import is_refusal, is_retried, wait_before
 from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run, one_side
-from pytest_irquality.retrieval.service import Service
 from pytest_irquality.retrieval.staging import (
     FirstStages,
     first_stages,
@@ -87,16 +87,15 @@ def retrieve(
     count = counter_of(suite, retriever)
     concurrency = concurrency or suite.concurrency or 1
     timeout = limit = suite.timeout
-    first = ""
-    if isinstance(retriever, Service):  # it ends its calls itself
+    if isinstance(retriever, Service):
         timeout, limit = None, limit or TimedOut.usual
-        first, retriever = retriever.first, retriever.within(limit)
+        retriever = retriever.within(limit)
     jobs = deque(_rounds(suite, retriever, (*asked, *variants), details))
     staged = first_stages(retriever) if in_stages else None
     if staged:
         jobs.extend(_of_first_stages(suite, staged, asked))
     pace = pace or Pace(suite.rate)
-    kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress, timeout, limit, count, first)
+    kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress, timeout, limit, count)
     timed = not takes_batches(retriever)  # no query of a batch has a time of its own
     if arrived:
         kept.arrived = lambda query, answer: arrived(
@@ -132,7 +131,6 @@ class _Kept:
     timeout: float | None
     limit: float | None
     count: Counter
-    hint: str  # for as long as nothing was answered
     arrived: Callable[[Query, int], None] | None = None
     total: int = 0
     first: int = 0  # of ``made`` that has no answer yet
@@ -196,8 +194,7 @@ class _Kept:
             job = self.made[self.first]
             query = job.subject[0]
             if (job.answer, query.id) not in self.replies:
-                hint = "" if self.replies else self.hint
-                return f"still waiting for {query.text!r}: {limit}{hint}"
+                return f"still waiting for {query.text!r}: {limit}"
             self.first += 1
         return ""
 

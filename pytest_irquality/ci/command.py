@@ -17,7 +17,7 @@ from pytest_irquality.storage.history import HistoryError, merge
 
 REPORTS = {"--ir-report": "report.html", "--ir-json": "report.json", "--ir-markdown": "report.md"}
 HISTORY = "history.jsonl"
-SERVICES = ("url", "command", "serve")
+SERVICES = ("url", "serve")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

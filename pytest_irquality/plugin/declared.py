@@ -174,7 +174,7 @@ def alone(text: str) -> bool:
 class Text(Option["str | None"]):
     """An option with a value, mostly a path, which may have to end in one of the ``suffixes``.
 
-    ``words`` may stand behind it, each with how its value is read: ``queries.csv,size=100``. What
+    ``words`` may stand behind it, each with how its value is read: ``judge.html,depth=50``. What
     pytest keeps stays a text: workers of xdist are sent it.
     """
 

@@ -20,17 +20,16 @@ from pytest_irquality.report.judging import LIST, to_be_graded, to_grade as what
 from pytest_irquality.retrieval import RetrieverError, Run, retrieve
 from pytest_irquality.storage.target import Target
 from pytest_irquality.suite import Query, Suite, SuiteError
-from pytest_irquality.suite.files.logs import Logged, read_log
 from pytest_irquality.suite.first_suite import (
     GRADES,
     UNGRADED,
     Asked,
     GradingPage,
-    drawn_from,
     first_suite,
-    how_many,
+    listed,
 )
 from pytest_irquality.verdict.pool import Pool, by_importance
+from pytest_irquality.wording.numbers import counted
 
 CANDIDATES = 10
 SUFFIX = ".ir.yaml"
@@ -40,7 +39,7 @@ SAID = pytest.StashKey[str]()
 class FirstSuite(MadeModule):
     """A list of queries, collected as one test: that a first suite can be made of it."""
 
-    queries: Sequence[Logged]
+    queries: Sequence[Asked]
     runs: list[Run]
 
     def made(self) -> types.ModuleType:
@@ -52,10 +51,10 @@ class FirstSuite(MadeModule):
         self.queries, self.runs = self._read(), []
         return self.module_of(write_first_suite, "ir_init", pytest.mark.usefixtures("retriever"))
 
-    def _read(self) -> Sequence[Logged]:
+    def _read(self) -> Sequence[Asked]:
         file = self.path.name
         try:
-            queries = read_log(self.path, file)
+            queries = listed(self.path, file)
         except SuiteError as error:
             raise self.CollectError(str(error)) from None
         if not queries:
@@ -101,19 +100,19 @@ def _ir_first(request: pytest.FixtureRequest) -> None:
     if retrievers > 1 and getattr(item.config, "workerinput", {}).get("workercount", 1) > 1:
         pytest.fail(f"--ir-init asks {retrievers} retrievers in one process: add -n0", False)
     path, start, runs = target(item.path), item.config.invocation_params.dir, item.parent.runs
-    asked, drawn = drawn_from(item.parent.queries, options.init_size)
+    asked = item.parent.queries
     suite = _to_ask(path, asked, options)
     runs.append(_run(suite, request))
     pools = _pools(suite, runs, request)
     page = _page(options.judge, path, start) if options.judge else None
     answered = [*_answered(asked, suite, runs, pools)]
     empty = max(sum(not one.ids for one in run.first.rankings.values()) for run in runs)
-    text = first_suite(suite.name, item.path.name, answered, sample=drawn, page=page, empty=empty)
+    text = first_suite(suite.name, item.path.name, answered, page=page, empty=empty)
     _new(path, text) if len(runs) == 1 else write_text(path, text)
     if page:
         _write_page(path, start / page.name, pools)
     written = (path.relative_to(start) if path.is_relative_to(start) else path).as_posix()
-    wrote = f"wrote {written}: {how_many(asked, drawn)}"
+    wrote = f"wrote {written}: {counted(len(asked), 'query', 'queries')}"
     if faults := {id for run in runs for id in run.faults}:
         why = next(fault.message for run in runs for fault in run.faults.values())
         wrote = f"{wrote}, {len(faults)} of them could not be answered ({why})"

@@ -26,7 +26,6 @@ from pytest_irquality.plugin.declared import (
     Text,
     Texts,
     alone,
-    at_least_one,
 )
 from pytest_irquality.plugin.internals import named_on_command_line
 from pytest_irquality.plugin.reports import Reports
@@ -87,12 +86,10 @@ class Options(Reports):
     )
     init = Text(
         "Write a first suite beside this list of queries (one a line, or CSV), with what is"
-        " returned today to grade (with --ir-judge, on a page); of a log with a column"
-        " 'count' a sample of N is drawn (default: no suite; N is 200).",
-        "QUERIES[,size=N]",
+        " returned today to grade (with --ir-judge, on a page) (default: no suite).",
+        "QUERIES",
         group=JUDGMENTS,
         implies_suites=False,
-        words={"size": at_least_one},
     )
 
     suite_files = IniTexts(
@@ -146,12 +143,6 @@ class Options(Reports):
         """The results of each query that --ir-judge takes."""
         depth: int | None = Options.judge.word(self, "depth")
         return depth
-
-    @property
-    def init_size(self) -> int | None:
-        """The queries that --ir-init draws."""
-        size: int | None = Options.init.word(self, "size")
-        return size
 
     @property
     def resume(self) -> bool:

@@ -10,7 +10,6 @@ from pytest_irquality.suite.demands import (
     Guard as Guard,
     Scope as Scope,
 )
-from pytest_irquality.suite.judges import Judges as Judges
 from pytest_irquality.suite.keys import Corpus as Corpus, Retry as Retry
 from pytest_irquality.suite.lint import IRQualityWarning as IRQualityWarning
 from pytest_irquality.suite.model import (

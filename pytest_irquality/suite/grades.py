@@ -1,15 +1,14 @@
-"""Kinds of grades: what a suite says of documents, and of several judges of one."""
+"""Kinds of grades: what a suite says of documents."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from yaml.events import Event, MappingStartEvent, ScalarEvent, SequenceStartEvent
+from yaml.events import Event, ScalarEvent, SequenceStartEvent
 
-from pytest_irquality.suite.judges import Judges
-from pytest_irquality.suite.key_tables import Kind, closed
-from pytest_irquality.suite.values import ANY_TEXT, choice, distinct, texts
+from pytest_irquality.suite.key_tables import Kind
+from pytest_irquality.suite.values import ANY_TEXT, choice, distinct
 from pytest_irquality.suite.yaml import Document, Place, as_number, position, short
 
 
@@ -90,30 +89,4 @@ GRADE_WORDS: Kind[Mapping[str, float]] = Kind(
 )
 LOWEST_GRADE: Kind[float] = Kind(
     _relevant_from, {"type": "number", "exclusiveMinimum": 0}, "a number above 0"
-)
-
-# -- judges ----------------------------------------------------------------------------------------
-
-
-def _judges(document: Document, event: Event, what: str) -> Judges:
-    if not isinstance(event, MappingStartEvent):
-        return Judges("median" if document.choice(event, what, HOW) == "median" else "mean")
-    preferred: tuple[str, ...] = ()
-    for _, _, value in document.fields(event, what, ("prefer",)):
-        preferred = texts(document, value, f"{what}: prefer")
-    if not preferred:
-        document.fail(event, f"{what} needs 'prefer', a list of judges")
-    return Judges("prefer", preferred)
-
-
-HOW = ("mean", "median")
-JUDGES: Kind[Judges] = Kind(
-    _judges,
-    {
-        "anyOf": [
-            {"enum": [*HOW]},
-            closed({"prefer": distinct(ANY_TEXT, minItems=1)}, required=["prefer"]),
-        ]
-    },
-    "`mean`, `median` or `{prefer: [names]}`",
 )

@@ -7,12 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from math import fsum
-from statistics import median
-from typing import Literal
 
 from pytest_irquality.metrics import Judgments
-
-How = Literal["mean", "median", "prefer"]
 
 UNNAMED = ""
 """The judge of grades that stand in the suite itself, or in a file that does not say whose they
@@ -30,34 +26,16 @@ Votes = Mapping[str, Mapping[str, float]]
 """Grades by judge, by document."""
 
 
-@dataclass(frozen=True)
-class Judges:
-    """The way in which the grades of several judges of one pair count.
-
-    ``preferred`` are the judges to believe, first to last.
-    """
-
-    how: How = "mean"
-    preferred: tuple[str, ...] = ()
-
-    def joined(self, votes: Votes) -> tuple[dict[str, float], dict[str, Sequence[float]]]:
-        """The grade of each document, and the grades of those whose relevance is voted on."""
-        grades: dict[str, float] = {}
-        voted: dict[str, Sequence[float]] = {}
-        for document, given in votes.items():
-            counted = self._counted(given)
-            if self.how == "median":
-                grades[document] = median(counted)
-                continue
-            grades[document] = mean(counted)
-            if len(counted) > 1:
-                voted[document] = counted
-        return grades, voted
-
-    def _counted(self, given: Mapping[str, float]) -> list[float]:
-        """The grades that count: the first preferred judge's who graded the document, else all."""
-        preferred = next((judge for judge in self.preferred if judge in given), None)
-        return [*given.values()] if preferred is None else [given[preferred]]
+def joined(votes: Votes) -> tuple[dict[str, float], dict[str, Sequence[float]]]:
+    """The mean grade of each document, and the grades of those whose relevance is voted on."""
+    grades: dict[str, float] = {}
+    voted: dict[str, Sequence[float]] = {}
+    for document, given in votes.items():
+        counted = [*given.values()]
+        grades[document] = mean(counted)
+        if len(counted) > 1:
+            voted[document] = counted
+    return grades, voted
 
 
 def mean(grades: Sequence[float]) -> float:
@@ -145,10 +123,10 @@ class Said:
         }
         return {document: notes for document, notes in written.items() if notes}
 
-    def judgments(self, judges: Judges, relevant_from: float) -> Judgments:
+    def judgments(self, relevant_from: float) -> Judgments:
         """The judgments that the measures read."""
         if not self.named:
             return Judgments(self.grades, relevant_from)
-        grades, voted = judges.joined(self.votes)
+        grades, voted = joined(self.votes)
         decided = {document: self._every[document][DECISION] for document in self.settled}
         return Judgments({**self.grades, **grades, **decided}, relevant_from, voted)

@@ -30,14 +30,12 @@ from pytest_irquality.suite.blocks import (
 )
 from pytest_irquality.suite.grades import (
     GRADE_WORDS,
-    JUDGES,
     LOWEST_GRADE,
     MATCH,
     RELEVANT,
     Match,
     Relevant,
 )
-from pytest_irquality.suite.judges import Judges
 from pytest_irquality.suite.key_tables import (
     Kind,
     fields_read,
@@ -303,13 +301,6 @@ class SuiteSettings:
         "The documents or chunks as indexed, to tell which passages stand in none of them.",
         Corpus(),
         "the retriever's `texts()`, if it has one",
-    )
-    judges: Judges = key(
-        JUDGES,
-        "What counts where several judges graded a pair: the mean, the median, or the first judge"
-        " of a list.",
-        Judges(),
-        "mean",
     )
     show: tuple[str, ...] = key(TEXTS, "Fields of a result that reports and grading show.", ())
     show_only: str | None = key(

@@ -35,7 +35,7 @@ class QueryReader:
     def query(self, written: WrittenQuery) -> Query:
         """A query with its judgments, rules and thresholds."""
         said = self._said(written)
-        judgments = said.judgments(self.written.judges, self.written.relevant_from)
+        judgments = said.judgments(self.written.relevant_from)
         rules = tuple(self._rules(written))
         self._refuse_contradiction(written, rules, judgments)
         thresholds = tuple(self._thresholds(written, judgments))

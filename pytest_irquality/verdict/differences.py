@@ -15,7 +15,7 @@ from pytest_irquality.suite.yaml import Place
 Direction = Literal["weaker", "stronger", "other"]
 SETTINGS = (
     "retriever", "top_k", "depth", "params", "relevant_from", "undefined", "id_field",
-    "text_field", "match", "judges", "repeat", "retry", "timeout",
+    "text_field", "match", "repeat", "retry", "timeout",
     "baseline_retriever",
 )  # fmt: skip
 TOLD = 4  # documents

@@ -117,9 +117,10 @@ def test_s29_judges_who_disagree_on_what_decides_are_named_beside_the_verdict(
     assert "it would fail under the grades of ben alone" in (
         project.path / "ir-report.html"
     ).read_text("utf-8")
-    (project.path / "shop.ir.yaml").write_text(
-        (project.path / "shop.ir.yaml").read_text("utf-8") + "judges: {prefer: [ben]}\n"
-    )
+    cleo = (project.path / "ben.csv").read_text("utf-8").replace("ben", "cleo")
+    (project.path / "cleo.csv").write_text(cleo, encoding="utf-8")
+    suite = (project.path / "shop.ir.yaml").read_text("utf-8")
+    project.suite(suite.replace("ben.csv", "ben.csv, cleo.csv"))
     result = project.run()
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*it would pass under the grades of anna alone*"])

@@ -123,68 +123,10 @@ def test_it_works_in_a_worker_of_xdist(project: Project) -> None:
     result.stdout.fnmatch_lines(["wrote q.ir.yaml: 1 query,*"])
 
 
-LOG = "query,count,tags\n" + "".join(
-    f"query {n},{round(3000 / (n + 1))},shop\n" for n in range(400)
-)
 ANSWERS = (
     "@pytest.fixture\ndef retriever():\n"
     "    return lambda query, k: [{'id': f'{query} {n}', 'title': f'T {n}', 'text': 'words'} for n in range(k)]\n"
 )  # fmt: skip
-
-
-def test_of_a_log_a_sample_is_drawn_with_the_searches_that_each_query_stands_for(
-    project: Project,
-) -> None:
-    project.suite(LOG + "query 0,1000,\n", "log.csv")
-    project.conftest(ANSWERS)
-    result = init(project, "log.csv,size=50")
-    result.stdout.fnmatch_lines(["wrote log.ir.yaml: 50 of 400 queries, each with up to 10 *"])
-    suite = load_suite(project.path / "log.ir.yaml")
-    assert len(suite.queries) == 50
-    searches = sum(round(3000 / (n + 1)) for n in range(400)) + 1000
-    assert sum(query.weight for query in suite.queries) == pytest.approx(searches)
-    assert suite.queries[0].weight == 4000, "a query that is twice in the log has both counts"
-    assert {query.tags for query in suite.queries} == {("shop",)}
-    assert "weighted ndcg@10" in map(str, suite.metrics)
-    text = (project.path / "log.ir.yaml").read_text("utf-8")
-    assert f"# 50 of 400 queries of log.csv, which has {searches:,} searches:" in text
-    assert "how often each was searched, by systematic sampling." in text
-
-
-def test_a_list_without_counts_may_be_drawn_from(project: Project) -> None:
-    project.suite("a\nb\nc\nd\n", "q.txt")
-    project.conftest(ANSWERS)
-    assert init(project, "q.txt,size=2").ret == 0
-    queries = load_suite(project.path / "q.ir.yaml").queries
-    assert [query.weight for query in queries] == [2, 2]
-
-
-@pytest.mark.parametrize("size", ["0", "x", "-1", ""])
-def test_a_size_that_is_none_is_one_line(project: Project, size: str) -> None:
-    project.suite("a\n", "q.txt")
-    result = init(project, f"q.txt,size={size}")
-    assert result.ret == 4
-    result.stderr.fnmatch_lines(
-        [f"ERROR: --ir-init: size: it must be a whole number of at least 1, not '{size}'"]
-    )
-
-
-def test_a_log_shorter_than_the_sample_is_taken_whole(project: Project) -> None:
-    project.suite("query\tsearches\na\t3\nb\t0\nc\t1\n", "log.tsv")
-    project.conftest(ANSWERS)
-    init(project, "log.tsv")
-    suite = load_suite(project.path / "log.ir.yaml")
-    assert [(query.text, query.weight) for query in suite.queries] == [("a", 3), ("c", 1)]
-    assert "# All 2 queries of log.tsv are here, 4 searches." in (
-        project.path / "log.ir.yaml"
-    ).read_text("utf-8")
-
-
-def test_a_count_that_is_none_is_one_line(project: Project) -> None:
-    project.suite("query,count\na,3\nb,many\n", "log.csv")
-    project.conftest(ANSWERS)
-    result = init(project, "log.csv")
-    result.stdout.fnmatch_lines(["*log.csv:3:3: a count must be a number of 0 or more, not 'many'"])
 
 
 def test_a_list_and_a_page_are_ten_minutes_from_a_gate(project: Project) -> None:

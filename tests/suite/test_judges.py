@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
 from pytest_irquality import load_suite
-from pytest_irquality.metrics import Judgments, evaluate, parse_measure
+from pytest_irquality.metrics import evaluate, parse_measure
 from pytest_irquality.suite import Suite, SuiteError
-from pytest_irquality.suite.judges import Judges
+from pytest_irquality.suite.judges import joined
 
 HEADER = "query_id,query,doc_id,rating,judge,date,note\n"
 SUITE = "judgments: {files}\nqueries: [{{query: office chair, id: q1{more}}}]\n"
 
 
-def suite(folder: Path, *files: str, more: str = "", above: str = "") -> Suite:
+def suite(folder: Path, *files: str, more: str = "") -> Suite:
     names = [f"j{n}.csv" for n in range(len(files))]
     for name, text in zip(names, files, strict=True):
         (folder / name).write_text(text, encoding="utf-8")
     path = folder / "shop.ir.yaml"
-    path.write_text(above + SUITE.format(files=f"[{', '.join(names)}]", more=more), "utf-8")
+    path.write_text(SUITE.format(files=f"[{', '.join(names)}]", more=more), "utf-8")
     return load_suite(path, shown="shop.ir.yaml")
 
 
@@ -51,23 +50,6 @@ def test_a_pair_that_several_graded_has_their_mean_and_half_of_them_make_it_rele
     recall, precision = (parse_measure(name) for name in ("recall@2", "p@2"))
     scores = evaluate({"q1": query.judgments}, {"q1": ["b", "a"]}, [recall, precision])
     assert scores.values["q1"] == pytest.approx((1 / 3, 0.5))
-
-
-@pytest.mark.parametrize(
-    ("judges", "grade", "relevant"),
-    [
-        (Judges("mean"), 4 / 3, False),
-        (Judges("median"), 1, False),
-        (Judges("prefer", ("cleo", "anna")), 3, True),
-        (Judges("prefer", ("zoe", "ben")), 0, False),
-        (Judges("prefer", ("zoe",)), 4 / 3, False),
-    ],
-)
-def test_which_grade_counts(judges: Judges, grade: float, relevant: bool) -> None:
-    joined, votes = judges.joined({"d": {"anna": 1, "ben": 0, "cleo": 3}})
-    judgments = Judgments(joined, 2, votes)
-    assert judgments.grades["d"] == pytest.approx(grade)
-    assert ("d" in judgments.relevant) is relevant
 
 
 def test_of_one_judge_the_later_date_counts_within_a_file_and_between_two(tmp_path: Path) -> None:
@@ -138,9 +120,9 @@ def test_files_by_text_and_json_lines_have_judges_too(tmp_path: Path) -> None:
 
 
 def test_the_grade_of_one_judge_alone_is_exact() -> None:
-    joined, votes = Judges().joined({"d": {"anna": 0.1, "ben": 0.1, "cleo": 0.1}})
-    assert joined == {"d": 0.1}
-    assert replace(Judges(), how="median").joined({"d": {"anna": 0.1}}) == ({"d": 0.1}, {})
+    means, votes = joined({"d": {"anna": 0.1, "ben": 0.1, "cleo": 0.1}})
+    assert means == {"d": 0.1}
+    assert joined({"d": {"anna": 0.1}}) == ({"d": 0.1}, {})
     assert [*votes] == ["d"]
 
 
@@ -153,12 +135,11 @@ def decided(document: str, rating: str, decision: str, judge: str, date: str = "
     return f"q1,office chair,{document},{rating},{decision},{judge},{date},\n"
 
 
-@pytest.mark.parametrize("above", ["", "judges: median\n", "judges: {prefer: [anna]}\n"])
-def test_a_decision_wins_over_all_grades_of_its_pair(tmp_path: Path, above: str) -> None:
+def test_a_decision_wins_over_all_grades_of_its_pair(tmp_path: Path) -> None:
     anna = HEADER + row("a", "3", "anna", "2026-05-01") + row("b", "3", "anna")
     ben = HEADER + row("a", "0", "ben") + row("b", "1", "ben")
     cleo = DECIDED + decided("a", "", "2", "cleo", "2026-04-01") + decided("c", "1", "3", "cleo")
-    read = suite(tmp_path, anna, ben, cleo, more=", relevant: {a: 1, c: 0}", above=above)
+    read = suite(tmp_path, anna, ben, cleo, more=", relevant: {a: 1, c: 0}")
     query = read.queries[0]
     assert query.judgments.grades["a"] == 2
     assert query.judgments.grades["c"] == 3

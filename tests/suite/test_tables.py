@@ -106,7 +106,7 @@ SOMETHING = {
     "tags": {"head": {"mrr@5": 0.2}}, "each_tag": {"mrr@5": 0.3}, "each_query": {"mrr@5": 0.4},
     "baseline": {"retriever": "other"}, "judgments": [], "repeat": 2,
     "robustness": {"mrr@5": 0.1}, "trend": {"mrr@5": {"max_drop": 0.03}},
-    "rate": "600/min", "judges": "median", "show": ["price"], "audit": {"dead": 1},
+    "rate": "600/min", "show": ["price"], "audit": {"dead": 1},
 }  # fmt: skip
 EACH_QUERY = {
     "query": "chair", "id": "q", "tags": "head", "why": "sells", "relevant": ["d"],

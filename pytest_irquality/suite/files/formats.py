@@ -34,7 +34,6 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "tags": ("tags", "tag"),
     "variants": ("variants", "variant"),
     "weight": ("weight",),
-    "count": ("count", "searches", "frequency", "freq"),
     "why": ("why",),
     "judge": ("judge", "annotator", "rater", "assessor", "grader"),
     "date": ("date", "judgedat", "gradedat"),
@@ -53,14 +52,14 @@ EXPECTATION = re.compile(
 """A column's name that promises more than a query."""
 # What a line of JSONL may hold besides, of the formats that are known: it says nothing of a query
 # or a judgment.
-PASSED = {"metadata", "title", "iteration", "createdat", "updatedat"}
+PASSED = {"metadata", "title", "iteration", "createdat", "updatedat", "count"}
 OF_QUERIES = (
     "query", "tags", "why", "weight", "variants", "params", "known_issue", *RULES, "id", "relevant",
     "passages", "thresholds",
 )  # fmt: skip
 EXPECTED = "__expected"
 """How the columns begin in which promptfoo has its asserts."""
-PAIR = ("id", "query", "document", "grade", "judge", "date", "decision", "note", "count")
+PAIR = ("id", "query", "document", "grade", "judge", "date", "decision", "note")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 QUEPID_HEADER = {"query", "docid", "rating"}
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 import codecs
 import glob
 import io
-import json
-import math
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -29,10 +27,7 @@ from pytest_irquality.edges.reach import MADE, OwnFiles
 
 BLOCK = 2**16
 GZIP = b"\x1f\x8b"
-PARQUET = b"PAR1"
 POINTER = b"version https://git-lfs.github.com/spec/v1\n"
-ROWS = 64
-"""Rows of parquet that are decoded at once."""
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 TOO_LONG = f"a line longer than {bounds.LINE // bounds.MB} MB"
 KERNEL = tuple(Path(os.sep, name) for name in ("proc", "sys"))
@@ -129,22 +124,14 @@ def open_bytes(path: Path, allowed: Allowed | None = None) -> BinaryIO:
 
 
 def open_unpacked(path: Path, allowed: Allowed | None = None) -> BinaryIO:
-    """Open a regular file for its bytes, unpacked where it is a gzip; parquet as lines of JSON.
+    """Open a regular file for its bytes, unpacked where it is a gzip.
 
     Raises as ``open_bytes`` does; reading raises ``Unreadable`` where one grows too much.
     """
     file = open_bytes(path, allowed)
-    start = file.read(4)
+    start = file.read(2)
     file.seek(0)
-    if start == PARQUET:
-        return io.BufferedReader(_Rows(file), BLOCK)
-    return io.BufferedReader(_Unpacked(file), BLOCK) if start[:2] == GZIP else file
-
-
-def is_parquet(path: Path, allowed: Allowed | None = None) -> bool:
-    """Tell whether a file is parquet. Raises ``Unreadable``."""
-    with _told(path), open_bytes(path, allowed) as file:
-        return file.read(4) == PARQUET
+    return io.BufferedReader(_Unpacked(file), BLOCK) if start == GZIP else file
 
 
 class _Unpacked(io.RawIOBase):
@@ -178,66 +165,6 @@ class _Unpacked(io.RawIOBase):
         self._content.close()
         self._packed.close()
         super().close()
-
-
-class _Rows(io.RawIOBase):
-    """The rows of a file of parquet, each a line of JSON, as far as they grow no further."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._source, self._rest = file, b""  # first: it is closed, whatever is raised
-        try:
-            import pyarrow  # noqa: PLC0415 - only where there is such a file
-            import pyarrow.parquet  # noqa: PLC0415
-        except ImportError:
-            self.close()
-            raise Unreadable("parquet, which needs pyarrow: pip install pyarrow") from None
-        self._damage = (pyarrow.ArrowException, OSError, ValueError, TypeError)
-        self._most = max(bounds.GROWTH_FROM, bounds.GROWTH * os.fstat(file.fileno()).st_size)
-        try:
-            self._table = pyarrow.parquet.ParquetFile(file)
-            parts = map(self._table.metadata.row_group, range(self._table.num_row_groups))
-            self._refuse(sum(part.total_byte_size for part in parts))
-        except self._damage as error:
-            raise Unreadable(f"damaged parquet: {_first_line(error)}") from None
-        self._lines = self._decoded()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        try:
-            self._rest = self._rest or next(self._lines, b"")
-        except self._damage as error:
-            raise Unreadable(f"damaged parquet: {_first_line(error)}") from None
-        part, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
-        buffer[: len(part)] = part
-        return len(part)
-
-    def _decoded(self) -> Iterator[bytes]:
-        size = 0
-        for batch in self._table.iter_batches(ROWS):
-            size += batch.nbytes
-            self._refuse(size)
-            for row in batch.to_pylist():
-                cells = {name: _or_none(cell) for name, cell in row.items()}
-                yield json.dumps(cells, ensure_ascii=False, default=str).encode() + b"\n"
-
-    def _refuse(self, size: int) -> None:
-        if size > self._most:
-            raise Unreadable(f"parquet that grows more than {bounds.GROWTH} times")
-
-    def close(self) -> None:
-        self._source.close()
-        super().close()
-
-
-def _or_none(cell: Any) -> Any:
-    """A value, None for the NaN that some writers put where nothing is."""
-    return None if isinstance(cell, float) and math.isnan(cell) else cell
-
-
-def _first_line(error: Exception) -> str:
-    return f"{error}".partition("\n")[0]
 
 
 def bounded_lines(file: BinaryIO) -> Iterator[bytes]:

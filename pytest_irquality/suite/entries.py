@@ -38,8 +38,8 @@ OF_SHEETS: Mapping[str, Callable[[Record], Any]] = {
 class SuiteFiles:
     """The files of a suite at ``path``, as far as they were read; ``allowed`` are its folders.
 
-    ``opened`` are all of them, ``notes`` says what they hold beside what is used, ``promising`` are
-    columns that look as if they said what is to be found, by the file that ignores them.
+    ``opened`` are all of them, ``promising`` are columns that look as if they said what is to be
+    found, by the file that ignores them.
     """
 
     path: Path
@@ -48,7 +48,6 @@ class SuiteFiles:
     allowed: Allowed | None
     judging: list[JudgmentFile] = field(default_factory=list)
     opened: list[Path] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
     promising: dict[str, Sequence[str]] = field(default_factory=dict)
 
     @cached_property
@@ -100,8 +99,6 @@ class SuiteFiles:
         read = read_queries(source, FURTHER_KEYS, by_text=by_text)
         if read.judged:
             self._read(source)
-        if read.note:
-            self.notes.append(read.note)
         self.promising[source.name] = read.promising
         return (self._query(record, source.name) for record in read.records)
 

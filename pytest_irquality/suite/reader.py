@@ -108,7 +108,6 @@ class _Assembly:
         queries = tuple(self.document.each(reader.query, entries))
         if files:
             files.refuse_unjudged(queries)
-        notes, unasked = _noted(files)
         reworded = tuple(reader.reworded(queries))
         checks = [*self._query_checks(queries), *self.limits.checks(written, queries)]
         if written.show_only:
@@ -124,8 +123,7 @@ class _Assembly:
             metrics=tuple(self.limits.measure(text, place) for text, place in written.metrics),
             checks=tuple(now),
             trends=tuple(over_time),
-            notes=notes,
-            unasked=unasked,
+            unasked=tuple(files.judged.notes()) if files else (),
             doubts=tuple(chain.from_iterable(map(reader.doubts, entries, queries))),
             places=written.places,
             **shared(SuiteSettings, written),
@@ -240,12 +238,6 @@ class _Assembly:
                 self.document.fail_at(
                     place, f"{measure} needs 'depth': how many results are asked for to fill it"
                 )
-
-
-def _noted(files: SuiteFiles | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """All notes on what files hold, and those on queries that are not asked."""
-    unasked = tuple(files.judged.notes()) if files else ()
-    return (*(files.notes if files else ()), *unasked), unasked
 
 
 def _parted(checks: Iterable[Check]) -> tuple[list[Check], list[Check]]:

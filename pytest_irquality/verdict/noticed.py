@@ -61,9 +61,7 @@ def _notes_on_files(sides: Sides) -> Iterator[facts.Fact]:
     missed = unmatched(suite)
     if missed:
         yield facts.Unmatched(missed, missed)
-    yield from (
-        facts.Remark(note) for note in suite.notes if not (missed and note in suite.unasked)
-    )
+    yield from map(facts.Remark, suite.notes if missed else (*suite.unasked, *suite.notes))
 
 
 def _unnoticed(sides: Sides, verdicts: Sequence[Verdict], skipped: Set[str]) -> bool:

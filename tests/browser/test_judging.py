@@ -90,7 +90,7 @@ def test_a_hundred_documents_by_keyboard_and_the_file_loads_as_it_is(
     suite = load_suite(tmp_path / "s.ir.yaml")
     found = [grade for query in suite.queries for grade in query.judgments.grades.values()]
     assert sorted(found) == sorted([0.0, 1.0, 2.0, 3.0] * 25)
-    assert suite.notes == ()
+    assert suite.unasked == ()
 
 
 def test_a_hundred_documents_with_a_finger(show: Open) -> None:

@@ -59,7 +59,7 @@ def test_every_format_of_judgments(tmp_path: Path, name: str) -> None:
     path = suite(tmp_path, f"{grades}queries: DATA/topics.tsv\njudgments: {named}\n")
     assert judgments(path) == WANTED
     unused = [] if "beir" in name else [f"{Path(DATA).as_posix()}/"]
-    notes = load_suite(path).notes
+    notes = load_suite(path).unasked
     assert len(notes) == (2 if "*" in name else len(unused))
     assert all(note.endswith("judges 1 query that the suite does not ask: '99'") for note in notes)
 
@@ -78,7 +78,7 @@ def test_quepid_judges_by_the_text_of_the_query(tmp_path: Path) -> None:
         'say "hi"': {"d4": 1},
         "#1 seller": {"d6": 1, "d5": 1},
     }
-    assert load_suite(path).notes[0].endswith("does not ask: 'not asked'")
+    assert load_suite(path).unasked[0].endswith("does not ask: 'not asked'")
 
 
 def test_a_file_of_judgments_by_text_is_a_file_of_queries_too(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_a_skipped_query_has_its_reason_and_any_other_row_without_a_document_is_
     assert read.queries[0].notes[""] == {"anna": "unclear"}
     assert grades(read) == {"a": 2}
     assert read.queries[0].votes == {"a": {"ben": 2}}
-    assert read.notes == ()
+    assert read.unasked == ()
     for bad in (
         "q1,office chair,,,,anna,,\n",
         "q1,office chair,,2,,anna,,why\n",

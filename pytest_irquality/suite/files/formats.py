@@ -21,8 +21,7 @@ from pytest_irquality.suite.yaml import as_number, short
 SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "id": ("queryid", "qid", "topicid", "topic", "qno", "id"),
     "query": (
-        "query", "querytext", "question", "searchterm", "searchquery", "keywords", "userinput",
-        "text",
+        "query", "querytext", "question", "searchterm", "searchquery", "keywords", "text",
     ),
     "document": (
         "docid", "documentid", "doc", "document", "docno", "did", "corpusid", "passageid", "pid",
@@ -39,11 +38,7 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "date": ("date", "judgedat", "gradedat"),
     "decision": ("decision",),
     "note": ("note",),
-    "passage": (
-        "expectedpassage", "expectedpassages", "passage", "passages", "goldpassage", "goldpassages",
-        "referencepassage", "relevantpassage", "expectedcontext", "goldcontext", "referencecontext",
-        "referencecontexts", "groundtruthcontext", "expectedtext", "expectedchunk", "goldchunk",
-    ),
+    "passage": ("expectedpassage", "passage", "goldpassage"),
 }  # fmt: skip
 EXPECTATION = re.compile(
     "expect|gold|relevan|reference|context|passage|truth|answers?$|^docs?$|docid|document|positive"
@@ -57,8 +52,6 @@ OF_QUERIES = (
     "query", "tags", "why", "weight", "variants", "params", "known_issue", *RULES, "id", "relevant",
     "passages", "thresholds",
 )  # fmt: skip
-EXPECTED = "__expected"
-"""How the columns begin in which promptfoo has its asserts."""
 PAIR = ("id", "query", "document", "grade", "judge", "date", "decision", "note")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 QUEPID_HEADER = {"query", "docid", "rating"}
@@ -222,40 +215,13 @@ def table(delimiters: str) -> Callable[[Iterable[str]], Iterator[Record]]:
         for number, raw, row in rows(lines, delimiter, start):
             if not any(row) or (len(row) < len(names) and row[0].startswith("#")):
                 continue
-            refuse_ragged(number, row, names)
+            if len(row) < len(names) or any(row[len(names) :]):
+                raise Bad(number, 1, f"a line of {len(row)} cells under a header of {len(names)}")
             cells = {meaning: row[column].strip() for meaning, column in columns.items()}
             cells = {name: read(cell) for name, cell in cells.items()}
             yield Record(number, raw, cells, ignored=ignored)
 
     return records
-
-
-def refuse_ragged(number: int, row: Sequence[str], names: Sequence[str]) -> None:
-    """Refuse a line with more or fewer cells than its header."""
-    if len(row) < len(names) or any(row[len(names) :]):
-        raise Bad(number, 1, f"a line of {len(row)} cells under a header of {len(names)}")
-
-
-def of_columns(lines: Iterable[str]) -> Iterator[Record]:
-    """The reader of a table whose rows are objects of JSON, as those of parquet are."""
-    for number, line in meaningful(lines):
-        row = decoded(number, line)
-        names = tuple(row)
-        columns = named(names)
-        if not is_header(names):
-            there = ", ".join(map(short, names[:8]))
-            raise Bad(number, 1, f"no column for the query (query, question); it has {there}")
-        cells = {meaning: _cell(meaning, row[names[at]]) for meaning, at in columns.items()}
-        yield Record(number, line, cells, ignored=unread(names, columns))
-
-
-def _cell(meaning: str, value: Any) -> str:
-    """A value of JSON as a cell of a sheet would have it."""
-    if isinstance(value, str | None):
-        return value or ""
-    if meaning in ("tags", "variants") and isinstance(value, list):
-        return "|".join(map(str, value))
-    return json.dumps(value)
 
 
 def rows(lines: Iterator[str], delimiter: str, before: int) -> Iterator[tuple[int, str, list[str]]]:
@@ -390,15 +356,13 @@ def recognise(lines: Iterable[str], suffix: str) -> Iterator[str]:
 
     Its first line that says anything tells, and its suffix.
     """
-    number, head = next(meaningful(lines), (0, ""))
+    _, head = next(meaningful(lines), (0, ""))
     if head.lstrip().startswith("{"):
-        yield from _of_objects(number, head, suffix)
+        yield "jsonl"
     if [cell.strip() for cell in head.split("\t")] == BEIR_HEADER:
         yield "beir"
     if {name.strip().lower() for name in cells_of(head, ",")} >= QUEPID_HEADER:
         yield "quepid"
-    if any(name.strip().startswith(EXPECTED) for name in cells_of(head, ",")):
-        yield "promptfoo"
     for delimiter, name in (("\t", "tsv"), (",", "csv"), (";", "csv")):
         if is_header(cells_of(head, delimiter)):
             yield name
@@ -409,16 +373,3 @@ def recognise(lines: Iterable[str], suffix: str) -> Iterator[str]:
         yield "topics"
     if suffix == ".txt":
         yield "text"
-
-
-def _of_objects(number: int, head: str, suffix: str) -> Iterator[str]:
-    """The formats that a file of JSON, an object a line, may be in."""
-    try:
-        names = [*decoded(number, head)]
-    except Bad:
-        names = []
-    if suffix == ".parquet":
-        yield "parquet"
-    if "passage" in named([name for name in names if name not in OF_QUERIES]):
-        yield "objects"
-    yield "jsonl"

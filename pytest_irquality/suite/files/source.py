@@ -10,14 +10,12 @@ from glob import has_magic
 from pathlib import Path
 from typing import NoReturn, TextIO
 
-from pytest_irquality.edges.open import Allowed, Unreadable, is_parquet, matching, open_lines
-from pytest_irquality.suite.files.datasets import promptfoo
+from pytest_irquality.edges.open import Allowed, Unreadable, matching, open_lines
 from pytest_irquality.suite.files.formats import (
     OF_QUERIES,
     Bad,
     Format,
     jsonl,
-    of_columns,
     plain,
     recognise,
     table,
@@ -26,11 +24,9 @@ from pytest_irquality.suite.files.formats import (
 )
 from pytest_irquality.suite.yaml import SuiteError, clipped, short
 
-UNNAMED = ("objects", "parquet", "promptfoo")
-"""Formats that no suite names: their content tells."""
-QUERIES = ("jsonl", "csv", "tsv", "quepid", "topics", "text", *UNNAMED)
-JUDGMENTS = ("trec", "beir", "quepid", "jsonl", "csv", "tsv", "parquet")
-NAMES = tuple(name for name in dict.fromkeys((*JUDGMENTS, *QUERIES)) if name not in UNNAMED)
+QUERIES = ("jsonl", "csv", "tsv", "quepid", "topics", "text")
+JUDGMENTS = ("trec", "beir", "quepid", "jsonl", "csv", "tsv")
+NAMES = tuple(dict.fromkeys((*JUDGMENTS, *QUERIES)))
 
 FORMATS: Mapping[str, Format] = {
     "trec": Format("TREC qrels", trec, words=False),
@@ -42,11 +38,8 @@ FORMATS: Mapping[str, Format] = {
     "tsv": Format("TSV", table("\t")),
     "topics": Format("topics", topics),
     "text": Format("a plain list of queries", plain),
-    "objects": Format("a sheet of objects", of_columns),
-    "parquet": Format("parquet", of_columns),
-    "promptfoo": Format("a CSV of promptfoo", promptfoo),
 }
-assert {*FORMATS} == {*NAMES, *UNNAMED}, "every format holds queries, or judgments, or both"
+assert {*FORMATS} == {*NAMES}, "every format holds queries, or judgments, or both"
 
 
 @dataclass(frozen=True)
@@ -77,8 +70,6 @@ class Source:
         """The names of the formats that its content and its suffix tell."""
         with self.open(head=True) as lines:
             suffix = Path(self.path.name.removesuffix(".gz")).suffix.lower()
-            if is_parquet(self.path, self.allowed):
-                suffix = ".parquet"
             return [*recognise(lines, suffix)]
 
     def recognised(self, known: tuple[str, ...], what: str, otherwise: str | None = None) -> str:
@@ -98,7 +89,7 @@ class Source:
         else:
             message = (
                 f"cannot tell the format of these {what}; name it, as in {{file: ..., format:"
-                f" {known[0]}}} (one of {', '.join([*filter(NAMES.__contains__, known)])})"
+                f" {known[0]}}} (one of {', '.join(known)})"
             )
         raise SuiteError(self.name, 1, 1, message)
 

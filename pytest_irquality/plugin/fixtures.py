@@ -11,7 +11,7 @@ import pytest
 
 from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.plugin.internals import NOTHING_AWAITED, Failure, available_fixtures
-from pytest_irquality.retrieval.call import AWAITED_BY, CUTOFF_NAMES
+from pytest_irquality.retrieval.call import AWAITED_BY, CLEAR_CUTOFFS, SHORT_CUTOFFS
 from pytest_irquality.suite import Suite
 
 QUERY_NAMES = ("query", "queries", "q", "text", "question", "search", "term", "keywords")
@@ -33,7 +33,7 @@ def _no_such_fixture(suite: Suite, error: pytest.FixtureLookupError) -> str | No
     near = did_you_mean(name, available_fixtures(error))
     if name == suite.retriever:
         return _no_retriever(suite, near)
-    if asking == suite.retriever and name in (*QUERY_NAMES, *CUTOFF_NAMES):
+    if asking == suite.retriever and name in (*QUERY_NAMES, *SHORT_CUTOFFS, *CLEAR_CUTOFFS):
         return (
             f"{suite.path}: the fixture {asking!r} takes {name!r} itself; it must return a function"
             " that does"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from inspect import Parameter
-from typing import Any, NamedTuple
+from typing import Any
 
+from pytest_irquality.edges.printable import clipped
 from pytest_irquality.suite.model import Place
 
 AWAITED_BY = (
@@ -19,10 +20,7 @@ CLEAR_CUTOFFS = (
     "top_k", "limit", "size", "num_results", "topk", "top_n", "n_results", "max_results",
     "max_num_results", "num_hits", "similarity_top_k",
 )  # fmt: skip
-CUTOFF_NAMES = ("k", "top_k", "limit", "size", "n", "num_results", *CLEAR_CUTOFFS[4:])
-# A required second parameter of such a name is the cutoff, too. As optional ones they may mean
-# anything.
-LIKELY_CUTOFFS = ("count", "cutoff", "depth", "first", "hits", "how_many", "number", "rows", "_")
+CUTOFF_NAMES = ("k", "top_k", "limit", "size", "n", "num_results")
 METHODS = ("similarity_search", "search", "retrieve", "invoke", "ainvoke", "run", "query")
 
 Call = Callable[[Any, int, Mapping[str, Any]], Any]
@@ -68,53 +66,6 @@ def how_to_call(retriever: object, params: Mapping[str, Any]) -> Call:
     return _bind(function, name, params, "query")
 
 
-class _Signature(NamedTuple):
-    """The parameters of a callable. ``written`` is how errors name it."""
-
-    written: str
-    parameters: Sequence[Parameter]
-
-    @property
-    def positional(self) -> list[Parameter]:
-        """The parameters that may be given by position."""
-        kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-        return [each for each in self.parameters if each.kind in kinds]
-
-    @property
-    def keywords(self) -> set[str]:
-        """The names of the parameters that may be given by name."""
-        kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-        return {each.name for each in self.parameters if each.kind in kinds}
-
-    def first(self, asked: str) -> str | None:
-        """The name of the parameter that takes what is asked; None for ``*args``.
-
-        Raises ``RetrieverError`` where there is none.
-        """
-        if self.positional:
-            return self.positional[0].name
-        if asked in self.keywords:
-            return asked
-        if self.has(Parameter.VAR_POSITIONAL):
-            return None
-        raise RetrieverError(
-            f"the retriever {self.written} takes no {asked}; it must take ({asked}) or ({asked}, k)"
-        )
-
-    def has(self, kind: inspect._ParameterKind) -> bool:
-        """Tell whether it has ``*args`` or ``**kwargs``."""
-        return any(each.kind is kind for each in self.parameters)
-
-    def needs(self) -> list[str]:
-        """The names of the parameters without a default."""
-        stars = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-        return [
-            each.name
-            for each in self.parameters
-            if each.default is Parameter.empty and each.kind not in stars
-        ]
-
-
 def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], asked: str) -> Call:
     """Settle how ``function`` takes what is asked (``query`` or ``queries``) and the cutoff."""
     try:
@@ -122,23 +73,38 @@ def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], as
     except (TypeError, ValueError):
         # Some C callables have no signature: (query, k) is what they most likely take.
         return lambda query, k, params: function(query, k, **params)
-    signature = _Signature(f"{name}{found}", list(found.parameters.values()))
-    first = signature.first(asked)
-    keywords = signature.keywords - {first}
-    cutoff = _cutoff(signature, keywords.difference(params))
-    second = _second(signature.positional, params) if cutoff is None else None
-    _refuse_params(signature, params, first)
-    _refuse_lacking(signature, params, {first, cutoff, second}, asked)
-    if first == asked and not signature.positional:
-        function = _by_keyword(function, asked)
-    if cutoff is not None:
-        return lambda query, k, params: function(query, **{cutoff: k, **params})
-    if second is not None:
-        return lambda query, k, params: function(query, k, **params)
-    return lambda query, k, params: function(query, **params)
+    written, parameters = f"{name}{found}", list(found.parameters.values())
+    first = _first(written, parameters, asked)
+    named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    keywords = {each.name for each in parameters if each.kind in named} - {first}
+    cutoff = _cutoff(written, keywords.difference(params))
+    if first in params:
+        raise RetrieverError(
+            f"'params' names {first!r}, which the retriever {written} is given already"
+        )
+    _refuse_foreign(written, parameters, params.keys() - keywords)
+    _refuse_lacking(written, parameters, {first, cutoff, *params})
+    if cutoff is None:
+        return lambda query, k, params: function(query, **params)
+    return lambda query, k, params: function(query, **{cutoff: k, **params})
 
 
-def _cutoff(signature: _Signature, names: Collection[str]) -> str | None:
+def _first(written: str, parameters: Sequence[Parameter], asked: str) -> str | None:
+    """The name of the parameter that takes what is asked; None for ``*args``.
+
+    Raises ``RetrieverError`` where there is none.
+    """
+    for each in parameters:
+        if each.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
+            return each.name
+        if each.kind is Parameter.VAR_POSITIONAL:
+            return None
+    raise RetrieverError(
+        f"the retriever {written} takes no {asked}; it must take ({asked}) or ({asked}, k)"
+    )
+
+
+def _cutoff(written: str, names: Collection[str]) -> str | None:
     """The parameter that is the cutoff, of those that the user has not named; None: there is none.
 
     Raises ``RetrieverError`` where it could be either of two.
@@ -147,52 +113,36 @@ def _cutoff(signature: _Signature, names: Collection[str]) -> str | None:
     found = clear or [name for name in SHORT_CUTOFFS if name in names]
     if len(found) > 1:
         raise RetrieverError(
-            f"the retriever {signature.written} takes {' and '.join(map(repr, found))}, and each of"
+            f"the retriever {written} takes {' and '.join(map(repr, found))}, and each of"
             " them could be the cutoff: give the other a value under 'params'"
         )
     return found[0] if found else None
 
 
-def _second(positional: Sequence[Parameter], params: Mapping[str, Any]) -> str | None:
-    """A second parameter that must be given, and by its name may well be the cutoff."""
-    if len(positional) < 2:
-        return None
-    second = positional[1]
-    if second.default is not Parameter.empty or second.name in params:
-        return None
-    return second.name if second.name in LIKELY_CUTOFFS else None
-
-
-def _refuse_params(signature: _Signature, params: Mapping[str, Any], first: str | None) -> None:
-    """Refuse params that are given already, or that the callable does not take."""
-    if first is not None and first in params:
+def _refuse_foreign(
+    written: str, parameters: Sequence[Parameter], foreign: Collection[str]
+) -> None:
+    """Refuse params that the callable does not take."""
+    if foreign and all(each.kind is not Parameter.VAR_KEYWORD for each in parameters):
         raise RetrieverError(
-            f"'params' names {first!r}, which the retriever {signature.written} is given already"
-        )
-    if signature.has(Parameter.VAR_KEYWORD):
-        return
-    foreign = [repr(name) for name in params if name not in signature.keywords]
-    if foreign:
-        raise RetrieverError(
-            f"the retriever {signature.written} does not take {' and '.join(foreign)} of 'params'"
+            f"the retriever {written} does not take {' and '.join(map(repr, sorted(foreign)))}"
+            " of 'params'"
         )
 
 
 def _refuse_lacking(
-    signature: _Signature, params: Mapping[str, Any], given: Collection[str | None], asked: str
+    written: str, parameters: Sequence[Parameter], given: Collection[str | None]
 ) -> None:
     """Refuse a callable that needs more than it would be given."""
-    lacking = [repr(name) for name in signature.needs() if name not in {*given, *params}]
+    stars = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    needed = (one for one in parameters if one.default is one.empty and one.kind not in stars)
+    lacking = [repr(each.name) for each in needed if each.name not in given]
     if lacking:
         raise RetrieverError(
-            f"the retriever {signature.written} needs {' and '.join(lacking)} too, and nothing says"
+            f"the retriever {written} needs {' and '.join(lacking)} too, and nothing says"
             " what to give: name it under 'params', or call a cutoff by one of its names"
-            f" ({', '.join(CUTOFF_NAMES[:6])})"
+            f" ({', '.join(CUTOFF_NAMES)})"
         )
-
-
-def _by_keyword(function: Callable[..., Any], asked: str) -> Callable[..., Any]:
-    return lambda query, *rest, **given: function(*rest, **{asked: query}, **given)
 
 
 def _single(retriever: object) -> tuple[Callable[..., Any], str] | None:
@@ -210,13 +160,10 @@ def _callable(retriever: object) -> tuple[Callable[..., Any], str]:
     found = _single(retriever)
     if found is not None:
         return found
-    value = repr(retriever)
-    if len(value) > 80:
-        value = value[:77] + "..."
     raise RetrieverError(
-        f"the retriever fixture gave {value} ({type(retriever).__name__}), which is neither a"
-        f" function (query) or (query, k) nor an object with a method {', '.join(METHODS)} or"
-        " batch"
+        f"the retriever fixture gave {clipped(repr(retriever), 80)} ({type(retriever).__name__}),"
+        " which is neither a function (query) or (query, k) nor an object with a method"
+        f" {', '.join(METHODS)} or batch"
     )
 
 

@@ -8,12 +8,10 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence, Set as AbstractSet
 from decimal import Decimal
 from math import isfinite
-from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.passages.characters import UNSPACED
 from pytest_irquality.retrieval.places import Getter, Walk, alone, got
-from pytest_irquality.retrieval.wrappers import is_mapping
 
 WITHOUT_SPACES = re.compile(f"[{UNSPACED}]")
 ONE_WORD = re.compile(
@@ -89,8 +87,10 @@ class Column(NamedTuple):
         return scores if isfinite(sum(scores)) or all(map(isfinite, scores)) else None
 
     def words(self) -> Sequence[str]:
-        """The values that are text, or parts of a text, and nothing for the others."""
-        return self.values if self.kinds == {str} else [*map(_text_of, self.values)]
+        """The values that are text, and nothing for the others."""
+        if self.kinds == {str}:
+            return self.values
+        return [value if isinstance(value, str) else "" for value in self.values]
 
     def has_words(self) -> bool:
         """Tell whether any value is a text that is not blank."""
@@ -132,19 +132,6 @@ def is_text(value: object) -> bool:
 def has_prose(values: Iterable[str]) -> bool:
     """Tell texts from ids: any of the texts is one, or is a word of letters alone."""
     return any(is_text(value) or ONE_WORD.fullmatch(value) for value in values)
-
-
-def _text_of(value: Any) -> str:
-    """A text, or one in parts, as clients of language models have it.
-
-    Its parts are strings, or things with a ``text``.
-    """
-    if isinstance(value, str):
-        return value
-    if isinstance(value, (list, tuple)):
-        return "\n".join(filter(None, map(_text_of, value)))
-    inside = got(value, itemgetter("text")) if is_mapping(value) else getattr(value, "text", None)
-    return inside if isinstance(inside, str) else ""
 
 
 def titles(words: Sequence[str]) -> Sequence[str]:

@@ -12,7 +12,7 @@ from pytest_irquality.retrieval.wrappers import ID_KEYS, UnreadableResult, is_ma
 
 ID_ATTRIBUTES = (
     "meta.id", "id", "id_", "doc_id", "docid", "document_id", "node_id", "object_id", "uuid",
-    "node.node_id", "file_id",
+    "node.node_id",
 )  # fmt: skip
 SCORES = (
     "score", "_score", "_distance", "distance", "relevance", "text_match", "scores", "distances",
@@ -28,18 +28,10 @@ INSIDE = (
     "document.", "entity.", "node.",
 )  # fmt: skip
 TOLD = 4  # names that were tried
-HINTS = {
-    "DocAddress": (
-        "tantivy's addresses are of one index only: return"
-        " [(score, searcher.doc(address)) for score, address in found.hits]"
-    )
-}
 
 
 def no_id(hit: Any, id_field: str | None) -> UnreadableResult:
     """The message where a hit has no id."""
-    if hint := HINTS.get(type(hit).__name__):
-        return UnreadableResult(hint)
     found = [*dict.fromkeys(_places(hit))]
     places = ", ".join(found)
     has = f"a hit has {places}"

@@ -6,7 +6,6 @@ gives what is inside, or None where that thing is not of its kind.
 
 from __future__ import annotations
 
-import inspect
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
@@ -17,14 +16,11 @@ from pytest_irquality.edges.printable import clipped
 WRAPPERS = (
     "hits", "documents", "points", "matches", "objects", "results", "docs", "data", "response",
     "source_nodes", "nodes", "source_documents", "items", "rows", "context", "contexts",
-    "retrieved_contexts", "passages", "chunks", "retrievalResults", "retrieval_results",
-    "structuredContent", "structured_content", "content", "result", "value", "products", "edges",
+    "retrieved_contexts", "passages", "chunks", "result", "value", "products",
 )  # fmt: skip
 ID_KEYS = (
     "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
-    "document.id", "node.id", "ids", "file_id", "sku", "product_id", "item_id",
-    "location.s3Location.uri", "location.webLocation.url",
-    "metadata.x-amz-bedrock-kb-chunk-id",
+    "document.id", "node.id", "ids", "sku", "product_id", "item_id",
 )  # fmt: skip
 """The names of ids in hits."""
 ID_COLUMNS = (
@@ -99,7 +95,7 @@ def results_of(result: object, queries: int) -> list[Any]:
         if is_such(result):
             raise UnreadableResult(f"a batch must give one list of hits a query: {why}")
     if is_mapping(result):
-        return _results_in_columns(result, queries) or results_of(_inside_of_batch(result), queries)
+        raise UnreadableResult("a batch must give one list of hits a query, not a mapping")
     results = list(_plain(result))
     if _is_two_tables(result, results):
         results = list(zip(*map(_plain, results), strict=False))
@@ -108,22 +104,6 @@ def results_of(result: object, queries: int) -> list[Any]:
             f"a batch of {queries} queries must give as many results, not {len(results)}"
         )
     return results
-
-
-def _results_in_columns(table: Any, queries: int) -> list[Any]:
-    """The row of each query, where a table has a column of ids; else none."""
-    found = _columns(table)
-    columns = {name: column for name, column in found.items() if len(column) == queries}
-    if columns.keys().isdisjoint(ID_COLUMNS):
-        return []
-    return [{name: column[i] for name, column in columns.items()} for i in range(queries)]
-
-
-def _inside_of_batch(mapping: Any) -> Any:
-    inside = _inside(mapping)
-    if inside is None:
-        raise UnreadableResult("a batch must give one list of hits a query, not a mapping")
-    return inside
 
 
 def _is_two_tables(result: Any, parts: Sequence[Any]) -> bool:
@@ -161,20 +141,6 @@ def _array(thing: Any, wanted: Wanted) -> object:
     if _is_table(thing) and len(inside) == 1 and isinstance(inside[0], list):
         return inside[0]
     return inside
-
-
-def _cursor(thing: Any, wanted: Wanted) -> object:
-    """A database's cursor: its rows, by the names of their columns where one of them is an id's."""
-    description = getattr(thing, "description", None)
-    if not description or not callable(getattr(thing, "fetchall", None)):
-        return None
-    names = [column[0] for column in description]
-    some = getattr(thing, "fetchmany", None)
-    rows = some(wanted.depth) if callable(some) else thing.fetchall()
-    has_ids = any(name in wanted.columns for name in names)
-    if has_ids and all(type(row) is tuple for row in rows):
-        return [dict(zip(names, row, strict=True)) for row in rows]
-    return rows
 
 
 def _frame(thing: Any, wanted: Wanted) -> object:
@@ -216,8 +182,6 @@ def _mapping(thing: Any, wanted: Wanted) -> object:
     if not is_mapping(thing):
         return None
     keys = list(thing.keys())
-    if _value(thing, "isError") is True:
-        raise _tool_error(_value(thing, "content"))
     late = any(_value(thing, name) is True for name in ("timed_out", "search_cutoff"))
     if late or _value(_value(thing, "_shards"), "failed"):
         raise UnreadableResult("only a part of the index has answered")
@@ -263,18 +227,11 @@ def _several(names: Sequence[str]) -> UnreadableResult:
     )
 
 
-def _tool_error(content: object) -> UnreadableResult:
-    """Of a tool that answered with an error, which is no list of hits."""
-    return UnreadableResult("the tool answered with an error", in_brief(content))
-
-
 def _attributes(thing: Any, wanted: Wanted) -> object:
     """The hits of a client's response object.
 
     A thing that has a length and can be iterated is a list of its hits already.
     """
-    if getattr(thing, "isError", None) is True:
-        raise _tool_error(getattr(thing, "content", None))
     if hasattr(thing, "__iter__") and hasattr(thing, "__len__"):
         return None
     return _first_that_opens(getattr(thing, name, None) for name in WRAPPERS)
@@ -304,7 +261,7 @@ def _is_lone_row(inside: Sequence[Any]) -> bool:
 
 
 OPENERS: tuple[Callable[[Any, Wanted], object], ...] = (
-    _array, _cursor, _frame, _two_columns, _vespa, _mapping, _attributes, _batch_of_one,
+    _array, _frame, _two_columns, _vespa, _mapping, _attributes, _batch_of_one,
 )  # fmt: skip
 TO_LIST = ("tolist", "to_list", "to_pylist", "read_all")
 TWO_COLUMNS = (
@@ -313,7 +270,6 @@ TWO_COLUMNS = (
 )  # fmt: skip
 REFUSED: tuple[tuple[Callable[[object], bool], str], ...] = (
     (lambda thing: thing is None, "None is no list of hits; does the function lack its return?"),
-    (inspect.isawaitable, "nobody awaited it"),
     (
         lambda thing: hasattr(thing, "__aiter__"),
         "an async generator is no list of hits; gather its hits in a list",
@@ -322,11 +278,7 @@ REFUSED: tuple[tuple[Callable[[object], bool], str], ...] = (
         lambda thing: isinstance(thing, (set, frozenset)),
         "a set has no order; return a list of hits",
     ),
-    (lambda thing: isinstance(thing, (str, bytes)), "text is no list of hits"),
-    (
-        lambda thing: not isinstance(thing, Iterable) and not is_mapping(thing),
-        "it is no list of hits",
-    ),
+    (lambda thing: isinstance(thing, (str, bytes)) or not _holds(thing), "it is no list of hits"),
 )
 
 
@@ -353,11 +305,11 @@ def _opens(value: object) -> bool:
     """Tell whether hits may be inside."""
     if value is None or isinstance(value, (str, bytes, numbers.Number)) or callable(value):
         return False
-    return (
-        isinstance(value, Iterable)
-        or is_mapping(value)
-        or any(hasattr(value, name) for name in WRAPPERS)
-    )
+    return _holds(value) or any(hasattr(value, name) for name in WRAPPERS)
+
+
+def _holds(thing: object) -> bool:
+    return isinstance(thing, Iterable) or is_mapping(thing)
 
 
 def _is_two(thing: Any) -> bool:

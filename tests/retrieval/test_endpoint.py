@@ -359,7 +359,7 @@ PAGE = "<!doctype html><html><title>502 Bad\nGateway</title><body><h1>nginx &amp
         (reply('{"hits": [{"id"'), "its answer is no JSON; GET {url} said '{{\"hits\": [{{\"id\"'"),
         (reply("[" * 200_000), "its answer is no JSON; GET {url} said '[[["),
         (reply(""), "its answer is no JSON; GET {url}"),
-        (reply('"desk"'), "cannot read the retriever's result: text is no list of hits"),
+        (reply('"desk"'), "cannot read the retriever's result: it is no list of hits"),
         (reply({"took": 3}), "cannot read the retriever's result: a mapping has no order"),
         (reply({"hits": [], "error": "index is being built"}),
          "it answered with an error; GET {url} said '\"index is being built\"'"),

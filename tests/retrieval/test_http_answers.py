@@ -134,9 +134,6 @@ ENGINES: Mapping[str, Callable[[Mapping[str, str]], Made]] = {
         "status": "ok",
         "time": 0.001,
     },
-    "edges of GraphQL": lambda titles: {
-        "data": {"search": {"edges": [{"node": {"id": id, "title": title}} for id, title in titles.items()]}}
-    },
     "products": lambda titles: {
         "products": [{"id": id, "name": title} for id, title in titles.items()],
         "total": len(titles),

@@ -36,7 +36,6 @@ class Engine:
     [
         (lambda query: [query], "a"),
         (lambda query, k: [f"{query}-{k}"], "a-7"),
-        (lambda q, how_many: [f"{q}-{how_many}"], "a-7"),
         (lambda q, boost=2.5: [f"{q}-{boost}"], "a-2.5"),
         (lambda *args, **kwargs: [f"{args}"], "('a',)"),
         (by_name, "a-7-en"),
@@ -153,13 +152,6 @@ def test_a_batch_has_no_latency_that_could_be_limited() -> None:
         match=r"latency_p95 is the time of one query, and Batched\.batch answers many",
     ):
         retrieve(Suite(name="s", path="s", queries=queries("a"), checks=(check,)), Batched())
-
-
-def test_a_query_may_be_taken_by_its_name_alone() -> None:
-    def search(*, query: str, top_k: int) -> list[str]:
-        return [f"{query}-{top_k}"]
-
-    assert retrieve(SUITE, search).first.rankings["a"].ids == ("a-7",)
 
 
 def test_a_class_is_no_retriever() -> None:

@@ -3,12 +3,11 @@
 The room knows nothing of suites and runs.
 """
 
-from pytest_irquality.passages.deciding import same_but_articles, too_short
+from pytest_irquality.passages.deciding import same_but_articles
 from pytest_irquality.passages.find import Found, find, find_in
 from pytest_irquality.passages.lost import Nearest, Part, nearest, parts
 from pytest_irquality.passages.normal import (
     Normal,
-    has_ellipsis,
     letters,
     normal,
     sought,
@@ -23,7 +22,6 @@ __all__ = [
     "Part",
     "find",
     "find_in",
-    "has_ellipsis",
     "letters",
     "nearest",
     "normal",
@@ -31,6 +29,5 @@ __all__ = [
     "placed",
     "same_but_articles",
     "sought",
-    "too_short",
     "words",
 ]

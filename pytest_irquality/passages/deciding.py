@@ -35,14 +35,7 @@ OTHERS = listed("""
     only always all every must may should shall enabled disabled enable disable true false
     allowed forbidden required optional
     """)
-FEW = 3
 OPERATOR = re.compile(r"[^\w]+")
-SHORT = listed("""
-    a an the of to in on at by for and or is are was be it its this that as with from if
-    der die das ein eine und oder in im zu von mit
-    le la les un une et de des du à en el los las y o que
-    """)
-
 ARTICLES = listed("""
     a an the der die das dem den des ein eine einen einem einer eines le la les un une el los las
     il lo gli uno una het een
@@ -77,16 +70,3 @@ def counts_or_denies(words: Sequence[str]) -> set[int]:
         if pair in PAIRS:
             found |= {at, at + 1}
     return found
-
-
-def too_short(words: Sequence[str]) -> bool:
-    """Tell whether a passage of these words is in so many texts that finding it means nothing.
-
-    ``5`` and ``the`` are.
-    """
-    if len(words) < 2 and all(len(word) < 2 for word in words):
-        return True
-    return len(words) < FEW and all(
-        word in SHORT or (len(word) == 1 and word.isascii()) or any(map(str.isdigit, word))
-        for word in words
-    )

@@ -74,11 +74,6 @@ def sought(passage: str) -> Normal:
     return Normal(words(passage), parts if can_be_gap else ())
 
 
-def has_ellipsis(passage: str) -> bool:
-    """Tell whether a passage has an ellipsis that may be a gap."""
-    return bool(GAP.search(passage))
-
-
 def words(text: str) -> tuple[str, ...]:
     """The normal form of a text. Takes time in proportion to its length."""
     for one in passes():

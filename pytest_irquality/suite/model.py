@@ -220,10 +220,9 @@ class Suite(SuiteSettings):
     """A whole suite file.
 
     ``path`` is how messages name it; ``notes`` say what its files hold beside what was used.
-    ``unasked`` are the notes on judgments of queries that it does not ask. ``doubts`` are warnings
-    that the file gave rise to as it was read, each with its place. ``guards`` are the keys of those
-    that are written, if only to be ignored. ``places`` holds the place of each key that is written.
-    ``reworded`` are the queries' variants: asked like them, but in no mean, rule or guard.
+    ``unasked`` are the notes on judgments of queries that it does not ask. ``guards`` are the keys
+    of those that are written, if only to be ignored. ``places`` holds the place of each key that is
+    written. ``reworded`` are the queries' variants: asked like them, but in no mean, rule or guard.
     ``trends`` are the checks of the history. ``files`` are those, and the BEIR folders, that
     queries and judgments were read from.
     """
@@ -240,7 +239,6 @@ class Suite(SuiteSettings):
     trends: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
     unasked: tuple[str, ...] = ()
-    doubts: tuple[tuple[Place, str], ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
     reread: Callable[..., Suite] | None = field(default=None, compare=False, repr=False)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_irquality.edges.printable import as_read
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite.grades import Word
 from pytest_irquality.suite.judges import Said
 from pytest_irquality.suite.key_tables import shared
 from pytest_irquality.suite.keys import QUERY_KEYS, QuerySettings, WrittenQuery, WrittenSuite
 from pytest_irquality.suite.limit_reader import LimitReader
-from pytest_irquality.suite.model import Limits, Place, Query, Rule
+from pytest_irquality.suite.model import Limits, Query, Rule
 from pytest_irquality.suite.rules import RULE_KEYS, RULES, with_ranks
 from pytest_irquality.suite.yaml import Document, no_grade, short
 
 if TYPE_CHECKING:
     from pytest_irquality.suite.entries import SuiteFiles
-
-Doubt = tuple[Place, str]
 
 
 @dataclass(frozen=True)
@@ -131,43 +128,6 @@ class QueryReader:
                 )
             yield limits
 
-    # -- passages that say little ------------------------------------------------------------------
-
-    def doubts(self, written: WrittenQuery, query: Query) -> Iterator[Doubt]:
-        """The passages of a query that nearly every text holds, or none, each with its place."""
-        places = self._passages(written, query)
-        if not places:
-            return
-        from pytest_irquality.passages import has_ellipsis, sought, too_short  # noqa: PLC0415
-
-        for passage, place in places.items():
-            form = sought(passage)
-            words = form.words
-            shown = short(as_read(passage))
-            if not words:
-                yield place, f"the passage {shown} has no word in it: no text can hold it"
-            elif too_short(words):
-                yield (
-                    place,
-                    f"the passage {shown} is too short to mean anything: nearly every text"
-                    " holds it",
-                )
-            elif has_ellipsis(passage):
-                yield place, f"the passage {shown} {_of_ellipsis(bool(form.parts))}"
-
-    def _passages(self, written: WrittenQuery, query: Query) -> Mapping[str, Place]:
-        """The passages that a query names, with the place of each."""
-        by_text = self.written.match == "text"
-        lines = dict(written.passages.line_of)
-        if by_text:
-            lines.update(written.relevant.line_of)
-        places = {passage: Place(line, 1, written.place.path) for passage, line in lines.items()}
-        for rule in query.rules:
-            for passage in rule.documents:
-                if by_text or passage in query.passages:
-                    places.setdefault(passage, rule.place)
-        return places
-
     # -- variants ----------------------------------------------------------------------------------
 
     def reworded(self, queries: Iterable[Query]) -> Iterator[Query]:
@@ -179,10 +139,3 @@ class QueryReader:
                 )
             for number, text in enumerate(query.variants, 1):
                 yield query.variant(number, text)
-
-
-def _of_ellipsis(is_gap: bool) -> str:
-    """The meaning of a passage's ellipsis, as the end of a doubt."""
-    if is_gap:
-        return "is found, too, where up to 30 words stand for its ellipsis"
-    return "has an ellipsis that is no gap: it takes 3 words on each side"

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -108,7 +107,6 @@ class _Assembly:
         queries = tuple(self.document.each(reader.query, entries))
         if files:
             files.refuse_unjudged(queries)
-        reworded = tuple(reader.reworded(queries))
         checks = [*self._query_checks(queries), *self.limits.checks(written, queries)]
         if written.show_only:
             checks = [*self._of_totals(checks)]
@@ -118,13 +116,12 @@ class _Assembly:
             path=self.document.path,
             files=tuple(files.opened) if files else (),
             queries=queries,
-            reworded=reworded,
+            reworded=tuple(reader.reworded(queries)),
             guards=written.guards,
             metrics=tuple(self.limits.measure(text, place) for text, place in written.metrics),
             checks=tuple(now),
             trends=tuple(over_time),
             unasked=tuple(files.judged.notes()) if files else (),
-            doubts=tuple(chain.from_iterable(map(reader.doubts, entries, queries))),
             places=written.places,
             **shared(SuiteSettings, written),
         )

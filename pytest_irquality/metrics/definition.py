@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from pytest_irquality.metrics.hits import Hits
 
@@ -57,9 +57,7 @@ class Definition:
     higher_is_better: bool | None = True
     aggregate: Aggregation = "mean"
     unit: Unit = ""
-    counts: str = ""  # of what it is a sum: "words", "tokens" or "cost"
-    asks: tuple[str, ...] = ()  # for what of today's results: "texts", "fields", "scores"
-    own: Any = None  # the user's function, which is given these
+    counts: str = ""  # of what it is a sum: "words" or "tokens"
     compares: bool = False  # whether it reads the baseline's ranking, and is undefined without one
     # The highest grade that the formula can take, given the parameters.
     top_grade: Callable[..., float] | None = None
@@ -68,7 +66,7 @@ class Definition:
     def takes_budget(self) -> bool:
         """True where a budget of words or tokens may stand in place of its cutoff."""
         is_of_relevance = self.takes_cutoff and self.reach == "cutoff" and self.needs != ""
-        return is_of_relevance and self.higher_is_better is True and not self.asks
+        return is_of_relevance and self.higher_is_better is True
 
     @property
     def usual_name(self) -> str:

@@ -101,7 +101,7 @@ class Measure:
 
     @property
     def counts(self) -> str:
-        """The number of each result or call that it reads: "words", "tokens", "cost", or ""."""
+        """The number of each result that it reads: "words", "tokens", or ""."""
         return self.budget[0] if self.budget else self.definition.counts
 
     def at(self, k: int) -> Measure:

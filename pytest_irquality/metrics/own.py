@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from inspect import signature
 from numbers import Real
 
 from pytest_irquality.metrics.catalogue import with_own
@@ -19,7 +18,6 @@ DIRECTIONS: Mapping[str, bool | None] = {"higher": True, "lower": False, "neithe
 NAME = re.compile(r"(?!.*_\d+$)[a-z][a-z0-9_]*")
 SLACK = 1e-9  # sums of floats may pass a bound by their last bits
 
-ASKS = ("texts", "fields", "scores")  # names of parameters that a function may have besides
 Function = Callable[..., "float | None"]
 
 
@@ -37,9 +35,7 @@ def own_measure(
 
     The function is given the first k documents, best first, and the query's grades as written; it
     returns a number within ``range``, or None where it is undefined. Without a ``cutoff`` it is
-    given every document, and their number as k. Parameters called ``texts``, ``fields`` and
-    ``scores`` are given those of the same documents: fields are mappings of what the suite's
-    ``show`` names. Such a measure is of today's answers alone.
+    given every document, and their number as k.
 
     ``better`` is "higher", "lower" or "neither".
     ``needs_relevant``: the measure is undefined for queries without a relevant document. ``doc`` is
@@ -69,8 +65,6 @@ def own_measure(
         formula=doc or function.__doc__ or "",
         source="this project",
         make=own.make,
-        asks=own.asks,
-        own=own,
         takes_cutoff=cutoff,
         needs="relevant" if needs_relevant else "",
         undefined=undefined,
@@ -90,28 +84,13 @@ class Own:
     function: Function
     range: tuple[float, float]
 
-    @property
-    def asks(self) -> tuple[str, ...]:
-        """The names of what the function asks for beside a ranking."""
-        return tuple(name for name in ASKS if name in signature(self.function).parameters)
-
     def make(self, k: int | None = None) -> Compute:
-        """Score the first k documents, or all that were returned.
-
-        One that asks for more has no value here: whoever has that calls it.
-        """
-        if self.asks:
-            return lambda hits: [None] * len(hits.queries)
+        """Score the first k documents, or all that were returned."""
         call = partial(self.call, k=k)
         return lambda hits: [*map(call, hits.queries, hits.rankings, hits.judgments)]
 
     def call(
-        self,
-        query: str,
-        ranking: Ranking,
-        judgments: Judgments,
-        k: int | None,
-        **asked: Sequence[object],
+        self, query: str, ranking: Ranking, judgments: Judgments, k: int | None
     ) -> float | None:
         """The value that the function gives one query.
 
@@ -122,7 +101,7 @@ class Own:
         distinct = [*dict.fromkeys(ranking)]
         most = len(distinct) if k is None else k
         try:
-            value = self.function(distinct[:k], judgments.grades, most, **asked)
+            value = self.function(distinct[:k], judgments.grades, most)
         except Exception as error:
             raise MeasureError(
                 f"{place}: the function raised {type(error).__name__}: {error}"

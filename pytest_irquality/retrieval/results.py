@@ -33,7 +33,7 @@ from pytest_irquality.retrieval.fields import (
     no_id,
     no_text,
 )
-from pytest_irquality.retrieval.places import Getter, getter, value_at
+from pytest_irquality.retrieval.places import Getter, getter
 from pytest_irquality.retrieval.wrappers import (
     ID_KEYS,
     UnreadableResult,
@@ -51,8 +51,7 @@ Hits = Sequence[Any]
 class Returned(NamedTuple):
     """A result as read: ids best first, scores if there are any, titles and whole texts by id.
 
-    Of a stage so many results were ``passed_on``, where that is known. ``in_order`` and ``fields``
-    are those of each hit, and ``cost`` that of the call, where a measure reads them.
+    ``in_order`` has the text of each hit, where a measure reads its length.
     """
 
     ids: tuple[str, ...]
@@ -60,10 +59,7 @@ class Returned(NamedTuple):
     titles: Mapping[str, str] = {}
     texts: Mapping[str, str] = {}
     details: Mapping[str, Details] = {}
-    passed_on: int | None = None
     in_order: tuple[str, ...] | None = None
-    fields: tuple[Mapping[str, str], ...] = ()
-    cost: float | None = None
 
 
 class Looked(NamedTuple):
@@ -72,14 +68,6 @@ class Looked(NamedTuple):
     id_field: str | None = None
     text_field: str | None = None
     texts: str = ""  # what needs them
-
-
-class Measured(NamedTuple):
-    """The parts of a result that measures read besides: texts, these fields, the call's cost."""
-
-    texts: bool = False
-    fields: Sequence[str] | None = None
-    cost: bool = False
 
 
 def read_result(
@@ -91,7 +79,7 @@ def read_result(
     texts: bool = False,
     show: Sequence[str] | None = None,
     with_text: bool = True,
-    measured: Measured | None = None,
+    counted: bool = False,
 ) -> Returned:
     """The first ``depth`` hits of what a call returned.
 
@@ -99,17 +87,16 @@ def read_result(
     (``metadata.source``), if not in a usual place. With ``texts`` hits must have texts, though that
     of an empty chunk is empty, and one without an id gets one from its text. With ``show`` the
     details of each hit are read, with the fields that it names and, if wanted, its text. A shown
-    field may be the title of hits that have no other. Raises ``UnreadableResult``.
+    field may be the title of hits that have no other. The lengths of texts are to be ``counted``
+    where a measure reads them. Raises ``UnreadableResult``.
     """
     try:
         hits = hits_of(result, depth, id_field)
         read = _read(hits, Looked(id_field, text_field, "'match: text'" if texts else ""))
         places = TEXTS if text_field is None else (text_field,)
-        if measured:
-            needed = Looked(id_field, text_field, "a measure over texts")
-            read = _besides(read, measured, hits, needed)._replace(
-                cost=_cost(result) if measured.cost else None
-            )
+        if counted:
+            known = _read(hits, Looked(id_field, text_field, "a measure over texts"))
+            read = read._replace(in_order=tuple(map(known.texts.__getitem__, known.ids)))
         if show is None:
             return read
         return _with(read, details_of(hits, read.ids, show, places if with_text else (), INSIDE))
@@ -123,25 +110,6 @@ def _with(read: Returned, details: Mapping[str, Details]) -> Returned:
     """A result with details, which may have titles where it has none."""
     titles = read.titles or {id: one.title for id, one in details.items() if one.title}
     return read._replace(details=details, titles=titles)
-
-
-def _besides(read: Returned, measured: Measured, hits: Hits, looked: Looked) -> Returned:
-    """The result with what measures read of each hit."""
-    if measured.texts:
-        known = _read(hits, looked)
-        read = read._replace(in_order=tuple(map(known.texts.__getitem__, known.ids)))
-    if measured.fields is not None:
-        each = (details_of([hit], [""], measured.fields, (), INSIDE) for hit in hits)
-        read = read._replace(fields=tuple(dict(one[""].fields) if one else {} for one in each))
-    return read
-
-
-def _cost(result: object) -> float:
-    """The number that a result reports as the cost of its call."""
-    cost = value_at(result, "cost")
-    if not is_number(type(cost)) or not 0 <= cost < float("inf"):
-        raise UnreadableResult("the suite measures 'cost', and the result reports none")
-    return float(cost)
 
 
 def split_batch(result: object, queries: int) -> list[Any]:

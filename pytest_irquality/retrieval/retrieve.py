@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from pytest_irquality.retrieval.beside import Counter, counter_of, measured_by
+from pytest_irquality.retrieval.beside import Counter, counter_of
 from pytest_irquality.retrieval.call import Call, RetrieverError, how_to_call, takes_batches
 from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.jobs import (
@@ -237,7 +237,7 @@ class _Kept:
             if hits.texts:
                 ids = distinct_ids(hits.ids, map(hits.texts.__getitem__, hits.ids), texts)
             seconds = reply.seconds if timed else None
-            ranking = Ranking(ids, hits.scores, seconds, passed_on=hits.passed_on)
+            ranking = Ranking(ids, hits.scores, seconds)
             rankings[query.id] = self.count(hits, ranking)
             for own, document in zip(ids, hits.ids, strict=True) if hits.titles else ():
                 if document in hits.titles:
@@ -369,7 +369,7 @@ def _read(
         texts=suite.reads_texts(query),
         show=suite.show if details or suite.show else None,
         with_text=details,
-        measured=None if depth else measured_by(suite),
+        counted=bool(suite.counts) and not depth,
     )
 
 

@@ -35,12 +35,9 @@ class Ranking:
     ``scores`` has one number a document, or is None where the engine gives none. ``seconds`` is the
     time of the call. The others are for queries that match by text alone: ``besides`` has further
     passages that a result holds, each with what the result stands for; ``holders`` the result that
-    holds a passage, by its own id. Of a stage before the ranking so many were ``passed_on``.
+    holds a passage, by its own id.
 
-    ``counts`` has the words and tokens of each result as returned, and the cost of the call, where
-    the suite measures them; ``asked_for`` the texts and fields that own measures ask for, which
-    stay in this process.
-
+    ``counts`` has the words and tokens of each result as returned, where the suite measures them;
     ``deeper`` is what the query gave when it was asked once more for four times as many results:
     nothing, where that failed.
     """
@@ -51,9 +48,7 @@ class Ranking:
     besides: Mapping[str, str] = field(default_factory=dict)
     holders: Mapping[str, str] = field(default_factory=dict)
     own: tuple[str, ...] = ()
-    passed_on: int | None = None
     counts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    asked_for: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     deeper: Ranking | None = None
 
     @property
@@ -103,7 +98,6 @@ class Ranking:
             scores=self.scores and left(self.scores),
             own=left(self.own),
             counts={unit: left(values) for unit, values in self.counts.items()},
-            asked_for={name: left(values) for name, values in self.asked_for.items()},
             deeper=None,
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -78,16 +77,4 @@ def part_of(reply: Reply | None, stage: str) -> Reply | None:
 def _read(name: str, results: Any, read: Callable[[object], Returned]) -> Returned:
     if not re.fullmatch(r"[\w.-]+", name):
         raise UnreadableResult(f"{NAMES}, not {name!r}")
-    if not _is_pair(results):
-        return read(results)
-    results, passed_on = results
-    return read(results)._replace(passed_on=max(int(passed_on), 0))
-
-
-def _is_pair(results: object) -> bool:
-    """Tell ``(results, passed on)`` from a result that is a tuple of two ids or columns."""
-    if type(results) is not tuple or len(results) != 2:
-        return False
-    some, number = results
-    is_whole = isinstance(number, numbers.Integral) and not isinstance(number, bool)
-    return is_whole and not isinstance(some, (str, numbers.Number))
+    return read(results)

@@ -66,11 +66,9 @@ def _answer(query: StoredQuery, ranking: Ranking) -> Row:
     Where there are several, it says of which build it is.
     """
     seconds = {} if ranking.seconds is None else {"seconds": ranking.seconds}
-    passed_on = {} if ranking.passed_on is None else {"passed_on": ranking.passed_on}
     counts = {name: list(numbers) for name, numbers in ranking.counts.items()}
     return {
         **seconds,
-        **passed_on,
         **_known(counts=counts),
         **_known(build=query.build, fields=query.fields),
         "docs": _documents(query, ranking),
@@ -113,7 +111,6 @@ ENTRIES: Mapping[str, tuple[Any, str]] = {
     "answers": (list[dict], "'answers' is a list of answers"),  # type: ignore[type-arg]
     "stages": (dict[str, dict], "'stages' is a table of answers"),  # type: ignore[type-arg]
     "counts": (dict[str, list[float]], "'counts' is a table of numbers"),
-    "passed_on": (int, "'passed_on' is a whole number"),
     "deeper": (dict, "'deeper' is an answer"),
     "fields": (dict[str, dict[str, str]], "'fields' is a table of fields by document"),
 }
@@ -143,7 +140,7 @@ def query_of(row: Row, shared: Shared) -> StoredQuery:
         raise DamagedRowError(f"more than {bounds.ANSWERS:,} answers")
     ranking, titles = _ranking(row["docs"], row.get("seconds"), shared)
     counts = _counts(row.get("counts", {}))
-    ranking = replace(ranking, passed_on=row.get("passed_on"), counts=counts)
+    ranking = replace(ranking, counts=counts)
     texts = row.get("texts", {})
     return StoredQuery(
         id,

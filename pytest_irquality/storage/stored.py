@@ -146,26 +146,23 @@ class StoredQuery:
     def same_ranking(self, other: StoredQuery) -> bool:
         """Tell whether both got the same documents in the same order for the same question.
 
-        Scores, titles and costs may wobble.
+        Scores and titles may wobble.
         """
-        ids = [query.ranking.ids if query.ranking else None for query in (self, other)]
+        found = [
+            (query.ranking.ids, query.ranking.counts) if query.ranking else None
+            for query in (self, other)
+        ]
         same = (
-            ids[0] == ids[1]
+            found[0] == found[1]
             and (*self.texts,) == (*other.texts,)
             and self.question == other.question
         )
         return (
             same
-            and self._lengths == other._lengths
             and self._same_stages(other)
             and len(self.answers) == len(other.answers)
             and all(map(StoredQuery.same_ranking, self.answers, other.answers))
         )
-
-    @property
-    def _lengths(self) -> Mapping[str, tuple[float, ...]]:
-        counts = self.ranking.counts if self.ranking else {}
-        return {name: numbers for name, numbers in counts.items() if name != "cost"}
 
     def _same_stages(self, other: StoredQuery) -> bool:
         """Tell whether this holds all that the newer one has of stages, and the same."""

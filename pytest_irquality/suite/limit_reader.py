@@ -294,9 +294,6 @@ def _unfit_for_change(measure: Measure, kind: type[Bound]) -> str | None:
     name = kind.key
     if measure.unit == "seconds":
         return f"{name} of {measure}: times are of a machine and no baseline holds them; use max"
-    if measure.definition.asks:
-        asks = " and ".join(measure.definition.asks)
-        return f"{name} of {measure}: it reads {asks}, which no baseline holds; use min or max"
     if measure.definition.compares:
         return f"{measure} is a comparison with the baseline already; give it a min"
     if measure.higher_is_better is None:

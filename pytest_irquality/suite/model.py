@@ -319,13 +319,8 @@ class Suite(SuiteSettings):
 
     @cached_property
     def counts(self) -> frozenset[str]:
-        """The numbers of results and calls that its measures read: words, tokens, cost."""
+        """The numbers of results that its measures read: words, tokens."""
         return frozenset(measure.counts for measure in self.measures if measure.counts)
-
-    @cached_property
-    def asks(self) -> frozenset[str]:
-        """The parts of today's results that measures of one's own ask for."""
-        return frozenset(ask for measure in self.measures for ask in measure.definition.asks)
 
     @cached_property
     def column_of(self) -> Mapping[Measure, int]:

@@ -53,8 +53,7 @@ class Loss:
     its words, a ``share`` of them, with the words that are ``missing`` there and those that were
     ``added``. ``duplicate``: the holder has another relevant passage, in the top, that says the
     same. ``further down``: the holder below the top. ``in stage``: the place among the ``of``
-    results of the last ``stage`` before the ranking that gave it, of which so many were
-    ``passed_on``, where that is known.
+    results of the last ``stage`` before the ranking that gave it.
     """
 
     fate: Fate
@@ -66,7 +65,6 @@ class Loss:
     stage: str = ""
     rank: int | None = None
     of: int | None = None
-    passed_on: int | None = None
 
 
 class Fated(NamedTuple):

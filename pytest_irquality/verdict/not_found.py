@@ -44,12 +44,11 @@ class Shown(NamedTuple):
 
     def in_stage(self, query: str, document: str) -> Loss | None:
         """The fate of what a stage gave, by the last that did; None where none did."""
-        for name, (run, stage) in reversed(tuple(self.stages.items())):
+        for name, (_, stage) in reversed(tuple(self.stages.items())):
             rank = stage.ranks(query).get(document) if stage.to(query) else None
             if rank is not None:
-                passed_on = run.first.rankings[query].passed_on
                 of = stage.returned[query]
-                return Loss("in stage", stage=name, rank=rank, of=of, passed_on=passed_on)
+                return Loss("in stage", stage=name, rank=rank, of=of)
         return None
 
     def knows_stages(self, query: str) -> bool:

@@ -103,15 +103,15 @@ class Scoring:
         return hits, recall_counts_passages(suite, answer, hits, scores).values
 
     def _with_counts(self, scores: Scores, answer: Answer, ranked: Mapping[str, Ids]) -> Scores:
-        counted = [one for one in scores.measures if one.counts or one.definition.asks]
+        counted = [one for one in scores.measures if one.counts]
         return with_columns(
             scores, {one: Scores((one,), self._counted(one, answer, ranked)) for one in counted}
         )
 
     def _counted(self, measure: Measure, answer: Answer, ranked: Mapping[str, Ids]) -> Rows:
-        """The values of a measure that reads counts or texts of results."""
+        """The values of a measure that reads the lengths of results."""
         if measure.budget is None:
-            return {id: (_beside(measure, answer.rankings[id], id, self.suite),) for id in ranked}
+            return {id: (_length(measure, answer.rankings[id]),) for id in ranked}
         fitting: dict[int, dict[str, Ids]] = {}
         for id, ids in ranked.items():
             k = answer.rankings[id].within(*measure.budget, self.suite.depth)
@@ -254,29 +254,10 @@ class ScoredSides:
         return Aggregate(together(measure.aggregate, took), len(took), len(calls) - len(took))
 
 
-def _beside(measure: Measure, ranking: Ranking, id: str, suite: Suite) -> float | None:
-    """The value of a measure of what a query's results come with; None where that is not known."""
-    if measure.definition.asks:
-        return _by_own(measure, ranking, id, suite)
+def _length(measure: Measure, ranking: Ranking) -> float | None:
+    """The length of a query's first results; None where that is not known."""
     numbers = ranking.counts.get(measure.counts)
     return None if numbers is None else fsum(numbers[: measure.k])
-
-
-def _by_own(measure: Measure, ranking: Ranking, id: str, suite: Suite) -> float | None:
-    asks = measure.definition.asks
-    known: dict[str, Sequence[object]] = {
-        "scores": ranking.scores or [None] * len(ranking.ids),
-        **ranking.asked_for,
-    }
-    judgments = suite.qrels[id]
-    if not known.keys() >= {*asks} or not measure.defined_for(judgments):
-        return None
-    ids = ranking.ids[: suite.depth]
-    first = {document: place for place, document in reversed([*enumerate(ids)])}
-    places = [first[document] for document in dict.fromkeys(ids)][: measure.k]
-    asked = {ask: [known[ask][place] for place in places] for ask in asks}
-    value: float | None = measure.definition.own.call(id, ids, judgments, measure.k, **asked)
-    return value
 
 
 def counts_zero(measure: Measure) -> bool:

@@ -71,17 +71,6 @@ def _further_down(loss: Loss) -> str:
     return f"further down: it is in {loss.holders[0].id}" if loss.holders else "further down"
 
 
-def _in_stage(loss: Loss) -> str:
-    """The last stage that gave it, and what became of it there, where that is known."""
-    assert loss.rank is not None
-    place = f"in {loss.stage} at {loss.rank} of {loss.of}, not returned"
-    if loss.passed_on is None:
-        return place
-    if loss.rank > loss.passed_on:
-        return f"{place}: only the first {loss.passed_on} went on"
-    return f"{place}: it went on, and the next stage sank it"
-
-
 def _not_in_the_corpus(loss: Loss) -> str:
     if not loss.holders:
         return "not in the corpus"
@@ -95,7 +84,7 @@ LOSSES: Mapping[str, Callable[[Loss], str]] = {
     "cut": _cut,
     "changed": lambda loss: f"changed: {_holder(loss.holders[0])} has {_differs(loss)}",
     "duplicate": lambda loss: f"duplicate of one that counted, in {_holder(loss.holders[0])}",
-    "in stage": _in_stage,
+    "in stage": lambda loss: f"in {loss.stage} at {loss.rank} of {loss.of}, not returned",
     "not in the corpus": _not_in_the_corpus,
     "in no stage": lambda loss: "in no stage",
     "not returned": lambda loss: "cause unknown",

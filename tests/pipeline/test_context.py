@@ -1,4 +1,4 @@
-"""Measures of what the reader of the results gets: budgets of words and tokens, lengths, costs, texts."""
+"""Measures of what the reader of the results gets: budgets of words and tokens, lengths."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality import check, judge, load_suite, own_measure, retrieve
+from pytest_irquality import judge, load_suite, retrieve
 from pytest_irquality.metrics import MeasureError, parse_measure
-from pytest_irquality.metrics.catalogue import with_own
 from pytest_irquality.retrieval import RetrieverError
 from pytest_irquality.suite import SuiteError
 from tests.conftest import Project
@@ -21,7 +20,7 @@ TEXTS = {
 }
 SUITE = """
 depth: 10
-metrics: [recall@10, "recall(words=4)", "ndcg(words=4)", words@2, cost]
+metrics: [recall@10, "recall(words=4)", "ndcg(words=4)", words@2]
 queries:
   - {query: chair, relevant: [d1, d3]}
   - {query: desk, relevant: [d2]}
@@ -31,12 +30,9 @@ RETRIEVER = """
 TEXTS = {texts!r}
 FOUND = {{"chair": ["d1", "d3", "d2"], "desk": ["d2", "d1"], "lamp": ["d4"]}}
 
-class Found(list):
-    cost = {cost}
-
 class Engine:
     def search(self, query, k):
-        return Found({{"id": id, "text": TEXTS[id], "score": 1 / n}} for n, id in enumerate(FOUND[query], 1))
+        return [{{"id": id, "text": TEXTS[id], "score": 1 / n}} for n, id in enumerate(FOUND[query], 1)]
 
     def tokens(self, text):
         return list(text)
@@ -47,8 +43,8 @@ def retriever():
 """
 
 
-def retriever(cost: float = 0.002, **longer: str) -> str:
-    return RETRIEVER.format(texts={**TEXTS, **longer}, cost=cost)
+def retriever(**longer: str) -> str:
+    return RETRIEVER.format(texts={**TEXTS, **longer})
 
 
 @pytest.fixture
@@ -69,24 +65,24 @@ def test_whole_results_count_while_they_fit(shop: Project) -> None:
     chair, desk, lamp = (values(shop, query) for query in ("chair", "desk", "lamp"))
     assert (chair["recall(words=4)"], chair["ndcg(words=4)"], chair["words@2"]) == (1, 1, 4)
     assert (desk["recall(words=4)"], desk["ndcg(words=4)"], desk["recall@10"]) == (0, 0, 1)
-    assert (lamp["recall(words=4)"], lamp["words@2"], lamp["cost"]) == (1, 2, 0.002)
+    assert (lamp["recall(words=4)"], lamp["words@2"]) == (1, 2)
 
 
 def test_longer_texts_are_a_drop_though_no_ranking_changed(shop: Project) -> None:
-    limits = 'thresholds: {"recall(words=4)": {max_drop: 0.1}, cost: {max_rise: 0.001}, words@2: {max: 6}}\n'
+    limits = 'thresholds: {"recall(words=4)": {max_drop: 0.1}, words@2: {max: 6}}\n'
     shop.suite(limits + SUITE)
     shop.run("--ir-update-baseline")
-    assert '"counts":{"words":[3,1,6],"cost":[0.002]}' in (
-        shop.path / ".ir-baseline" / "shop.jsonl"
-    ).read_text(encoding="utf-8")
+    assert '"counts":{"words":[3,1,6]}' in (shop.path / ".ir-baseline" / "shop.jsonl").read_text(
+        encoding="utf-8"
+    )
     shop.run("--ir-update-baseline", "--ir-save-runs=kept").stdout.fnmatch_lines(
         ["*baseline unchanged*"]
     )
     assert set(shop.outcomes().values()) == {"passed"}
-    shop.conftest(retriever(0.004, d1="one two three four five six"))
+    shop.conftest(retriever(d1="one two three four five six"))
     shop.run()
     failed = {name for name, outcome in shop.outcomes().items() if outcome == "failed"}
-    assert failed == {"recall-words=4", "cost", "words-2"}
+    assert failed == {"recall-words=4", "words-2"}
     asked = shop.data["suites"][0]
     shop.run("--ir-save-runs=later")
     shop.conftest("")
@@ -96,7 +92,7 @@ def test_longer_texts_are_a_drop_though_no_ranking_changed(shop: Project) -> Non
 
 
 def test_a_baseline_without_counts_never_lets_a_drop_pass(shop: Project) -> None:
-    shop.suite(SUITE.replace('"recall(words=4)", "ndcg(words=4)", words@2, cost', "mrr"))
+    shop.suite(SUITE.replace('"recall(words=4)", "ndcg(words=4)", words@2', "mrr"))
     shop.run("--ir-update-baseline")
     shop.suite('thresholds: {"recall(words=4)": {max_drop: 0.1}}\n' + SUITE)
     shop.run().stdout.fnmatch_lines(["*no query here has a value on both sides; renew it with*"])
@@ -154,18 +150,14 @@ def test_tokens_are_counted_by_the_retriever(tmp_path: Any) -> None:
     [
         (["d1", "d2"], "a measure over texts needs the text of each hit"),
         ([{"id": "d1"}], "a measure over texts needs the text of each hit"),
-        ([{"id": "d1", "text": "one"}], "the suite measures 'cost'"),
-        ({"hits": [{"id": "d1", "text": "one"}], "cost": "dear"}, "the suite measures 'cost'"),
     ],
 )
 def test_what_cannot_be_counted_is_an_error_of_its_query(
     tmp_path: Any, result: Any, told: str
 ) -> None:
-    run = retrieve(
-        suite_of(tmp_path, SUITE), Engine(chair=result, desk={"hits": [], "cost": 1}, lamp=result)
-    )
+    run = retrieve(suite_of(tmp_path, SUITE), Engine(chair=result, desk=[], lamp=result))
     assert told in run.faults["chair"].message
-    assert run.first.rankings["desk"].counts == {"words": (), "cost": (1.0,)}
+    assert run.first.rankings["desk"].counts == {"words": ()}
 
 
 def test_ids_stay_those_of_documents(tmp_path: Any) -> None:
@@ -202,53 +194,3 @@ def test_names_of_budgets() -> None:
 def test_a_budget_needs_a_depth(tmp_path: Any) -> None:
     with pytest.raises(SuiteError, match=r"recall\(words=4\) needs 'depth'"):
         suite_of(tmp_path, SUITE.replace("depth: 10\n", ""))
-
-
-# -- measures of one's own ---------------------------------------------------------------------------
-
-
-def redundancy(ranking: list[str], grades: Any, k: int, texts: list[str]) -> float:
-    """The share of words that an earlier result had already."""
-    seen: set[str] = set()
-    again = total = 0
-    for text in texts:
-        words = text.split()
-        again += sum(word in seen for word in words)
-        total += len(words)
-        seen.update(words)
-    return again / total if total else 0.0
-
-
-def sources(ranking: list[str], grades: Any, k: int, fields: Any, scores: Any) -> float:
-    assert len(ranking) == len(fields) == len(scores) <= k
-    return len({each.get("source") for each in fields})
-
-
-OWN = [
-    own_measure("redundancy", redundancy, better="lower", needs_relevant=False),
-    own_measure("sources", sources, range=(0, 50), needs_relevant=False),
-]
-WITH_OWN = "show: [source]\nmetrics: [redundancy@2, sources@3]\nthresholds: {redundancy@2: {max: 0.4}}\nqueries: [{query: q, relevant: [d2]}]\n"  # fmt: skip
-HITS = [
-    {"id": "d1", "text": "one two", "source": "a", "score": 3.0},
-    {"id": "d1", "text": "one two", "source": "b", "score": 2.0},
-    {"id": "d2", "text": "one three", "source": "b", "score": 1.0},
-    {"id": "d3", "text": "one", "source": "c", "score": 0.5},
-]
-
-
-def test_own_measures_ask_for_texts_fields_and_scores(tmp_path: Any) -> None:
-    suite = suite_of(tmp_path, WITH_OWN, definitions=with_own(OWN))
-    result = judge(suite, retrieve(suite, Engine(q=HITS)))
-    assert result.queries[0].values == (0.25, 3)
-    (tmp_path / "s.ir.yaml").write_text(WITH_OWN.replace("0.4", "0.2"), encoding="utf-8")
-    assert check(tmp_path / "s.ir.yaml", Engine(q=HITS), measures=OWN).failed
-
-
-def test_they_are_of_todays_answers_alone(tmp_path: Any) -> None:
-    with pytest.raises(SuiteError, match="reads texts, which no baseline holds"):
-        suite_of(tmp_path, WITH_OWN.replace("{max: 0.4}", "{max_rise: 0.4}"), definitions=with_own(OWN))  # fmt: skip
-    suite = suite_of(tmp_path, WITH_OWN, definitions=with_own(OWN))
-    run = retrieve(suite, Engine(q=HITS))
-    result = judge(suite, run, before=run)
-    assert result.queries[0].values == (0.25, 3)

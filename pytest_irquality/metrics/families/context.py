@@ -1,4 +1,4 @@
-"""Measures of what the reader of the results is given, and of what a call cost."""
+"""Measures of what the reader of the results is given."""
 
 from __future__ import annotations
 
@@ -32,19 +32,4 @@ def length(counts: str) -> Definition:
 DEFINITIONS = (
     length("words"),
     length("tokens"),
-    Definition(
-        name="cost",
-        title="Cost of a call",
-        formula="the number under `cost` in what the retriever returns for a query",
-        make=nothing,
-        takes_cutoff=False,
-        needs="",
-        reach="nothing",
-        range=(0, INFINITE),
-        higher_is_better=False,
-        unit="count",
-        counts="cost",
-        undefined="where a kept run has no such number",
-        source="ours",
-    ),
 )

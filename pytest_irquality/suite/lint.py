@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from math import fsum
+from math import fsum, inf
 
 from pytest_irquality.metrics import Measure
 from pytest_irquality.suite.model import Check, Limits, Place, Query, Rule, Suite
 
 FEW = 5
+FAR = 5
+"""How many times as high as any other a grade is that was hardly meant."""
 NAMED = 3
 SHOWN = 9
 
@@ -21,6 +23,7 @@ def lint(suite: Suite) -> Iterator[tuple[Place, str]]:
     """The doubts about a suite, and where each arises: of each kind the first ones in full."""
     for doubts in (
         _nothing_expected(suite),
+        _off_the_scale(suite),
         _never_satisfied(suite),
         _contradictory(suite),
         _too_high(suite),
@@ -36,6 +39,26 @@ def _first(doubts: list[tuple[Place, str]]) -> Iterator[tuple[Place, str]]:
     if more > 0:
         place, text = doubts[SHOWN]
         yield place, f"{text} (and {more - 1:,} more such lines)" if more > 1 else text
+
+
+def _off_the_scale(suite: Suite) -> Iterator[tuple[Place, str]]:
+    """A grade above those that have words, or far above every other that the suite gives."""
+    given = {grade for query in suite.queries for grade in query.judgments.grades.values()}
+    highest, scale = _scale(suite, sorted(given))
+    for query in suite.queries if max(given, default=0.0) > highest else ():
+        for document, grade in query.judgments.grades.items():
+            if grade > highest:
+                yield query.place, f"{document!r} has the grade {grade:g}, and {scale}"
+
+
+def _scale(suite: Suite, given: Sequence[float]) -> tuple[float, str]:
+    """The highest grade that a suite seems to mean, and by what."""
+    if suite.grades:
+        highest = max(suite.grades.values())
+        return highest, f"the words under 'grades' end at {highest:g}"
+    if len(given) > 2 and given[-1] >= FAR * given[-2] > 0:
+        return given[-2], f"the highest other grade is {given[-2]:g}"
+    return inf, ""
 
 
 def _contradictory(suite: Suite) -> Iterator[tuple[Place, str]]:

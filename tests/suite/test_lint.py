@@ -50,6 +50,21 @@ def test_each_doubt_has_its_place(tmp_path: Path, text: str, said: list[str]) ->
     assert doubts(tmp_path, text) == said
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("grades: {good: 3, ok: 1}\nqueries:\n  - {query: q, relevant: {a: 30, b: good}}\n",
+         ["3: 'a' has the grade 30, and the words under 'grades' end at 3"]),
+        ("queries:\n  - {query: q, relevant: {a: 30, b: 3, c: 1}}\n",
+         ["2: 'a' has the grade 30, and the highest other grade is 3"]),
+        ("queries:\n  - {query: q, relevant: {a: 15, b: 7, c: 3, d: 1, e: 0}}\n", []),
+        ("queries:\n  - {query: q, relevant: {a: 100, b: 0}}\n", []),
+    ],
+)  # fmt: skip
+def test_a_grade_off_the_scale(tmp_path: Path, text: str, said: list[str]) -> None:
+    assert doubts(tmp_path, text) == said
+
+
 def test_the_example_project_leaves_no_doubt() -> None:
     assert list(lint(load_suite(ROOT / "example_project" / "shop.ir.yaml"))) == []
 

@@ -35,18 +35,15 @@ def update(
     """
     suite, file = found.target.suite, files.file(found.target)
     before = _under_todays_ids(found)
-    kept = _kept(suite, before, run)
-    lines = _queries(kept)
+    lines = _kept(suite, before, run)
     if refusal := _refusal(found, lines, before, file.shown):
         yield refusal
         return
     header = _header(found, lines, run)
     changes = [*_changes(found, before, lines, header.depth)]
-    if not changes and kept != {id: line for id, line in before.items() if line.of or id in lines}:
-        changes = ["other wordings changed"]
     stay = f"; {len(run.faults)} had no answer, and stay as they were" if run.faults else ""
     if changes:
-        write_run(file.path, StoredRun(header, kept, _homes(found)), file.allowed)
+        write_run(file.path, StoredRun(header, lines, _homes(found)), file.allowed)
         yield f"baseline written: {file.shown}: {', '.join(changes)}{stay}"
     else:
         yield f"baseline unchanged: {file.shown}: {_rankings(len(lines))}{stay}"
@@ -112,14 +109,14 @@ def _put_away(found: Found, files: BaselineFiles, siblings: Sequence[Target]) ->
 
 
 def _kept(suite: Suite, before: Mapping[str, StoredQuery], run: Run) -> Mapping[str, StoredQuery]:
-    """Give the lines of all queries, then those of their other wordings.
+    """Give the lines of all queries.
 
     An old line stays as long as its ranking is the same, or nothing was answered: scores wobble
     from machine to machine.
     """
     fresh = stored_lines(suite, run)
     lines = {}
-    for query in (*suite.queries, *suite.reworded):
+    for query in suite.queries:
         old, new = before.get(query.id), fresh.get(query.id)
         if new is None or new.ranking is None:
             line = old
@@ -144,7 +141,7 @@ def _changes(
     asked = {id: line.question for id, line in before.items()}
     anew = [line for id, line in lines.items() if line is not before.get(id)]
     changed = [line for line in anew if line.question == asked.get(line.id)]
-    removed = _queries(before).keys() - lines.keys()
+    removed = before.keys() - lines.keys()
     renamed, old_depth = 0, depth
     if found.stored:
         renamed, old_depth = len(found.matching.renamed), found.stored.header.depth
@@ -164,19 +161,12 @@ def _rankings(number: int) -> str:
     return f"{number} ranking" if number == 1 else f"{number} rankings"
 
 
-def _queries(lines: Mapping[str, StoredQuery]) -> Mapping[str, StoredQuery]:
-    """Leave the lines of queries' other wordings out."""
-    return {id: line for id, line in lines.items() if not line.of}
-
-
 def _to_keep(suite: Suite, query: StoredQuery, run: Run) -> StoredQuery:
     """Make a line of a baseline.
 
     It has no times, which never are the same, but what the ranking scores today, and of the stages
     only those that the suite measures, without titles.
     """
-    if query.of:
-        return _lasting(query, suite.read_depth)
     stages = {
         name: replace(stage, titles=())
         for name, stage in query.stages.items()

@@ -327,13 +327,11 @@ class VariantLoss:
     """The loss of variants in a measure.
 
     ``change`` is from the queries themselves (before) to the mean over their variants (now).
-    ``since`` is what the variants did since the baseline.
     """
 
     measure: str
     change: Change
     worst: tuple[WorstVariant, ...] = ()
-    since: Change | None = None
 
 
 @dataclass(frozen=True)

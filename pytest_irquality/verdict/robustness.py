@@ -106,14 +106,13 @@ class Variants:
         ]
 
     def loss(self, measure: Measure) -> VariantLoss | None:
-        """The loss of a measure by the kind, and its change since the baseline."""
+        """The loss of a measure."""
         pairs = self.pairs(measure)
         change = change_of(measure, pairs)
-        since = self.variants.change(measure, self.variants.suite.queries)
         if change is None:
             return None
         worst = tuple(self._lost(measure, pairs)[:WORST])
-        return VariantLoss(str(measure), change, worst, since)
+        return VariantLoss(str(measure), change, worst)
 
     def robustness(self) -> Robustness:
         """All that reports show of them."""
@@ -159,8 +158,8 @@ class Variants:
 
 def measured_variants(queries: Comparison) -> Variants | None:
     """The variants as a suite of their own, with the same measures, where any were asked."""
-    run, then, suite = queries.sides.run.variants, queries.sides.baseline_run, queries.suite
+    run, suite = queries.sides.run.variants, queries.suite
     if run is None or not suite.reworded:
         return None
     suite = replace(suite, queries=suite.reworded, reworded=(), checks=(), metrics=suite.measures)
-    return Variants(queries, compare(suite, run, then and then.variants))
+    return Variants(queries, compare(suite, run, None))

@@ -12,7 +12,6 @@ from pytest_irquality.wording.answers import (
     interval,
     lost_by,
     sides,
-    since_baseline,
     span,
 )
 from pytest_irquality.wording.block import Column, Row, Table
@@ -26,7 +25,6 @@ LOSSES = (
     Column("variants", number=True),
     Column("difference", number=True),
     Column("90 % interval", rank=3),
-    Column("since the baseline", rank=2),
     Column("lost most", rank=1, room=40),
 )
 
@@ -40,11 +38,10 @@ def wordings(result: SuiteResult) -> Table:
 def _losses(result: SuiteResult, variants: Robustness) -> Iterator[Row]:
     for place, loss in enumerate(variants.losses):
         unit, change = result.unit(loss.measure), loss.change
-        since = since_baseline(loss, unit).removeprefix("since the baseline ")
         texts = "; ".join(f"{worst.text} {lost_by(worst, unit)}" for worst in loss.worst)
         numbers = str(change.queries), *sides(result, loss), signed(change.difference, unit)
-        cells = (asked(variants), loss.measure, *numbers, interval(change, unit), since, texts)
-        yield Row(cells, rank=0 if since else place)
+        cells = (asked(variants), loss.measure, *numbers, interval(change, unit), texts)
+        yield Row(cells, rank=place)
 
 
 def wavering(result: SuiteResult) -> Table:

@@ -129,14 +129,6 @@ def wavering_said(result: SuiteResult) -> str:
     return f"{noise.total} of {asked} {waver}; most: {text}, {common(worst)} in common"
 
 
-def since_baseline(loss: VariantLoss, unit: str) -> str:
-    """The change of variants since the baseline; "" where there is none, or nothing moved."""
-    if loss.since is None or not (loss.since.better or loss.since.worse):
-        return ""
-    before, now = apart(loss.since.before, loss.since.now, unit)
-    return f"since the baseline {before} → {now}"
-
-
 def spread_of(spread: Spread, unit: str) -> str:
     """The distance between the means of a side's answers or builds."""
     said = f"{spread.measure}: today {span(spread.low, spread.high, unit)}"

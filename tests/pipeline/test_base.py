@@ -564,7 +564,7 @@ def test_a_suite_in_a_folder_that_the_base_lacks_is_asked_with_the_fixtures_abov
 def test_measures_and_variants_that_the_base_does_not_know_are_no_matter_of_its(
     shop: Project,
 ) -> None:
-    """It is asked the queries alone, in every wording."""
+    """It is asked the queries alone."""
     shop.suite(
         SUITE.replace("{mrr:", "{mine: {min: 0.5}, mrr:").replace(
             "query: desk,", "query: desk, variants: [DESK],"
@@ -591,7 +591,7 @@ def pytest_ir_measures(config):
     )
     result = shop.run(RUN, "-v")
     assert result.ret == 0, result.stdout.str()
-    result.stdout.fnmatch_lines(["*since the baseline*", "*1 variant* mrr@10 *1.000 → 0.500*"])
+    result.stdout.fnmatch_lines(["*1 variant of 1 query*"])
 
 
 def test_a_link_of_the_base_that_leads_back_into_the_checkout_is_refused(shop: Project) -> None:

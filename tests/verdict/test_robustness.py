@@ -214,20 +214,6 @@ def test_an_updated_baseline_excuses_no_loss_of_variants(tmp_path: Path) -> None
     assert judge(held, run, before=run, updating=True).failed
 
 
-def test_variants_are_compared_with_their_own_baseline(tmp_path: Path) -> None:
-    held = suite(tmp_path)
-    before = retrieve(held, lambda query: GOOD[query])
-    now = retrieve(held, lambda query: {**GOOD, "offce chair": []}[query])
-    result = judge(held, now, before=before)
-    since = variants_of(result).losses[0].since
-    assert since is not None
-    assert (since.worse, since.better) == (1, 0)
-    assert "0.500 → 0.375" in [str(cell) for row in wordings(result).rows for cell in row.cells]
-    mean = result.means[0].change
-    assert mean is not None
-    assert (mean.worse, mean.better) == (0, 0)  # the queries themselves are as they were
-
-
 def test_variants_from_files(tmp_path: Path) -> None:
     (tmp_path / "queries.csv").write_text(
         'id,query,variants\nq1,office chair,"offce chair|chair, office"\nq2,hose,\n',

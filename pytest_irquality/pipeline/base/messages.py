@@ -44,7 +44,7 @@ class RunOf(NamedTuple):
 
 
 class AskedQuery(NamedTuple):
-    """A query as it is asked, or another wording, of a ``kind``, of the one that it is ``of``.
+    """A query as it is asked.
 
     ``params`` are JSON. ``texts``: those of its results are wanted.
     """
@@ -53,23 +53,22 @@ class AskedQuery(NamedTuple):
     text: str
     params: str
     texts: bool
-    of: str
 
     @classmethod
     def by(cls, suite: Suite, query: Query) -> AskedQuery:
         """Leave of a query what is asked."""
         params, texts = json.dumps(query.params), suite.reads_texts(query)
-        return cls(query.id, query.text, params, texts, query.of)
+        return cls(query.id, query.text, params, texts)
 
     def of_the_base(self) -> AskedQuery:
-        """Give it ids that no query of today has."""
-        return self._replace(id=f"base {self.id}", of=self.of and f"base {self.of}")
+        """Give it an id that no query of today has."""
+        return self._replace(id=f"base {self.id}")
 
     @property
     def query(self) -> Query:
         """A query that expects nothing; with a passage it has texts read."""
         return Query(
-            id=self.id, text=self.text, params=json.loads(self.params), of=self.of,
+            id=self.id, text=self.text, params=json.loads(self.params),
             passages=frozenset({self.text} if self.texts else ()), bulk=True,
         )  # fmt: skip
 
@@ -106,10 +105,9 @@ class Asked:
     @classmethod
     def of(cls, file: str, suite: Suite, *left: Suite) -> Asked:
         """Leave of a suite what is asked, and of what ``left`` the base's."""
-        asked = [AskedQuery.by(suite, query) for query in (*suite.queries, *suite.reworded)]
+        asked = [AskedQuery.by(suite, query) for query in suite.queries]
         for then in left:
-            gone = (*then.queries, *then.reworded)
-            asked += [AskedQuery.by(then, query).of_the_base() for query in gone]
+            asked += [AskedQuery.by(then, query).of_the_base() for query in then.queries]
         written = {name: getattr(suite, name) for name in AS_WRITTEN}
         return cls(
             file=file,
@@ -122,10 +120,8 @@ class Asked:
     @property
     def suite(self) -> Suite:
         """A suite that asks all this, and demands answers alone."""
-        queries = [asked.query for asked in self.queries]
         return Suite(
-            queries=tuple(query for query in queries if not query.of),
-            reworded=tuple(query for query in queries if query.of),
+            queries=tuple(asked.query for asked in self.queries),
             params=json.loads(self.params),
             metrics=tuple(map(parse_measure, self.measures)),
             checks=(Check("asked", "asked", Place(1), Answered(), "bulk"),),

@@ -53,7 +53,7 @@ def github_annotations(
 
 def _causes(story: Story) -> Annotation:
     """The fate of a suite and its causes, at the query that lost most, or at the top."""
-    lines = [story.headline, story.tally, story.balance, *story.causes, *story.rests_on]
+    lines = [story.headline, story.compared, *story.causes, *story.rests_on]
     path, line = story.result.path, 1
     if story.damage.worse:
         worst = story.damage.worse[0]

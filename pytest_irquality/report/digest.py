@@ -105,8 +105,8 @@ def _exam(result: SuiteResult) -> Iterator[str]:
 
 def _worst(story: Story) -> Iterator[dict[str, Any]]:
     """The queries that lost most, each with its item and the documents that moved."""
-    for worse in story.worst(MOST["worst"]):
-        query, result = worse.query, story.result
+    for query in story.losers[: MOST["worst"]]:
+        worse, result = story.in_words(query), story.result
         yield {
             "query": query.text,
             "node_id": node(result, query.check),

@@ -25,7 +25,7 @@ from pytest_irquality.wording.mean_tables import mark, retrievers, suites
 from pytest_irquality.wording.query_table import Queries
 from pytest_irquality.wording.stories import overall, worst_first
 from pytest_irquality.wording.story import Story
-from pytest_irquality.wording.workbench import largest_changes, workbench
+from pytest_irquality.wording.workbench import workbench
 
 SPACE = Space(rows=500)
 TITLES = {"FAILED": "FAIL", "": "PASS", "passed": "PASS"}
@@ -92,7 +92,6 @@ def _page(
     stories, several = worst_first(results), len(results) > 1
     headline = overall(stories, left_out, not_evaluated)
     named = ", ".join(dict.fromkeys(result.suite for result in results)) or "search quality"
-    largest = largest_changes(stories)
     formulas = dict(chain(*(zip(r.measures, r.formulas, strict=True) for r in results)))
     shown = dict.fromkeys(measure for result in results for measure in result.shown)
     return {
@@ -102,10 +101,7 @@ def _page(
         "accepted": [line for result in results for line in accepted(result)],
         "not_evaluated": (*not_evaluated, *left_out),
         "audits": audit_of(results),
-        "sections": [
-            _section(f"s{n}", story, largest[story.damage.measure])
-            for n, story in enumerate(stories, 1)
-        ],
+        "sections": [_section(f"s{n}", story) for n, story in enumerate(stories, 1)],
         "suites": suites(stories) if several else None,
         "retrievers": tuple(retrievers(results)),
         "definitions": {
@@ -115,7 +111,7 @@ def _page(
     }
 
 
-def _section(anchor: str, story: Story, largest: float) -> SuiteView:
+def _section(anchor: str, story: Story) -> SuiteView:
     queries = Queries(story.result, story.damage)
-    sections = [section.within(SPACE) for section in workbench(story, queries, largest)]
+    sections = [section.within(SPACE) for section in workbench(story, queries)]
     return SuiteView(anchor, story, queries, sections, mark(story))

@@ -12,12 +12,10 @@ from pytest_irquality.report.layout import (
     markdown_section,
     markdown_step,
     markdown_table,
-    narrow,
 )
 from pytest_irquality.verdict.result import QueryResult, SuiteResult
 from pytest_irquality.wording.acceptance import accepted
-from pytest_irquality.wording.block import LEVELS, Opened, Part, Section, Space, Table, within
-from pytest_irquality.wording.examined import in_full
+from pytest_irquality.wording.block import LEVELS, Opened, Section, Space
 from pytest_irquality.wording.mean_tables import retrievers, suites
 from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.query_table import Queries
@@ -27,12 +25,10 @@ from pytest_irquality.wording.told import told, worst_of
 from pytest_irquality.wording.words import cut
 
 LONGEST = 65_000
-WORST, SUITES, NOTES, QUERIES, DIFFERENCES = 5, 100, 20, 10, 5
-ROOM_OF_SECTIONS = Space(parts=NOTES, rows=40, rank_of_rows=2)
-ROOM, LINE, SPACE, ROW, WIDE, IN_A_ROW = 420, 21, 16, 34, 105, 66
-"""Pixels that are seen of a comment below its headline, those of a line of so many characters, of
-the space below a paragraph, and of a row of one line, with the characters it has at the most."""
-IN_SHORT = ("What happened", "What this rests on")
+WORST, SUITES, NOTES, QUERIES = 5, 100, 20, 10
+SEEN = Space(parts=5, rank=29, rows=40, rank_of_rows=2)
+FOLDED = Space(parts=NOTES, rows=40, rank_of_rows=2)
+"""The room before the fold and in it."""
 ELSEWHERE = "The rest is in the HTML report."
 
 
@@ -65,7 +61,6 @@ def _blocks(
     yield _headline(stories, not_evaluated, left_out)
     yield _without_result("✗", not_evaluated)
     yield _without_result("⚠", left_out)
-    yield from _exams(stories)
     if alone:
         yield from map(markdown_section, _seen(stories[0]))
     else:
@@ -77,14 +72,6 @@ def _blocks(
     yield from _retrievers(stories)
     for story in stories:
         yield from _rest(story, alone=alone)
-
-
-def _exams(stories: Sequence[Story]) -> Iterator[str]:
-    """The suites of the base: how many of their checks pass, and how today's differ from them."""
-    for exam in [exam for story in stories for exam in story.result.exams]:
-        said, differences = in_full(exam)
-        shown = markdown_table(differences.most(DIFFERENCES))
-        yield f"### The base's suite\n\n{markdown_sentence(said)}\n\n{shown}"
 
 
 def _without_result(mark: str, names: Sequence[str]) -> str:
@@ -108,49 +95,16 @@ def _headline(
     return f"## {symbol} {markdown(headline.verdict)}\n\n{markdown(headline.beside)}\n"
 
 
-def _told(story: Story, *, brief: bool = False) -> Sequence[Section]:
-    return [one.within(ROOM_OF_SECTIONS) for one in told(story, brief=brief, most=WORST)]
-
-
 def _seen(story: Story) -> Sequence[Section]:
-    """The sections before the fold: what weighs most, as far as there is room.
-
-    Of what happened and what that rests on a line each is here, and all of it is in the fold.
-    """
-    here = [one for one in _told(story, brief=True) if one.tab in ("Overview", "Limits")]
-    here = [_on_a_line(one) if one.title in IN_SHORT else one for one in here]
-    parts = [(part.rank, part) for section in here for part in section.parts]
-    return _only(here, within(parts, ROOM, _height))
+    """The sections before the fold."""
+    return [one.within(SEEN) for one in told(story) if one.tab == "Overview"]
 
 
-def _on_a_line(section: Section) -> Section:
-    parts = (
-        p._replace(block=cut(p.block, WIDE)) for p in section.parts if isinstance(p.block, str)
-    )
-    return section._replace(parts=tuple(parts))
-
-
-def _only(
-    sections: Sequence[Section], parts: Sequence[Part], kept: bool = True
-) -> Sequence[Section]:
-    """The sections with some of their parts alone, or with the others."""
-    of = (
-        one._replace(parts=tuple(part for part in one.parts if (part in parts) == kept))
-        for one in sections
-    )
-    return [section for section in of if section.parts]
-
-
-def _height(part: Part) -> int:
-    """The pixels that a part takes in a comment."""
-    if isinstance(part.block, Table) and any(column.about for column in part.block.columns):
-        told = (map(narrow, row.cells, part.block.columns) for row in part.block.rows)
-        rows = [sum(map(len, row)) for row in told]
-        return ROW * (len(rows) + 1) + LINE * sum(of // IN_A_ROW for of in rows) + SPACE
-    if isinstance(part.block, Table):
-        return LINE * (1 + len(part.block.rows) // 2) + SPACE
-    text = " ".join((part.lead, *part.block)) if isinstance(part.block, tuple) else part.block
-    return LINE * (1 + len(text) // WIDE) + (SPACE if part.lead else 0)
+def _only(sections: Sequence[Section], others: Sequence[Section]) -> Iterator[Section]:
+    """The sections without the parts that others have."""
+    seen = [part for section in others for part in section.parts]
+    for one in sections:
+        yield one._replace(parts=tuple(part for part in one.parts if part not in seen))
 
 
 def _retrievers(stories: Sequence[Story]) -> Iterator[str]:
@@ -162,8 +116,8 @@ def _rest(story: Story, *, alone: bool) -> Iterator[str]:
     """All of a suite that is not seen, in one fold: limits, notes, queries and tags."""
     title = "Limits, queries, tags and notes" if alone else story.name
     yield f"<details><summary>{html(title)}</summary>\n"
-    seen = [part for section in _seen(story) for part in section.parts] if alone else []
-    yield from map(markdown_section, _only(_told(story), seen, kept=False))
+    every = [section.within(FOLDED) for section in told(story)]
+    yield from map(markdown_section, _only(every, _seen(story) if alone else ()))
     yield from _queries(story)
     yield "</details>\n"
 

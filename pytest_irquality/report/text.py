@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
 from pytest_irquality.edges.printable import terminal
-from pytest_irquality.report.layout import text_lines, text_part, text_table
+from pytest_irquality.report.layout import ENDLESS, text_lines, text_part, text_table
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.acceptance import accepted
 from pytest_irquality.wording.audit_lines import audit_of
@@ -20,16 +20,14 @@ from pytest_irquality.wording.told import PAGE, told
 from pytest_irquality.wording.words import fitted, hanging, wrapped
 
 KINDS, ROWS = 6, 16
-MOST = {"What this rests on": 5, "Known issues": 3, "Warnings": 3, "Notes": 8, "Files": 12}
+MOST = {"What this rests on": 5, "Known issues": 3, "Warnings": 3, "Notes": 8}
 """How many sentences a section has at the most."""
 WORST, FEWER = 5, 3
 """How many of the worst queries are named of one suite, and of several or in brief."""
-LINES, LINES_EACH, FEWEST = 56, 112, 5
-"""How long the summary of one suite may be, those of several, and the least of one of these."""
+BRIEF, LINES, LINES_EACH, FEWEST = 15, 56, 112, 7
+"""How long it may be in brief, of one suite and of several, and the least of one of these."""
 HEAD = 2
 """The lines at the top of a table that stay together; of the others there may be fewer."""
-BRIEF = 15
-"""How long it may be in brief, with its headline."""
 
 
 class Block(NamedTuple):
@@ -50,36 +48,53 @@ def summary(
     *,
     brief: bool = False,
 ) -> Iterator[str]:
-    """The story of every suite, the worst and the headline last, where a terminal is read first.
+    """The story of the suites, the worst and the headline last, where a terminal is read first.
 
     ``written`` are lines on the files that were written, ``left_out`` the suites of which nothing
-    was judged. In ``brief`` it has what one reads first, in fifteen lines.
+    was judged. In ``brief`` it tells the worst suite alone, and all in fifteen lines.
     """
-    stories, tables = worst_first(results), _beside(results, width)
-    if brief:
-        room = BRIEF - len(written) - len([*_last(stories, width, left_out)])
-        yield from _in_brief(stories, width, room, tables)
-    else:
-        yield from _in_full(stories, width, LINES_EACH - len(written), tables)
+    stories = worst_first(results)
+    last = [*_last(stories, width, left_out)]
+    room = BRIEF if brief else LINES if len(stories) == 1 else LINES_EACH
+    if stories:
+        beside = [*chain(*_beside(results, width))]
+        yield from beside
+        room -= len(beside) + len(written) + len(last)
+        yield from _suites(stories, width, room, brief)
     for lines in audits(results):
         yield from chain.from_iterable(hanging(line, width) for line in lines)
         yield ""
     yield from written
-    yield from _last(stories, width, left_out)
+    yield from last
 
 
-def _in_full(
-    stories: Sequence[Story], width: int, room: int, tables: Sequence[Sequence[str]]
-) -> Iterator[str]:
-    """All there is room for in a screen or two."""
-    for lines in tables:
-        yield from (*lines, "")
-    if len(stories) == 1:
-        yield from _within(list(_blocks(stories[0], width, alone=True)), LINES)
-        return
-    steps = [*chain(*(text_part(Part(0, step), width) for step in steps_of(stories)))]
-    yield from _several(stories, width, room - sum(map(len, tables)) - len(steps))
-    yield from steps
+def _suites(stories: Sequence[Story], width: int, room: int, brief: bool) -> Iterator[str]:
+    """The suites that there is room for, a line of the others, and what is of all at the end."""
+    many = 1 if brief else max(1, min(len(stories), room // FEWEST))
+    others = [*_named(stories[many:], max(1, room // 3), width)]
+    yield from others
+    each = (room - len(others)) // many
+    for story in reversed(stories[1:many]):
+        yield from _within([*_blocks(story, width, False, brief)], each - 2, brief)
+        yield from _headline(story, width, alone=False)
+        yield ""
+    worst = _blocks(stories[0], width, len(stories) == 1, brief)
+    yield from _within([*worst, *_at_the_end(stories, width)], each, brief)
+
+
+def _beside(results: Sequence[SuiteResult], width: int) -> Iterator[Sequence[str]]:
+    """The retrievers of each suite side by side."""
+    for title, table in retrievers(results):
+        yield fitted(title, width), *text_table(table.most(KINDS), width)
+
+
+def _at_the_end(stories: Sequence[Story], width: int) -> Iterator[Block]:
+    """Files and the next steps."""
+    for line in sorted(chain(*(story.result.written for story in stories))):
+        if not line.startswith("   "):
+            yield Block("NOT " not in line, (terminal(f"  {line}"),))
+    for step in steps_of(stories):
+        yield Block(4 if step.command else 8, text_part(Part(0, step), width))
 
 
 def _last(stories: Sequence[Story], width: int, left_out: Sequence[str]) -> Iterator[str]:
@@ -90,31 +105,6 @@ def _last(stories: Sequence[Story], width: int, left_out: Sequence[str]) -> Iter
         yield from _verdict(overall(stories, left_out), "", width)
 
 
-def _in_brief(
-    stories: Sequence[Story], width: int, room: int, tables: Sequence[Sequence[str]]
-) -> Iterator[str]:
-    """The worst suite, the others in a line each, and the next step, where there is room."""
-    if not stories:
-        return
-    worst, *others = stories
-    next_ = [Part(4 if step.command else 8, step) for step in steps_of(stories)]
-    steps = [Block(part.rank, text_part(part, width)) for part in next_]
-    named = [*_named(others, max(1, room // 3), width)]
-    yield from named
-    room -= len(named)
-    blocks = [Block(2, tuple(table)) for table in tables]
-    blocks += _blocks(worst, width, alone=not others, brief=True)
-    lines = [line for story in stories for line in story.result.written if line[:3] != "   "]
-    files = [Block("NOT " not in line, (terminal(f"  {line}"),)) for line in lines]
-    yield from _within([*blocks, *files, *steps], room, "with -v, or in the report")
-
-
-def _beside(results: Sequence[SuiteResult], width: int) -> Sequence[Sequence[str]]:
-    """A table for each suite that several retrievers answered, under its title."""
-    tables = retrievers(results)
-    return [[fitted(title, width), *text_table(table, width)] for title, table in tables]
-
-
 def _named(stories: Sequence[Story], most: int, width: int) -> Iterator[str]:
     """Some suites by a line each, the worst last, and how many more there are."""
     if len(stories) > most:
@@ -123,61 +113,33 @@ def _named(stories: Sequence[Story], most: int, width: int) -> Iterator[str]:
         yield fitted(next(_headline(story, width, alone=True)), width)
 
 
-def _several(stories: Sequence[Story], width: int, room: int) -> Iterator[str]:
-    """Several suites, the worst one last: as many as there is room for, of the others a line."""
-    told = max(1, room // (FEWEST + 2))
-    budget = max(FEWEST, room // max(len(stories), 1) - 2)
-    for story in reversed(stories[told:]):
-        yield from _headline(story, width, alone=True)
-    for story in reversed(stories[:told]):
-        yield from _within(list(_blocks(story, width, alone=False)), budget)
-        yield from _headline(story, width, alone=False)
-        yield ""
-
-
-def quiet(results: Iterable[SuiteResult]) -> Iterator[str]:
-    """One line a suite: the headline, the worst failure, and what the first measure did."""
-    for result in results:
-        story = Story(result)
-        variant = f" [{result.retriever}]" if result.retriever else ""
-        said = [
-            f"{result.path}{variant}: {overall([story]).word}: {story.headline}",
-            story.fates,
-            *_worst_failure(story),
-            story.first_mean,
-            story.tally,
-        ]
+def quiet(results: Sequence[SuiteResult]) -> Iterator[str]:
+    """One line a suite, the verdict and the change, and the files that it wrote."""
+    for story in map(Story, results):
+        said = (*_headline(story, ENDLESS, alone=True), story.fates, story.compared)
         yield "; ".join(filter(None, said))
-        yield from (line for line in result.written if not line.startswith(" "))
+        yield from (line for line in story.result.written if not line.startswith(" "))
 
 
-def _worst_failure(story: Story) -> Iterator[str]:
-    """The failure that did most damage, and how many more there are."""
-    reasons = [why for _, why in story.failures()]
-    if reasons:
-        yield reasons[0]
-    if len(reasons) > 1:
-        yield counted(len(reasons) - 1, "more failure")
-
-
-def _within(blocks: Sequence[Block], budget: int, where: str = "in the report") -> Iterator[str]:
+def _within(blocks: Sequence[Block], room: int, brief: bool) -> Iterator[str]:
     """The lines of as many blocks as there is room for, in their order."""
-    kept = within([(b.rank, b) for b in blocks], budget - 1, lambda block: len(block.lines))
+    kept = within([(b.rank, b) for b in blocks], room - 1, lambda block: len(block.lines))
     for block in kept:
         yield from block.lines
     left = sum(len(block.lines) for block in blocks) - sum(len(block.lines) for block in kept)
     if left:
+        where = "with -v, or in the report" if brief else "in the report"
         yield f"  … {counted(left, 'more line')} {where}"
 
 
-def _blocks(story: Story, width: int, alone: bool, brief: bool = False) -> Iterator[Block]:
+def _blocks(story: Story, width: int, alone: bool, brief: bool) -> Iterator[Block]:
+    """A suite without its files and steps, which stand at the end."""
     if not alone:
         yield Block(0, (terminal(fitted(f"{story.name} ({story.result.path})", width)),))
     for n, text in enumerate(accepted(story.result)):
         yield Block(min(n, 1), text_lines(text, width, "  " if n else ""))
-    apart = ("Next", "Files") if brief else () if alone else ("Next",)
-    for section in told(story, brief=brief, most=WORST if alone and not brief else FEWER):
-        if section.title not in apart:
+    for section in told(story, WORST if alone and not brief else FEWER):
+        if section.title not in ("Next", "Files"):
             yield from _section(section, width)
 
 

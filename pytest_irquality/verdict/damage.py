@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 
 from pytest_irquality.verdict.findings import Finding, RankedDocument
 from pytest_irquality.verdict.limits import margin
@@ -101,18 +100,6 @@ class Damage:
     def lost(self) -> float:
         """The loss of all queries together."""
         return sum(map(self.loss, self.worse))
-
-    @cached_property
-    def won(self) -> float:
-        """The gain of all queries together, weighed as a loss is."""
-        gains = [(self.gain(query) or 0.0, query) for query in self.result.queries]
-        return sum(gain * self.weight(query) for gain, query in gains if gain > 0)
-
-    @property
-    def half(self) -> int:
-        """In how few queries half of the loss is."""
-        sums = accumulate(map(self.loss, self.worse))
-        return next((n for n, loss in enumerate(sums, 1) if loss >= self.lost / 2 - EQUAL), 0)
 
     @property
     def lowest(self) -> Sequence[QueryResult]:

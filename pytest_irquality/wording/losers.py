@@ -8,16 +8,7 @@ from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.result import QueryResult
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.moves import left_the_top, moves, shortcomings
-from pytest_irquality.wording.numbers import (
-    apart,
-    digits_apart,
-    few,
-    figure,
-    grouped,
-    signed,
-    times,
-)
-from pytest_irquality.wording.words import quoted, relevant
+from pytest_irquality.wording.numbers import apart, digits_apart, few, figure, signed, times
 
 
 class Worse(NamedTuple):
@@ -52,29 +43,6 @@ def worsened(damage: Damage, query: QueryResult) -> Worse:
     lost = f"{signed(change, unit, digits_apart(*sides, unit))}{times(damage.weight(query))}"
     short = moves(query, titled=False)
     return Worse(query, change, lost, f"{before} → {now}", moves(query), short)
-
-
-def not_compared(damage: Damage) -> str:
-    """The queries without a value on both sides, and why: ``1 left out: 'desk' (no answer)``."""
-    result = damage.result
-    left = [query for query in result.queries if damage.gain(query) is None]
-    if not left:
-        return ""
-    named = few([f"{quoted(query.text)} ({_why_not(query, damage)})" for query in left])
-    return f"{grouped(len(left))} left out: {named}"
-
-
-def _why_not(query: QueryResult, damage: Damage) -> str:
-    """The reason why a query has no value on both sides."""
-    if query.fault is not None:
-        return "skipped" if query.skipped else "no answer"
-    if query.expects_nothing:
-        return "expects no results"
-    if query.before is None:
-        return "not in the baseline"
-    if damage.column is not None and query.values[damage.column] is not None:
-        return "unknown then"
-    return f"no {relevant(damage.result, 1)}"
 
 
 def worst_tags(damage: Damage) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_irquality.storage.provenance import UPDATE, Again
-from pytest_irquality.suite.demands import Bound, Together
-from pytest_irquality.suite.rules import Rule
+from pytest_irquality.suite.demands import Together
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import BAD, SuiteResult, Verdict
@@ -134,29 +133,10 @@ def _edits(failures: Sequence[Failure]) -> Iterator[Step]:
 
 
 def _mend(stays: Sequence[Failure]) -> Iterator[Step]:
-    """To mend search, or to edit what it breaks, which no baseline mends."""
+    """To edit what search breaks and no baseline mends."""
     places = [*dict.fromkeys(result.place(verdict) for result, verdict in stays)]
-    where = f", or edit {few(places)}" if 0 < len(places) <= PLACES else ""
-    if where:
-        yield Decision(f"mend search{where}{_why(stays)}")
-    elif stays and _why(stays):
-        yield Step(f"mend search{_why(stays)}")
-
-
-def _why(stays: Sequence[Failure]) -> str:
-    """The reason why no update helps, where there is a baseline: the kinds of what is broken."""
-    if not any(result.baseline for result, _ in stays):
-        return ""
-    broken = (f.demand for _, verdict in stays for f in verdict.broken if not on_change(f))
-    return f": an update accepts no {' and no '.join(dict.fromkeys(map(_kind_of, broken)))}"
-
-
-def _kind_of(demand: type) -> str:
-    if issubclass(demand, Rule):
-        return "rule"
-    if issubclass(demand, Bound) and demand.fixed:
-        return "floor" if demand.floor else "ceiling"
-    return "such limit"
+    if 0 < len(places) <= PLACES:
+        yield Decision(f"mend search, or edit {few(places)}")
 
 
 def _update(again: Again, failures: Sequence[Failure]) -> Iterator[Step]:

@@ -16,12 +16,12 @@ from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.result import Outcome, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.causes import CAUSES, as_before, known_causes, renumbered
-from pytest_irquality.wording.caveats import caveats, whole, with_caveats
+from pytest_irquality.wording.caveats import caveats, with_caveats
 from pytest_irquality.wording.counts import counts, fates, sums
 from pytest_irquality.wording.demand_words import rose_or_fell
-from pytest_irquality.wording.losers import Worse, low, not_compared, worsened, worst_tags
+from pytest_irquality.wording.losers import Worse, low, worsened, worst_tags
 from pytest_irquality.wording.notes import note, noted
-from pytest_irquality.wording.numbers import apart, counted, few, figure, grouped, judged, share
+from pytest_irquality.wording.numbers import counted, few, grouped, judged, share
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.steps import on_change
 from pytest_irquality.wording.words import provenance, quoted
@@ -174,27 +174,9 @@ class Story:
         return f"{grouped(worse)} worse, {grouped(better)} better, {grouped(same)} unchanged"
 
     @property
-    def balance(self) -> str:
-        """The losses and gains, the mean, and the queries that are in neither."""
-        return "; ".join(filter(None, self._balance())) if self.damage.gains else ""
-
-    @property
     def compared(self) -> str:
         """The tally and the mean, on one line."""
         return "; ".join(filter(None, (self.tally, self.mean)))
-
-    def _balance(self) -> Iterator[str]:
-        """The losses and gains, in how few queries half of the loss is, the mean, and the rest."""
-        damage = self.damage
-        if damage.worse or damage.won > EQUAL:
-            measure, unit = damage.measure, self.result.unit(damage.measure)
-            over = counted(len(damage.gains), "query", "queries")
-            lost, won = _sum(damage.lost, unit), _sum(damage.won, unit)
-            yield f"lost {lost} and won {won} {measure} over {over}"
-            if damage.half and len(damage.worse) > 2:
-                yield f"half of the loss is in {grouped(damage.half)}"
-            yield self.mean
-        yield not_compared(damage)
 
     @property
     def mean(self) -> str:
@@ -208,18 +190,6 @@ class Story:
         if resolution and resolution.measure == measure and _got_surely_worse(resolution):
             words += f", which chance does not explain ({judged(resolution.change)})"
         return words
-
-    @property
-    def first_mean(self) -> str:
-        """The first measure over the queries that are compared, and over all if that differs."""
-        mean = self.result.mean(self.damage.measure)
-        if mean is None or mean.value is None:
-            return ""
-        if mean.change is None:
-            return f"{mean.measure} {figure(mean.value, mean.unit)}"
-        before, now = apart(mean.change.before, mean.change.now, mean.unit)
-        other = whole(mean)
-        return f"{mean.measure} {before} → {now}{f' ({other})' if other else ''}"
 
     @property
     def _resolution(self) -> facts.Resolution | None:
@@ -252,10 +222,9 @@ class Story:
         """The known causes, the most telling first."""
         return tuple(known_causes(self.result, self.damage))
 
-    def worst(self, most: int) -> tuple[Worse, ...]:
-        """The queries that lost most; of a failure by which no query lost those that are lowest."""
-        in_words = low if self.lowest else worsened
-        return tuple(in_words(self.damage, query) for query in self.losers[:most])
+    def in_words(self, query: QueryResult) -> Worse:
+        """A query's loss; of a failure by which no query lost its value, and what keeps it low."""
+        return (low if self.lowest else worsened)(self.damage, query)
 
     @property
     def losers(self) -> Sequence[QueryResult]:
@@ -302,8 +271,6 @@ class Story:
             if isinstance(fact, (*DOUBTS, facts.JudgeFirst)):
                 yield note(fact, result)
         yield from self._noise()
-        if self.state == "failed" and self.coverage and result.judged < result.returned:
-            yield self.coverage
 
     def _noise(self) -> Iterator[str]:
         """The note on chance, unless the mean surely moved, which is said already."""
@@ -323,7 +290,7 @@ class Story:
     def coverage(self) -> str:
         """The share of the returned results that nobody judged."""
         result, before = self.result, self.result.baseline
-        if not result.returned or self.says_nothing:
+        if result.judged == result.returned or self.says_nothing:
             return ""
         unjudged = share(result.returned - result.judged, result.returned)
         words = f"{unjudged} results in the top {result.top_k} are not judged"
@@ -336,9 +303,8 @@ class Story:
     def notes(self) -> tuple[str, ...]:
         """The other facts that a reader must know."""
         told = noted(self.result)
-        return tuple(
-            text for fact, text in told if not isinstance(fact, IN_STORY) or as_before(fact)
-        )
+        others = (text for fact, text in told if not isinstance(fact, IN_STORY) or as_before(fact))
+        return tuple(filter(None, (self.coverage, *others)))
 
     # -- what broke --------------------------------------------------------------------------------
 
@@ -357,10 +323,6 @@ class Story:
     def _called(self, verdict: Verdict) -> str:
         query = self.result.by_id.get(verdict.query or "")
         return quoted(query.text) if query else verdict.label
-
-
-def _sum(total: float, unit: str) -> str:
-    return figure(total, unit, 2) if not unit else figure(total, unit)
 
 
 def _got_surely_worse(resolution: facts.Resolution) -> bool:

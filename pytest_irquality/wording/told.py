@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from pytest_irquality.verdict.result import SuiteResult
+from pytest_irquality.verdict.result import QueryResult, SuiteResult
 from pytest_irquality.wording.answer_tables import wavering, wordings
 from pytest_irquality.wording.answers import noise_said, wordings_said
 from pytest_irquality.wording.block import Bar, Cell, Column, Part, Row, Section, Table
+from pytest_irquality.wording.examined import in_full
 from pytest_irquality.wording.limit_table import Limits
 from pytest_irquality.wording.losers import Worse
 from pytest_irquality.wording.mean_tables import tags
@@ -27,25 +28,20 @@ PAGE = 99
 """The rank of what stands on the page alone."""
 
 
-def told(story: Story, *, brief: bool = False, most: int = 5) -> Sequence[Section]:
-    """The sections of a suite with so many of its worst queries, in ``brief`` with fewer limits."""
-    result = story.result
+def told(story: Story, most: int = 5) -> Sequence[Section]:
+    """The sections of a suite with so many of its worst queries."""
+    result, limits = story.result, Limits(story.result, story.damage)
     worst = worst_of([story], most)
     sections = (
-        Section("", (*_listed(25, map(": ".join, result.remarks.items())), *_sums(story, brief))),
-        Section(worst.columns[0].about, (*_table(3, worst), *_listed(14, _lost(story)))),
+        Section("", (*_listed(25, map(": ".join, result.remarks.items())), *_sums(story))),
+        Section(worst.columns[0].about, (*_table(3, worst), *_listed(6, _lost(story)))),
         Section("What happened", _listed(6, story.causes)),
-        Section(
-            "Measures and limits",
-            tuple(_limits(story, brief)),
-            "Limits",
-            note=_broken(story),
-        ),
+        *_measures(limits),
         Section(
             f"Tags, {'most damaged' if result.baseline else 'lowest'} first",
-            (*_table(PAGE, _tags(story)), *_listed(PAGE, [story.coverage])),
+            _table(PAGE, tags(result, limits)),
             "Slices",
-            note=str(len({mean.tag for mean in result.means if mean.tag}) or ""),
+            note=str(len({mean.tag for mean in result.means} - {None}) or ""),
         ),
         Section("What this rests on", _listed(7, story.rests_on), warns=story.shaky, beside=True),
         Section("Known issues", _listed(20, known_issues(result)), small=True),
@@ -62,12 +58,14 @@ def told(story: Story, *, brief: bool = False, most: int = 5) -> Sequence[Sectio
             "Unchanged code",
         ),
         Section("Over the last changes", _lines(result), "History"),
+        *(
+            Section("The base's suite", (Part(PAGE, said), Part(PAGE, differences)), "Base")
+            for said, differences in map(in_full, result.exams)
+        ),
         Section("Files", tuple(Part(5, line) for line in result.written), small=True),
         Section(
             "",
-            _listed(
-                _least(story, brief), ["; ".join(filter(None, (story.compared_with, story.ledger)))]
-            ),
+            _listed(5, ["; ".join(filter(None, (story.compared_with, story.ledger)))]),
             small=True,
         ),
         Section(
@@ -79,18 +77,9 @@ def told(story: Story, *, brief: bool = False, most: int = 5) -> Sequence[Sectio
     return [section for section in sections if section.parts]
 
 
-def _broken(story: Story) -> str:
-    many = len(story.damage.failed_limits)
-    return f"{many} broken" if many else ""
-
-
 def _lost(story: Story) -> Iterator[str]:
     if story.tags and story.state == "failed":
         yield f"tags that lost most: {story.tags}"
-
-
-def _least(story: Story, brief: bool) -> int:
-    return 6 if brief and story.state == "failed" else 1
 
 
 def _listed(rank: int, texts: Iterable[str]) -> tuple[Part, ...]:
@@ -107,30 +96,26 @@ def _table(rank: int, table: Table) -> tuple[Part, ...]:
     return (Part(rank, table),) if table.rows else ()
 
 
-def _sums(story: Story, brief: bool) -> Iterator[Part]:
+def _sums(story: Story) -> Iterator[Part]:
     """The places where passages were lost, and how many queries got worse and better."""
     yield from _listed(1, [story.fates])
     if story.tally:
-        yield Part(2, story.mean if brief else story.balance, story.tally)
+        yield Part(2, story.mean, story.tally)
 
 
-# -- limits and tags -------------------------------------------------------------------------------
-
-
-def _tags(story: Story) -> Table:
-    return tags(story.result, Limits(story.result, story.damage))
-
-
-def _limits(story: Story, brief: bool) -> Iterator[Part]:
-    """The measures and limits; in brief the limits that are broken, if any are."""
-    limits = Limits(story.result, story.damage)
-    broken = broken_limits(limits) if brief else None
-    yield from _table(5, broken) if broken and broken.rows else _table(4, limits.table)
-    if not limits.verdicts:
-        yield Part(PAGE, NO_LIMIT)
+# -- limits ---------------------------------------------------------------------------------------
 
 
 NO_LIMIT = "This suite sets no limit on a measure."
+
+
+def _measures(limits: Limits) -> Iterator[Section]:
+    """The limits that are broken, and all measures and limits."""
+    broken, many = broken_limits(limits), len(limits.damage.failed_limits)
+    yield Section("", _table(5, broken))
+    parts = _table(PAGE if broken.rows else 4, limits.table)
+    parts += () if limits.verdicts else (Part(PAGE, NO_LIMIT),)
+    yield Section("Measures and limits", parts, "Limits", note=f"{many} broken" if many else "")
 
 
 def broken_limits(limits: Limits) -> Table:
@@ -151,63 +136,53 @@ def broken_limits(limits: Limits) -> Table:
 # -- the worst queries -----------------------------------------------------------------------------
 
 
-def worst_of(stories: Sequence[Story], most: int) -> Table:
-    """The worst queries of some suites, with what moved.
+def worst_of(stories: Sequence[Story], most: int, tag: str = "") -> Table:
+    """The worst queries of some suites, or of a tag alone, with what moved.
 
     They are those that lost most, or where none lost anything those of the lowest value.
     """
     lowest = all(story.lowest for story in stories)
-    of = [story for story in stories if story.lowest == lowest]
-    worst = _foremost(of, most)
-    named = ", ".join(dict.fromkeys(story.damage.measure for story, _ in worst))
-    many = sum(len(story.damage.worse) for story in of)
-    shown = f", {len(worst)} of {grouped(many)}" if many > len(worst) else ""
-    over = f"{'lowest' if lowest else 'lost most'} {named}{_the_worst_of(many, len(worst))}:"
-    rows = _rows(worst, several=len(stories) > 1)
-    rows = [row._replace(over="" if at else over) for at, row in enumerate(rows)]
-    return Table(_columns(lowest, named, shown), tuple(rows))
+    every = _losers([story for story in stories if story.lowest == lowest], tag)
+    worst = [(story, story.in_words(query)) for story, query in every[:most]]
+    measures = ", ".join(dict.fromkeys(story.damage.measure for story, _ in worst))
+    rest = f"{measures}, the worst of {grouped(len(every))}" if len(every) > most else measures
+    title = f"{'Lowest' if lowest else 'Lost most'} {rest}"
+    return _under(title, lowest, _rows(worst, several=len(stories) > 1))
 
 
-def _the_worst_of(many: int, shown: int) -> str:
-    """Of how many rows a heading is; how many stand below it, the room decides."""
-    return f", the worst of {grouped(many)}" if many > shown else ""
+def _losers(stories: Sequence[Story], tag: str) -> Sequence[tuple[Story, QueryResult]]:
+    every = ((story, query) for story in stories for query in story.losers)
+    tagged = [(story, query) for story, query in every if not tag or tag in query.tags]
+    return sorted(tagged, key=lambda pair: -pair[0].damage.loss(pair[1]))
+
+
+def _under(title: str, lowest: bool, rows: Sequence[Row]) -> Table:
+    """The worst queries under their title, which stands above the first or in the head."""
+    lost, moved = ("value", "what moved or is missing") if lowest else ("lost", "what moved")
+    columns = (
+        Column("", about=title, room=36),
+        Column("", number=True, about=lost),
+        Column("", about="values"),
+        Column("", about=moved, room=40),
+    )
+    first = [row._replace(over=f"{title}:") for row in rows[:1]]
+    return Table(columns, (*first, *rows[1:]))
 
 
 def _rows(worst: Sequence[tuple[Story, Worse]], *, several: bool) -> Sequence[Row]:
-    """A row for each query that got worse; with its suite and its measure where these differ."""
+    """A row for each query, with its suite where there are several."""
     largest = max((abs(worse.change) for _, worse in worst), default=0.0) or 1.0
-    measured = len({story.damage.measure for story, _ in worst}) > 1
     return [
-        _row(
-            f"{story.name}: {worse.query.text}" if several else worse.query.text,
-            worse,
-            abs(worse.change) / largest,
-            f"{story.damage.measure} {worse.values}" if measured else worse.values,
+        Row(
+            (
+                Cell(
+                    cut(f"{story.name}: " * several + worse.query.text, LONGEST),
+                    query=worse.query.id,
+                ),
+                Cell(worse.lost, css="bad0", bar=Bar("bad", abs(worse.change) / largest)),
+                worse.values,
+                Cell(cut(worse.moves), short=cut(worse.moves_of_ids)),
+            )
         )
         for story, worse in worst
     ]
-
-
-def _foremost(stories: Sequence[Story], most: int) -> Sequence[tuple[Story, Worse]]:
-    every = [(story, worse) for story in stories for worse in story.worst(most)]
-    return sorted(every, key=lambda pair: -pair[0].damage.loss(pair[1].query))[:most]
-
-
-def _columns(lowest: bool, measures: str, shown: str) -> tuple[Column, ...]:
-    return (
-        Column("", about=f"{'Lowest' if lowest else 'Worst'} queries{shown}", room=36),
-        Column("", number=True, about=measures if lowest else f"lost {measures}"),
-        Column("", about="values"),
-        Column("", about="what moved or is missing" if lowest else "what moved", room=40),
-    )
-
-
-def _row(text: str, worse: Worse, filled: float, values: str) -> Row:
-    return Row(
-        (
-            Cell(cut(text, LONGEST), query=worse.query.id),
-            Cell(worse.lost, css="bad0", bar=Bar("bad", filled)),
-            values,
-            Cell(cut(worse.moves), short=cut(worse.moves_of_ids)),
-        )
-    )

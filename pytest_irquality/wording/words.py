@@ -23,11 +23,6 @@ def cut(text: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def one_line(text: str, longest: int = QUOTED) -> str:
-    """A text on one line, cut where it is longer."""
-    return cut(" ".join(text.split()), longest)
-
-
 def cells(text: str) -> int:
     """The columns of a terminal that a text takes: two for a wide character, none for a mark."""
     if text.isascii():

@@ -57,5 +57,5 @@ def test_a_red_suite_stands_above_the_fold_with_a_tenth_of_room(
     os.utime(broken)
     project.run("--ir-markdown=report.md")
     text = Path(project.path, "report.md").read_text("utf-8")
-    assert "| Worst queries" in text.partition("<details>")[0]
+    assert "| Lost most ndcg@10" in text.partition("<details>")[0]
     assert height_before_the_fold(show, text) < FOLD * 0.9

@@ -66,7 +66,7 @@ def test_a_list_to_grade_settles_which_is_better(
         [
             "  measure * new *old",
             "  rbo(p=0.9)@10  0.* over 12  – over 0",  # other is not worse: none is the best
-            "*lowest rbo(p=0.9)@10:",
+            "*Lowest rbo(p=0.9)@10, the worst of 10:",
             "*10 of 12 (83 %) rankings changed",
             "*to grade: grades.csv: * documents of 12 queries that nobody has graded*",
         ]

@@ -99,7 +99,7 @@ def test_no_change_rewrites_its_own_exam(shop: Project, exam: str) -> None:
     assert result.stdout.str().partition(" search quality ")[2].partition("\n")[2].startswith(first)
     comment = (shop.path / "out.md").read_text()
     assert comment.startswith(f"- ⚠ {first}")
-    assert comment.index("### The base's suite\n") < comment.index("<details>")
+    assert "shop.ir.yaml as in git:main: " in comment.partition("<details>")[2]
     page = (shop.path / "ir-report.html").read_text()
     assert ">The base&#39;s suite</h3>" in page
     assert page.index("Accepted, not passed") < page.index("<h1>")
@@ -264,12 +264,14 @@ def test_reports_have_a_section_of_it(shop: Project) -> None:
     shop.suite(judged.replace("min: 0.9", "min: 0.8"))
     commit(shop)
     assert shop.run(AGAINST, "--ir-markdown=out.md").ret == 0
-    told = (shop.path / "out.md").read_text().partition("### The base's suite")[2].splitlines()
-    assert told[2].startswith("shop.ir.yaml as in git:main: its 14 checks passed; 1 limit loosened")
-    assert told[6] == (
-        "| weaker | limit of 'mrr@10' | min 0.9 | min 0.8 | shop.ir.yaml:1 → shop.ir.yaml:1 |"
+    told = (shop.path / "out.md").read_text().splitlines()
+    assert any(
+        line.startswith("- shop.ir.yaml as in git:main: its 14 checks passed; 1 limit loosened")
+        for line in told
     )
-    assert "and 8 more" in told
+    assert (
+        "| weaker | limit of 'mrr@10' | min 0.9 | min 0.8 | shop.ir.yaml:1 → shop.ir.yaml:1 |"
+    ) in told
     page = (shop.path / "ir-report.html").read_text()
     row = page.partition(">The base&#39;s suite</h3>")[2].partition("<tbody>")[2]
     assert row.strip().startswith('<tr><th scope="row">weaker</th><td')

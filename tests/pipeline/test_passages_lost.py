@@ -295,7 +295,6 @@ def test_a_baseline_has_texts_as_far_down_as_something_reads_them(project: Proje
     assert "passages: cut 3 (unknown then), further down 1 (unknown then), found 3 → 0" in text
     project.suite(SUITE.replace("recall@3", "recall@5"))
     result = project.run("-v", "--ir-markdown=out.md", "--ir-report=out.html")
-    result.stdout.fnmatch_lines(["*recall@5 *0.250 *nothing to compare*"])
     (query,) = [q for q in project.data["suites"][0]["queries"] if q["id"] == "cookies"]
     assert (query["before"], query["values"]) == ([None], [1.0])
     texts = [(project.path / name).read_text(encoding="utf-8") for name in ("out.md", "out.html")]

@@ -399,7 +399,7 @@ def test_the_table_tells_figures_apart_from_the_limits_they_break(tmp_path: Path
     table = "\n".join(
         summary([judged(tmp_path, twenty(limits), run_of(sunk(2)), run_of(FIRST))], 200)
     )
-    assert re.search(r"mrr@10 +1\.000 +0\.9333 +−0\.0667 +2/0 +≥ 0\.9334, drop ≤ 0\.0666  ✗", table)
+    assert re.search(r"✗ mrr@10  1\.000 → 0\.9333  ≥ 0\.9334, drop ≤ 0\.0666", table)
 
 
 def test_the_row_of_each_tag_shows_the_tag_nearest_to_its_limit(tmp_path: Path) -> None:
@@ -413,9 +413,7 @@ def test_the_row_of_each_tag_shows_the_tag_nearest_to_its_limit(tmp_path: Path) 
         if n < 10
     } | {id: ids for n, (id, ids) in enumerate(FIRST.items()) if n >= 10}
     table = "\n".join(summary([judged(tmp_path, text, run_of(now), run_of(FIRST))], 200))
-    assert re.search(
-        r"each_tag: mrr@10  a +1\.000 +0\.667 +−0\.333 +5/0 +drop ≤ 0\.3, ≥ 0\.1  ✗ +10", table
-    )
+    assert "✗ each_tag: mrr@10, a  1.000 → 0.667  drop ≤ 0.3, ≥ 0.1" in table
 
 
 def test_what_the_suite_cannot_tell_is_said(tmp_path: Path) -> None:

@@ -40,21 +40,19 @@ def result_of(*queries: QueryResult, **more: object) -> SuiteResult:
     return replace(made, **{"verdicts": (), **more})  # type: ignore[arg-type]
 
 
-def test_what_was_lost_and_won_and_in_how_few_queries() -> None:
+def test_how_many_lost_and_which_lost_most() -> None:
     queries = [lost(f"q{n}", 1.0, value) for n, value in enumerate((0.2, 0.7, 0.8, 1.0))]
     story = Story(result_of(*queries, lost("up", 0.5, 0.75)))
     assert story.tally == "3 worse, 1 better, 1 unchanged"
-    assert story.balance.startswith(
-        "lost 1.30 and won 0.25 ndcg@10 over 5 queries; half of the loss is in 1; the mean fell"
-    )
-    assert [worse.query.id for worse in story.worst(5)] == ["q0", "q1", "q2"]
-    assert [worse.lost for worse in story.worst(2)] == ["−0.800", "−0.300"]
+    assert story.mean.startswith("the mean fell")
+    assert [query.id for query in story.losers] == ["q0", "q1", "q2"]
+    assert [story.in_words(query).lost for query in story.losers[:2]] == ["−0.800", "−0.300"]
 
 
 def test_nothing_is_lost_by_rounding() -> None:
     story = Story(result_of(lost("a", 0.5, 0.5 - 1e-12), lost("b", 1.0, 1.0)))
     assert story.tally == "2 queries are unchanged in ndcg@10"
-    assert story.balance == ""
+    assert story.mean == ""
 
 
 def test_the_order_is_that_of_the_figures_that_are_shown() -> None:
@@ -79,8 +77,8 @@ def test_where_lower_is_better_a_rise_is_the_loss() -> None:
     made = result_of(lost("a", 1.0, 4.0), lost("b", 3.0, 1.0))
     mean = replace(made.means[0], higher_is_better=False)
     story = Story(replace(made, means=(mean,)))
-    assert [worse.query.id for worse in story.worst(5)] == ["a"]
-    assert story.worst(1)[0].lost == "+3.000"
+    (worst,) = story.losers
+    assert (worst.id, story.in_words(worst).lost) == ("a", "+3.000")
 
 
 def test_failures_are_ordered_by_damage_and_what_lost_nothing_follows_in_the_files_order() -> None:

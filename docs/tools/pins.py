@@ -14,7 +14,7 @@ PINNED = re.compile(r"\buses: ([\w./-]+)@[0-9a-f]{40} # v[\d.]+")
 def ours() -> Iterator[Path]:
     """The workflows and actions that run for this project, or for whoever uses its action."""
     yield from sorted((ROOT / ".github/workflows").glob("*.yml"))
-    yield from (ROOT / "action.yml", ROOT / "action/comment/action.yml")
+    yield ROOT / "action.yml"
 
 
 def pins() -> Mapping[str, str]:

@@ -117,34 +117,11 @@ def record(path: Path, shown: str, new: Iterable[Entry]) -> None:
         for entry in new:
             place = place_of(entries, entry)
             entries[place : place + 1] = [entry]
-        _replace(path, entries)
-
-
-def merge(path: Path, others: Iterable[Path]) -> int:
-    """Add the entries that other histories have and this one lacks; how many they were.
-
-    Two jobs that began with the same file each add a line of their own. An entry goes behind the
-    last that is no younger. Raises ``HistoryError``, ``OSError``.
-    """
-    found = [entry for other in others for entry in read_history(other, str(other))]
-    with alone_in(Path(os.path.realpath(path)).parent):
-        entries = [*read_history(path, str(path))]
-        known = len(entries)
-        for entry in found:
-            if entry not in entries:
-                older = (n for n, one in enumerate(entries, 1) if one.time <= entry.time)
-                entries.insert(max(older, default=0), entry)
-        if len(entries) > known:
-            _replace(path, entries)
-    return len(entries) - known
-
-
-def _replace(path: Path, entries: Iterable[Entry]) -> None:
-    lines = (
-        json.dumps({"format": FORMAT, **as_dict(entry)}, ensure_ascii=True).encode() + b"\n"
-        for entry in entries
-    )
-    write(path, lines)
+        lines = (
+            json.dumps({"format": FORMAT, **as_dict(entry)}, ensure_ascii=True).encode() + b"\n"
+            for entry in entries
+        )
+        write(path, lines)
 
 
 def place_of(entries: Sequence[Entry], new: Entry) -> int:

@@ -50,6 +50,14 @@ queries:
 thresholds: {mrr@10: {min: 0.1, max_drop: 0.05}}
 """,
 }
+GH = """\
+#!/bin/sh
+[ "$*" = "api --method GET repos/o/r/pulls -f state=open -f head=$HEAD --jq .[0].number // empty" ] || exit 2
+[ "$GH_TOKEN" = token ] || exit 4
+[ "$HEAD" = stranger:fix ] && echo 7
+exit 0
+"""
+"""GitHub's own program, asked which pull request is from a branch."""
 BASELINE = "tests/search/.ir-baseline/shop.jsonl"
 ACCEPTS = "This change accepts a drop: mrr@10 fell 1.000 → 0.833"
 
@@ -143,6 +151,22 @@ class Team:
             ["bash", "-e", "-c", script], cwd=work, env=environment, text=True, check=False,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
+
+    def commented(self, judged: Job, owner: str, **surroundings: str) -> Job:
+        """The second job of a pull request from a fork's branch ``fix``; that of ``stranger`` is open."""
+
+        def nothing(work: Path) -> None:
+            raise AssertionError("code of a fork is checked out")
+
+        write(self.folder / "bin", "gh", GH)
+        (self.folder / "bin/gh").chmod(0o755)
+        run = {
+            "id": judged.id, "event": "pull_request", "head_branch": "fix",
+            "head_repository": {"owner": {"login": owner}},
+        }  # fmt: skip
+        job = self.job(nothing, {"event_name": "workflow_run", "event": {"workflow_run": run}})
+        job.surroundings = surroundings
+        return job.run(workflow("forks.md", ".github/workflows/search-comment.yml"))
 
     def merged(self, branch: str) -> str:
         """Merge a pull request. Gives what main was before."""

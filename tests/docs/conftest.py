@@ -1,14 +1,12 @@
-"""A team with a suite on main, and GitHub's API."""
+"""A team with a suite on main."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.docs.clones import FILES, Team, commit, copied, made, write
-from tests.github import GitHub, github
 from tests.repository import git
 
 
@@ -30,9 +28,3 @@ def guarded_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def guarded(guarded_once: Path, tmp_path: Path) -> Team:
     """A copy of it."""
     return copied(guarded_once, tmp_path)
-
-
-@pytest.fixture
-def hub() -> Iterator[GitHub]:
-    with github() as one:
-        yield one

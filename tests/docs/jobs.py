@@ -28,10 +28,10 @@ NAME = re.compile(r"'[^']*'|[\w.*-]+(?:\.[\w.*-]+)*\(?")
 
 @dataclass
 class Service:
-    """What outlasts a job: ``caches`` by their keys, ``artifacts`` by run and name. ``api``: where comments go."""
+    """What outlasts a job: caches by their keys, artifacts by run and name, and the ``comments``: None refuses them."""
 
     folder: Path
-    api: str = "http://127.0.0.1:1"
+    comments: dict[tuple[str, str], str] | None = field(default_factory=dict)
     runs: int = 0
 
     def cache(self, key: str) -> Path:
@@ -93,8 +93,8 @@ class Job:
         outer = self.known.get("inputs"), self.known.get("steps")
         self.known |= {"inputs": inputs, "steps": {}}
         for step in steps:
-            always = "always()" in str(step.get("if", ""))
-            if (self.failed and not always) or not self._if(step.get("if", "true")):
+            told = re.search(r"(always|success|failure)\(\)", str(step.get("if", "")))
+            if (self.failed and not told) or not self._if(step.get("if", "true")):
                 continue
             if "run" in step:
                 self._shell(step, at)
@@ -110,7 +110,6 @@ class Job:
             "GITHUB_ACTION_PATH": str(at), "GITHUB_OUTPUT": str(outputs),
             "GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(self.work), "GITHUB_REPOSITORY": "o/r",
             "GITHUB_STEP_SUMMARY": str(self.folder / "summary"), "RUNNER_TEMP": str(self.temp),
-            "GITHUB_API_URL": self.service.api,
         }  # fmt: skip
         environment["PATH"] = f"{self.path}{os.pathsep}{environment['PATH']}"
         folder = self.work / self._filled(step.get("working-directory", "."))
@@ -169,6 +168,17 @@ class Job:
             target = self.work / given["path"] / (source.name if apart else "")
             shutil.copytree(source, target, dirs_exist_ok=True)
 
+    def _comment(self, given: Mapping[str, Any]) -> None:
+        """One comment a pull request and header, over the one that is there."""
+        number = self._look_up("github.event.pull_request.number") or given["number"]
+        if not number:
+            return
+        text = (self.work / given["path"]).read_text("utf-8")
+        if self.service.comments is None or not 0 < len(text) < 65_536:
+            self.failed = True
+        else:
+            self.service.comments[str(number), given["header"]] = text
+
     # -- expressions -------------------------------------------------------------------------------
 
     def _filled(self, value: Any) -> Any:
@@ -196,7 +206,12 @@ class Job:
             "contains": list.__contains__,
             "format": str.format,
         }
-        return eval(source, {**functions, "always": lambda: True})
+        ended = {
+            "always": lambda: True,
+            "success": lambda: not self.failed,
+            "failure": lambda: self.failed,
+        }
+        return eval(source, {**functions, **ended})
 
     def _look_up(self, name: str) -> Any:
         if name == "true":
@@ -216,4 +231,5 @@ USED: Mapping[str, Callable[[Job, Mapping[str, Any]], None]] = {
     "actions/cache/save": Job._save,
     "actions/upload-artifact": Job._upload,
     "actions/download-artifact": Job._download,
+    "marocchino/sticky-pull-request-comment": Job._comment,
 }

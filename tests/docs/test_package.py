@@ -30,7 +30,7 @@ def test_every_mention_of_the_projects_address_is_that_of_its_metadata() -> None
 
 
 def test_the_project_moves_by_one_line() -> None:
-    text = "[a](https://github.com/x/pytest-irquality/issues) uses: x/pytest-irquality/action/comment@v1"
+    text = "[a](https://github.com/x/pytest-irquality/issues) uses: x/pytest-irquality@v1"
     assert moved(text, "acme/pytest-irquality") == text.replace("x/", "acme/")
 
 

@@ -14,12 +14,10 @@ from typing import Any
 import pytest
 
 from tests.conftest import ALONE, Project
-from tests.github import github
 from tests.repository import git
 
 pytestmark = pytest.mark.slow
 SIZE = 1_000_000
-JOB = "import sys; from pytest_irquality.ci.command import main; sys.exit(main())"
 
 
 def run(
@@ -92,7 +90,6 @@ def kept(disk: Path) -> dict[str, bytes]:
     [
         ("-m", "pytest", "--ir-suite", "--ir-update-baseline", "--ir-report=none"),
         ("-m", "pytest", "--ir-suite", "--ir-history=h.jsonl", "--ir-save-runs=now", "--ir-report=none"),
-        ("-c", JOB, "judge", "--folder=report", "--history=h.jsonl", "--ir-save-runs=now"),
     ],
     ids=lambda words: words[-2],
 )  # fmt: skip
@@ -111,52 +108,6 @@ def test_what_was_kept_stays_as_it_was_on_a_full_disk(
     assert "INTERNALERROR" not in said
     assert kept(on_disk) == before
     assert not [*on_disk.rglob("*.tmp")]
-
-
-def test_a_night_that_does_not_fit_leaves_the_last_one(shop: Project, disk: Path) -> None:
-    last, now = disk / "nights/last", shop.path / "now"
-    last.mkdir(parents=True)
-    now.mkdir()
-    (last / "shop.jsonl").write_text("old")
-    (now / "a.jsonl").write_text("new")
-    (now / "shop.jsonl").write_bytes(bytes(2 * SIZE))
-    (shop.path / "report.json").write_text('{"outcome": "passed"}')
-    for _ in range(2):
-        done = run(shop, "-c", JOB, "promote", str(now), str(last), "--report=report.json")
-        assert (done.returncode, done.stderr.count(b"\n")) == (1, 1), done.stderr
-        assert b"No space left on device" in done.stderr
-        assert [path.name for path in disk.rglob("*.jsonl")] == ["shop.jsonl"]
-        assert (last / "shop.jsonl").read_text() == "old"
-    assert (now / "shop.jsonl").stat().st_size == 2 * SIZE, "it is not lost either"
-
-
-def test_histories_that_do_not_fit_together_lose_no_line(shop: Project, on_disk: Path) -> None:
-    other = shop.path / "other.jsonl"
-    line = json.loads((on_disk / "h.jsonl").read_text())
-    times = (f"2030-01-01T00:{n // 60:02}:{n % 60:02}Z" for n in range(3000))
-    other.write_text(
-        "".join(json.dumps({**line, "time": time, "commit": time}) + "\n" for time in times)
-    )
-    filled(on_disk)
-    before = kept(on_disk)
-    done = run(shop, "-c", JOB, "history", str(on_disk / "h.jsonl"), str(other))
-    assert (done.returncode, done.stderr.count(b"\n")) == (1, 1), done.stderr
-    assert b"No space left on device" in done.stderr
-    assert kept(on_disk) == before
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-def test_a_comment_of_which_nobody_can_be_told_is_written_and_an_error(shop: Project) -> None:
-    (shop.path / "report.md").write_text("red")
-    with github() as hub, open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-c", JOB, "comment", "--markdown=report.md", "--number=7"], cwd=shop.path,
-            env={**os.environ, "GITHUB_API_URL": hub.server.origin, "GITHUB_REPOSITORY": "o/r", "GH_TOKEN": "token"},
-            stdout=full, stderr=subprocess.PIPE, check=False,
-        )  # fmt: skip
-    assert done.returncode != 0
-    assert b"No space left on device" in done.stderr
-    assert [one["body"].endswith("red") for one in hub.comments] == [True]
 
 
 # -- locales ---------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from pytest_irquality.ci.comment import LONGEST, shortened
 from tests.conftest import Project
 from tests.repository import git
 
@@ -66,5 +65,4 @@ def test_four_jobs_give_one_build_whatever_happens_to_one_of_them(
     failed = [outcome for outcome in project.outcomes().values() if outcome == "failed"]
     assert failed
     text = (project.path / "report.md").read_text("utf-8")
-    assert shortened(text) == text
-    assert len(text) < LONGEST
+    assert len(text) < 65_000

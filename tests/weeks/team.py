@@ -6,15 +6,11 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from pytest_irquality.ci.command import main as job
-from pytest_irquality.ci.promotion import standing
 from tests.conftest import QUIET, Project
 from tests.repository import git
 from tests.weeks import model
@@ -333,33 +329,20 @@ class Team:
         if outage:
             down = self.random.sample(sorted(self.now.search), 2)
             (self.path / "down").write_text(" ".join(down))
-        against = ["--ir-baseline=nights/last"] if standing(last) else []
-        mine = self.path / "nights" / self.random.choice(["history.jsonl", "mine.jsonl"])
-        if (
-            mine != history and history.exists()
-        ):  # a job that does not see what others add meanwhile
-            shutil.copy(history, mine)
-        result = self.run(*against, f"--ir-history={mine}", "--ir-save-runs=now")
-        if mine != history and mine.exists():
-            assert job(["history", str(history), str(mine)]) == 0
-            mine.unlink()
+        against = ["--ir-baseline=nights/last"] if last.exists() else []
+        result = self.run(*against, f"--ir-history={history}", "--ir-save-runs=now")
         (self.path / "down").unlink(missing_ok=True)
-        by_hand = ["--by-hand"] if self.last_night is None and not outage else []
-        words = ["promote", "now", "nights/last", "--report=out.json", *by_hand]
-        killed = self.random.choice(["", "", "", "before", "after"])
-        with pytest.MonkeyPatch.context() as patch, suppress(KeyboardInterrupt):
-            if killed:
-                patch.setattr(shutil, "move", killed_when_moving(killed))
-            assert job(words) == 0
-        self.log.append(f"{shlex.join(['pytest-irquality', *words])} {killed}")
+        by_hand = self.last_night is None and not outage
         if outage:
             assert result.ret != 0, self.say(result)
         elif self.last_night is not None:
             self._held_to_last_night(result)
         kept = {name: dict(self.now.search) for name in self.now.suites}
-        if (by_hand or (result.ret == 0 and not outage)) and killed != "before":
+        if by_hand or result.ret == 0:
+            self.log.append("mv now nights/last")
+            shutil.rmtree(last, ignore_errors=True)
+            (self.path / "now").rename(last)
             self.last_night = self.now.search
-        assert standing(last) == (self.last_night is not None), self.say(result)
         if self.last_night is not None and self.last_night is self.now.search:
             files = {file.stem: rankings(file.read_text()) for file in last.glob("*.jsonl")}
             expected = {n: {t: kept[n][t] for t in s.queries} for n, s in self.now.suites.items()}
@@ -437,18 +420,6 @@ class Team:
             git(self.path, "merge", "-q", "--squash", branch)
             git(self.path, "commit", "-qm", branch, "--allow-empty")
         self.main = self.now.copy()
-
-
-def killed_when_moving(when: str) -> Callable[[Path, Path], None]:
-    """What stands for moving a folder where a job is killed before or after that."""
-    move = shutil.move
-
-    def moved(folder: Path, to: Path) -> None:
-        if when == "after":
-            move(folder, to)
-        raise KeyboardInterrupt
-
-    return moved
 
 
 def rankings(text: str) -> Rankings:

@@ -75,7 +75,7 @@ def example(definition: Definition) -> str:
         if p.always_shown and p.default
     )
     at = "@k" if definition.takes_cutoff else ""
-    return f"{definition.plain_name or definition.name}{f'({shown})' if shown else ''}{at}"
+    return f"{definition.name}{f'({shown})' if shown else ''}{at}"
 
 
 def bounds(definition: Definition) -> str:

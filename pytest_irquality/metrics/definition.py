@@ -28,8 +28,6 @@ class Parameter:
     high: float = float("inf")
     # Printed in the name even at its default, because tools differ in theirs.
     always_shown: bool = False
-    # Other words for the name and for the choices, and what they stand for.
-    synonyms: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +48,6 @@ class Definition:
     aliases: tuple[str, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     takes_cutoff: bool = True  # whether `@k` belongs to the name
-    plain_name: str = ""  # printed where every parameter is at its default
     needs: Literal["relevant", "gain", ""] = "relevant"
     reach: Literal["cutoff", "relevant", "all", "first", "nothing"] = "cutoff"
     range: tuple[float, float] = (0, 1)

@@ -33,13 +33,10 @@ class Measure:
     stage: str = ""  # the name of what it is taken of, where that is not the ranking
 
     def __str__(self) -> str:
-        definition = self.definition
-        name = definition.name
+        name = self.definition.name
         if self.parameters:
             inside = ",".join(f"{name}={written(value)}" for name, value in self.parameters)
             name = f"{name}({inside})"
-        elif definition.plain_name:
-            name = definition.plain_name
         if self.k is not None:
             name = f"{name}@{self.k}"
         words = [WEIGHTED if self.weighted else "", of_stage(self.stage), name]

@@ -27,10 +27,9 @@ SHAPE = re.compile(
 )
 LIKE = "'ndcg@10' or 'map(rel=2)@100'"
 WORDS = (WEIGHTED, CANDIDATES)
-TREC_CUTOFF = re.compile(r"(?P<name>.+?)(?:[_-]at[_-]|[._])(?P<at>\d+)")
+TREC_CUTOFF = re.compile(r"(?P<name>.+?)[._](?P<at>\d+)")
 ALIKE = 0.85  # the share of letters that a slip leaves alike
 SHORT = 4  # letters: names of so few are near to each other; only swapped letters are surely a slip
-ANY_CUTOFF = re.compile(r"(?P<name>.+)[_-]at[_-]k")  # of no number: the suite's top_k
 # Names that other tools give to what is none of these measures, and what to write instead.
 NOT_OURS = {
     "context_precision": (
@@ -38,7 +37,6 @@ NOT_OURS = {
         " results that are relevant), 'map@{k}' (average precision over all relevant documents), or"
         " 'map(by=found)@{k}', which is the formula of ragas and DeepEval"
     ),
-    "f2": "write 'f(beta=2)@{k}'",
 }
 
 
@@ -75,12 +73,8 @@ def parse_measure(
 
 def split(name: str, at: str | None, known: Iterable[str]) -> tuple[str, str | None]:
     """A name and its cutoff as written, in trec_eval's way too: `ndcg_cut_10` is `ndcg_cut@10`."""
-    if at is not None and at.strip().lower() == "k":
-        at = None
     if name in known or at is not None:
         return name, at
-    if unnumbered := ANY_CUTOFF.fullmatch(name):
-        return unnumbered["name"], None
     trec = TREC_CUTOFF.fullmatch(name)
     return (name, None) if trec is None else (trec["name"], trec["at"])
 
@@ -156,12 +150,8 @@ def read_parameter(text: str, definition: Definition, part: str) -> tuple[str, V
     name, equals, written = (side.strip() for side in part.partition("="))
     if not equals:
         raise MeasureError(f"{text!r}: a parameter is written name=value, not {part.strip()!r}")
-    takes = {}
-    synonyms: dict[str, str] = {}
-    for parameter in taken_by(definition):
-        takes[parameter.name] = parameter
-        synonyms.update(parameter.synonyms)
-    name = synonyms.get(name.lower(), name.lower())
+    takes = {parameter.name: parameter for parameter in taken_by(definition)}
+    name = name.lower()
     if name not in takes:
         known = ", ".join(each.name for each in definition.parameters) or "none"
         near = did_you_mean(name, takes) or f" (it has: {known})"
@@ -172,7 +162,7 @@ def read_parameter(text: str, definition: Definition, part: str) -> tuple[str, V
 def read_value(text: str, parameter: Parameter, written: str) -> Value:
     """A word of the parameter's choice, or a number within its bounds."""
     if parameter.choices:
-        word = dict(parameter.synonyms).get(written.lower(), written.lower())
+        word = written.lower()
         if word not in parameter.choices:
             known = f" (one of: {', '.join(parameter.choices)})"
             near = did_you_mean(word, parameter.choices) or known

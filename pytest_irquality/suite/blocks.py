@@ -209,7 +209,7 @@ def _trend(document: Document, event: Event, what: str) -> tuple[TrendLine, ...]
     return tuple(lines)
 
 
-RARE = ("set_precision", "dcg", "err", "rbp", "bpref")
+RARE = ("dcg", "err", "rbp", "bpref")
 """Measures that a suite may name like any other, and so few need that no editor offers them."""
 
 

@@ -62,13 +62,10 @@ def rank_of_first(grades: Grades, everything: Grades, k: int) -> float:
     return next((rank for rank, grade in enumerate(grades[:k], 1) if grade >= 1), k + 1)
 
 
-def f_of(beta: float) -> Callable[[Grades, Grades, int], float]:
-    def f(grades: Grades, everything: Grades, k: int) -> float:
-        hits = sum(grade >= 1 for grade in grades[:k])
-        p, r = hits / k, hits / relevant(everything)
-        return (1 + beta**2) * p * r / (beta**2 * p + r) if hits else 0
-
-    return f
+def f1(grades: Grades, everything: Grades, k: int) -> float:
+    hits = sum(grade >= 1 for grade in grades[:k])
+    p, r = hits / k, hits / relevant(everything)
+    return 2 * p * r / (p + r) if hits else 0
 
 
 BOOK: dict[str, Callable[[Grades, Grades, int], float]] = {
@@ -79,9 +76,7 @@ BOOK: dict[str, Callable[[Grades, Grades, int], float]] = {
     "map(by=min)": average_precision_by_min,
     "map(by=found)": average_precision_by_found,
     "rank_of_first": rank_of_first,
-    "f1": f_of(1),
-    "f(beta=2)": f_of(2),
-    "f(beta=0.5)": f_of(0.5),
+    "f1": f1,
 }
 
 

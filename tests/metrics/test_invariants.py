@@ -17,7 +17,6 @@ EXTRA = [
     "map(by=min)@3",
     "map(by=found)@3",
     "ndcg(gains=exp)@3",
-    "f(beta=2)@3",
     "map(rel=2)@3",
     "rbp(p=0.5)@3",
 ]

@@ -5,24 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from pytest_irquality.metrics.definition import REL, Compute, Definition, Parameter
-from pytest_irquality.metrics.hits import Ranking
-
-BETA = Parameter("beta", 1.0, "how many times as much recall weighs as precision")
+from pytest_irquality.metrics.definition import REL, Compute, Definition
 
 
 def precision(k: int) -> Compute:
     """Relevant results among the first k, of k."""
     return lambda hits: [bisect_right(ranks, k) / k for ranks in hits.relevant]
-
-
-def set_precision() -> Compute:
-    """Relevant results, of all results."""
-
-    def of_one(ranks: Sequence[int], ranking: Ranking) -> float:
-        return len(ranks) / len(ranking) if ranks else 0.0
-
-    return lambda hits: [*map(of_one, hits.relevant, hits.rankings)]
 
 
 def recall(k: int) -> Compute:
@@ -34,11 +22,11 @@ def recall(k: int) -> Compute:
     return lambda hits: [*map(of_one, hits.relevant, hits.relevant_counts)]
 
 
-def f_measure(k: int, beta: float) -> Compute:
-    """The weighted harmonic mean of precision@k and recall@k."""
+def f1(k: int) -> Compute:
+    """The harmonic mean of precision@k and recall@k."""
 
     def of_one(ranks: Sequence[int], wanted: int) -> float:
-        return (1 + beta**2) * bisect_right(ranks, k) / (beta**2 * wanted + k)
+        return 2 * bisect_right(ranks, k) / (wanted + k)
 
     return lambda hits: [*map(of_one, hits.relevant, hits.relevant_counts)]
 
@@ -77,17 +65,6 @@ DEFINITIONS = (
         source=("trec_eval `P`"),
     ),
     Definition(
-        name="set_precision",
-        aliases=("set_p", "setp"),
-        title="Set precision",
-        formula="relevant results ÷ results, over all that was returned; 0 where nothing was",
-        parameters=(REL,),
-        make=set_precision,
-        takes_cutoff=False,
-        reach="all",
-        source="trec_eval `set_P`, ir_measures `SetP`",
-    ),
-    Definition(
         name="recall",
         aliases=("r", "context_recall"),
         title="Recall",
@@ -101,13 +78,11 @@ DEFINITIONS = (
         ),
     ),
     Definition(
-        name="f",
-        plain_name="f1",
-        aliases=("f1", "f_beta", "fbeta"),
+        name="f1",
         title="F measure of precision and recall",
-        formula="(1 + β²) · P · R ÷ (β² · P + R), of precision@k and recall@k; `f1` where β = 1",
-        parameters=(BETA, REL),
-        make=f_measure,
+        formula="2 · P · R ÷ (P + R), of precision@k and recall@k",
+        parameters=(REL,),
+        make=f1,
         source=("ranx `f1@k`"),
         differs=("trec_eval's F covers all that was returned"),
     ),

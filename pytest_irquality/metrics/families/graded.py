@@ -14,13 +14,6 @@ GAIN = Parameter(
     "lin",
     "gain of a grade g: `lin` is g, `exp` is 2^g − 1",
     choices=("lin", "exp"),
-    synonyms=(
-        ("dcg", "gains"),
-        ("linear", "lin"),
-        ("log2", "lin"),
-        ("exponential", "exp"),
-        ("exp-log2", "exp"),
-    ),
 )
 SCALE = Parameter("max", 4.0, "highest grade of the scale that the judges used")
 LARGEST_EXPONENT = 1000.0  # 2^1024 is beyond a float
@@ -109,7 +102,7 @@ DEFINITIONS = (
             "`ndcg_cut`"
         ),
         differs=(
-            "ranx calls `gains=exp` `ndcg_burges`; ir_measures' `nDCG(dcg='exp-log2')@k` has "
+            "ranx calls `gains=exp` `ndcg_burges`, ir_measures `dcg='exp-log2'`, which has "
             "five digits and grades up to 4. scikit-learn averages over ties"
         ),
     ),

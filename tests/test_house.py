@@ -42,7 +42,7 @@ def test_pytest_is_known_at_the_edge_alone() -> None:
                 modules = [node.module or ""]
             if any(module.split(".")[0] in ("pytest", "_pytest", "pluggy") for module in modules):
                 knows.add(path.relative_to(PACKAGE).parts[0])
-    assert knows == {"ci", "plugin"}
+    assert knows == {"plugin"}
 
 
 def test_every_file_that_a_page_or_a_docstring_names_is_there() -> None:

@@ -35,7 +35,8 @@ class WrittenBound(NamedTuple):
 class LimitLine(NamedTuple):
     """The bounds on one measure by their keys.
 
-    A number that stands alone has none, "": it is a floor or a ceiling.
+    A number that stands alone has none, "": it is a floor or a ceiling. Of a trend, ``over`` is how
+    many changes are taken together.
     """
 
     name: str
@@ -43,13 +44,7 @@ class LimitLine(NamedTuple):
     bounds: Mapping[str, WrittenBound]
     known_issue: str | None = None
     issue_line: int = 0
-
-
-class TrendLine(NamedTuple):
-    """The limits on what the last ``over`` changes together may lose of a measure."""
-
-    line: LimitLine
-    over: int
+    over: int = 0
 
 
 class DemandLine(NamedTuple):
@@ -193,7 +188,7 @@ TREND_KEYS: Mapping[str, Key] = {
 CHANGES = 20
 
 
-def _trend(document: Document, event: Event, what: str) -> tuple[TrendLine, ...]:
+def _trend(document: Document, event: Event, what: str) -> tuple[LimitLine, ...]:
     lines = []
     for name, key, value in document.items(event, what):
         bounds: dict[str, WrittenBound] = {}
@@ -205,7 +200,7 @@ def _trend(document: Document, event: Event, what: str) -> tuple[TrendLine, ...]
                 over = cast("int", read)
         if len(bounds) != 1:
             document.fail(value, f"the trend of {name} needs one of max_drop and max_rise")
-        lines.append(TrendLine(LimitLine(name, document.place(key), bounds), over))
+        lines.append(LimitLine(name, document.place(key), bounds, over=over))
     return tuple(lines)
 
 
@@ -232,7 +227,7 @@ EACH_QUERY_SCHEMA: Schema = {
         **{name: entry.schema for name, entry in DEMAND_KEYS.items()},
     },
 }
-TREND: Kind[tuple[TrendLine, ...]] = Kind(
+TREND: Kind[tuple[LimitLine, ...]] = Kind(
     _trend,
     {
         **BLOCK_SCHEMA,

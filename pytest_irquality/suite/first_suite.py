@@ -22,22 +22,15 @@ UNGRADED = f"{','.join(GRADED_COLUMNS)}\n"
 
 GRADES = {"perfect": 3, "good": 2, "ok": 1, "bad": 0}
 
-BY_HAND = """\
-# 1. Grade what stands below each query: take the '#' away from 'relevant:' and from every document you can judge, and
-#    correct its grade. 0 or 'bad' says that it was looked at and does not belong. Add documents that should be found
-#    and are missing here.
-# 2. Where one document must never sink, say so: must_find: {ID: 3} fails if it is not in the top 3.
-# 3. Set the floors under 'thresholds' a little below what pytest --ir-suite shows.
-# 4. Run pytest --ir-suite --ir-update-baseline and commit what it writes: from then on a query that loses all its relevant
-#    documents fails, and a drop of the mean that chance does not explain.
-"""
-
-ON_A_PAGE = """\
+STEPS = """\
 # 1. {grade}
-# 2. Run pytest --ir-suite --ir-update-baseline: from then on a query that loses all its relevant documents fails.
+# 2. Run pytest --ir-suite --ir-update-baseline and commit what it writes: from then on a query that loses all its relevant
+#    documents fails, and a drop of the mean that chance does not explain.
 # 3. Set the floors under 'thresholds' a little below what pytest --ir-suite shows.
 """
-
+BELOW = """\
+Grade what stands below each query: take the '#' away from 'relevant:' and from every document you can judge, and
+#    correct its grade. 0 or 'bad' says that it was looked at and does not belong. Add what should be found and is missing."""
 IN_A_PAGE = (
     "Open {page} in a browser, grade, and save its file beside this suite: it is read by itself."
 )
@@ -108,7 +101,7 @@ def first_suite(
         name=scalar(name),
         source=comment(source),
         empty=empty,
-        steps=_steps(page) if page else BY_HAND,
+        steps=STEPS.format(grade=_how_to_grade(page)),
         judgments=f"judgments: {scalar(page.judgments)}\n" if page else "",
         default="ndcg@10 of all suites together falls by no more than chance explains.",
         most=f"{default_drop(len(asked)):.3g}",
@@ -116,9 +109,11 @@ def first_suite(
     return head + "\n".join("\n".join(_query(query, not page)) + "\n" for query in asked)
 
 
-def _steps(page: GradingPage) -> str:
-    grade = IN_A_LIST if page.name.endswith(".csv") else IN_A_PAGE
-    return ON_A_PAGE.format(grade=grade.format(page=comment(page.name)))
+def _how_to_grade(page: GradingPage | None) -> str:
+    if page is None:
+        return BELOW
+    how = IN_A_LIST if page.name.endswith(".csv") else IN_A_PAGE
+    return how.format(page=comment(page.name))
 
 
 def _query(query: Asked, candidates: bool) -> Iterator[str]:

@@ -38,17 +38,14 @@ class Key:
     """One key.
 
     ``default`` is how the reference puts what holds where it is not written, "" for a required one.
-    ``field`` names the dataclass field that takes its value. ``hint`` is what to write where a
-    required one is missing. ``mistaken`` are other tools' names for it. ``wants_results``: it
-    contradicts ``expect_no_results``. ``shown``: every report shows its value.
+    ``field`` names the dataclass field that takes its value. ``wants_results``: it contradicts
+    ``expect_no_results``. ``shown``: every report shows its value.
     """
 
     kind: Kind[object]
     help: str
     default: str = ""
     field: str = ""
-    hint: str = ""
-    mistaken: tuple[str, ...] = ()
     wants_results: bool = False
     shown: bool = False
 
@@ -71,7 +68,6 @@ def key(
     otherwise: str = "",
     *,
     name: str = "",
-    mistaken: tuple[str, ...] = (),
     wants_results: bool = False,
     shown: bool = False,
 ) -> T:
@@ -87,7 +83,6 @@ def key(
         kind,
         help,
         otherwise or _as_text(default),
-        mistaken=mistaken,
         wants_results=wants_results,
         shown=shown,
     )
@@ -98,10 +93,9 @@ def key(
     return field(default=default, metadata=metadata)
 
 
-def required(kind: Kind[T], help: str, hint: str = "", *, mistaken: tuple[str, ...] = ()) -> T:
+def required(kind: Kind[T], help: str) -> T:
     """A field that is a key which must be written."""
-    entry = Key(kind, help, hint=hint, mistaken=mistaken)
-    made: T = field(metadata={"key": entry, "name": ""})
+    made: T = field(metadata={"key": Key(kind, help), "name": ""})
     return made
 
 
@@ -131,8 +125,7 @@ def fields_read(
 
     What is mistaken is left out: see ``Document.tried``.
     """
-    mistaken = {word: name for name, entry in keys.items() for word in entry.mistaken}
-    for name, event, value in document.fields(start, what, keys, mistaken):
+    for name, event, value in document.fields(start, what, keys):
         read = partial(_read_value, keys[name].kind, document, f"'{name}'")
         for found in document.tried(read, value):
             yield name, document.place(event), found
@@ -164,8 +157,7 @@ def filled(
     keys = keys_of(table)
     for name, entry in keys.items():
         if entry.required and name not in values:
-            hint = f": {entry.hint}" if entry.hint else ""
-            document.fail(start, f"{what} has no {name!r}{hint}")
+            document.fail(start, f"{what} has no {name!r}")
     return table(**{keys[name].field: value for name, value in values.items()}, **more)
 
 

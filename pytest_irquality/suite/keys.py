@@ -25,7 +25,6 @@ from pytest_irquality.suite.blocks import (
     LimitLine,
     Line,
     TagBlock,
-    TrendLine,
     offered,
 )
 from pytest_irquality.suite.grades import (
@@ -79,7 +78,7 @@ from pytest_irquality.suite.yaml import Document, Place
 class Retry:
     """The number of times that a failed call is made again, and after which failures."""
 
-    times: int = required(COUNT, "How often.", "write {times: 3}")
+    times: int = required(COUNT, "How often.")
     on: tuple[str, ...] = key(
         FAILURES, "After which failures.", USUAL_FAILURES, "`[429, 5xx, timeout]`"
     )
@@ -125,7 +124,6 @@ class WrittenFile:
     file: str = required(
         TEXT,
         "Path or pattern, relative to the suite; or a BEIR folder.",
-        "write the path, or {file: path, format: name}",
     )
     format: str | None = key(FORMAT, "What the file is.", None, "seen from its content")
     place: Place = Place(1)
@@ -140,12 +138,6 @@ def _file(document: Document, event: Event) -> WrittenFile:
 
 
 # -- queries ---------------------------------------------------------------------------------------
-
-QUERY_IN_OTHER_TOOLS = ("q", "text", "search", "search_term", "keyword", "keywords", "question")
-RELEVANT_IN_OTHER_TOOLS = (
-    "expected", "expected_ids", "judgments", "judgements", "qrels", "documents",
-)  # fmt: skip
-LIMITS_IN_OTHER_TOOLS = ("limit", "limits", "threshold", "assert", "fail_under")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,14 +168,13 @@ class WrittenQuery(QuerySettings):
     of each key that is written.
     """
 
-    query: str = required(TEXT, "The text that is searched for.", mistaken=QUERY_IN_OTHER_TOOLS)
+    query: str = required(TEXT, "The text that is searched for.")
     id: str | None = key(TEXT, "Its name in reports and node ids.", None, "the query's text")
     relevant: Relevant = key(
         RELEVANT,
         "Documents with their grades (numbers, or words of `grades`); in a list, each is relevant.",
         Relevant({}, ()),
         "none",
-        mistaken=RELEVANT_IN_OTHER_TOOLS,
         wants_results=True,
     )
     passages: Relevant = key(
@@ -193,9 +184,7 @@ class WrittenQuery(QuerySettings):
         "none",
         wants_results=True,
     )
-    thresholds: tuple[LimitLine, ...] = key(
-        BLOCK, "Limits of this query alone.", (), mistaken=LIMITS_IN_OTHER_TOOLS
-    )
+    thresholds: tuple[LimitLine, ...] = key(BLOCK, "Limits of this query alone.", ())
     rules: Mapping[str, Written | None] = field(default_factory=dict)
     place: Place = Place(1)
     places: Mapping[str, Place] = field(default_factory=dict)
@@ -311,7 +300,7 @@ class SuiteSettings:
         "everything is shown",
     )
     audit: int | None = key(
-        only("dead", FROM_0, "the judged documents that may be gone"),
+        only("dead", FROM_0),
         "How many documents `--ir-audit` may find that no longer exist.",
         None,
         "nothing fails",
@@ -322,13 +311,13 @@ class SuiteSettings:
     )
     repeat: int = key(ANSWERS, "How often each query is asked, for engines that waver.", 1)
     max_errors: int = key(
-        only("max", FROM_0, "the queries that may fail to be answered"),
+        only("max", FROM_0),
         "How many queries may have no answer.",
         0,
         name="errors",
     )
     baseline_retriever: str | None = key(
-        only("retriever", TEXT, "the name of one value of the parametrised fixture"),
+        only("retriever", TEXT),
         "Compare the others with this retriever of the same run.",
         None,
         "the stored baseline",
@@ -379,11 +368,8 @@ class WrittenSuite(SuiteSettings):
         "Measures shown everywhere.",
         (),
         "those with limits; ndcg, mrr and recall, too, where none is a mean of relevance",
-        mistaken=("measures", "measure"),
     )
-    thresholds: tuple[LimitLine, ...] = key(
-        BLOCK, "Limits over the whole suite.", (), mistaken=LIMITS_IN_OTHER_TOOLS
-    )
+    thresholds: tuple[LimitLine, ...] = key(BLOCK, "Limits over the whole suite.", ())
     tags: tuple[TagBlock, ...] = key(TAG_BLOCKS, "Limits of one slice.", ())
     robustness: tuple[LimitLine, ...] = key(
         BLOCK, "Limits on what variants lose from their query.", ()
@@ -395,7 +381,7 @@ class WrittenSuite(SuiteSettings):
         (),
         "`lost_all_relevant: fail` where there is a baseline",
     )
-    trend: tuple[TrendLine, ...] = key(
+    trend: tuple[LimitLine, ...] = key(
         TREND, "What the last changes together may lose (`--ir-history`).", ()
     )
     places: Mapping[str, Place] = field(default_factory=dict)

@@ -15,7 +15,6 @@ from pytest_irquality.suite.blocks import (
     Line,
     Most,
     TagBlock,
-    TrendLine,
     WrittenBound,
 )
 from pytest_irquality.suite.demands import BOUNDS, GUARDS, SCOPES, Bound, Guard, Max, MaxDrop, Min
@@ -108,8 +107,6 @@ class LimitReader:
             return self._bound_on_change(measure, kind, written)
         if measure.unit == "seconds":
             return self._bound_on_time(measure, kind, written)
-        if written.text.endswith("%") and (measure.aggregate == "sum" or measure.range[1] == 1):
-            return self._bound_on_share(measure, kind, written)
         return self._bound_on_value(measure, kind, written)
 
     def _bound_on_time(self, measure: Measure, kind: type[Bound], written: WrittenBound) -> Bound:
@@ -122,17 +119,26 @@ class LimitReader:
             )
         return kind(seconds, text=written.text)
 
-    def _bound_on_share(self, measure: Measure, kind: type[Bound], written: WrittenBound) -> Bound:
+    def _bound_on_value(self, measure: Measure, kind: type[Bound], written: WrittenBound) -> Bound:
         text, place = written.text, written.place
-        percent = as_number(text.removesuffix("%"))
-        if percent is None:
+        is_share = text.endswith("%") and (measure.aggregate == "sum" or measure.range[1] == 1)
+        number = as_number(text.removesuffix("%") if is_share else text)
+        if number is None or (written.quoted and not is_share):
             self.fail(place, f"a limit of {measure} must be a number, not {short(text)}")
-        if not 0 <= percent <= 100:
-            self.fail(place, f"a share is between 0% and 100%, not {text}")
-        self._refuse_idle(measure, kind, percent, place)
+        self._refuse_idle(measure, kind, number, place)
+        low, high = (0, 100) if is_share else measure.range
+        if not low <= number <= high:
+            what = "a share" if is_share else str(measure)
+            percent_meant = high == 1 and 1 < number <= 100
+            hint = f"; did you mean {number / 100:g}?" if percent_meant else ""
+            self.fail(
+                place,
+                f"{what} is always between {low:g} and {high:g}, so {text} is no limit{hint}",
+            )
         # Only of a count is a share another quantity; of a mean within [0, 1] it is a way to write
         # the number.
-        return kind(percent / 100, share=measure.aggregate == "sum", text=text)
+        share = is_share and measure.aggregate == "sum"
+        return kind(number / 100 if is_share else number, share=share, text=text)
 
     def _refuse_idle(
         self, measure: Measure, kind: type[Bound], number: float, place: Place
@@ -142,22 +148,6 @@ class LimitReader:
             self.fail(place, f"max on {measure}, which is better high; min is meant")
         if kind is Min and number == 0 == measure.range[0]:
             self.fail(place, f"a min of 0 on {measure} holds whatever happens; leave it out")
-
-    def _bound_on_value(self, measure: Measure, kind: type[Bound], written: WrittenBound) -> Bound:
-        text, place = written.text, written.place
-        number = as_number(text)
-        if number is None or written.quoted:
-            self.fail(place, f"a limit of {measure} must be a number, not {short(text)}")
-        low, high = measure.range
-        self._refuse_idle(measure, kind, number, place)
-        if not low <= number <= high:
-            percent_meant = high == 1 and 1 < number <= 100
-            hint = f"; did you mean {number / 100:g}?" if percent_meant else ""
-            self.fail(
-                place,
-                f"{measure} is always between {low:g} and {high:g}, so {text} is no limit{hint}",
-            )
-        return kind(number, text=text)
 
     def _bound_on_change(self, measure: Measure, kind: type[Bound], written: WrittenBound) -> Bound:
         text, place = written.text, written.place
@@ -250,11 +240,11 @@ class LimitReader:
         ranks = with_ranks(cast("Written", line.value), self.top_k)
         return RULES[line.name](ranks, line.place)
 
-    def _of_trend(self, trend: TrendLine) -> Check:
-        limits = self.limits(trend.line)
+    def _of_trend(self, line: LimitLine) -> Check:
+        limits = self.limits(line)
         if any(bound.relative for bound in limits.bounds):
-            self.fail(trend.line.place, "a trend is limited in points, not in percent")
-        demand = TrendLimits(limits.measure, limits.bounds, None, limits.place, trend.over)
+            self.fail(line.place, "a trend is limited in points, not in percent")
+        demand = TrendLimits(limits.measure, limits.bounds, None, limits.place, line.over)
         return _check("trend", [str(limits.measure)], demand)
 
     def _refuse_repeated(self, checks: Iterable[Check]) -> None:

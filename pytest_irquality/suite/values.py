@@ -47,10 +47,7 @@ def _identifier(document: Document, event: Event, what: str) -> str:
 
 def cutoff(document: Document, event: Event, what: str) -> int:
     """A number of results."""
-    value = document.count(event, what)
-    if value > DEEPEST:
-        document.fail(event, f"{what} is at most {DEEPEST}, not {value}")
-    return value
+    return document.count(event, what, most=DEEPEST)
 
 
 def _duration(document: Document, event: Event, what: str) -> float:
@@ -188,15 +185,15 @@ def one_or_list(
     return Kind(read_all, schema, form)
 
 
-def only(name: str, kind: Kind[T], needed: str) -> Kind[T]:
-    """A mapping with one key. ``needed`` is what the key is, for the error where it is missing."""
+def only(name: str, kind: Kind[T]) -> Kind[T]:
+    """A mapping with one key."""
 
     def read(document: Document, event: Event, what: str) -> T:
         found: list[T] = []
         for _, _, value in document.fields(event, what, (name,)):
             found.append(kind.read(document, value, f"'{what[1:-1]}: {name}'"))
         if not found:
-            document.fail(event, f"{what} needs {name!r}, {needed}")
+            document.fail(event, f"{what} needs {name!r}")
         return found[0]
 
     return Kind(read, closed({name: kind.schema}, required=[name]), f"`{{{name}: …}}`")

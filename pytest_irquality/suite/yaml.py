@@ -8,7 +8,7 @@ bombs and no recursion.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, NoReturn
@@ -188,17 +188,15 @@ class Document(Mistakes):
             yield name, key, next(self.events)
 
     def fields(
-        self, start: Event, what: str, known: Iterable[str], meant: Mapping[str, str] | None = None
+        self, start: Event, what: str, known: Iterable[str]
     ) -> Iterator[tuple[str, ScalarEvent, Event]]:
         """The entries of a mapping of which only some keys are known.
 
-        ``meant``: what other words for them stand for. The caller reads each value to its end.
+        The caller reads each value to its end.
         """
         for name, key, value in self.items(start, what):
             if name not in known:
                 near = did_you_mean(name, known)
-                if meant and name in meant:
-                    near = f"; did you mean {meant[name]!r}?"
                 if "@" in name and "thresholds" in known:
                     near = "; limits on measures stand under 'thresholds'"
                 unknown = f"unknown key {short(name)} in {what}{near}"
@@ -297,7 +295,7 @@ def _syntax_error(path: str, text: str, error: yaml.YAMLError) -> SuiteError:
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     what = ", ".join(part for part in (error.problem, error.context) if part)
-    return SuiteError(path, line, column, f"not YAML: {in_plain_words(what, text, line, column)}")
+    return SuiteError(path, line, column, f"not YAML: {what}")
 
 
 JSON_WORDS = {True: "true", False: "false", None: ""}
@@ -360,31 +358,6 @@ def no_grade(written: str, words: Collection[str]) -> str:
     near = did_you_mean(written, words)
     a_word = f" or a word of grades ({', '.join(islice(words, MOST_WORDS))})" if words else ""
     return f"a grade must be a number{a_word}, not {short(written)}{near}"
-
-
-# What the parser says, in either of its two versions, and what it means to whoever wrote the file.
-PLAIN_WORDS: Mapping[str, str] = {
-    "mapping values are not allowed": "': ' within a text; put the text in quotes",
-    "escape": "a backslash that YAML does not read so; put the text in single quotes",
-    "quoted scalar": "a quote that is never closed",
-    "',' or ']'": "a list that begins with '[' and is not closed with ']'",
-    "',' or '}'": "a mapping that begins with '{' and is not closed with '}'",
-    "expected ':'": "a line that is neither 'key: value' nor '- entry'",
-    "block end": "a line that is not indented as those above it",
-    "block mapping": "a line that is not indented as those above it",
-    "block collection": "a line that is not indented as those above it",
-}
-
-
-def in_plain_words(what: str, text: str, line: int, column: int) -> str:
-    """The mistake in the text at a place, where the parser's words do not say it."""
-    lines = text.split("\n")
-    found = lines[line - 1][column - 1 : column] if line <= len(lines) else ""
-    if "cannot start any token" in what:
-        if found == "\t":
-            return "a tab; lines are indented with spaces"
-        return f"a text cannot begin with {found!r}; put it in quotes"
-    return next((words for part, words in PLAIN_WORDS.items() if part in what), what)
 
 
 def _instead(start: Event, what: str) -> str:

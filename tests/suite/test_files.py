@@ -205,7 +205,7 @@ def test_each_bad_line_is_an_error_at_its_place(
     [
         ("queries: absent.csv\n", "s.ir.yaml:1:10: no such file: absent.csv"),
         ("queries: [{query: a}]\njudgments: absent*.csv\n", "s.ir.yaml:2:12: no file matches 'absent*.csv'"),
-        ("queries: [{query: a}]\njudgments: {format: trec}\n", "s.ir.yaml:2:12: a file has no 'file': write the path"),
+        ("queries: [{query: a}]\njudgments: {format: trec}\n", "s.ir.yaml:2:12: a file has no 'file'"),
         ("queries: [{query: a}]\njudgments: {file: x, format: trek}\n", "s.ir.yaml:2:30: 'format' must be trec or"),
         ("queries: [{file: x, query: a}]\n", "s.ir.yaml:1:21: 'query' does not go with 'file': this is a query or a file of them"),
         ("queries: DATA/qrels.trec\n", f"{DATA.as_posix()}/qrels.trec:1:1: this is TREC qrels, which has no queries"),

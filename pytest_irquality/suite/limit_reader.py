@@ -121,33 +121,36 @@ class LimitReader:
 
     def _bound_on_value(self, measure: Measure, kind: type[Bound], written: WrittenBound) -> Bound:
         text, place = written.text, written.place
-        is_share = text.endswith("%") and (measure.aggregate == "sum" or measure.range[1] == 1)
+        may_be_share = measure.aggregate == "sum" or measure.range[1] == 1
+        is_share = may_be_share and text.endswith("%")
         number = as_number(text.removesuffix("%") if is_share else text)
         if number is None or (written.quoted and not is_share):
             self.fail(place, f"a limit of {measure} must be a number, not {short(text)}")
-        self._refuse_idle(measure, kind, number, place)
-        low, high = (0, 100) if is_share else measure.range
-        if not low <= number <= high:
-            what = "a share" if is_share else str(measure)
-            percent_meant = high == 1 and 1 < number <= 100
-            hint = f"; did you mean {number / 100:g}?" if percent_meant else ""
-            self.fail(
-                place,
-                f"{what} is always between {low:g} and {high:g}, so {text} is no limit{hint}",
-            )
+        if is_share:
+            number /= 100
+            if number > 1:
+                self.fail(place, f"a share is between 0% and 100%, not {text}")
+        self._refuse_idle(measure, kind, number, written)
         # Only of a count is a share another quantity; of a mean within [0, 1] it is a way to write
         # the number.
-        share = is_share and measure.aggregate == "sum"
-        return kind(number / 100 if is_share else number, share=share, text=text)
+        return kind(number, share=is_share and measure.aggregate == "sum", text=text)
 
     def _refuse_idle(
-        self, measure: Measure, kind: type[Bound], number: float, place: Place
+        self, measure: Measure, kind: type[Bound], number: float, written: WrittenBound
     ) -> None:
-        """Refuse a limit that is the wrong way round, or that holds whatever happens."""
-        if kind is Max and measure.higher_is_better and measure.range[1] == 1:
+        """Refuse a limit that is the wrong way round, or that no value or every value keeps."""
+        place, (low, high) = written.place, measure.range
+        if kind is Max and measure.higher_is_better and high == 1:
             self.fail(place, f"max on {measure}, which is better high; min is meant")
-        if kind is Min and number == 0 == measure.range[0]:
+        if kind is Min and number == 0 == low:
             self.fail(place, f"a min of 0 on {measure} holds whatever happens; leave it out")
+        if not low <= number <= high:
+            hint = f"; did you mean {number / 100:g}?" if high == 1 and 1 < number <= 100 else ""
+            self.fail(
+                place,
+                f"{measure} is always between {low:g} and {high:g}, so {written.text} is no"
+                f" limit{hint}",
+            )
 
     def _bound_on_change(self, measure: Measure, kind: type[Bound], written: WrittenBound) -> Bound:
         text, place = written.text, written.place

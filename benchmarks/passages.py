@@ -271,7 +271,7 @@ def truth(passage: Passage, search: Search, gone: set[int]) -> set[str]:
 
 
 def told(query: Any, passage: Passage, search: Search) -> str:
-    """The place that the ledger names, of a stage with its rank and what became of it there.
+    """The place that the ledger names, of a stage with its rank.
 
     Of what was cut also whether the chunks that are named do touch it.
     """
@@ -279,8 +279,7 @@ def told(query: Any, passage: Passage, search: Search) -> str:
     for one in query.missing:
         loss = one.loss
         if loss and loss.fate == "in stage":
-            sunk = f" of {loss.of}, {loss.rank <= loss.passed_on}" if loss.passed_on else ""
-            return f"in stage {loss.stage} at {loss.rank}{sunk}"
+            return f"in stage {loss.stage} at {loss.rank} of {loss.of}"
         if loss and loss.fate == "cut":
             chunks = [search.spans[int(holder.id[1:])] for holder in loss.holders]
             if not all(chunk.touches(passage.span) for chunk in chunks):

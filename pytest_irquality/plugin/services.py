@@ -117,17 +117,12 @@ def _fixture(name: str, written: Written) -> Callable[..., Any]:
     several = None if name in lines else list(lines)
 
     @pytest.fixture(scope="session", name=name, params=several)
-    def declared(request: pytest.FixtureRequest) -> Any:
+    def declared(request: pytest.FixtureRequest) -> Iterator[Endpoint]:
         """A retriever that the ini file declares."""
-        try:
-            return request.getfixturevalue(name)  # that of another plugin
-        except pytest.FixtureLookupError as error:
-            if error.argname != name:
-                raise
         with _told_in_one_line():
             endpoint = _endpoint(request, written, lines[request.param if several else name])
-        request.addfinalizer(endpoint.close)  # noqa: PT021 - a fixture of another's is not ours to close
-        return endpoint
+        yield endpoint
+        endpoint.close()
 
     return declared
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 import numbers
 import re
 import uuid
-from collections.abc import Callable, Iterable, Sequence, Set as AbstractSet
+from collections.abc import Callable, Sequence, Set as AbstractSet
 from decimal import Decimal
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.passages.characters import UNSPACED
-from pytest_irquality.retrieval.places import Getter, Walk, alone, got
+from pytest_irquality.retrieval.places import Getter, alone, got
 
 WITHOUT_SPACES = re.compile(f"[{UNSPACED}]")
-ONE_WORD = re.compile(
-    r"\s*[^\W\d_]{2,}[.,;:!?…]?\s*"
-)  # where an id has a digit, a dash or the like
 TITLE_LENGTH = 80
 Role = Literal["ids", "whole", "fractions", "prose", "other"]
 """Numbers with fractions are never ids; whole ones may be either."""
@@ -37,7 +34,7 @@ class Column(NamedTuple):
     def at(cls, hits: Sequence[Any], get: Getter) -> Column:
         """The column at a place of hits; a field that could hold several is its one value."""
         try:
-            values = [*(get.over(hits) if isinstance(get, Walk) else map(get, hits))]
+            values = [*map(get, hits)]
         except Exception:
             values = [got(hit, get) for hit in hits]
         column = cls.of(values)
@@ -127,11 +124,6 @@ def is_prose(value: object) -> bool:
 def is_text(value: object) -> bool:
     """Tell whether a value is prose, or a text of a script without spaces."""
     return isinstance(value, str) and (is_prose(value) or WITHOUT_SPACES.search(value) is not None)
-
-
-def has_prose(values: Iterable[str]) -> bool:
-    """Tell texts from ids: any of the texts is one, or is a word of letters alone."""
-    return any(is_text(value) or ONE_WORD.fullmatch(value) for value in values)
 
 
 def titles(words: Sequence[str]) -> Sequence[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -73,10 +72,8 @@ def _is_there(exists: Callable[..., Any], document: str) -> bool:
 def _words(answer: object) -> str:
     """Text of what a retriever answered, whatever it is."""
     try:
-        if isinstance(answer, (Mapping, list)):
-            return json.dumps(answer, ensure_ascii=False, default=str)
         return "" if answer is None else str(answer)
-    except Exception:  # a ring, keys that are no text, a repr that raises
+    except Exception:  # a repr that raises
         return f"explain gave {type(answer).__name__}"
 
 

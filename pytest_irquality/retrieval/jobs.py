@@ -12,6 +12,10 @@ from typing import Any, NamedTuple
 from pytest_irquality.edges.printable import clipped
 
 LONGEST = 300  # characters of an error's message; its traceback has all of it
+THREADS = (
+    " (under 'concurrency' or 'timeout' calls are made in other threads:"
+    " connect with check_same_thread=False, or leave both out)"
+)
 
 NO_FAULTS: set[type[BaseException]] = {KeyboardInterrupt, GeneratorExit}
 """What is not a call's own but meant for whoever runs the pass: Ctrl-C, and what a caller adds."""
@@ -106,24 +110,10 @@ def forget(jobs: deque[Job]) -> None:
 def said_of(error: BaseException) -> str:
     """The message of what a call raised, with a hint where that alone does not tell."""
     text, name = message_of(error), type(error).__name__
-    return (f"{name}: {text}" if text else name) + _hint(error)
+    hint = THREADS if "created in a thread can only be used in that same thread" in text else ""
+    return (f"{name}: {text}" if text else name) + hint
 
 
 def message_of(error: BaseException) -> str:
     """The message alone, on one line."""
     return clipped(" ".join(str(error).split()), LONGEST)
-
-
-def _hint(error: BaseException) -> str:
-    """A hint at how the calls are made, where the error alone does not tell."""
-    if "created in a thread can only be used in that same thread" in str(error):
-        return (
-            " (under 'concurrency' or 'timeout' calls are made in other threads:"
-            " connect with check_same_thread=False, or leave both out)"
-        )
-    frame = error.__traceback__
-    while frame:
-        if str(frame.tb_frame.f_globals.get("__name__")).partition(".")[0] == "trio":
-            return " (coroutines are asked on asyncio; trio is not supported)"
-        frame = frame.tb_next
-    return ""

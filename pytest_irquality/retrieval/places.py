@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import reduce
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -29,7 +29,11 @@ def getter(hit: Any, place: str) -> Getter | None:
         if step is None or (hit := _data_at(hit, step)) is None:
             return None
         steps.append(step)
-    return steps[0] if len(steps) == 1 else Walk(tuple(steps))
+    return steps[0] if len(steps) == 1 else lambda hit: reduce(_taken, steps, hit)
+
+
+def _taken(value: Any, step: Getter) -> Any:
+    return step(value)
 
 
 def _data_at(hit: Any, step: Getter) -> Any:
@@ -50,25 +54,6 @@ def _step(hit: Any, name: str) -> Getter | None:
 def _lacks(hit: Any, name: str) -> bool:
     """Tell whether a plain dict has nothing of that name."""
     return type(hit) is dict and name not in hit and not hasattr(dict, name)
-
-
-@dataclass(frozen=True)
-class Walk:
-    """A way of several steps."""
-
-    steps: tuple[Getter, ...]
-
-    def __call__(self, hit: Any) -> Any:
-        """The value at its end in one hit."""
-        for step in self.steps:
-            hit = step(hit)
-        return hit
-
-    def over(self, hits: Iterable[Any]) -> Iterable[Any]:
-        """The values at its end in many hits, taken a step at a time."""
-        for step in self.steps:
-            hits = map(step, hits)
-        return hits
 
 
 def got(hit: Any, get: Getter) -> Any:

@@ -17,7 +17,6 @@ from pytest_irquality.retrieval.columns import (
     Column,
     Role,
     by_id,
-    has_prose,
     is_number,
     is_prose,
     is_text,
@@ -159,7 +158,7 @@ def _read(hits: Hits, looked: Looked) -> Returned:
     if not hits:
         return Returned(())
     column = Column.of(hits)
-    if looked.texts and column.kinds == {str} and has_prose(hits):
+    if looked.texts and column.kinds == {str} and any(map(is_text, hits)):
         return _with_texts(None, None, (), hits)
     ids = column.ids()
     if ids is not None:

@@ -7,19 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from pytest_irquality.retrieval.jobs import TimedOut, is_skip
 
 FIRST_WAIT = 1.0  # seconds before the first round of retries; each next one waits twice as long
 LONGEST_WAIT = 120.0  # seconds, whatever the engine asks for
-UNIT = (
-    r"(?:[nµu]s|ms|s|secs?|seconds?|milliseconds?|mins?|minutes?|h|hours?|[kmg]i?b|bytes?|[km]"
-    r"|tokens?|characters?|%)"
-)
-STATUS = re.compile(rf"(?<![\w.,-])([45]\d\d)(?![\w.]|,\d|\s?{UNIT}\b|\s?%)", re.I)
 TIMED_OUT = re.compile(r"time[d]?[ -]?out", re.I)
 STATUS_PLACES = ("status_code", "status", "code", "http_status")
 
@@ -43,19 +36,13 @@ def is_refusal(error: BaseException) -> bool:
 
 
 def status_of(error: BaseException) -> int | None:
-    """The HTTP status that an error carries, or else names in its words."""
+    """The HTTP status that an error carries, itself or on its response."""
     for holder in (error, getattr(error, "response", None)):
         for place in STATUS_PLACES:
             value = getattr(holder, place, None)
             if isinstance(value, int) and 400 <= value < 600:
                 return value
-    return status_in(str(error))
-
-
-def status_in(text: str) -> int | None:
-    """The HTTP status that a message names: no time, size or number of tokens."""
-    found = STATUS.search(text)
-    return int(found[1]) if found else None
+    return None
 
 
 def wait_before(round: int, errors: Iterable[BaseException]) -> float:
@@ -81,15 +68,10 @@ def _retry_after(error: BaseException) -> float | None:
 
 
 def _seconds(value: Any) -> float | None:
-    """A number of seconds, or a date as HTTP writes it."""
+    """A number of seconds. A date, as HTTP may have it, is none."""
     if value is None or isinstance(value, bool):
         return None
     try:
         return max(float(value), 0.0)
     except (TypeError, ValueError):
-        pass
-    try:
-        then = parsedate_to_datetime(str(value))
-    except (TypeError, ValueError):
         return None
-    return max((then - datetime.now(timezone.utc)).total_seconds(), 0.0)

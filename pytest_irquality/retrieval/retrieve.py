@@ -86,16 +86,15 @@ def retrieve(
     variants = tuple(variant for variant in suite.reworded if variant.of in own)
     count = counter_of(suite, retriever)
     concurrency = concurrency or suite.concurrency or 1
-    timeout = limit = suite.timeout
+    timeout = suite.timeout
     if isinstance(retriever, Service):
-        timeout, limit = None, limit or TimedOut.usual
-        retriever = retriever.within(limit)
+        retriever, timeout = retriever.within(timeout or TimedOut.usual), None
     jobs = deque(_rounds(suite, retriever, (*asked, *variants), details))
     staged = first_stages(retriever) if in_stages else None
     if staged:
         jobs.extend(_of_first_stages(suite, staged, asked))
     pace = pace or Pace(suite.rate)
-    kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress, timeout, limit, count)
+    kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress, timeout, count)
     timed = not takes_batches(retriever)  # no query of a batch has a time of its own
     if arrived:
         kept.arrived = lambda query, answer: arrived(
@@ -121,15 +120,13 @@ def retrieve(
 class _Kept:
     """The answers that came so far, by their number and query.
 
-    Enough time-outs in a row end the pass. ``timeout``: the seconds after which the pass ends a
-    call; ``limit``: after which somebody does.
+    Enough time-outs in a row end the pass. ``timeout``: the seconds after which it ends a call.
     """
 
     jobs: deque[Job]
     give_up_after: int
     progress: Progress | None
     timeout: float | None
-    limit: float | None
     count: Counter
     arrived: Callable[[Query, int], None] | None = None
     total: int = 0
@@ -189,12 +186,11 @@ class _Kept:
 
     def _waiting(self) -> str:
         """The first query that has no answer: calls begin in order, so it is one under way."""
-        limit = "no time limit is set" if self.limit is None else f"for {self.limit:g} s at most"
         while self.first < len(self.made):
             job = self.made[self.first]
             query = job.subject[0]
             if (job.answer, query.id) not in self.replies:
-                return f"still waiting for {query.text!r}: {limit}"
+                return f"still waiting for {query.text!r}"
             self.first += 1
         return ""
 
@@ -387,11 +383,10 @@ def _ask(kept: _Kept, jobs: deque[Job], concurrency: int, pace: Pace) -> None:
     from pytest_irquality.retrieval.loop import in_loop, one_loop  # noqa: PLC0415 - imports asyncio
 
     jobs.extend(left)
-    kept.limit = kept.timeout or TimedOut.usual
-    kept.tell()
+    timeout = kept.timeout or TimedOut.usual
     try:
         with one_loop() as run:
-            run(in_loop(jobs, kept.keep, concurrency, kept.limit, pace))
+            run(in_loop(jobs, kept.keep, concurrency, timeout, pace))
     finally:
         forget(jobs)
 

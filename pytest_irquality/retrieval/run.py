@@ -15,9 +15,13 @@ from urllib.parse import quote, quote_plus
 from pytest_irquality.edges import bounds
 from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.results import distinct_ids
-from pytest_irquality.retrieval.retries import UNIT, status_in, status_of
+from pytest_irquality.retrieval.retries import status_of
 from pytest_irquality.retrieval.wrappers import UnreadableResult
 
+UNIT = (
+    r"(?:[nµu]s|ms|s|secs?|seconds?|milliseconds?|mins?|minutes?|h|hours?|[kmg]i?b|bytes?|[km]"
+    r"|tokens?|characters?|%)"
+)
 # What is said to be an id; hexadecimal; numbers with their unit; and words with a digit.
 VARYING = re.compile(
     r"(?<=[ _.-]id)[\s:='\"]+[\w-]+|(?<=\breq)[\s:=#'\"]+[\w-]+"
@@ -142,7 +146,7 @@ class Fault:
             forms = {self.asked, quote(self.asked), quote_plus(self.asked)}
             either = "|".join(map(re.escape, forms))
             text = re.sub(rf"(?<!\w)({either})(?!\w)", "…", text)
-        status = status_of(self.error) if self.error else status_in(text)
+        status = status_of(self.error) if self.error else None
         return f"{status or ''} {VARYING.sub('#', text)}"
 
 

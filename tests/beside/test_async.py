@@ -88,18 +88,6 @@ def test_a_fixture_of_anyio_on_asyncio(beside: Beside, scope: str) -> None:
     assert CLOSED in result.stdout.str()
 
 
-@pytest.mark.needs("trio")
-def test_trio_gets_a_clear_error(beside: Beside) -> None:
-    beside.project.suite(SUITE)
-    beside.project.conftest(
-        "import trio\nasync def ask(query):\n    await trio.sleep(0)\n    return ['d' + query[1:]]\n"
-        "@pytest.fixture\ndef retriever(): return ask\n"
-    )
-    result = beside.run("--ir-suite", plugins=[])
-    result.assert_outcomes(errors=6)
-    result.stdout.fnmatch_lines(["*coroutines are asked on asyncio; trio is not supported*"])
-
-
 @pytest.mark.needs("pytest_asyncio")
 def test_a_fixture_that_no_plugin_awaits_gets_a_clear_error(beside: Beside) -> None:
     beside.project.suite(SUITE)

@@ -112,13 +112,13 @@ class NoTruth:
 """
 EXPLAINS = {
     "def explain(self, query, id): return f'{id} of {query} is\\nfiltered'": "d0 of q0 is filtered",
-    "def explain(self, query, id): return {'stock': 0}": '{"stock": 0}',
+    "def explain(self, query, id): return {'stock': 0}": "{'stock': 0}",
     "def explain(self, query, id): raise OSError('down')": "explain raised OSError: down",
     "def explain(self, query, id): pytest.importorskip('no_such')": "explain raised Skipped: could not import 'no_such': No module named 'no_such'",
     "def explain(self, query, id): pytest.xfail('soon')": "explain raised XFailed: soon",
-    "def explain(self, query, id): return {(1, 2): 3}": "explain gave dict",
+    "def explain(self, query, id): return {(1, 2): 3}": "{(1, 2): 3}",
     "def explain(self, query, id): return 'x' * 5000": f"{'x' * 299}…",
-    "def explain(self, query, id): a = []; a.append(a); return a": "explain gave list",
+    "def explain(self, query, id): a = []; a.append(a); return a": "[[...]]",
     "def explain(self, query, id): return NoTruth()": "no truth",
     "async def explain(self, query, id): pass": "explain is async, and cannot be asked here",
 }

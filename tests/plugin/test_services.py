@@ -102,15 +102,15 @@ def test_a_fixture_of_that_name_goes_before_it(project: Project, server: Server)
     assert len(server.asked) == 2
 
 
-def test_a_fixture_of_another_plugin_goes_before_it(project: Project, server: Server) -> None:
+def test_it_goes_before_a_fixture_of_another_plugin(project: Project, server: Server) -> None:
     ini(project, f"ir_url = {server.url()}")
     (project.path / "shared.py").write_text(
         "import pytest\n@pytest.fixture(scope='session')\ndef retriever(): return lambda query: ['x']\n"
     )
     project.suite(SUITE)
     project.pytester.syspathinsert()
-    project.run("-p", "shared").assert_outcomes(failed=1, passed=2)
-    assert not server.asked
+    project.run("-p", "shared").assert_outcomes(passed=3)
+    assert len(server.asked) == 2
 
 
 def test_params_retries_and_repeats_are_those_of_the_suite(project: Project) -> None:

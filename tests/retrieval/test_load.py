@@ -351,7 +351,7 @@ def test_progress_is_told_in_the_callers_thread() -> None:
     retrieve(suite(concurrency=3), lambda query: [query], progress=progress)
     assert [done for done, total, _ in told] == list(range(9))
     assert {total for _, total, _ in told} == {8}
-    assert told[0][2] == "still waiting for 'q0': no time limit is set"
+    assert told[0][2] == "still waiting for 'q0'"
     assert told[-1][2] == ""
     assert threads == {threading.current_thread()}
 
@@ -371,25 +371,23 @@ def test_what_is_waited_for_is_a_query_that_was_asked_and_has_no_answer() -> Non
         return [query]
 
     retrieve(suite(4, concurrency=2, timeout=20.0), ask, progress=progress)
-    assert told == ["still waiting for 'q0': for 20 s at most"] * 4 + [""]
+    assert told == ["still waiting for 'q0'"] * 4 + [""]
 
 
 def test_a_coroutine_is_ended_after_a_minute_and_a_function_is_never(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(jobs.TimedOut, "usual", 0.2)
-    told: list[str] = []
 
     async def hangs(query: str) -> list[str]:
         await asyncio.sleep(0 if query == "q0" else 600)
         return [query]
 
-    run = retrieve(suite(2), hangs, progress=lambda done, total, waiting: told.append(waiting))
+    run = retrieve(suite(2), hangs)
     assert answered(run) == ["q0"]
     assert run.faults["q1"].message == (
         "no answer within 0.2 s (longer by 'timeout' in the suite); the call was cancelled"
     )
-    assert told[1] == "still waiting for 'q0': for 0.2 s at most"
 
     def slow(query: str) -> list[str]:
         time.sleep(0.3)

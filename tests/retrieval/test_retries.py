@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from email.utils import formatdate
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +9,7 @@ import pytest
 
 from pytest_irquality import judge, retrieve
 from pytest_irquality.retrieval.jobs import TimedOut
-from pytest_irquality.retrieval.retries import is_retried, status_in, wait_before
+from pytest_irquality.retrieval.retries import is_retried, wait_before
 from pytest_irquality.retrieval.run import Fault
 from pytest_irquality.suite import Query, Suite
 from pytest_irquality.suite.keys import Retry
@@ -35,8 +33,7 @@ USUAL = ("429", "5xx", "timeout")
         (Limited(429), True),
         (Limited(503), True),
         (Limited(404), False),
-        (RuntimeError("HTTP 429: Too Many Requests"), True),
-        (RuntimeError("400 bad request"), False),
+        (RuntimeError("HTTP 429: Too Many Requests"), False),
         (TimedOut(5, "x"), True),
         (TimeoutError(), True),
         (type("ReadTimeout", (Exception,), {})(), True),
@@ -54,7 +51,6 @@ def test_how_long_to_wait() -> None:
     assert wait_before(0, [Limited(429, "7"), Limited(429, 3)]) == 7
     assert wait_before(0, [Limited(429, 1e9)]) == 120
     assert wait_before(3, [Limited(429, 0)]) == 0
-    assert wait_before(0, [Limited(429, formatdate(time.time() - 60, usegmt=True))]) == 0
     assert wait_before(1, [Limited(429, "soon")]) == 2
 
 
@@ -123,28 +119,4 @@ def test_failures_are_one_cause_whatever_ids_units_and_digits_they_carry(words: 
 
 
 def test_a_status_tells_causes_apart() -> None:
-    assert Fault("HTTP 429: no").cause != Fault("HTTP 503: no").cause
-    assert Fault("500 Server Error").cause != Fault("502 Server Error").cause
     assert Fault("no", Limited(429)).cause != Fault("no", Limited(503)).cause
-
-
-def test_times_and_sizes_are_no_status() -> None:
-    for text in (
-        "took 500 ms",
-        "after 503s",
-        "404 tokens",
-        "429kB",
-        "451 %",
-        "1,500 rows",
-        "x-429",
-    ):
-        assert status_in(text) is None, text
-    for text in (
-        "429",
-        "HTTP/1.1 503 Service Unavailable",
-        "got 429, try later",
-        "(502)",
-        "code=500",
-    ):
-        assert status_in(text) is not None, text
-    assert not is_retried(RuntimeError("slow: 512 ms"), USUAL)

@@ -1,12 +1,11 @@
-"""How true the audit is: rates and power that it tells, against builds it has not seen.
+"""How true the audit is: the rates that it tells, against builds it has not seen.
 
 Run it with `python benchmarks/audited.py FOLDER` (`pip install -e '.[bench]'`), where the folder is
 that of `wavering.py`, whose HNSW and IVF these are; a third engine words each query otherwise now
 and then. It prints the tables of `docs/why/red-for-nothing.md`.
 
 A project is an engine, a suite of queries and its limits. It keeps ten builds, and the audit tells
-of these how often its gate is red for nothing, and what the gate would find.
-Then 200 fresh builds are judged, and builds of an engine that really changed.
+of these how often its gate is red for nothing. Then 200 fresh builds are judged.
 """
 
 from __future__ import annotations
@@ -22,28 +21,22 @@ from statistics import fmean
 from wavering import DEPTH, ENGINES, MEASURES, Collection, Rankings, Vectors, exact, read, vectors
 
 from pytest_irquality.metrics import Judgments
-from pytest_irquality.retrieval import Answer, Ranking, Run
+from pytest_irquality.retrieval import Answer, Run
 from pytest_irquality.suite.by_default import guarded
 from pytest_irquality.suite.demands import MaxDrop
 from pytest_irquality.suite.model import Check, Limits, Place, Query, Suite
+from pytest_irquality.verdict.audit_facts import Rate
 from pytest_irquality.verdict.build_gate import Gate, Units
-from pytest_irquality.verdict.comparison import compare
-from pytest_irquality.verdict.gauge import gauged
-from pytest_irquality.verdict.gauge_facts import Gauge, Power
+from pytest_irquality.verdict.gauge import rates
 
-KEPT, FRESH, CHANGED, JUDGED, SEED = 10, 200, 12, 60, 7
+KEPT, FRESH, SEED = 10, 200, 7
 SIZES = (20, 50, 120)
 ONE = 1 / FRESH  # a judging: so near the true rate is known
 WORDINGS, REWORDED = 3, 0.3  # of each query, and how often one of these is asked instead
-CHANGES = ("stemming off", "titles only", "a filter drops a tenth")
 
 
-@dataclass(frozen=True)
-class Builds:
-    """Rankings of builds: of unchanged code, and of each change."""
-
-    same: Sequence[Rankings]
-    changed: Mapping[str, Sequence[Rankings]]
+Builds = Sequence[Rankings]
+"""Rankings of builds of unchanged code."""
 
 
 def reworded(collection: Collection) -> Collection:
@@ -67,35 +60,20 @@ def rewriter(found: Rankings, queries: Sequence[str], seed: int) -> Rankings:
     }
 
 
-def filtered(rankings: Rankings) -> Rankings:
-    """Rankings without every tenth document: a filter that is wrong."""
-    return {
-        id: Ranking(tuple(found for found in ranking.ids if int(found) % 10))
-        for id, ranking in rankings.items()
-    }
-
-
 def all_builds(collection: Collection) -> Mapping[str, Builds]:
     """The builds of each engine."""
-    worded = reworded(collection)
-    options = {"same": {}, "stemming off": {"stems": False}, "titles only": {"texts": False}}
-    spaces = {name: vectors(worded, **kept) for name, kept in options.items()}
-    answered = {name: exact(space, 0) for name, space in spaces.items()}
-    plain = {name: _only(space, [*collection.queries]) for name, space in spaces.items()}
+    space = vectors(reworded(collection))
+    answered, plain = exact(space, 0), _only(space, [*collection.queries])
 
-    def build(engine: str, space: str, seed: int) -> Rankings:
+    def build(engine: str, seed: int) -> Rankings:
         if engine == "a rewriter":
-            return rewriter(answered[space], [*collection.queries], seed)
-        return ENGINES[engine](plain[space], seed)
+            return rewriter(answered, [*collection.queries], seed)
+        return ENGINES[engine](plain, seed)
 
-    found = {}
-    for engine in ("HNSW", "IVF", "a rewriter"):
-        same = [build(engine, "same", seed) for seed in range(KEPT + FRESH)]
-        seeds = range(1000, 1000 + CHANGED)
-        changed = {name: [build(engine, name, seed) for seed in seeds] for name in CHANGES[:2]}
-        changed[CHANGES[2]] = [filtered(build(engine, "same", seed)) for seed in seeds]
-        found[engine] = Builds(same, changed)
-    return found
+    return {
+        engine: [build(engine, seed) for seed in range(KEPT + FRESH)]
+        for engine in ("HNSW", "IVF", "a rewriter")
+    }
 
 
 def _only(at: Vectors, queries: Sequence[str]) -> Vectors:
@@ -116,11 +94,11 @@ class Project:
 
     @property
     def kept(self) -> Units:
-        return self.units(self.builds.same[:KEPT])
+        return self.units(self.builds[:KEPT])
 
     @property
     def fresh(self) -> Units:
-        return self.units(self.builds.same[KEPT:], KEPT)
+        return self.units(self.builds[KEPT:], KEPT)
 
     def units(self, builds: Sequence[Rankings], first: int = 0) -> Units:
         """The answers of builds to the suite's queries."""
@@ -130,8 +108,9 @@ class Project:
             for number, rankings in enumerate(builds, first)
         ]
 
-    def audit(self) -> Gauge:
-        return gauged(compare(self.suite, run_of(self.kept), None))
+    def rates(self) -> Sequence[Rate]:
+        """The rates that an audit of the kept builds tells."""
+        return [*rates(Gate(guarded(self.suite), run_of(self.kept)), self.kept)]
 
 
 def run_of(units: Units) -> Run:
@@ -154,34 +133,11 @@ def projects(collection: Collection, builds: Mapping[str, Builds]) -> Iterator[P
         yield Project(f"{engine}, {size} queries, {limits}", suite, builds[engine])
 
 
-def measured(gate: Gate, fresh: Units, before: int, now: int) -> float:
+def measured(gate: Gate, fresh: Units, side: int) -> float:
     """The share of fresh builds that are red, sides drawn anew each time."""
     draw = Random(SEED)
-    drawn = [draw.sample(fresh, before + now) for _ in range(FRESH)]
-    return fmean(bool(gate.red(some[:before], some[before:])) for some in drawn)
-
-
-def found(gate: Gate, same: Units, changed: Units, power: Power) -> tuple[float, float]:
-    """The drop of a real change, and the share of judgings that find it."""
-    draw, told, drops = Random(SEED), [], []
-    for _ in range(JUDGED):
-        some = draw.sample(same, power.before + power.now)
-        before, after = some[: power.before], draw.sample(changed, power.now)
-        told.append(bool(gate.red(before, after) - gate.red(before, some[power.before :])))
-        change = gate.compared(before, after).change(MEASURES[0], gate.queries)
-        drops.append(change.before - change.now if change else 0.0)
-    return fmean(drops), fmean(told)
-
-
-def predicted(power: Power, drop: float) -> tuple[float, float] | None:
-    """The least and the most that is found of any way, of the sizes around a drop."""
-    sizes = [one for one in power.drops if one.ways]
-    below = [one for one in sizes if one.size <= drop][-1:]
-    above = [one for one in sizes if one.size >= drop][:1]
-    shares = [share for one in (*below, *above) for _, share in one.ways]
-    if not below:
-        shares.append(0.0)
-    return (min(shares), max(shares)) if shares else None
+    drawn = [draw.sample(fresh, 2 * side) for _ in range(FRESH)]
+    return fmean(bool(gate.red(some[:side], some[side:])) for some in drawn)
 
 
 def unchanged(collection: Collection, builds: Mapping[str, Builds]) -> None:
@@ -201,7 +157,7 @@ def unchanged(collection: Collection, builds: Mapping[str, Builds]) -> None:
     for engine, its in builds.items():
         fresh = Project(engine, ours, its).fresh
         for name, suite, side in gates:
-            share = measured(Gate(suite, run_of(fresh)), fresh, side, side)
+            share = measured(Gate(suite, run_of(fresh)), fresh, side)
             bar = "█" * round(40 * share)
             print(f"{engine:12} {name:20} {side} : {side}  {100 * share:5.1f} %  {bar}", flush=True)
 
@@ -218,33 +174,20 @@ def main() -> None:
     if arguments.unchanged:
         unchanged(collection, all_builds(collection))
         return
-    rates: dict[str, list[bool]] = {}
-    hits: list[bool] = []
+    held: dict[str, list[bool]] = {}
     for project in projects(collection, all_builds(collection)):
-        told = project.audit()
-        assert told.power is not None
         fresh = project.fresh
-        changed = {name: project.units(of) for name, of in project.builds.changed.items()}
-        every = run_of([*project.kept, *fresh])
-        gate = Gate(guarded(project.suite), every)
+        gate = Gate(guarded(project.suite), run_of([*project.kept, *fresh]))
         print(f"\n{project.name}", flush=True)
-        for rate in told.rates:
-            true = measured(gate, fresh, rate.before, rate.now)
+        for rate in project.rates():
+            true = measured(gate, fresh, rate.a_side)
             inside = rate.low - ONE <= true <= rate.high + ONE
-            rates.setdefault(f"{rate.now} a side", []).append(inside)
+            held.setdefault(f"{rate.a_side} a side", []).append(inside)
             said = f"told {rate.share:.1%} ({rate.low:.1%} to {rate.high:.1%}), true {true:.1%}"
-            print(f"  {rate.now} a side: {said}{'' if inside else '  OUTSIDE'}")
+            print(f"  {rate.a_side} a side: {said}{'' if inside else '  OUTSIDE'}")
         red = fmean(bool(gate.red(project.kept, [build])) for build in fresh)
         print(f"  one build against ten: {red:.1%}")
-        for name, units in changed.items():
-            drop, share = found(gate, fresh, units, told.power)
-            if span := predicted(told.power, drop):
-                inside = span[0] - 1e-9 <= share <= span[1] + 1e-9
-                hits.append(inside)
-                said = f"told {span[0]:.0%} to {span[1]:.0%}, found {share:.0%}"
-                print(f"  {name}, drop {drop:.3f}: {said}{'' if inside else '  OUTSIDE'}")
-    print("\nrates inside:", {side: f"{sum(of)} of {len(of)}" for side, of in rates.items()})
-    print(f"power inside: {sum(hits)} of {len(hits)}")
+    print("\nrates inside:", {side: f"{sum(of)} of {len(of)}" for side, of in held.items()})
 
 
 if __name__ == "__main__":

@@ -14,12 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import comb, sqrt
-from statistics import NormalDist
+from math import sqrt
 
 import numpy as np
 
-from pytest_irquality.verdict.gauge import FEWEST, SPLITS, share_interval
+from pytest_irquality.verdict.gauge import SPLITS, share_interval
 from pytest_irquality.verdict.noise import drop_noise
 from pytest_irquality.verdict.statistics import EQUAL, SMALLEST_SHOWN, interval, sign_flip
 
@@ -40,17 +39,6 @@ class World:
         if self.rotten is None:
             return draw.normal(size=shape)
         return np.where(draw.random(shape) < self.rotten, ROTTEN, 0.0)
-
-    def below(self, value: float, side: int) -> float:
-        """How often the mean of so many builds is below a value."""
-        if self.rotten is None:
-            return NormalDist(0, 1 / sqrt(side)).cdf(value)
-        chances = (
-            comb(side, bad) * self.rotten**bad * (1 - self.rotten) ** (side - bad)
-            for bad in range(side + 1)
-            if ROTTEN * bad / side < value
-        )
-        return sum(chances)
 
 
 WORLDS: Mapping[str, World] = {
@@ -73,20 +61,6 @@ def anew(draw: Draws, world: World, side: int, builds: int) -> float:
             fell = some[:, side:].mean(axis=1) - some[:, :side].mean(axis=1)
             share = (fell < -world.limit).mean()
         low, high = share_interval(float(share), builds / side)
-        held += low <= true <= high
-    return 100 * held / PROJECTS
-
-
-def of_one(draw: Draws, world: World, side: int, builds: int, baseline: int) -> float:
-    """The share of projects whose interval holds the rate of the baseline that they have."""
-    held = 0
-    groups = builds // side
-    before = world.draw(draw, PROJECTS, baseline).mean(axis=1)
-    today = world.draw(draw, PROJECTS, groups, side).mean(axis=2)
-    for one, some in zip(before, today, strict=True):
-        true = world.below(float(one) - world.limit, side)
-        share = float((some < one - world.limit).mean())
-        low, high = share_interval(share, groups)
         held += low <= true <= high
     return 100 * held / PROJECTS
 
@@ -150,13 +124,6 @@ def main() -> None:
         for name, world in WORLDS.items()
     )
     table("a new baseline each time", names, rows)
-    cells = [(side, n) for side in A_SIDE for n in (6, 10, 20, 40) if FEWEST * side <= n]
-    names = [f"{side} of {n}" for side, n in cells]
-    rows = (
-        (name, (f"{of_one(draw, world, *cell, 5):.1f}" for cell in cells))
-        for name, world in WORLDS.items()
-    )
-    table("the baseline that is there, of 5", names, rows)
     rows = (
         (name, (f"{beyond_noise(draw, world, side):.1f}" for side in (2, 3, 5, 10)))
         for name, world in WORLDS.items()

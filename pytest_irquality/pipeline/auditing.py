@@ -38,7 +38,7 @@ def audited(
     try:
         exists, no_answer = _existing(suite, today, retriever, allowed)
         now = compare(suite, *as_read(suite, run, before)[:2], baseline)
-        found = audit(now, exists=exists, no_answer=no_answer)
+        found = audit(now, result.verdicts, exists=exists, no_answer=no_answer)
     except Exception as error:  # a measure of a team's own may fail on rankings that nobody saw
         found = Audit(failed=f"{type(error).__name__}: {error}")
     verdicts = [

@@ -4,6 +4,9 @@ from pytest_irquality.verdict.accepted import Accepting as Accepting
 from pytest_irquality.verdict.audit_facts import (
     Audit as Audit,
     Dead as Dead,
+    LowFloor as LowFloor,
+    Rate as Rate,
+    Watch as Watch,
 )
 from pytest_irquality.verdict.comparison import Then as Then
 from pytest_irquality.verdict.differences import Difference as Difference
@@ -28,13 +31,6 @@ from pytest_irquality.verdict.findings import (
     Wavering as Wavering,
     Why as Why,
     WorstVariant as WorstVariant,
-)
-from pytest_irquality.verdict.gauge_facts import (
-    Drop as Drop,
-    Gauge as Gauge,
-    Harms as Harms,
-    Power as Power,
-    Rate as Rate,
 )
 from pytest_irquality.verdict.judge import judge as judge
 from pytest_irquality.verdict.ledger import Ledger as Ledger

@@ -5,29 +5,40 @@ Facts only; nothing here asks or opens anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from pytest_irquality.suite.by_default import guarded
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.audit_facts import Audit, Dead
+from pytest_irquality.verdict.build_gate import Gate
 from pytest_irquality.verdict.comparison import Comparison
-from pytest_irquality.verdict.gauge import gauged
+from pytest_irquality.verdict.gauge import rates, sound_builds
+from pytest_irquality.verdict.result import Verdict
+from pytest_irquality.verdict.watched import low_floors, watched
 
 
 def audit(
     now: Comparison,
+    verdicts: Sequence[Verdict],
     *,
     exists: Mapping[str, bool] | None = None,
     no_answer: str = "",
 ) -> Audit:
-    """Audit a suite by what a run and its baseline returned.
+    """Audit a suite by what a run and its baseline returned, and by its verdicts.
 
     ``exists`` says of every judged document whether it is still there; None where nobody can say.
     """
+    gate = Gate(guarded(now.suite), now.sides.run)
+    builds = sound_builds(gate)
+    watch = watched(gate, builds)
     return Audit(
         asked=len(exists or ()),
         dead=None if exists is None else tuple(dead(now, exists)),
         no_answer=no_answer,
-        gauge=gauged(now),
+        builds=len(builds),
+        rates=tuple(rates(gate, builds)),
+        watch=watch,
+        low_floors=tuple(one for one in low_floors(verdicts) if one.label not in watch.unbroken),
     )
 
 

@@ -29,13 +29,11 @@ Units = Sequence[Unit]
 class Gate:
     """Judges builds against builds by the checks of a suite.
 
-    ``run`` has all builds, and what is not in their rankings: stages and variants. ``before`` is
-    the baseline's.
+    ``run`` has all builds, and what is not in their rankings: stages and variants.
     """
 
     suite: Suite
     run: Run
-    before: Run | None = None
 
     @cached_property
     def scoring(self) -> Scoring:
@@ -44,9 +42,8 @@ class Gate:
 
     @cached_property
     def queries(self) -> Sequence[Query]:
-        """The queries that every build answered, and the baseline where there is one."""
-        answered = self.run.answered & (self.before or self.run).answered
-        return [query for query in self.suite.queries if query.id in answered]
+        """The queries that every build answered."""
+        return [query for query in self.suite.queries if query.id in self.run.answered]
 
     @cached_property
     def checks(self) -> Sequence[Check]:
@@ -71,15 +68,15 @@ class Gate:
         """Some builds as a side, with their stages and variants."""
         answers = tuple(chain.from_iterable(units))
         builds = {answer.build for answer in answers}
-        kept = self.before and any(one is answers[0] for one in self.before.answers)
-        source = self.before if self.before and kept else self.run
+        run = self.run
 
-        def of_builds(run: Run) -> Run:
-            return replace(run, answers=tuple(one for one in run.answers if one.build in builds))
+        def of_builds(other: Run) -> Run:
+            some = tuple(one for one in other.answers if one.build in builds)
+            return replace(other, answers=some)
 
-        stages = {name: of_builds(stage) for name, stage in source.stages.items()}
-        variants = source.variants and of_builds(source.variants)
-        return replace(source, answers=answers, stages=stages, variants=variants)
+        stages = {name: of_builds(stage) for name, stage in run.stages.items()}
+        variants = run.variants and of_builds(run.variants)
+        return replace(run, answers=answers, stages=stages, variants=variants)
 
 
 def _fails(check: Check, judge: CheckJudge) -> bool:

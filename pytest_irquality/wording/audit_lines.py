@@ -2,84 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from pytest_irquality.verdict.audit_facts import Dead
-from pytest_irquality.verdict.findings import Noise
-from pytest_irquality.verdict.gauge_facts import Gauge
+from pytest_irquality.verdict.audit_facts import Audit, Dead, LowFloor, Rate
+from pytest_irquality.verdict.gauge import FEWEST
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.block import Part, Section
-from pytest_irquality.wording.gauge_lines import (
-    is_rare,
-    misses_nothing,
-    red_for_nothing,
-    would_find,
-)
-from pytest_irquality.wording.numbers import counted, few, grouped
-from pytest_irquality.wording.words import quoted, wanted
+from pytest_irquality.wording.numbers import counted, few, figure, grouped
+from pytest_irquality.wording.words import quoted
 
-MOST = 5
-
-
-def _part(heading: str, lines: Sequence[str], fine: bool = True) -> Section:
-    """One thing that an audit looked at; ``fine`` where nothing is to be done about it."""
-    return Section(heading, tuple(Part(0, one) for one in lines), warns=not fine)
+MOST = 10
+RARE = 0.1  # times that a gate may be red for nothing, and nobody need look
+NUMBERS = {1: "one build is", 3: "three builds are", 5: "five builds are"}
 
 
 def audit_of(results: Sequence[SuiteResult]) -> Mapping[str, Sequence[Section]]:
     """By the path of each suite what its audit says, over all of its retrievers."""
-    found: dict[str, list[Section]] = {}
+    found: dict[str, dict[str, Audit]] = {}
     for result in results:
-        if result.audit and result.path not in found:
-            same = [other for other in results if other.path == result.path and other.audit]
-            found[result.path] = list(_suite(same))
-    return found
+        if result.audit:
+            found.setdefault(result.path, {})[result.retriever] = result.audit
+    return {path: [*_sections(audits)] for path, audits in found.items()}
 
 
-def _suite(every: Sequence[SuiteResult]) -> Iterator[Section]:
-    """The parts of an audit: those of the suite once, those of a retriever with its name."""
-    lines = [
-        f"{_which(one, every)}{one.audit.failed}" for one in every if one.audit and one.audit.failed
-    ]
-    if lines:
-        yield _part("could not be made", lines, False)
-    results = [one for one in every if one.audit and not one.audit.failed]
-    if results:
-        yield from _parts(results)
+def _sections(audits: Mapping[str, Audit]) -> Iterator[Section]:
+    """A section for each thing that was looked at, in which a retriever's lines have its name."""
+    for title, lines, fine in PARTS:
+        said, warns = list[Part](), False
+        for retriever, audit in audits.items():
+            which = f"{retriever}: " if len(audits) > 1 else ""
+            some = [*lines(audit)] if bool(audit.failed) == (lines is _failed) else []
+            said += (Part(0, f"{which}{line}") for line in some)
+            warns = warns or (bool(some) and not fine(audit))
+        if said:
+            yield Section(title, tuple(said), warns=warns)
 
 
-def _parts(results: Sequence[SuiteResult]) -> Iterator[Section]:
-    yield _exists(results)
-    yield _red_for_nothing(results)
-    yield from _would_find(results)
+def _failed(audit: Audit) -> Iterator[str]:
+    yield audit.failed
 
 
-def _exists(results: Sequence[SuiteResult]) -> Section:
-    lines, fine = [], True
-    for result in results:
-        found, which = result.audit, _which(result, results)
-        assert found is not None
-        if found.dead is None:
-            why = (
-                found.no_answer
-                or "the retriever has no exists(id), and no corpus is known that has these ids"
-            )
-            lines.append(f"{which}not known what still exists: {why}")
-            fine = fine and not found.no_answer
-        elif found.dead:
-            fine = False
-            gone = counted(
-                len(found.dead),
-                f"judged {wanted(result, 1)} no longer exists",
-                f"judged {wanted(result)} no longer exist",
-            )
-            lines.append(f"{which}{gone}, of {grouped(found.asked)} looked up")
-            lines += (f"  {_dead(one)}" for one in found.dead[: 2 * MOST])
-            if len(found.dead) > 2 * MOST:
-                lines.append(f"  and {grouped(len(found.dead) - 2 * MOST)} more")
-        else:
-            lines.append(f"{which}none of {grouped(found.asked)} judged {wanted(result)} is gone")
-    return _part("dead", tuple(lines), fine)
+def _exists(audit: Audit) -> Iterator[str]:
+    if audit.dead is None:
+        nobody = "the retriever has no exists(id), and no corpus is known that has these ids"
+        yield f"not known what still exists: {audit.no_answer or nobody}"
+    elif not audit.dead:
+        yield f"none of {grouped(audit.asked)} judged documents is gone"
+    else:
+        gone = counted(
+            len(audit.dead),
+            "judged document no longer exists",
+            "judged documents no longer exist",
+        )
+        yield f"{gone}, of {grouped(audit.asked)} looked up"
+        yield from (f"  {_dead(one)}" for one in audit.dead[:MOST])
+        if len(audit.dead) > MOST:
+            yield f"  and {grouped(len(audit.dead) - MOST)} more"
 
 
 def _dead(one: Dead) -> str:
@@ -89,29 +67,79 @@ def _dead(one: Dead) -> str:
     return f"{name}: decides {few([quoted(text) for text in one.queries])}"
 
 
-def _gauges(results: Sequence[SuiteResult]) -> Iterator[tuple[str, Gauge, Noise | None]]:
-    """The findings on the gate with each retriever, and its name where there are several."""
-    for result in results:
-        if result.audit and result.audit.gauge:
-            yield _which(result, results), result.audit.gauge, result.noise
+def _red_for_nothing(audit: Audit) -> Iterator[str]:
+    """The lines on how often unchanged code is red, or why nobody knows."""
+    if not audit.rates:
+        yield (
+            f"not known: a rate takes {FEWEST} builds of unchanged code, each kept and given as"
+            f" --ir-runs; here {'is' if audit.builds == 1 else 'are'} {audit.builds}"
+        )
+    for rate in audit.rates:
+        are, number = NUMBERS[rate.a_side], NUMBERS[rate.a_side].split()[0]
+        reach = f"up to {_percent(rate.high)} %"
+        if rate.share > RARE:
+            reach = f"{_percent(rate.low)} to {_percent(rate.high)} %"
+        yield (
+            f"{often(rate.share)} ({reach}, {rate.builds} builds) where {are} compared with"
+            f" {number}{_causes(rate)}"
+        )
 
 
-def _red_for_nothing(results: Sequence[SuiteResult]) -> Section:
-    gauges = [*_gauges(results)]
-    lines = [
-        f"{which}{line}" for which, gauge, noise in gauges for line in red_for_nothing(gauge, noise)
-    ]
-    fine = all(is_rare(gauge) for _, gauge, _ in gauges)
-    return _part("red for nothing", tuple(lines), fine)
+def often(share: float) -> str:
+    """A share as people say it: ``never``, ``1 in 12``, ``9 in 10``, ``always``."""
+    if share in (0.0, 1.0):
+        return "always" if share else "never"
+    if share < 0.5:
+        return f"1 in {round(1 / share)}"
+    return "over 9 in 10" if share > 0.95 else f"{round(10 * share)} in 10"
 
 
-def _would_find(results: Sequence[SuiteResult]) -> Iterator[Section]:
-    gauges = [*_gauges(results)]
-    lines = [f"{which}{line}" for which, gauge, _ in gauges for line in would_find(gauge)]
-    if lines:
-        fine = all(misses_nothing(gauge) for _, gauge, _ in gauges)
-        yield _part("would find", tuple(lines), fine)
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}"
 
 
-def _which(result: SuiteResult, results: Sequence[SuiteResult]) -> str:
-    return f"{result.retriever}: " if len(results) > 1 else ""
+def _causes(rate: Rate) -> str:
+    labels = [f"{label!r} {often(share)}" for label, share in rate.checks[:3]]
+    return f": {', '.join(labels)}" if labels else ""
+
+
+def _unwatched(audit: Audit) -> Iterator[str]:
+    """The lines on what no check would notice, and on limits that hold whatever happens."""
+    watch = audit.watch
+    if watch.unwatched:
+        named = few([quoted(text) for text in watch.unwatched])
+        yield (
+            f"{len(watch.unwatched)} of {counted(watch.tried, 'query', 'queries')} could lose all"
+            f" that they find, and no check would fail: {named}"
+        )
+    elif watch.tried:
+        yield f"a check fails where one of {watch.tried} queries loses all that it finds"
+    if watch.unbroken:
+        held = counted(len(watch.unbroken), "limit holds", "limits hold")
+        labels = few([repr(label) for label in watch.unbroken])
+        yield f"{held} even where every query loses all that it finds: {labels}"
+    if low := audit.low_floors:
+        floors = counted(len(low), "floor lies", "floors lie")
+        yield f"{floors} far below today's value: {few([_floor(one) for one in low])}"
+
+
+def _floor(one: LowFloor) -> str:
+    of = f" of {quoted(one.subject)}" if one.subject else ""
+    return f"{one.label!r}{of} {figure(one.floor)}, today {figure(one.value)}"
+
+
+PARTS: Sequence[tuple[str, Callable[[Audit], Iterator[str]], Callable[[Audit], bool]]] = (
+    ("could not be made", _failed, lambda audit: False),
+    ("dead", _exists, lambda audit: not (audit.dead or audit.no_answer)),
+    (
+        "red for nothing",
+        _red_for_nothing,
+        lambda audit: all(rate.share <= RARE for rate in audit.rates),
+    ),
+    (
+        "would find",
+        _unwatched,
+        lambda audit: not (audit.watch.unwatched or audit.watch.unbroken or audit.low_floors),
+    ),
+)
+"""The title of each part, its lines, and whether they are fine: nothing is to be done."""

@@ -78,17 +78,22 @@ def test_s28_a_limit_nothing_breaks_and_a_query_nothing_protects(project: Projec
         + "  - {query: free, tags: [all]}\neach_query: {lost_all_relevant: ignore}\n"
         + "thresholds:\n  mrr@10: {min: 0.30}\n  recall@10: {min: 0.95}\n"
         + "  ndcg@10: {min: 0.2, max_drop: 0.01}\n"
+        + "  precision@1: {max_drop: 1}\n"
     )
     answers = {f"word{i}": [f"d{i}", "x"] for i in range(20)} | {"free": ["x"]}
     engine(project, answers)
     project.run("--ir-update-baseline")
     result, audit = found(project)
     assert result.ret == 0
-    power = audit["gauge"]["power"]
-    assert power["lost"]["never"] == ["free"]
-    assert power["unbroken"] == ["mrr@10"], "ndcg@10 has a floor far below, and a limit that tells"
+    assert audit["watch"] == {"tried": 21, "unwatched": ["free"], "unbroken": ["precision@1"]}
+    floors = [(one["label"], one["floor"], one["value"]) for one in audit["low_floors"]]
+    assert floors == [("mrr@10", 0.3, 1.0)], "ndcg@10 has a low floor, and a limit that tells"
     result.stdout.fnmatch_lines(
-        ["! would find*", "*never 'free'*", "*1 limit held through every drop: 'mrr@10'"]
+        [
+            "! would find *1 of 21 queries could lose all*, and no check would fail: 'free'",
+            "*1 limit holds even where every query loses all that it finds: 'precision@1'",
+            "*1 floor lies far below today's value: 'mrr@10' 0.300, today 1.000",
+        ]
     )
 
 
@@ -155,7 +160,7 @@ def first(ranking, grades, k):
     return float(grades.get(ranking[0], 0) > 0) if ranking else {empty}
 def pytest_ir_measures(config): return [own_measure("first_ok", first)]
 @pytest.fixture
-def retriever(): return lambda query: ["d" + query[-1], "x", "y"]
+def retriever(): return lambda query: ["d" + query[-1]]
 """
 
 
@@ -165,7 +170,7 @@ def test_a_measure_that_has_no_value_of_nothing_leaves_the_verdict(project: Proj
     result, audit = found(project)
     assert result.ret == 0
     assert not audit["failed"]
-    assert audit["gauge"]["power"]["lost"]["of"] == 8
+    assert audit["watch"]["tried"] == 8
 
 
 def test_an_audit_that_fails_changes_no_verdict_but_its_own(project: Project) -> None:

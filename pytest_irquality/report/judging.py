@@ -31,18 +31,11 @@ def to_grade(path: str, pools: Sequence[Pool]) -> str:
     said = [f"{documents} of {counted(len(unjudged), 'query', 'queries')} that nobody has graded"]
     if lacking := sum(query.lacking for query in queries):
         said.append(f"nothing good is known for {counted(lacking, 'query', 'queries')}")
-    return "; ".join([*said, *_advice(path, queries)])
-
-
-def _advice(path: str, queries: Sequence[PooledQuery]) -> Iterator[str]:
-    """Words on what decides, and on what would help who grades."""
     decide = sum(query.decides for query in queries)
     if decide and not path.endswith(LIST):
         could = f"{counted(decide, 'query', 'queries')} that could turn the verdict"
-        yield f"{path}{DECIDING} has {could}"
-    documents = [document for query in queries for document in query.to_grade]
-    if documents and all(one.is_bare for one in documents):
-        yield "it shows ids alone, so let the retriever return titles or texts with them"
+        said.append(f"{path}{DECIDING} has {could}")
+    return "; ".join(said)
 
 
 def to_settle(path: str, report: str, pools: Sequence[Pool]) -> tuple[str, str] | None:

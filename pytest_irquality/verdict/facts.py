@@ -107,14 +107,14 @@ class ReturnsFewer(Fact):
 class WithoutRelevant(Fact):
     """Queries (ids) of ``total``, ``graded`` or not, that ``score_0`` or nothing.
 
-    So many are ``unseen``: their rankings changed, and nothing in the suite could tell.
+    So many of their rankings ``changed``.
     """
 
     queries: tuple[str, ...]
     total: int
     score_0: bool
     graded: bool
-    unseen: int = 0
+    changed: int = 0
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,14 @@ It says which queries matter most. Which retriever returned a document, and wher
 judge.
 
 A document at rank r adds at most 1 / log2(r + 1) to a query's score, and that over n to a mean of n
-queries. Of the distance between a value and its limit that is a share, at most all of it; the
-shares of all limits that see the query add up. Queries with a document whose grade alone could turn
-the verdict stand before these, whichever way it stands, so that nobody grades towards green; before
-all, those that returned nothing, or nothing good.
+queries. Queries with a document whose grade alone could turn the verdict stand before others,
+whichever way it stands, so that nobody grades towards green; before all, those that returned
+nothing, or nothing good.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import inf, log2
@@ -21,10 +20,10 @@ from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.run import Answer, Run
 from pytest_irquality.suite.judges import THE_QUERY, UNNAMED
 from pytest_irquality.suite.model import Query, Suite
+from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 
 NEEDS_NO_GRADE = ("rbo", "overlap")
-NEAREST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -45,11 +44,6 @@ class Pooled:
     fields: tuple[tuple[str, str], ...] = ()
     judges: tuple[str, ...] = ()
     disputed: tuple[tuple[str, float, str], ...] = ()
-
-    @property
-    def is_bare(self) -> bool:
-        """True where nothing is known of it but its id."""
-        return not (self.title or self.text or self.fields)
 
 
 @dataclass(frozen=True)
@@ -199,27 +193,6 @@ def _union(one: PooledQuery, other: PooledQuery) -> tuple[Pooled, ...]:
 # -- what matters most -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Limit:
-    """A limit that sees a query: the mean is of ``queries``, and so far from it.
-
-    ``turns``: the verdict would be another with this limit's.
-    """
-
-    queries: int
-    distance: float
-    turns: bool
-
-    def moved_by(self, rank: int) -> float:
-        """The share of the distance that a grade at that rank could make up at most."""
-        return min(1.0, 1 / log2(rank + 1) / self.queries / self.distance)
-
-
-Weight = tuple[bool, float, float]
-"""Whether a grade could turn the verdict; how much it could move; its rank, better first."""
-NONE: Weight = (False, -1.0, -inf)
-
-
 def by_importance(pools: Iterable[Pool], results: Sequence[SuiteResult]) -> tuple[Pool, ...]:
     """One pool for each suite, the queries first whose grades matter most.
 
@@ -235,37 +208,27 @@ def by_importance(pools: Iterable[Pool], results: Sequence[SuiteResult]) -> tupl
 
 
 def _ordered(one: Pool, results: Sequence[SuiteResult]) -> Pool:
-    limits: dict[str, list[Limit]] = {}
     failed = any(result.failed for result in results)
+    lacks: dict[str, float] = {}
     for result in results:
-        for id, limit in _limits(result, failed):
-            limits.setdefault(id, []).append(limit)
-
-    def weight(query: PooledQuery, rank: int) -> Weight:
-        seen_by = limits.get(query.id, ())
-        shares = [limit.moved_by(rank) for limit in seen_by]
-        turns = any(limit.turns and limit.moved_by(rank) >= 1 for limit in seen_by)
-        return turns, sum(shares), -rank
-
-    def most(query: PooledQuery) -> Weight:
-        """The weight of the ungraded document that matters most."""
-        ranks = [document.rank for document in query.to_grade]
-        return max((weight(query, rank) for rank in ranks if rank), default=NONE)
-
-    weights = {query.id: most(query) for query in one.queries}
+        for id, lack in _deciding(result, failed):
+            lacks[id] = min(lack, lacks.get(id, inf))
+    queries = [
+        replace(query, documents=_shuffled(query), decides=_decides(query, lacks.get(query.id)))
+        for query in one.queries
+    ]
     moved = {query.id for result in results for query in result.queries if query.ranking_before}
 
-    def order(query: PooledQuery) -> tuple[float, ...]:
-        turns, share, rank = weights[query.id]
-        return query.empty, query.lacking, turns, share, query.id in moved, rank
+    def order(query: PooledQuery) -> tuple[bool, ...]:
+        return query.empty, query.lacking, query.decides, query.id in moved
 
-    return replace(
-        one,
-        queries=tuple(
-            replace(query, documents=_shuffled(query), decides=weights[query.id][0])
-            for query in sorted(one.queries, key=order, reverse=True)
-        ),
-    )
+    return replace(one, queries=tuple(sorted(queries, key=order, reverse=True)))
+
+
+def _decides(query: PooledQuery, lack: float | None) -> bool:
+    """Tell whether a grade of the best document that nobody graded could turn the verdict."""
+    ranks = [document.rank for document in query.to_grade if document.rank]
+    return lack is not None and bool(ranks) and 1 / log2(min(ranks) + 1) >= lack
 
 
 def _shuffled(query: PooledQuery) -> tuple[Pooled, ...]:
@@ -277,44 +240,32 @@ def _shuffled(query: PooledQuery) -> tuple[Pooled, ...]:
     return tuple(sorted(query.documents, key=chance))
 
 
-def _limits(result: SuiteResult, failed: bool) -> Iterator[tuple[str, Limit]]:
-    """Each limit that grades could move, with each query that it sees.
+def _deciding(result: SuiteResult, failed: bool) -> Iterator[tuple[str, float]]:
+    """Each query that could turn the verdict, with what it lacks to do so.
 
-    Where the verdict is ``failed`` those turn it that are broken, and where it passed those that
-    hold.
+    Where the verdict is ``failed`` those limits turn it that are broken, and where it passed those
+    that hold.
     """
-    everyone = [query.id for query in result.queries]
-    tagged: dict[str, list[str]] = {}
-    for query in result.queries:
-        for tag in query.tags:
-            tagged.setdefault(tag, []).append(query.id)
     for verdict in result.verdicts:
-        for queries, limit in _of(verdict, failed, (everyone, tagged), result.top_k):
-            for id in queries:
-                yield id, limit
+        if verdict.outcome == ("failed" if failed else "passed"):
+            for finding in verdict.findings:
+                if finding.fails and finding.ok != failed:
+                    yield from _lacks(result, verdict, finding)
 
 
-def _of(
-    verdict: Verdict,
-    failed: bool,
-    scopes: tuple[Sequence[str], Mapping[str, Sequence[str]]],
-    top_k: int,
-) -> Iterator[tuple[Sequence[str], Limit]]:
-    everyone, tagged = scopes
-    decides = verdict.outcome == ("failed" if failed else "passed")
-    for finding in verdict.findings:
-        turns = decides and finding.fails and finding.ok != failed
-        if finding.demand.needs_relevant and not finding.ok:
-            # Any document of the top k that proves relevant undoes the loss.
-            yield [finding.subject], Limit(1, 1 / log2(top_k + 1), turns)
-        graded = finding.measure and finding.unit == ""
-        if not graded or finding.measure.startswith(NEEDS_NO_GRADE):
-            continue
-        if finding.value is None or finding.limit is None:
-            continue
-        distance = max(abs(finding.value - finding.limit), NEAREST)
-        limit = Limit(max(finding.queries, 1), distance, turns)
-        if verdict.over.queries:
-            yield [finding.subject], limit
-        else:
-            yield tagged.get(finding.subject, ()) if finding.subject else everyone, limit
+def _lacks(result: SuiteResult, verdict: Verdict, finding: Finding) -> Iterator[tuple[str, float]]:
+    if finding.demand.needs_relevant and not finding.ok:
+        # Any document of the top k that proves relevant undoes the loss.
+        yield finding.subject, 1 / log2(result.top_k + 1)
+    elif _is_of_grades(finding) and finding.value is not None and finding.limit is not None:
+        lack = abs(finding.value - finding.limit) * max(finding.queries, 1)
+        for query in result.queries:
+            names = (query.id,) if verdict.over.queries else ("", *query.tags)
+            if finding.subject in names:
+                yield query.id, lack
+
+
+def _is_of_grades(finding: Finding) -> bool:
+    """Tell whether the value of a finding is that of a measure that reads grades."""
+    needs_none = finding.unit != "" or finding.measure.startswith(NEEDS_NO_GRADE)
+    return bool(finding.measure) and not needs_none

@@ -93,8 +93,8 @@ def _without_relevant(fact: facts.WithoutRelevant, result: SuiteResult) -> str:
         return f"graded without any {relevant(result, 1)}, so in no mean: {named}"
     of = counted(fact.total, "query", "queries")
     without = f"{len(fact.queries)} of {of} without a {relevant(result, 1)}"
-    if fact.unseen:
-        return f"{without}, {fact.unseen} of them with other results, which no limit sees"
+    if fact.changed:
+        return f"{without}, {fact.changed} of them with other results"
     return without if 2 * len(fact.queries) > fact.total else ""
 
 

@@ -24,8 +24,7 @@ drawn from the measures themselves (`python -m docs.tools.renew`).
   was graded, under `undefined: zero` always. A limit over no defined query fails.
 - **No results** score 0. With fewer than k the rest count as not relevant. **Duplicates** are removed first.
 - **Order** is the retriever's: scores are not looked at. Nothing is rounded.
-- `candidates recall@100` is recall of what the [first stage](../guides/stages.md) gave. In `recall(tokens=4000)` and `ndcg(words=3000)` k is
-  the number of whole results that [fit](../guides/passages.md#context-for-a-reader).
+- `candidates recall@100` is recall of what the [first stage](../guides/stages.md) gave.
 
 trec_eval, pytrec_eval, ir_measures, ranx and BEIR agree where they have the measure, unless *Elsewhere* says otherwise (each was run, or its
 code was read). But:

@@ -10,7 +10,6 @@ from pytest_irquality.metrics.definition import Definition
 from pytest_irquality.metrics.errors import MeasureError
 from pytest_irquality.metrics.families import (
     binary,
-    context,
     coverage,
     graded,
     latency,
@@ -18,7 +17,7 @@ from pytest_irquality.metrics.families import (
     ranked,
 )
 
-FAMILIES = (graded, binary, ranked, coverage, context, latency, overlaps)
+FAMILIES = (graded, binary, ranked, coverage, latency, overlaps)
 
 
 def by_name(definitions: Iterable[Definition]) -> Mapping[str, Definition]:

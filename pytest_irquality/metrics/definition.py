@@ -54,16 +54,9 @@ class Definition:
     higher_is_better: bool | None = True
     aggregate: Aggregation = "mean"
     unit: Unit = ""
-    counts: str = ""  # of what it is a sum: "words" or "tokens"
     compares: bool = False  # whether it reads the baseline's ranking, and is undefined without one
     # The highest grade that the formula can take, given the parameters.
     top_grade: Callable[..., float] | None = None
-
-    @property
-    def takes_budget(self) -> bool:
-        """True where a budget of words or tokens may stand in place of its cutoff."""
-        is_of_relevance = self.takes_cutoff and self.reach == "cutoff" and self.needs != ""
-        return is_of_relevance and self.higher_is_better is True
 
     @property
     def usual_name(self) -> str:
@@ -71,10 +64,6 @@ class Definition:
         return f"{self.name}@10" if self.takes_cutoff else self.name
 
 
-BUDGETS = (
-    Parameter("tokens", None, "whole results that fit into so many tokens, in place of a cutoff"),
-    Parameter("words", None, "whole results that fit into so many words, in place of a cutoff"),
-)
 REL = Parameter(
     "rel", None, "lowest grade that counts as relevant; the suite's `relevant_from` unless written"
 )

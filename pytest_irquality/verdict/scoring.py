@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
 from pytest_irquality.metrics.evaluation import scored, see
-from pytest_irquality.metrics.hits import Gains, Hits
+from pytest_irquality.metrics.hits import Gains
 from pytest_irquality.metrics.scores import together
-from pytest_irquality.retrieval.run import Answer, Ranking
+from pytest_irquality.retrieval.run import Answer
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.passages import one_gain_each, recall_counts_passages
 from pytest_irquality.verdict.sides import Ids, JudgedAnswer, Sides
@@ -88,38 +88,13 @@ class Scoring:
         return tuple(found if counts_zero(measure) else None for measure in self.suite.measures)
 
     def _scored(self, answer: Answer, rankings: Mapping[str, Ids]) -> Rows:
-        hits, rows = self._by(self.suite.measures, answer, rankings)
+        suite = self.suite
+        hits = see(one_gain_each(suite, answer), rankings.items(), suite.measures, suite.depth)
+        scores = scored(hits, suite.measures, undefined=suite.undefined)
+        rows = recall_counts_passages(suite, answer, hits, scores).values
         for id, ids, gains in zip(hits.queries, hits.rankings, hits.gains, strict=True):
             known = Known(answer.rankings[id].besides, rows[id], gains)
             self.known.setdefault((id, tuple(ids)), []).append(known)
-        return rows
-
-    def _by(
-        self, measures: Sequence[Measure], answer: Answer, rankings: Mapping[str, Ids]
-    ) -> tuple[Hits, Rows]:
-        suite = self.suite
-        hits = see(one_gain_each(suite, answer), rankings.items(), measures, suite.depth)
-        scores = scored(hits, measures, undefined=suite.undefined)
-        return hits, recall_counts_passages(suite, answer, hits, scores).values
-
-    def _with_counts(self, scores: Scores, answer: Answer, ranked: Mapping[str, Ids]) -> Scores:
-        counted = [one for one in scores.measures if one.counts]
-        return with_columns(
-            scores, {one: Scores((one,), self._counted(one, answer, ranked)) for one in counted}
-        )
-
-    def _counted(self, measure: Measure, answer: Answer, ranked: Mapping[str, Ids]) -> Rows:
-        """The values of a measure that reads the lengths of results."""
-        if measure.budget is None:
-            return {id: (_length(measure, answer.rankings[id]),) for id in ranked}
-        fitting: dict[int, dict[str, Ids]] = {}
-        for id, ids in ranked.items():
-            k = answer.rankings[id].within(*measure.budget, self.suite.depth)
-            if k is not None:
-                fitting.setdefault(k, {})[id] = ids[:k]
-        rows: dict[str, Row] = {}
-        for k, rankings in fitting.items():
-            rows.update(self._by((measure.at(max(k, 1)),), answer, rankings)[1])
         return rows
 
     def _with_more_than_rankings(
@@ -129,8 +104,7 @@ class Scoring:
         ranked: Mapping[str, Ids],
         before: Mapping[str, Ids] | None,
     ) -> Scores:
-        """The scores with those of measures that read texts, times, or the baseline."""
-        scores = self._with_counts(scores, answer, ranked)
+        """The scores with those of measures that read times, or the baseline."""
         measures = [
             one for one in scores.measures if one.unit == "seconds" or one.definition.compares
         ]
@@ -252,12 +226,6 @@ class ScoredSides:
         ]
         took = [call for call in calls if call is not None]
         return Aggregate(together(measure.aggregate, took), len(took), len(calls) - len(took))
-
-
-def _length(measure: Measure, ranking: Ranking) -> float | None:
-    """The length of a query's first results; None where that is not known."""
-    numbers = ranking.counts.get(measure.counts)
-    return None if numbers is None else fsum(numbers[: measure.k])
 
 
 def counts_zero(measure: Measure) -> bool:

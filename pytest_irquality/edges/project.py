@@ -46,12 +46,6 @@ class Project:
         allowed = Allowed.project(self.root, *outside, *named)
         return replace(allowed, own=OwnFiles(self.root, self.files, suite))
 
-    def has(self, file: Path) -> bool:
-        """Tell whether a file lies in the checkout that is worked in, by its name or by a link."""
-        top = Path(os.path.realpath(git.checkout_above(self.start) or self.start))
-        inside = os.path.join(os.path.realpath(file.parent), file.name)
-        return any(Path(one).is_relative_to(top) for one in (inside, os.path.realpath(file)))
-
     @property
     def repository(self) -> git.Repository:
         """The git checkout of the project. Raises ``OSError`` where it is in none."""

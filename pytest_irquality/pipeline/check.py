@@ -77,7 +77,7 @@ def check(
             plan.compared.refuse_unknown()
     except (MeasureError, StoredRunError) as error:
         raise NotJudged(str(error)) from None
-    for place, text in () if read.show_only else lint(read):
+    for place, text in lint(read):
         at = str(start / place.path if place.path else file)
         warnings.warn_explicit(IRQualityWarning(text), None, at, place.line)
     asked = _asked(read, retriever, retrievers, rankings)

@@ -40,17 +40,8 @@ def completed(plan: Plan, result: SuiteResult, today: Found, before: Found) -> S
         commit=plan.project.commit if result.baseline else None,
         written=tuple(_write(plan, today, result)),
         entry=None if result.interrupted else _concluded(result),
-        files=_files(plan, today.target),
+        files=tuple(map(plan.project.shown, today.target.suite.files)),
     )
-
-
-def _files(plan: Plan, target: Target) -> tuple[str, ...]:
-    """The files of queries and judgments; none of a suite that is held out."""
-    suite = target.suite
-    return () if suite.show_only else tuple(map(plan.project.shown, suite.files))
-
-
-# -- what a reader must know -----------------------------------------------------------------------
 
 
 def _notes(plan: Plan, today: Found, before: Found) -> Iterator[str]:

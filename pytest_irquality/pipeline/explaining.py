@@ -13,7 +13,6 @@ from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.explanations import Gone, with_gone
 from pytest_irquality.verdict.named import not_returned, passages_of
 from pytest_irquality.verdict.result import SuiteResult
-from pytest_irquality.verdict.totals import totals_of
 
 MOST_EXPLAINED = 10
 
@@ -21,11 +20,8 @@ MOST_EXPLAINED = 10
 def explained(result: SuiteResult, retriever: object, suite: Suite) -> SuiteResult:
     """The result with what the retriever says of the documents that its failures miss.
 
-    Where a query looks for passages, it is asked of passages, never of a result's own id. Of a
-    suite that shows totals only nothing is left but these.
+    Where a query looks for passages, it is asked of passages, never of a result's own id.
     """
-    if suite.show_only:
-        return totals_of(result)
     complete, gone = no_longer_there(retriever, not_returned(result))
     passages = passages_of(suite)
     result = with_gone(result, Gone(gone, complete, passages))

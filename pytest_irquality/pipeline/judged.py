@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from warnings import catch_warnings, simplefilter
 
 from pytest_irquality.metrics import MeasureError
 from pytest_irquality.pipeline.asking import Asking, asked, settled
@@ -44,8 +43,6 @@ def judged(
     """
     suite = target.suite
     try:
-        if suite.show_only:
-            return _judged_in_secret(plan, target, checks, asking)
         return _judged(plan, target, checks, asking, reference)
     except (PassagesLost, StoredRunError, SuiteError, UnreadableResult) as error:
         raise NotJudged(str(error)) from error
@@ -55,24 +52,6 @@ def judged(
         place = error.place
         at = f"{place.path or suite.path}:{place.line}" if place else suite.path
         raise NotJudged(f"{error} ({', '.join(filter(None, (asking.name, at)))})") from error
-
-
-def _judged_in_secret(
-    plan: Plan, target: Target, checks: Sequence[Check], asking: Asking
-) -> tuple[SuiteResult, Found, Found]:
-    """Judge a held-out suite: nothing of it is kept or compared, and no error quotes it."""
-    held_out = replace(plan, compared=None, saved=None, updating=False, audit=False, exams=None)
-    asking = replace(asking, details=False)
-    try:
-        with catch_warnings():
-            simplefilter("ignore")
-            return _judged(held_out, target, checks, asking, None)
-    except Exception as error:
-        kind = type(error).__name__
-    raise NotJudged(
-        f"{target.suite.path} could not be judged: {kind}; more is not said, for the suite shows"
-        " totals only"
-    )
 
 
 def _judged(

@@ -18,14 +18,9 @@ from pytest_irquality.storage.saved import SavedRuns
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.target import Target
-from pytest_irquality.suite import Suite, SuiteError
+from pytest_irquality.suite import Suite
 from pytest_irquality.suite.by_default import guarded
 from pytest_irquality.verdict.trend import Past
-
-HELD_OUT_WITHIN = (
-    "'show_only' is for a suite outside of the checkout, named on the command line: within it a"
-    " change could hide what it breaks"
-)
 
 
 @dataclass
@@ -88,15 +83,8 @@ class Plan:
     def guarded(self, suite: Suite, file: Path) -> Suite:
         """Give a suite with the guards that are there where something is compared with.
 
-        And with the check of the base's exam, where that is another. A held-out suite has none of
-        these. Raises ``SuiteError`` for one in the checkout, where a change could make any suite
-        one.
+        And with the check of the base's exam, where that is another.
         """
-        if suite.show_only:
-            if self.project.has(file):
-                line, column = suite.places["show_only"][:2]
-                raise SuiteError(suite.path, line, column, HELD_OUT_WITHIN)
-            return suite
         whole = guarded(suite) if self.compares(suite, file) else suite
         return self.exams.with_item(whole, file) if self.exams else whole
 

@@ -17,7 +17,7 @@ from pytest_irquality.pipeline.base.compare import Base
 from pytest_irquality.pipeline.base.messages import ANSWERS, COLLECTED, Asked, Collected, RunOf
 from pytest_irquality.pipeline.base.process import default_command
 from pytest_irquality.pipeline.base.worktree import BaseError, new_folder, remove
-from pytest_irquality.plugin.collect import compared_of
+from pytest_irquality.plugin.collect import retrieved_by
 from pytest_irquality.plugin.items import CheckItem
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.planning import PLAN
@@ -77,7 +77,7 @@ class Today:
         exams = self.config.stash[PLAN].exams
         checks = [item for item in items if isinstance(item, CheckItem)]
         examined = {item.judging for item in checks if item.check.over.exam}
-        for key, (judging, _) in zip(keys, compared_of(items), strict=True):
+        for key, (judging, _) in zip(keys, retrieved_by(items), strict=True):
             left = exams.left(judging.suite, judging.path) if exams and judging in examined else ()
             asked[key.suite] = Asked.of(key.suite, judging.suite, *left)
             for file in (judging.path, *judging.suite.files):
@@ -91,7 +91,7 @@ class Today:
         """
         keys = []
         try:
-            for judging, retriever in compared_of(items):
+            for judging, retriever in retrieved_by(items):
                 path = self.repository.path(Path(os.path.realpath(judging.path)))
                 keys.append(RunOf(path, retriever))
             return keys

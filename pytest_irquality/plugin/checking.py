@@ -20,7 +20,7 @@ from pytest_irquality.pipeline.check import Compared, check
 from pytest_irquality.plugin.internals import Failure
 from pytest_irquality.plugin.items import Broken
 from pytest_irquality.plugin.options import Options
-from pytest_irquality.plugin.reading import own_measures, untold
+from pytest_irquality.plugin.reading import own_measures
 from pytest_irquality.suite import SuiteError
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.wording.reasons import reason
@@ -70,9 +70,7 @@ class IrCheck:
                 files=Options(config).files,
             )
         except (MeasureError, NotJudged, SuiteError) as error:
-            file = item.path.parent / suite
-            told = untold(file, str(suite), error) if file.is_file() else str(error)
-            raise Failure(terminal(told), pytrace=False) from None
+            raise Failure(terminal(str(error)), pytrace=False) from None
         for one in result.results:  # in one of several threads, it may be
             named = replace(one, retriever=self._name(one, next(self._numbers)))
             self._checked.append(named)

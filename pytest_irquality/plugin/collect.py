@@ -154,11 +154,6 @@ def _cause(hidden: Path) -> str:
     return "a list of queries must be named"
 
 
-def compared_of(items: Iterable[pytest.Item]) -> list[tuple[Judging, str]]:
-    """Those of them that are compared with anything: no held-out suite is."""
-    return [one for one in retrieved_by(items) if not one[0].suite.show_only]
-
-
 def retrieved_by(items: Iterable[pytest.Item]) -> list[tuple[Judging, str]]:
     """Each suite and retriever that items are of, once."""
     own = (item for item in items if isinstance(item, CheckItem))

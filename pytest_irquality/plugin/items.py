@@ -28,7 +28,7 @@ from pytest_irquality.plugin.outcomes import Ended, Judged, Judging, Outcome
 from pytest_irquality.report.failure import explain
 from pytest_irquality.retrieval.jobs import NO_FAULTS, SKIPS
 from pytest_irquality.retrieval.wrappers import UnreadableResult
-from pytest_irquality.suite import Check, Place, Suite
+from pytest_irquality.suite import Check, Place
 from pytest_irquality.suite.item_names import slug
 from pytest_irquality.verdict import SuiteResult, Verdict
 from pytest_irquality.wording.reasons import reason, summary_reason
@@ -218,8 +218,7 @@ class CheckItem(pytest.Function):
                 attempt=self._attempt, earlier=earlier,
             )  # fmt: skip
         except MARKS as mark:  # of every call
-            said = "" if judging.suite.show_only else str(mark)  # it may quote the query
-            return Ended(type(mark), said, self._attempt)
+            return Ended(type(mark), str(mark), self._attempt)
         except NotJudged as error:
             told = str(error)
         else:
@@ -285,8 +284,6 @@ class CheckItem(pytest.Function):
         """The cause of an unanswered query: in full the first time, in one line after that."""
         __tracebackhide__ = True
         result, query = judged.result, _unanswered(verdict, judged)
-        if self.judging.suite.show_only:
-            self._fail(reason(result, verdict))
         fault = judged.run.unanswered.get(query) if query is not None else None
         if query is None or fault is None:
             self._fail(f"{reason(result, verdict)}\n  at {result.place(verdict)}")
@@ -335,15 +332,6 @@ def _short(raised: pytest.ExceptionInfo[BaseException] | None) -> str | None:
     return str(error).split("\n", 1)[0] if isinstance(error, Failure) else None
 
 
-def _conceal(suite: Suite, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
-    """Take from a held-out suite's report what was printed, and the frames of --full-trace."""
-    if not suite.show_only:
-        return
-    report.sections = []
-    if call.excinfo and isinstance(call.excinfo.value, Failure):
-        report.longrepr = str(call.excinfo.value)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -356,7 +344,6 @@ def pytest_runtest_makereport(
     report = yield
     if not isinstance(item, CheckItem):
         return report
-    _conceal(item.judging.suite, report, call)
     if not report.passed:
         said_safely(report, terminal)
         first_line_only(report, _short(call.excinfo))

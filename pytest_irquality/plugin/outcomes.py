@@ -6,7 +6,6 @@ Items look their verdicts up in them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -114,7 +113,7 @@ class Judging:
             retriever,
             f"fixture {suite.retriever!r}",
             options.concurrency,
-            nullcontext() if suite.show_only else shown_progress(config, suite.path),
+            shown_progress(config, suite.path),
             bool(options.judge),
             earlier.run if earlier else None,
         )
@@ -126,7 +125,7 @@ class Judging:
         if run.interrupted:
             self.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
         to_grade = None
-        if options.grades and not suite.show_only:
+        if options.grades:
             to_grade = self._pool(name, [run, *filter(None, [before.run])], retriever)
         if not (run.unanswered or suite.baseline_retriever):
             # They are large. What reports may show of them keeps them until it is read.

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.metrics import Definition, MeasureError
 from pytest_irquality.metrics.catalogue import with_own
-from pytest_irquality.pipeline.plan import HELD_OUT_WITHIN
 from pytest_irquality.plugin.planning import PLAN
 from pytest_irquality.suite import Suite, SuiteError, load_suite
-from pytest_irquality.suite.reader import is_held_out
 
 
 def loaded(node: pytest.File) -> Suite:
@@ -32,19 +29,7 @@ def loaded(node: pytest.File) -> Suite:
             allowed=node.config.stash[PLAN].project.allowed(node.path),
         )
     except (SuiteError, MeasureError) as error:
-        told = untold(node.path, path, error)
-    raise node.CollectError(told)
-
-
-def untold(file: Path, name: str, error: Exception) -> str:
-    """Give an error's words, or of a held-out suite that there is one."""
-    told = str(error)
-    if HELD_OUT_WITHIN in told or not is_held_out(file):
-        return told
-    return (
-        f"{name}: it cannot be read; more is not said, for it has 'show_only': without that line"
-        " you see the cause"
-    )
+        raise node.CollectError(str(error)) from None
 
 
 def own_measures(node: pytest.Item | pytest.Collector) -> list[Definition]:

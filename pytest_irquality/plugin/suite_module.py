@@ -85,7 +85,7 @@ class SuiteModule(MadeModule):
             suite = replace(suite, notes=(*suite.notes, new))
         if options.repeat:
             suite = replace(suite, repeat=options.repeat)
-        return suite.audited() if options.audit and not suite.show_only else suite
+        return suite.audited() if options.audit else suite
 
     @no_cycles()
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
@@ -107,7 +107,7 @@ class SuiteModule(MadeModule):
         file_of = self.judging.file_of
         for file in {self.path, *(file_of(check.place) for check in self.suite.checks)}:
             hide_source(file)
-        for place, text in () if self.suite.show_only else lint(self.suite):
+        for place, text in lint(self.suite):
             try:
                 # As node.warn does it, which knows no line but the file's first.
                 warnings.warn_explicit(

@@ -292,13 +292,6 @@ class SuiteSettings:
         "the retriever's `texts()`, if it has one",
     )
     show: tuple[str, ...] = key(TEXTS, "Fields of a result that reports and grading show.", ())
-    show_only: str | None = key(
-        choice("totals"),
-        "Of a held-out suite: reports, logs and files have its means and limits, and no query or"
-        " document.",
-        None,
-        "everything is shown",
-    )
     audit: int | None = key(
         only("dead", FROM_0),
         "How many documents `--ir-audit` may find that no longer exist.",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from operator import attrgetter
@@ -34,13 +33,6 @@ IMPLIED_DEPTH = 1_000
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
 SHOWN_OF_CHANGES = ("rbo", "overlap")
 _is_mean_of_relevance = attrgetter("is_mean_of_relevance")
-
-
-def is_held_out(path: Path) -> bool:
-    """Tell whether a suite file has ``show_only``, even where it cannot be read as a suite."""
-    with suppress(OSError), path.open("rb") as file:
-        return b"show_only" in file.read(bounds.SUITE)
-    return True  # of what cannot even be opened nothing is known
 
 
 @no_cycles()
@@ -108,8 +100,6 @@ class _Assembly:
         if files:
             files.refuse_unjudged(queries)
         checks = [*self._query_checks(queries), *self.limits.checks(written, queries)]
-        if written.show_only:
-            checks = [*self._of_totals(checks)]
         now, over_time = _parted(check_names(checks))
         suite = Suite(
             name=written.name or self.path.name.rsplit(".", 1)[0].removesuffix(".ir"),
@@ -173,29 +163,12 @@ class _Assembly:
     def _query_checks(self, queries: Iterable[Query]) -> Iterator[Check]:
         bulk = False
         for query in queries:
-            bulk = bulk or query.bulk or bool(self.written.show_only)
+            bulk = bulk or query.bulk
             if query.demands or not query.bulk:
                 yield Check(query.id, query.text, query.place, query, "query")
         if bulk:
             place = self.written.places["queries"]
             yield Check("every-query-answered", "every query answered", place, Answered(), "bulk")
-
-    def _of_totals(self, checks: Iterable[Check]) -> Iterator[Check]:
-        """The checks of a suite that shows totals only: none names a query.
-
-        Nothing of it is kept, either, to be compared with.
-        """
-        for check in checks:
-            demands = check.query.demands if check.query else check.over.queries
-            compares = check.limits and any(bound.on_change for bound in check.limits.bounds)
-            if demands or compares or check.over.changes:
-                self.document.fail_at(
-                    check.place,
-                    "a suite with 'show_only: totals' has limits on means, counts and tags alone,"
-                    " and none on a change, since no baseline of it is kept",
-                )
-            if not check.query:
-                yield check
 
     # -- depth -------------------------------------------------------------------------------------
 

@@ -133,11 +133,6 @@ def mark(story: Story) -> State:
     return State(story.level, LEVELS[story.level], ENDS[story.state])
 
 
-def _asked(result: SuiteResult) -> str:
-    """The number of queries; a held-out suite keeps its own to itself."""
-    return str(len(result.queries) or "")
-
-
 def suites(stories: Sequence[Story]) -> Table:
     """A row a suite and retriever, in their order."""
     measures = dict.fromkeys(m for story in stories for m in story.result.shown)
@@ -151,7 +146,7 @@ def suites(stories: Sequence[Story]) -> Table:
             Cell(story.headline, state=mark(story)),
             str(len(story.damage.failures) or ""),
             story.tally,
-            _asked(result),
+            str(asked),
             *(mean_cell(result, mean, asked) if mean else "" for mean in means),
             _latency(result),
         )

@@ -163,4 +163,4 @@ def test_there_are_at_most_95_names_and_each_says_whether_it_may_change() -> Non
     assert len(names) <= 95
     marks = {name: key["$comment"] for name, key in found["properties"].items()}
     assert {*marks.values()} == {"stable", "experimental"}
-    assert (marks["queries"], marks["show_only"]) == ("stable", "experimental")
+    assert (marks["queries"], marks["robustness"]) == ("stable", "experimental")

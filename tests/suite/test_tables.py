@@ -118,18 +118,15 @@ EACH_QUERY = {
 
 
 def test_every_key_is_read(tmp_path: Path) -> None:
-    others = {"queries", "show_only"}  # beside which a suite may have few of these
-    assert set(SOMETHING) | others == set(SUITE_KEYS), "give the new key a value in SOMETHING"
+    assert set(SOMETHING) | {"queries"} == set(SUITE_KEYS), "give the new key a value in SOMETHING"
     assert set(EACH_QUERY) == set(QUERY_KEYS), "give the new key a value in EACH_QUERY"
     path = tmp_path / "s.ir.yaml"
     path.write_text(yaml.safe_dump({**SOMETHING, "queries": [EACH_QUERY]}), encoding="utf-8")
     suite = load_suite(path)
     for name, entry in keys_of(SuiteSettings).items():
-        if name == "show_only":
-            continue
         default = next(field.default for field in fields(Suite) if field.name == entry.field)
         assert getattr(suite, entry.field) != default, name
-    assert set(suite.places) == {*SUITE_KEYS} - {"show_only"}
+    assert set(suite.places) == {*SUITE_KEYS}
 
 
 def test_what_a_hand_made_suite_leaves_out_is_the_default() -> None:

@@ -59,11 +59,21 @@ class Definition:
     top_grade: Callable[..., float] | None = None
 
     @property
+    def takes_budget(self) -> bool:
+        """True where a budget of words or tokens may stand in place of its cutoff."""
+        is_of_relevance = self.takes_cutoff and self.reach == "cutoff" and self.needs != ""
+        return is_of_relevance and self.higher_is_better is True
+
+    @property
     def usual_name(self) -> str:
         """The name as it is most often written, with what belongs behind the ``@``."""
         return f"{self.name}@10" if self.takes_cutoff else self.name
 
 
+BUDGETS = (
+    Parameter("tokens", None, "whole results that fit into so many tokens, in place of a cutoff"),
+    Parameter("words", None, "whole results that fit into so many words, in place of a cutoff"),
+)
 REL = Parameter(
     "rel", None, "lowest grade that counts as relevant; the suite's `relevant_from` unless written"
 )

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pytest_irquality.metrics.definition import Aggregation, Compute, Definition, Unit, Value
+from pytest_irquality.metrics.definition import (
+    BUDGETS,
+    Aggregation,
+    Compute,
+    Definition,
+    Unit,
+    Value,
+)
 from pytest_irquality.metrics.judgments import Judgments
 
 WEIGHTED = "weighted"
@@ -83,12 +90,31 @@ class Measure:
         return None if value is None else float(value)
 
     @property
+    def budget(self) -> tuple[str, float] | None:
+        """The words or tokens that the results may have, where that is its cutoff."""
+        given = dict(self.parameters)
+        found = (each.name for each in BUDGETS if each.name in given)
+        return next(((name, float(given[name])) for name in found), None)
+
+    @property
+    def counts(self) -> str:
+        """The number of each result that it reads: "words", "tokens", or ""."""
+        return self.budget[0] if self.budget else ""
+
+    def at(self, k: int) -> Measure:
+        """The measure at a cutoff, in place of its budget."""
+        names = [each.name for each in BUDGETS]
+        rest = tuple(pair for pair in self.parameters if pair[0] not in names)
+        return replace(self, k=k, parameters=rest)
+
+    @property
     def settings(self) -> Mapping[str, Value]:
         """Every parameter that its formula takes, defaults included."""
         parameters = self.definition.parameters
         settings = {each.name: each.default for each in parameters if each.default is not None}
         settings.update(self.parameters)
-        settings.pop("rel", None)
+        for name in ("rel", *(each.name for each in BUDGETS)):
+            settings.pop(name, None)
         return settings
 
     @property
@@ -122,7 +148,12 @@ class Measure:
         return judgments if self.rel is None else judgments.at(self.rel)
 
     def compute(self) -> Compute:
-        """The function that scores a run, its constants worked out."""
+        """The function that scores a run, its constants worked out.
+
+        What reads more than rankings has no value here.
+        """
+        if self.budget:
+            return lambda hits: [None] * len(hits.queries)
         cutoff = {"k": self.k} if self.definition.takes_cutoff else {}
         return self.definition.make(**cutoff, **self.settings)
 

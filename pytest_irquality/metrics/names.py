@@ -14,7 +14,7 @@ from math import isfinite
 from pytest_irquality.edges import bounds
 from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.metrics.catalogue import DEFINITIONS
-from pytest_irquality.metrics.definition import Definition, Parameter, Value
+from pytest_irquality.metrics.definition import BUDGETS, Definition, Parameter, Value
 from pytest_irquality.metrics.errors import MeasureError
 from pytest_irquality.metrics.measure import CANDIDATES, WEIGHTED, Measure
 
@@ -66,6 +66,8 @@ def parse_measure(
     given = read_parameters(text, definition, shape["inside"])
     weighted, stage = words_before(text, definition, shape["before"])
     k = cutoff_of(text, definition, at, top_k)
+    if has_budget(text, given, at, stage):
+        k = None
     return Measure(definition, k, in_order(definition, given), weighted, stage)
 
 
@@ -86,6 +88,21 @@ def cutoff_of(text: str, definition: Definition, at: str | None, top_k: int) -> 
             f"{text!r}: {definition.name} takes no cutoff; write {definition.name!r}"
         )
     return None
+
+
+def has_budget(text: str, given: Mapping[str, Value], at: str | None, stage: str) -> bool:
+    """Tell whether words or tokens stand in place of the cutoff."""
+    budgets = [each.name for each in BUDGETS if each.name in given]
+    if not budgets:
+        return False
+    if stage:
+        raise MeasureError(f"{text!r}: a budget is of what is returned, not of candidates")
+    if at is not None or len(budgets) > 1:
+        raise MeasureError(f"{text!r}: write a cutoff or one budget")
+    number = float(given[budgets[0]])
+    if number % 1 or number > bounds.NUMBER:
+        raise MeasureError(f"{text!r}: {budgets[0]} is a whole number")
+    return True
 
 
 def words_before(text: str, definition: Definition, written: str) -> tuple[bool, str]:
@@ -133,7 +150,7 @@ def read_parameter(text: str, definition: Definition, part: str) -> tuple[str, V
     name, equals, written = (side.strip() for side in part.partition("="))
     if not equals:
         raise MeasureError(f"{text!r}: a parameter is written name=value, not {part.strip()!r}")
-    takes = {parameter.name: parameter for parameter in definition.parameters}
+    takes = {parameter.name: parameter for parameter in taken_by(definition)}
     name = name.lower()
     if name not in takes:
         known = ", ".join(each.name for each in definition.parameters) or "none"
@@ -162,13 +179,18 @@ def read_value(text: str, parameter: Parameter, written: str) -> Value:
     return number
 
 
+def taken_by(definition: Definition) -> Sequence[Parameter]:
+    """The parameters that a name may give."""
+    return (*definition.parameters, *(BUDGETS if definition.takes_budget else ()))
+
+
 def in_order(definition: Definition, given: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
     """The parameters that a name must say, in the order of the definition.
 
     So one measure has one name.
     """
     named = []
-    for parameter in definition.parameters:
+    for parameter in taken_by(definition):
         value = given.get(parameter.name, parameter.default)
         if value is not None and (value != parameter.default or parameter.always_shown):
             named.append((parameter.name, value))

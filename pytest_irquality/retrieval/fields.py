@@ -49,15 +49,14 @@ def no_id(hit: Any, id_field: str | None) -> UnreadableResult:
     )
 
 
-def no_text(hit: Any, text_field: str | None) -> UnreadableResult:
+def no_text(hit: Any, text_field: str | None, needed_by: str) -> UnreadableResult:
     """The message where a hit has no text."""
     has = f"a hit has {', '.join(dict.fromkeys(_places(hit)))}"
     if text_field:
         return UnreadableResult(f"'text_field: {text_field}' names no text of its hits", has)
     tried = ", ".join(TEXTS)
     return UnreadableResult(
-        f"'match: text' needs the text of each hit (tried {tried}); name its place with"
-        " 'text_field'",
+        f"{needed_by} needs the text of each hit (tried {tried}); name its place with 'text_field'",
         has,
     )
 

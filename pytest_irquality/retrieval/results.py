@@ -48,13 +48,17 @@ Hits = Sequence[Any]
 
 
 class Returned(NamedTuple):
-    """A result as read: ids best first, scores if there are any, titles and whole texts by id."""
+    """A result as read: ids best first, scores if there are any, titles and whole texts by id.
+
+    ``in_order`` has the text of each hit, where a measure reads its length.
+    """
 
     ids: tuple[str, ...]
     scores: tuple[float, ...] | None = None
     titles: Mapping[str, str] = {}
     texts: Mapping[str, str] = {}
     details: Mapping[str, Details] = {}
+    in_order: tuple[str, ...] | None = None
 
 
 class Looked(NamedTuple):
@@ -62,7 +66,7 @@ class Looked(NamedTuple):
 
     id_field: str | None = None
     text_field: str | None = None
-    texts: bool = False
+    texts: str = ""  # what needs them
 
 
 def read_result(
@@ -74,6 +78,7 @@ def read_result(
     texts: bool = False,
     show: Sequence[str] | None = None,
     with_text: bool = True,
+    counted: bool = False,
 ) -> Returned:
     """The first ``depth`` hits of what a call returned.
 
@@ -81,12 +86,16 @@ def read_result(
     (``metadata.source``), if not in a usual place. With ``texts`` hits must have texts, though that
     of an empty chunk is empty, and one without an id gets one from its text. With ``show`` the
     details of each hit are read, with the fields that it names and, if wanted, its text. A shown
-    field may be the title of hits that have no other. Raises ``UnreadableResult``.
+    field may be the title of hits that have no other. The lengths of texts are to be ``counted``
+    where a measure reads them. Raises ``UnreadableResult``.
     """
     try:
         hits = hits_of(result, depth, id_field)
-        read = _read(hits, Looked(id_field, text_field, texts))
+        read = _read(hits, Looked(id_field, text_field, "'match: text'" if texts else ""))
         places = TEXTS if text_field is None else (text_field,)
+        if counted:
+            known = _read(hits, Looked(id_field, text_field, "a measure over texts"))
+            read = read._replace(in_order=tuple(map(known.texts.__getitem__, known.ids)))
         if show is None:
             return read
         return _with(read, details_of(hits, read.ids, show, places if with_text else (), INSIDE))
@@ -176,7 +185,9 @@ def _names_its_id(row: Any, id_field: str | None) -> bool:
 def _bare(ids: tuple[str, ...], looked: Looked) -> Returned:
     """The result that is nothing but ids."""
     if looked.texts:
-        raise UnreadableResult("'match: text' needs the text of each hit, and these are ids alone")
+        raise UnreadableResult(
+            f"{looked.texts} needs the text of each hit, and these are ids alone"
+        )
     return Returned(ids)
 
 
@@ -329,7 +340,7 @@ def _texts(hits: Hits, looked: Looked, inside: Sequence[str]) -> Sequence[str]:
         places = [looked.text_field]
     get = _settle_text(hits if looked.texts else hits[:FIRST], places)
     if looked.texts and get is None:
-        raise no_text(hits[0], looked.text_field)
+        raise no_text(hits[0], looked.text_field, looked.texts)
     return Column.at(hits, get).words() if get else [""] * len(hits)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from pytest_irquality.retrieval.beside import Counter, counter_of
 from pytest_irquality.retrieval.call import Call, RetrieverError, how_to_call, takes_batches
 from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.jobs import (
@@ -83,6 +84,7 @@ def retrieve(
     asked = suite.queries if queries is None else tuple(queries)
     own = {query.id for query in asked}
     variants = tuple(variant for variant in suite.reworded if variant.of in own)
+    count = counter_of(suite, retriever)
     concurrency = concurrency or suite.concurrency or 1
     timeout = suite.timeout
     if isinstance(retriever, Service):
@@ -92,7 +94,7 @@ def retrieve(
     if staged:
         jobs.extend(_of_first_stages(suite, staged, asked))
     pace = pace or Pace(suite.rate)
-    kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress, timeout)
+    kept = _Kept(jobs, max(GIVE_UP, 3 * concurrency), progress, timeout, count)
     timed = not takes_batches(retriever)  # no query of a batch has a time of its own
     if arrived:
         kept.arrived = lambda query, answer: arrived(
@@ -125,6 +127,7 @@ class _Kept:
     give_up_after: int
     progress: Progress | None
     timeout: float | None
+    count: Counter
     arrived: Callable[[Query, int], None] | None = None
     total: int = 0
     first: int = 0  # of ``made`` that has no answer yet
@@ -231,7 +234,7 @@ class _Kept:
                 ids = distinct_ids(hits.ids, map(hits.texts.__getitem__, hits.ids), texts)
             seconds = reply.seconds if timed else None
             ranking = Ranking(ids, hits.scores, seconds)
-            rankings[query.id] = ranking
+            rankings[query.id] = self.count(hits, ranking)
             for own, document in zip(ids, hits.ids, strict=True) if hits.titles else ():
                 if document in hits.titles:
                     titles.setdefault(own, hits.titles[document])
@@ -362,6 +365,7 @@ def _read(
         texts=suite.reads_texts(query),
         show=suite.show if details or suite.show else None,
         with_text=details,
+        counted=bool(suite.counts) and not depth,
     )
 
 

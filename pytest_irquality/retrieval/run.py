@@ -41,6 +41,7 @@ class Ranking:
     passages that a result holds, each with what the result stands for; ``holders`` the result that
     holds a passage, by its own id.
 
+    ``counts`` has the words and tokens of each result as returned, where the suite measures them;
     ``deeper`` is what the query gave when it was asked once more for four times as many results:
     nothing, where that failed.
     """
@@ -51,6 +52,7 @@ class Ranking:
     besides: Mapping[str, str] = field(default_factory=dict)
     holders: Mapping[str, str] = field(default_factory=dict)
     own: tuple[str, ...] = ()
+    counts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     deeper: Ranking | None = None
 
     @property
@@ -72,6 +74,21 @@ class Ranking:
         """True where no document stands twice."""
         return len({*self.ids}) == len(self.ids)
 
+    def within(self, unit: str, most: float, depth: int) -> int | None:
+        """The number of documents in whole results that fit into a budget of words or tokens.
+
+        The first result that does not fit ends it. None where nothing was counted.
+        """
+        if unit not in self.counts:
+            return None
+        total, fit = 0.0, 0
+        for size in self.counts[unit][:depth]:
+            total += size
+            if total > most:
+                break
+            fit += 1
+        return len({*self.ids[:fit]})
+
     def at(self, places: Sequence[int]) -> Ranking:
         """The ranking of the results at some places, with all that stands beside them."""
 
@@ -84,6 +101,7 @@ class Ranking:
             ids=left(self.ids),
             scores=self.scores and left(self.scores),
             own=left(self.own),
+            counts={unit: left(values) for unit, values in self.counts.items()},
             deeper=None,
         )
 

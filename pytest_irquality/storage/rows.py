@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Annotated, Any
 
@@ -65,8 +66,10 @@ def _answer(query: StoredQuery, ranking: Ranking) -> Row:
     Where there are several, it says of which build it is.
     """
     seconds = {} if ranking.seconds is None else {"seconds": ranking.seconds}
+    counts = {name: list(numbers) for name, numbers in ranking.counts.items()}
     return {
         **seconds,
+        **_known(counts=counts),
         **_known(build=query.build, fields=query.fields),
         "docs": _documents(query, ranking),
     }
@@ -107,6 +110,7 @@ ENTRIES: Mapping[str, tuple[Any, str]] = {
     "values": (dict[str, float], VALUED),
     "answers": (list[dict], "'answers' is a list of answers"),  # type: ignore[type-arg]
     "stages": (dict[str, dict], "'stages' is a table of answers"),  # type: ignore[type-arg]
+    "counts": (dict[str, list[float]], "'counts' is a table of numbers"),
     "deeper": (dict, "'deeper' is an answer"),
     "fields": (dict[str, dict[str, str]], "'fields' is a table of fields by document"),
 }
@@ -135,6 +139,8 @@ def query_of(row: Row, shared: Shared) -> StoredQuery:
     if len(others) >= bounds.ANSWERS:
         raise DamagedRowError(f"more than {bounds.ANSWERS:,} answers")
     ranking, titles = _ranking(row["docs"], row.get("seconds"), shared)
+    counts = _counts(row.get("counts", {}))
+    ranking = replace(ranking, counts=counts)
     texts = row.get("texts", {})
     return StoredQuery(
         id,
@@ -202,6 +208,12 @@ def _scores(column: Sequence[float | None]) -> tuple[float, ...] | None:
     if not all(abs(score) <= bounds.NUMBER for score in given):  # nor is NaN
         raise DamagedRowError("a score is too large")
     return tuple(math.nan if score is None else float(score) for score in column)
+
+
+def _counts(table: Mapping[str, Sequence[float]]) -> Mapping[str, tuple[float, ...]]:
+    if not all(0 <= number <= bounds.NUMBER for numbers in table.values() for number in numbers):
+        raise DamagedRowError("a count is no number")
+    return {name: tuple(numbers) for name, numbers in table.items()}
 
 
 def _can_be_written(value: object) -> bool:

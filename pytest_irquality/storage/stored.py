@@ -148,7 +148,10 @@ class StoredQuery:
 
         Scores and titles may wobble.
         """
-        found = [query.ranking.ids if query.ranking else None for query in (self, other)]
+        found = [
+            (query.ranking.ids, query.ranking.counts) if query.ranking else None
+            for query in (self, other)
+        ]
         same = (
             found[0] == found[1]
             and (*self.texts,) == (*other.texts,)

@@ -318,6 +318,11 @@ class Suite(SuiteSettings):
         return tuple(dict.fromkeys([*self.metrics, *self.limited]))
 
     @cached_property
+    def counts(self) -> frozenset[str]:
+        """The numbers of results that its measures read: words, tokens."""
+        return frozenset(measure.counts for measure in self.measures if measure.counts)
+
+    @cached_property
     def column_of(self) -> Mapping[Measure, int]:
         """The place of each measure in a row of values."""
         return {measure: place for place, measure in enumerate(self.measures)}

@@ -117,8 +117,7 @@ class _Assembly:
         )
         if not suite.metrics:
             suite = replace(suite, metrics=self._usual_metrics(suite))
-        read_depth = max(most for most, _ in _depths_read(suite))
-        return replace(suite, depth=self._depth(suite), read_depth=read_depth)
+        return replace(suite, depth=self._depth(suite), read_depth=_read_depth(suite))
 
     @property
     def _inline(self) -> list[WrittenQuery]:
@@ -182,6 +181,7 @@ class _Assembly:
             readers.setdefault(depth, reader)
         deepest = max(readers)
         if self.written.depth is None:
+            self._refuse_budgets(suite)
             most = max(IMPLIED_DEPTH, suite.top_k)
             for query in suite.queries:
                 ranks = [rule.documents[id] for rule in query.rules for id in rule.wanted]
@@ -199,6 +199,15 @@ class _Assembly:
                 f"'depth' is {self.written.depth}, but {readers[deepest]} reads {deepest} results",
             )
         return self.written.depth
+
+    def _refuse_budgets(self, suite: Suite) -> None:
+        """Refuse budgets where the suite does not say how many results may go into them."""
+        for measure in suite.measures:
+            if measure.budget:
+                place = suite.places.get("metrics") or suite.places.get("thresholds") or Place(1)
+                self.document.fail_at(
+                    place, f"{measure} needs 'depth': how many results are asked for to fill it"
+                )
 
 
 def _parted(checks: Iterable[Check]) -> tuple[list[Check], list[Check]]:
@@ -218,6 +227,13 @@ def _depths_read(suite: Suite) -> Iterator[tuple[int, str]]:
             most_relevant = suite.most_relevant if by_relevant else 0
             yield measure.depth(most_relevant) or suite.top_k, str(measure)
     yield from _ranks_read(suite)
+
+
+def _read_depth(suite: Suite) -> int | None:
+    """The deepest result whose text is read; None, all of them, where they fill a budget."""
+    if any(measure.budget for measure in suite.measures):
+        return None
+    return max(most for most, _ in _depths_read(suite))
 
 
 def _ranks_read(suite: Suite) -> Iterator[tuple[int, str]]:

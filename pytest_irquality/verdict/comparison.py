@@ -142,7 +142,8 @@ class Comparison:
         both = self.sides.before.keys() & ids
         if not stage.before.keys() >= both:
             return Lack("kept candidates")
-        if both and stage.changed.keys().isdisjoint(both):
+        by_ranking = measure is None or not measure.counts
+        if both and by_ranking and stage.changed.keys().isdisjoint(both):
             return Lack("unchanged")
         return Lack("new" if self._are_new(ids) else "compared")
 

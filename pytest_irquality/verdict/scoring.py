@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pytest_irquality.metrics import Aggregate, Measure, Scores, evaluate
 from pytest_irquality.metrics.evaluation import scored, see
-from pytest_irquality.metrics.hits import Gains
+from pytest_irquality.metrics.hits import Gains, Hits
 from pytest_irquality.metrics.scores import together
 from pytest_irquality.retrieval.run import Answer
 from pytest_irquality.suite.model import Query, Suite
@@ -88,13 +88,39 @@ class Scoring:
         return tuple(found if counts_zero(measure) else None for measure in self.suite.measures)
 
     def _scored(self, answer: Answer, rankings: Mapping[str, Ids]) -> Rows:
-        suite = self.suite
-        hits = see(one_gain_each(suite, answer), rankings.items(), suite.measures, suite.depth)
-        scores = scored(hits, suite.measures, undefined=suite.undefined)
-        rows = recall_counts_passages(suite, answer, hits, scores).values
+        hits, rows = self._by(self.suite.measures, answer, rankings)
         for id, ids, gains in zip(hits.queries, hits.rankings, hits.gains, strict=True):
             known = Known(answer.rankings[id].besides, rows[id], gains)
             self.known.setdefault((id, tuple(ids)), []).append(known)
+        return rows
+
+    def _by(
+        self, measures: Sequence[Measure], answer: Answer, rankings: Mapping[str, Ids]
+    ) -> tuple[Hits, Rows]:
+        suite = self.suite
+        hits = see(one_gain_each(suite, answer), rankings.items(), measures, suite.depth)
+        scores = scored(hits, measures, undefined=suite.undefined)
+        return hits, recall_counts_passages(suite, answer, hits, scores).values
+
+    def _within_budgets(self, scores: Scores, answer: Answer, ranked: Mapping[str, Ids]) -> Scores:
+        """The scores with those of measures that have a budget in place of a cutoff."""
+        found = {}
+        for one in scores.measures:
+            if one.budget:
+                found[one] = Scores((one,), self._within(one, *one.budget, answer, ranked))
+        return with_columns(scores, found)
+
+    def _within(
+        self, measure: Measure, unit: str, most: float, answer: Answer, ranked: Mapping[str, Ids]
+    ) -> Rows:
+        fitting: dict[int, dict[str, Ids]] = {}
+        for id, ids in ranked.items():
+            k = answer.rankings[id].within(unit, most, self.suite.depth)
+            if k is not None:
+                fitting.setdefault(k, {})[id] = ids[:k]
+        rows: dict[str, Row] = {}
+        for k, rankings in fitting.items():
+            rows.update(self._by((measure.at(max(k, 1)),), answer, rankings)[1])
         return rows
 
     def _with_more_than_rankings(
@@ -104,7 +130,8 @@ class Scoring:
         ranked: Mapping[str, Ids],
         before: Mapping[str, Ids] | None,
     ) -> Scores:
-        """The scores with those of measures that read times, or the baseline."""
+        """The scores with those of measures that read texts, times, or the baseline."""
+        scores = self._within_budgets(scores, answer, ranked)
         measures = [
             one for one in scores.measures if one.unit == "seconds" or one.definition.compares
         ]

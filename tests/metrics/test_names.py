@@ -115,6 +115,8 @@ WRONG = {
     "map(rel=nan)@10": "'map(rel=nan)@10': rel is a number above 0, not nan",
     "map(rel=1,rel=2)@10": "'map(rel=1,rel=2)@10': rel is written twice",
     "judged(tokens=4)": "'judged(tokens=4)': judged has no parameter 'tokens' (it has: none)",
+    "rank_of_first(words=40)": "'rank_of_first(words=40)': rank_of_first has no parameter 'words' (it has: rel)",
+    "rprec(words=9)": "'rprec(words=9)': rprec has no parameter 'words' (it has: rel)",
     "rbp(p=1)@10": "'rbp(p=1)@10': p is a number above 0 and below 1, not 1",
     "judged(rel=1)@10": "'judged(rel=1)@10': judged has no parameter 'rel' (it has: none)",
     "weighted zero_results": "'weighted zero_results': only means can be weighted, and zero_results is none",

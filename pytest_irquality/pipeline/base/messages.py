@@ -133,6 +133,7 @@ def _measured(suites: Iterable[Suite]) -> Iterator[str]:
     """Names of measures for which a base must answer with more than rankings."""
     for suite in suites:
         yield from (f"{of_stage(stage)} recall@{suite.stage_depth}" for stage in suite.stages)
+        yield from (str(measure) for measure in suite.measures if measure.counts)
 
 
 @dataclass(frozen=True)

@@ -68,11 +68,3 @@ class Project:
     def code(self) -> str | None:
         """A name for its code as it stands, edits included; None where nobody can tell."""
         return git.code(self.root, self.patterns)
-
-    @cached_property
-    def commit_time(self) -> str:
-        """The time at which that commit was made, or now."""
-        try:
-            return git.time_of(int(self.repository.output("log", "-1", "--format=%ct")))
-        except (OSError, ValueError):
-            return git.now()

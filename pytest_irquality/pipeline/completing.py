@@ -16,9 +16,8 @@ from pytest_irquality.storage.stored import Header
 from pytest_irquality.storage.target import Target
 from pytest_irquality.storage.update import update
 from pytest_irquality.verdict.facts import Fact, Loud, Moved, Remark, TiesMoved, Unnoticed
-from pytest_irquality.verdict.result import BAD, QueryResult, SuiteResult
+from pytest_irquality.verdict.result import QueryResult, SuiteResult
 from pytest_irquality.wording.numbers import counted
-from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.words import age, revision
 
 
@@ -39,7 +38,7 @@ def completed(plan: Plan, result: SuiteResult, today: Found, before: Found) -> S
         facts=tuple(facts),
         commit=plan.project.commit if result.baseline else None,
         written=tuple(_write(plan, today, result)),
-        entry=None if result.interrupted else _concluded(result),
+        past=_concluded(result),
         files=tuple(map(plan.project.shown, today.target.suite.files)),
     )
 
@@ -166,15 +165,10 @@ def _values(target: Target, query: QueryResult) -> dict[str, float]:
     }
 
 
-def _concluded(result: SuiteResult) -> Entry | None:
-    """Give the line of the history, with what the run came to."""
-    if result.entry is None:
-        return None
-    bad = [verdict for verdict in result.verdicts if verdict.outcome in BAD]
-    otherwise = "partial" if result.partial else "passed"
-    return replace(
-        result.entry,
-        outcome="failed" if bad else otherwise,
-        reason=reason(result, bad[0]) if bad else "",
-        accepted=any(verdict.outcome == "accepted" for verdict in result.verdicts),
-    )
+def _concluded(result: SuiteResult) -> tuple[Entry, ...]:
+    """Give the lines of the history, the last one with what the run accepted."""
+    if result.interrupted or not result.past:
+        return ()
+    accepted = any(verdict.outcome == "accepted" for verdict in result.verdicts)
+    *past, now = result.past
+    return (*past, replace(now, accepted=accepted))

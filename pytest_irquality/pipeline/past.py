@@ -20,4 +20,4 @@ def past_of(history: Path, project: Project, target: Target) -> Past:
         raise StoredRunError(str(error)) from None
     name = (target.suite.path, target.retriever)
     mine = [entry for entry in entries if (entry.suite, entry.retriever) == name]
-    return Past(mine, project.commit or now(), project.commit_time)
+    return Past(mine, project.commit or now())

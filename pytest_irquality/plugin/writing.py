@@ -53,7 +53,7 @@ class Writing:
         for report in Options.reports():
             self._report(report, gathered)
         if name := self.options.history:
-            entries = [result.entry for result in results if result.entry is not None]
+            entries = [result.past[-1] for result in results if result.past]
             add = partial(record, Path(self.folder, name), name, entries)
             self._try(name, add, f"history: {name}: {counted(len(entries), 'line')}")
 

@@ -16,10 +16,8 @@ from pytest_irquality.edges.codec import as_dict, fits, restored
 from pytest_irquality.edges.open import Unreadable, bounded_lines, open_bytes
 from pytest_irquality.edges.write import alone_in, write
 from pytest_irquality.retrieval.run import Run
-from pytest_irquality.suite.model import Suite
 
 FORMAT = "pytest-irquality history"
-Values = Mapping[str, tuple[float, int]]
 
 
 class HistoryError(Exception):
@@ -30,51 +28,23 @@ class HistoryError(Exception):
 class Entry:
     """One line of the history: what one run measured.
 
-    ``values`` are measures with the number of queries they are over. ``queries``, ``judgments`` and
-    ``baseline`` are digests: of what is asked with which params and how deep, of every grade, and
-    of the rankings compared with. ``changes`` is what each measure did since that baseline,
-    ``accepted``: a drop was accepted in this change. ``time`` is the commit's.
+    ``values`` are those of measures, ``changes`` what each did since the ``baseline``, which is a
+    digest of the rankings compared with. ``accepted``: a drop was accepted in this change.
     """
 
     suite: str
     retriever: str
     commit: str
-    time: str
-    queries: str
-    judgments: str
-    depth: int
-    values: Values
-    tags: Mapping[str, Values] = field(default_factory=dict)
+    values: Mapping[str, float]
     baseline: str = ""
     changes: Mapping[str, float] = field(default_factory=dict)
-    outcome: str = "passed"
-    reason: str = ""
     accepted: bool = False
-
-    def like(self, other: Entry) -> bool:
-        """Tell whether both measured the same: queries, judgments and depth."""
-        return (self.queries, self.judgments, self.depth) == (
-            other.queries, other.judgments, other.depth,
-        )  # fmt: skip
-
-
-def judgments_digest(suite: Suite) -> str:
-    """A short hash of every grade of a suite."""
-    grades = sorted(
-        (query.id, id, grade)
-        for query in suite.queries
-        for id, grade in query.judgments.grades.items()
-    )
-    return _digest(grades)
 
 
 def rankings_digest(run: Run) -> str:
     """A short hash of the rankings of a run."""
-    return _digest(sorted((id, list(ranking.ids)) for id, ranking in run.first.rankings.items()))
-
-
-def _digest(value: object) -> str:
-    text = json.dumps(value).encode("utf-8", "surrogatepass")
+    rankings = sorted((id, list(ranking.ids)) for id, ranking in run.first.rankings.items())
+    text = json.dumps(rankings).encode("utf-8", "surrogatepass")
     return hashlib.sha256(text).hexdigest()[:16]
 
 

@@ -405,24 +405,3 @@ class Cause:
 
     message: str
     queries: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Point:
-    """A measure after one change.
-
-    ``apart``: queries, judgments or depth are others than in the point before.
-    """
-
-    commit: str
-    value: float
-    apart: bool = False
-
-
-@dataclass(frozen=True)
-class Trail:
-    """A measure over the last changes, today's last, and the ``limit`` it is held to, if any."""
-
-    measure: str
-    points: tuple[Point, ...]
-    limit: float | None = None

@@ -26,7 +26,6 @@ from pytest_irquality.verdict.findings import (
     Finding,
     Noise,
     Robustness,
-    Trail,
 )
 from pytest_irquality.verdict.ledger import CHECKS, Ledger, in_order
 from pytest_irquality.verdict.shown import Chunk, Mark, ShownDocument
@@ -311,8 +310,8 @@ class SuiteResult:
     answers tell of unchanged code. ``remarks`` is what the suite wants shown of itself, by key.
     ``skipped`` names the checks that a mark, or the calls of all their queries, kept from running,
     each with its reason: they have no verdict. ``texts`` are those of results that reports show,
-    each once. ``entry`` is today's line of the history, ``trails`` what measures with limits were
-    over the last changes. ``variant`` is what stands behind a check's name in a node id, where
+    each once. ``past`` are the last lines of the history, today's at the end.
+    ``variant`` is what stands behind a check's name in a node id, where
     another fixture brings parameters, too. ``share`` is what it adds to the verdict over all
     suites. ``fates`` is what became of all relevant passages or documents, where these are told.
     ``classes`` has the number of queries in each class of the ledger, ``deselected`` is how many
@@ -347,8 +346,7 @@ class SuiteResult:
     noise: Noise | None = None
     remarks: Mapping[str, str] = field(default_factory=dict)
     skipped: tuple[str, ...] = ()
-    entry: Entry | None = None
-    trails: tuple[Trail, ...] = ()
+    past: tuple[Entry, ...] = ()
     texts: tuple[str, ...] = ()
     variant: str = ""
     share: Share | None = None

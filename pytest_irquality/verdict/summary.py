@@ -21,6 +21,8 @@ from pytest_irquality.verdict.together import share_of
 from pytest_irquality.verdict.verdicts import Verdicts, on_answers
 from pytest_irquality.verdict.wavering import unchanged_code
 
+SHOWN = 50  # lines of the history
+
 
 def summary(
     judged: Verdicts, nowhere: Mapping[str, Loss] | None, then: Then | None = None
@@ -63,8 +65,7 @@ def summary(
         baseline=before and replace(before, judged=graded_before, returned=returned_before),
         fates=together(suite, queries, losses),
         version=sides.run.version,
-        entry=judged.history[-1] if judged.history else None,
-        trails=tuple(judged.trails),
+        past=tuple(judged.history[-SHOWN:]),
         robustness=variants.robustness() if variants else None,
         noise=unchanged_code(comparison.scores),
         skipped=tuple(judged.skipped.values()),

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import fsum
 
 from pytest_irquality.metrics import Measure
-from pytest_irquality.storage.history import (
-    Entry,
-    judgments_digest,
-    place_of,
-    rankings_digest,
-)
-from pytest_irquality.storage.stored import digest
-from pytest_irquality.suite.model import Bound, Query
+from pytest_irquality.storage.history import Entry, place_of, rankings_digest
+from pytest_irquality.suite.model import Bound
 from pytest_irquality.verdict.comparison import Comparison
-from pytest_irquality.verdict.findings import Finding, Point, Trail
+from pytest_irquality.verdict.findings import Finding
 
-SHOWN = 50
 TOLERANCE = 1e-9
 
 
@@ -27,12 +20,11 @@ TOLERANCE = 1e-9
 class Past:
     """The entries of a suite and retriever, oldest first.
 
-    ``commit`` and ``time`` are those of what is judged now.
+    ``commit`` is that of what is judged now.
     """
 
     entries: Sequence[Entry]
     commit: str
-    time: str
 
     def with_now(self, now: Entry) -> Sequence[Entry]:
         """The entries with today's at the end, without an earlier run of its change."""
@@ -42,27 +34,16 @@ class Past:
 
 def measured_now(comparison: Comparison, past: Past) -> Entry:
     """An entry with what is known of today's run before anything is judged."""
-    suite, run = comparison.suite, comparison.sides.run
+    suite, sides = comparison.suite, comparison.sides
     measures = [measure for measure in suite.measures if measure.unit != "seconds"]
-
-    def values(queries: Sequence[Query]) -> dict[str, tuple[float, int]]:
-        totals = {
-            str(measure): comparison.scores.aggregate(measure, queries) for measure in measures
-        }
-        return {name: (t.value, t.n) for name, t in totals.items() if t.value is not None}
-
-    changes = {str(measure): comparison.over(measure, None) for measure in measures}
-    base = comparison.sides.baseline_run
+    values = {str(one): comparison.scores.aggregate(one, suite.queries).value for one in measures}
+    changes = {str(one): comparison.over(one, None) for one in measures}
+    base = sides.baseline_run
     return Entry(
         suite.path,
-        run.retriever,
+        sides.run.retriever,
         past.commit,
-        past.time,
-        digest(suite),
-        judgments_digest(suite),
-        suite.depth,
-        values(suite.queries),
-        {tag: values(queries) for tag, queries in suite.tags.items()},
+        {name: value for name, value in values.items() if value is not None},
         rankings_digest(base) if base else "",
         {name: change.difference for name, change in changes.items() if change},
     )
@@ -106,20 +87,3 @@ def trend(entries: Sequence[Entry], measure: Measure, bound: Bound, over: int) -
         unit=measure.unit,
         since=next((commit for commit, loss in losses if loss > TOLERANCE), ""),
     )
-
-
-def trails(entries: Sequence[Entry], limits: Mapping[str, float | None]) -> Sequence[Trail]:
-    """The measures that are held to limits, over the last changes."""
-    found = []
-    last = entries[-SHOWN:]
-    for measure, limit in limits.items():
-        points: list[Point] = []
-        before: Entry | None = None
-        for entry in last:
-            if measure in entry.values:
-                apart = before is not None and not entry.like(before)
-                points.append(Point(entry.commit, entry.values[measure][0], apart))
-                before = entry
-        if len(points) > 1:
-            found.append(Trail(measure, tuple(points), limit))
-    return found

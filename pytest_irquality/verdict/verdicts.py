@@ -17,9 +17,8 @@ from pytest_irquality.suite.model import Check
 from pytest_irquality.verdict.accepted import Accepting, judged_with, may_be_accepted
 from pytest_irquality.verdict.checks import CheckJudge
 from pytest_irquality.verdict.comparison import Comparison
-from pytest_irquality.verdict.findings import Trail
 from pytest_irquality.verdict.result import Verdict
-from pytest_irquality.verdict.trend import Past, measured_now, trails
+from pytest_irquality.verdict.trend import Past, measured_now
 from pytest_irquality.verdict.without_unjudged import without_unjudged
 
 
@@ -112,19 +111,6 @@ class Verdicts:
     def history(self) -> Sequence[Entry]:
         """The entries of past changes and of this one, which is the last."""
         return _history(self.comparison, self.past)
-
-    @cached_property
-    def trails(self) -> Sequence[Trail]:
-        """The measures with limits over the last changes, each with its first floor or ceiling."""
-        limited: dict[str, float | None] = {}
-        for check in self.comparison.suite.checks:
-            if check.limits and (check.over.suite or check.over.changes):
-                measure = str(check.limits.measure)
-                limited.setdefault(measure, None)
-                levels = [bound.value for bound in check.limits.bounds if bound.is_level]
-                if levels:
-                    limited[measure] = levels[0]
-        return trails(self.history, limited)
 
 
 def on_answers(checks: Iterable[Check]) -> Sequence[Check]:

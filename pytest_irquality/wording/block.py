@@ -198,18 +198,6 @@ class Step(NamedTuple):
     command: str = ""
 
 
-class Series(NamedTuple):
-    """Values as lines in a box of one by one, each point from its lower left, and in a table.
-
-    ``said`` is what they are, and ``limit`` the height of what they are held to.
-    """
-
-    said: str
-    lines: tuple[tuple[tuple[float, float], ...], ...]
-    table: Table
-    limit: float | None = None
-
-
 class ChangeBar(NamedTuple):
     """A bar of neighbours in the order of their change; ``find`` lists its queries.
 
@@ -253,7 +241,7 @@ class Part(NamedTuple):
     """
 
     rank: int
-    block: str | Step | Table | Series | Changes
+    block: str | Step | Table | Changes
     lead: str = ""
 
     def within(self, space: Space) -> Part:

@@ -6,7 +6,7 @@ which it goes where there is too little room.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pytest_irquality.verdict.result import QueryResult, SuiteResult
 from pytest_irquality.wording.answer_tables import wavering, wordings
@@ -16,12 +16,11 @@ from pytest_irquality.wording.examined import in_full
 from pytest_irquality.wording.limit_table import Limits
 from pytest_irquality.wording.losers import Worse
 from pytest_irquality.wording.mean_tables import tags
-from pytest_irquality.wording.numbers import counted, grouped
+from pytest_irquality.wording.numbers import counted, figure, grouped
 from pytest_irquality.wording.sentences import warnings
 from pytest_irquality.wording.stories import known_issues, steps_of
 from pytest_irquality.wording.story import Story
-from pytest_irquality.wording.trails import over_time
-from pytest_irquality.wording.words import cut
+from pytest_irquality.wording.words import cut, revision
 
 BROKEN_IN_BRIEF, LONGEST = 4, 80
 PAGE = 99
@@ -57,7 +56,7 @@ def told(story: Story, most: int = 5) -> Sequence[Section]:
             (*_listed(16, noise_said(result)), *_table(PAGE, wavering(result))),
             "Unchanged code",
         ),
-        Section("Over the last changes", _lines(result), "History"),
+        Section("Over the last changes", _table(PAGE, _past(result)), "History"),
         *(
             Section("The base's suite", (Part(PAGE, said), Part(PAGE, differences)), "Base")
             for said, differences in map(in_full, result.exams)
@@ -87,9 +86,18 @@ def _listed(rank: int, texts: Iterable[str]) -> tuple[Part, ...]:
     return tuple(Part(rank + at, text) for at, text in enumerate(filter(None, texts)))
 
 
-def _lines(result: SuiteResult) -> tuple[Part, ...]:
-    lines = (over_time(trail, result.unit(trail.measure)) for trail in result.trails)
-    return tuple(Part(PAGE, line) for line in lines)
+def _past(result: SuiteResult) -> Table:
+    """The measures shown, a row for each of the last changes."""
+    rows = (
+        Row((revision(one.commit), *_figures(result, one.values))) for one in reversed(result.past)
+    )
+    measures = (Column(measure, number=True) for measure in result.shown)
+    return Table((Column("change"), *measures), tuple(rows)).without_empty()
+
+
+def _figures(result: SuiteResult, values: Mapping[str, float]) -> Iterator[str]:
+    for measure in result.shown:
+        yield figure(values[measure], result.unit(measure)) if measure in values else ""
 
 
 def _table(rank: int, table: Table) -> tuple[Part, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -50,7 +51,7 @@ from pathlib import Path
 from pytest_irquality.storage.history import Entry, record
 who, path = sys.argv[1], Path(sys.argv[2])
 for n in range(15):
-    record(path, path.name, [Entry("shop", who, f"c{n}", "", "q", "j", 10, {"mrr": (0.5, 3)})])
+    record(path, path.name, [Entry("shop", who, f"c{n}", {"mrr": 0.5})])
 """
 
 
@@ -91,12 +92,16 @@ def test_s30_thirty_small_losses_are_red_together_and_say_where_they_began(shop:
     shop.suite(SUITE.replace(QUERIES, "queries: [{file: many.jsonl, format: jsonl}]\n"))
     change(shop, 0)
     shop.run("--ir-update-baseline")
-    commits = []
+    commits, said = [], ""
 
     def lose(bad: int) -> int:
         """A change that commits its baseline; the next one is compared with that."""
+        nonlocal said
         commits.append(change(shop, bad))
-        return int(shop.run(HISTORY, "--ir-update-baseline").ret)
+        result = shop.run(HISTORY, "--ir-update-baseline")
+        told = [line for line in result.outlines if line.startswith("mrr@10 lost")]
+        said = told[0] if told else ""
+        return int(result.ret)
 
     assert [lose(bad) for bad in (1, 2)] == [0, 0]
     *_, first, second = map(json.dumps, lines(shop))
@@ -105,17 +110,16 @@ def test_s30_thirty_small_losses_are_red_together_and_say_where_they_began(shop:
     assert {k for k, v in json.loads(first).items() if v != json.loads(second)[k]} == known
     with (shop.path / "history.jsonl").open("a") as file:
         for bad in range(3, 15):
-            values = {"mrr@10": [1 - bad * 0.002, 250]}
+            values = {"mrr@10": 1 - bad * 0.002}
             line = {**json.loads(second), "commit": f"c{bad}", "baseline": f"b{bad}"}
             file.write(json.dumps({**line, "values": values}) + "\n")
     change(shop, 14)
     shop.run("--ir-update-baseline")
     assert [lose(bad) for bad in (15, 16)] == [0, 1]
-    reason = (
+    assert said == (
         "mrr@10 lost 0.032 in the last 16 changes together, each against its own baseline: more than"
         f" 0.030; it began with {commits[0]}"
     )
-    assert lines(shop)[-1]["reason"] == reason
     # So it stays for those that follow, until a drop is accepted: twenty changes at the most.
     with (shop.path / "history.jsonl").open("a") as file:
         for bad in range(17, 30):
@@ -124,8 +128,8 @@ def test_s30_thirty_small_losses_are_red_together_and_say_where_they_began(shop:
     change(shop, 29)
     shop.run("--ir-update-baseline")
     assert lose(30) == 1
-    assert "mrr@10 lost 0.040 in the last 20 changes together" in str(lines(shop)[-1]["reason"])
-    assert "it began with c11" in str(lines(shop)[-1]["reason"])
+    assert "mrr@10 lost 0.040 in the last 20 changes together" in said
+    assert "it began with c11" in said
 
 
 @pytest.mark.slow
@@ -145,7 +149,7 @@ def test_a_line_of_the_trend_names_its_changes_and_the_summary_the_lowest(shop: 
     ])  # fmt: skip
     assert outcomes["trend-mrr-10"] == "failed"
     assert outcomes["mrr-10"] == "passed"
-    assert page.count("<polyline") >= 1
+    assert "Over the last changes" in page
 
 
 def test_losses_from_one_baseline_are_not_counted_twice(shop: Project) -> None:
@@ -163,17 +167,13 @@ def test_a_rerun_of_a_commit_replaces_its_line(shop: Project) -> None:
     shop.run(HISTORY)
     (line,) = lines(shop)
     head = git(shop.path, "rev-parse", "--short", "HEAD").strip()
-    assert (line["commit"], line["time"]) == (head, "2024-05-01T10:00:00Z")
-    assert line["values"] == {"mrr@10": [1.0, 50]}
+    assert line["commit"] == head
+    assert line["values"] == {"mrr@10": 1.0}
     assert line["changes"] == {"mrr@10": 0.0}
-    assert line["outcome"] == "passed"
-    change(shop, 1)
-    shop.run(HISTORY, "-k", "mrr-10")
-    assert [line["outcome"] for line in lines(shop)] == ["passed", "partial"]
     # Some of the queries are no line of it.
     change(shop, 2)
     shop.run(HISTORY, "-k", "q1")
-    assert len(lines(shop)) == 2
+    assert len(lines(shop)) == 1
 
 
 @pytest.mark.slow
@@ -215,12 +215,9 @@ def test_what_is_no_history_is_one_line_and_stays_as_it_is(shop: Project) -> Non
     [
         {"changes": {"mrr@10": "0.1"}},
         {"changes": {"mrr@10": 10**400}},
-        {"values": {"mrr@10": ["0.5", 1]}},
+        {"values": {"mrr@10": "0.5"}},
         {"values": {"mrr@10": [0.5]}},
-        {"tags": {"head": {"mrr@10": [True, 1]}}},
-        {"depth": "10"},
-        {"queries": {}},
-        {"outcome": 5},
+        {"baseline": 5},
         {"accepted": "no"},
     ],
 )
@@ -230,8 +227,7 @@ def test_a_line_that_nobody_could_compare_with_is_none_of_a_history(
     path = tmp_path / "history.jsonl"
     good = {
         "format": "pytest-irquality history", "suite": "s", "retriever": "", "commit": "a",
-        "time": "", "queries": "", "judgments": "", "depth": 10, "values": {"mrr@10": [0.5, 2]},
-        "tags": {}, "changes": {"mrr@10": 0.1},
+        "values": {"mrr@10": 0.5}, "changes": {"mrr@10": 0.1},
     }  # fmt: skip
     path.write_text(json.dumps(good) + "\n")
     assert len(read_history(path, "h")) == 1
@@ -266,23 +262,12 @@ def test_a_trend_that_means_nothing_is_an_error(shop: Project, trend: str, said:
 
 
 @pytest.mark.usefixtures("pages")
-def test_a_line_over_the_changes_says_todays_value_and_its_limit_in_its_unit(shop: Project) -> None:
-    shop.suite(
-        QUERIES + "thresholds: {mrr: 0.5, zero_results: {max: 2}, 'p@1': {warn_below: 0.1}}\n"
-    )
+def test_the_page_has_the_measures_after_each_of_the_last_changes(shop: Project) -> None:
+    shop.suite(QUERIES + "metrics: [mrr]\nthresholds: {zero_results: {max: 2%}}\n")
     for bad in (0, 5):
-        change(shop, bad)
+        head = change(shop, bad)
         shop.run(HISTORY)
-    page = (shop.path / "ir-report.html").read_text()
-    assert "mrr@10: now 0.950, 0.950 to 1.000 over 2 changes, limit 0.500" in page
-    assert "zero_results: now 0, 0 to 0 over 2 changes, limit 2" in page
-
-
-@pytest.mark.usefixtures("pages")
-def test_a_share_of_the_queries_is_no_line_among_their_counts(shop: Project) -> None:
-    shop.suite(QUERIES + "thresholds: {zero_results: {max: 2%}}\n")
-    for bad in (0, 5):
-        change(shop, bad)
-        shop.run(HISTORY)
-    page = (shop.path / "ir-report.html").read_text()
-    assert "zero_results: now 0, 0 to 0 over 2 changes</p>" in page
+    page = re.sub(r"<[^>]*>|\s", " ", (shop.path / "ir-report.html").read_text())
+    last = re.search(r"Over the last changes +change +mrr @10 +(\w+) +0\.950 +\w+ +1\.000 ", page)
+    assert last
+    assert last[1] == head

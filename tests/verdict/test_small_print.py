@@ -256,7 +256,7 @@ def test_ungraded_queries_that_changed_are_counted(tmp_path: Path) -> None:
 def test_a_trend_is_over_every_change_since_the_last_that_was_accepted(
     accepted: int | None, over: int, summed: str
 ) -> None:
-    made = Entry("s.ir.yaml", "", "", "", "", "", 10, {})
+    made = Entry("s.ir.yaml", "", "", {})
     changes = [
         replace(made, commit=of, baseline=of, changes={"mrr@10": -0.25}, accepted=n == accepted)
         for n, of in enumerate("abcd")

@@ -15,9 +15,8 @@ import pytest
 
 import pytest_irquality
 from pytest_irquality.plugin import hookspecs
-from pytest_irquality.plugin.checking import IrCheck
 
-OTHERS = [IrCheck.__call__, hookspecs.pytest_ir_measures]
+OTHERS = [hookspecs.pytest_ir_measures]
 STEPS = {
     "check",
     "evaluate",

@@ -1,4 +1,4 @@
-"""From a target to its result: the one way that pytest's items, ``check`` and ``ir_check`` go."""
+"""From a target to its result: the one way that pytest's items and ``check`` go."""
 
 from __future__ import annotations
 

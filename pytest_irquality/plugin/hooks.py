@@ -24,7 +24,6 @@ from pytest_irquality.plugin.options import (
 from pytest_irquality.plugin.reports import OUT
 
 if TYPE_CHECKING:
-    from pytest_irquality.plugin.checking import IrCheck
     from pytest_irquality.plugin.init import FirstSuite
     from pytest_irquality.plugin.suite_module import SuiteModule
 
@@ -113,12 +112,8 @@ def _start_first_suite(config: pytest.Config, queries: Path) -> None:
     config.pluginmanager.register(first.LastWords(), "irquality-first-words")
 
 
-def _is_active(config: pytest.Config) -> bool:
-    return config.pluginmanager.has_plugin("irquality-collection")
-
-
 def _activate(config: pytest.Config) -> None:
-    if _is_active(config):
+    if config.pluginmanager.has_plugin("irquality-collection"):
         return
     options = Options(config)
     options.check()
@@ -171,16 +166,3 @@ def pytest_collect_file(
 
     module: SuiteModule = SuiteModule.from_parent(parent, path=file_path)
     return module
-
-
-@pytest.fixture
-def ir_check(request: pytest.FixtureRequest) -> IrCheck:
-    """Judge a suite in a test of yours, which then fails as the suite's own items do."""
-    from pytest_irquality.plugin import checking  # noqa: PLC0415
-
-    manager = request.config.pluginmanager
-    if Options(request.config).suite:
-        _activate(request.config)
-    if _is_active(request.config) and not manager.is_registered(checking):
-        manager.register(checking, "irquality-checking")
-    return checking.IrCheck(request.node)

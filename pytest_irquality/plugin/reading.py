@@ -32,7 +32,7 @@ def loaded(node: pytest.File) -> Suite:
         raise node.CollectError(str(error)) from None
 
 
-def own_measures(node: pytest.Item | pytest.Collector) -> list[Definition]:
+def own_measures(node: pytest.File) -> list[Definition]:
     """Give the measures of conftests. Raises ``MeasureError`` for what is no list of them."""
     own: list[Definition] = []
     for given in node.ihook.pytest_ir_measures(config=node.config):

@@ -110,8 +110,6 @@ class Session:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take from a report what it carries: a result, and what became of one check's item."""
         worker = str(getattr(getattr(getattr(report, "node", None), "gateway", None), "id", ""))
-        for checked in getattr(report, "ir_checked", ()):  # of an ordinary test
-            self._take(decode(checked, SuiteResult), worker)
         if pool := getattr(report, "ir_pool", None):
             self.pools.append(decode(pool, Pool))
         if (told := getattr(report, "ir_item", None)) is not None:

@@ -378,11 +378,6 @@ class SuiteResult:
         return (finding for verdict in failed for finding in verdict.broken)
 
     @property
-    def is_of_a_test(self) -> bool:
-        """True where a test has judged it, whose node id is then its ``retriever``."""
-        return "::" in self.retriever
-
-    @property
     def failed(self) -> bool:
         """True where any check ended otherwise than it should, or none could have.
 

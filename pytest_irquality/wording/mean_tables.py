@@ -173,8 +173,7 @@ def retrievers(results: Sequence[SuiteResult]) -> Iterator[tuple[str, Table]]:
     """A table for each suite that several retrievers answered, with its title."""
     suites: dict[str, list[SuiteResult]] = {}
     for result in results:
-        if not result.is_of_a_test:  # whose search is its own affair
-            suites.setdefault(result.path, []).append(result)
+        suites.setdefault(result.path, []).append(result)
     for some in suites.values():
         if len(some) > 1:
             yield _beside(some)

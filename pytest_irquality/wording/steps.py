@@ -59,11 +59,7 @@ def _first_baseline(again: Again, results: Sequence[SuiteResult]) -> Iterator[St
     """To make a baseline, where a suite has none and would gain by one."""
     references = {(one.path, one.baseline.source) for one in results if one.baseline}
     without = [
-        one
-        for one in results
-        if not one.is_of_a_test
-        and (one.path, one.retriever) not in references
-        and _gains_by_one(one)
+        one for one in results if (one.path, one.retriever) not in references and _gains_by_one(one)
     ]
     if without:
         words = "keep today's rankings as the baseline, to see changes"
@@ -118,7 +114,7 @@ def _changed(verdict: Verdict) -> bool:
 def _mends(result: SuiteResult, verdict: Verdict) -> bool:
     """Tell whether a new baseline mends all that a check broke."""
     accepts = result.baseline is not None and result.again is not None and result.again.accepts
-    helps = not (result.is_of_a_test or result.alarmed or renumbered(result))
+    helps = not (result.alarmed or renumbered(result))
     return accepts and helps and _changed(verdict)
 
 

@@ -138,10 +138,6 @@ def provenance(baseline: Baseline) -> str:
     return f"{baseline.source} ({known})" if known else baseline.source
 
 
-OF_A_TEST = " · "
-"""Between a test's node id and which of its results is meant."""
-
-
 def rerun(result: SuiteResult, check: str | None) -> str:
     """The command that runs one check again, or the whole suite; "" where pytest did not run it."""
     return command(result.again, [node(result, check)]) if result.again else ""
@@ -149,8 +145,6 @@ def rerun(result: SuiteResult, check: str | None) -> str:
 
 def node(result: SuiteResult, check: str | None) -> str:
     """The name by which pytest runs one check, or the whole suite."""
-    if result.is_of_a_test:
-        return result.retriever.partition(OF_A_TEST)[0]
     variant = result.variant or (f"[{result.retriever}]" if result.retriever else "")
     return f"{result.path}::{check}{variant}" if check else result.path
 

@@ -39,11 +39,6 @@ def test_unit_tests_alone_load_nothing_for_it(shop: Project) -> None:
     )
     result = shop.pytester.runpytest_subprocess("tests/unit")
     result.assert_outcomes(passed=1)
-    unit.write_text(
-        "def test_unit(ir_check):\n    ir_check('../search/shop.ir.yaml', lambda query: ['d1'])\n"
-    )
-    result = run(shop, "tests/unit", "--ir-report=none")
-    result.stdout.fnmatch_lines(["✓ passed  shop ?tests/unit*test_unit*"])
 
 
 @pytest.mark.usefixtures("pages")

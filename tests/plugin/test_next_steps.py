@@ -312,18 +312,6 @@ def test_retrievers_with_parameters_and_with_another_as_baseline(project: Projec
     assert steps == {AGAIN: f"pytest --ir-suite {nodes}"}
 
 
-def test_a_test_that_judges_is_run_again_as_a_test(project: Project) -> None:
-    project.suite(FLOOR + QUERIES)
-    answer(project, LOST)
-    (project.path / "test_it.py").write_text(
-        "def test_it(ir_check, retriever): ir_check('shop.ir.yaml', retriever)\n"
-    )
-    steps = red(project, "test_it.py")
-    assert steps[AGAIN] == "pytest --ir-suite test_it.py::test_it"
-    assert FIRST not in steps
-    assert UPDATE not in steps
-
-
 def test_where_no_pytest_ran_no_command_is_advised(project: Project) -> None:
     project.suite(FLOOR + QUERIES)
     done = check(project.path / "shop.ir.yaml", rankings=LOST, start=project.path)

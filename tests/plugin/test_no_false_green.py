@@ -74,16 +74,6 @@ def test_python_says_it_too(tmp_path: Path) -> None:
         result.raise_for_failures()
 
 
-def test_ir_check_says_it_too(project: Project) -> None:
-    project.suite(NEGATIVE[0], "shop.yaml")
-    project.pytester.makepyfile(
-        "def test_shop(ir_check): ir_check('shop.yaml', lambda query: [])\n"
-    )
-    result = project.run()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["FAILED * - *Nothing was returned, and no check noticed*"])
-
-
 # -- a kept run ------------------------------------------------------------------------------------
 
 

@@ -174,7 +174,8 @@ def test_an_ordinary_test_may_use_it(project: Project, server: Server) -> None:
     ini(project, f"ir_url = {server.url()}")
     project.suite(SUITE)
     project.pytester.makepyfile(
-        "def test_it(ir_check, retriever): ir_check('shop.ir.yaml', retriever)"
+        "from pytest_irquality import check\n"
+        "def test_it(retriever): check('shop.ir.yaml', retriever)"
     )
     project.pytester.runpytest().assert_outcomes(passed=1)
     assert len(server.asked) == 2

@@ -16,14 +16,13 @@ from pytest_irquality.retrieval.run import deeper_than
 from pytest_irquality.storage.commits import RUN
 from pytest_irquality.suite import Suite
 
-SAID = 10_000
 MOST = 100_000
 RESULTS = 100  # of each call
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Refuse a session that would make too many, and say it of one that makes many."""
+    """Refuse a session that would make too many."""
     if not session.config.stash[PLAN].kept and not _only_shown(session.config):
         _reckon(session)
 
@@ -43,19 +42,12 @@ def _reckon(session: pytest.Session) -> None:
             f"these suites ask for {reckoned}, and the ini key ir_max_calls allows {most:,} calls"
             f" for {RESULTS * most:,}; raise it if that is meant",
         )
-    if calls > SAID:
-        _say(config, f"irquality: up to {reckoned} will be made")
 
 
 def _refuse(config: pytest.Config, why: str) -> None:
     config.stash[PLAN].over_budget = why
     if not hasattr(config, "workerinput"):  # of pytest-xdist, whose items say it
         raise pytest.UsageError(why)
-
-
-def _say(config: pytest.Config, line: str) -> None:
-    if reporter := config.pluginmanager.get_plugin("terminalreporter"):
-        reporter.write_line(line)
 
 
 def _only_shown(config: pytest.Config) -> bool:

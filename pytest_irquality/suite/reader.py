@@ -31,7 +31,7 @@ LISTS = (".txt", ".csv")
 IMPLIED_DEPTH = 1_000
 """How far down a document may be demanded by a suite that does not say its ``depth``."""
 SHOWN_BY_DEFAULT = ("ndcg", "mrr", "recall")
-SHOWN_OF_CHANGES = ("rbo", "overlap")
+SHOWN_OF_CHANGES = ("rbo",)
 _is_mean_of_relevance = attrgetter("is_mean_of_relevance")
 
 

@@ -23,7 +23,7 @@ from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 
-NEEDS_NO_GRADE = ("rbo", "overlap")
+NEEDS_NO_GRADE = "rbo"
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,6 @@ READ = {
     "num_ret": "num_results",
     "zero_results": "zero_results",
     "latency_p95": "latency_p95",
-    "overlap@10": "overlap@10",
     "rbo@10": "rbo(p=0.9)@10",
     "weighted ndcg@10": "weighted ndcg@10",
     "Weighted  AP(rel=2)@10": "weighted map(rel=2)@10",

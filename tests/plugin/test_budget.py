@@ -45,15 +45,6 @@ def test_the_ini_file_allows_more_or_less(project: Project) -> None:
     assert project.run().ret == 0
 
 
-@pytest.mark.slow
-def test_many_are_said(project: Project) -> None:
-    project.conftest(RETRIEVER)
-    project.suite(queries(11) + "repeat: 1000\n")
-    project.run().stdout.fnmatch_lines(
-        ["irquality: up to 11,000 calls for 110,000 results will be made"]
-    )
-
-
 def test_queries_of_the_base_that_are_asked_once_more_count(project: Project) -> None:
     project.conftest(RETRIEVER)
     project.suite(queries(5))

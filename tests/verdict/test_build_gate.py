@@ -60,7 +60,7 @@ each_query:
 """,
     "what compares": """
 metrics: [ndcg@5]
-thresholds: {overlap@5: {min: 0.6}, rbo: {min: 0.6}, ndcg@5: {max_drop: 0.1}}
+thresholds: {rbo: {min: 0.6}, ndcg@5: {max_drop: 0.1}}
 each_query: {lost_all_relevant: ignore, rbo: {min: 0.1}}
 errors: {max: 1}
 """,

@@ -17,15 +17,6 @@ def top(ranking: Ranking, k: int) -> list[str]:
     return [*islice(dict.fromkeys(ranking), k)]
 
 
-def overlap(k: int) -> Compute:
-    """The share of the first k results that both rankings hold."""
-
-    def of_one(ranking: Ranking, before: Ranking | None) -> float | None:
-        return None if before is None else shared(top(ranking, k), top(before, k))
-
-    return lambda hits: [*map(of_one, hits.rankings, hits.before)]
-
-
 def shared(one: Ranking, other: Ranking) -> float:
     """The documents of both, as a share of the longer ranking; 1 where both are empty."""
     longer = max(len(one), len(other))
@@ -56,17 +47,6 @@ def biased_overlap(one: Ranking, other: Ranking, p: float = 0.9) -> float:
 
 
 DEFINITIONS = (
-    Definition(
-        name="overlap",
-        title="Overlap with the baseline",
-        formula="documents in the first k of both rankings ÷ the longer of the two, up to k; 1"
-        " where both are empty",
-        make=overlap,
-        needs="",
-        compares=True,
-        undefined="for a query that the baseline does not have",
-        source="Fagin, Kumar and Sivakumar, Comparing top k lists, SODA 2003",
-    ),
     Definition(
         name="rbo",
         title="Rank-biased overlap with the baseline",

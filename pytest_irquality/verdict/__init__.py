@@ -24,9 +24,7 @@ from pytest_irquality.verdict.findings import (
     Noise as Noise,
     RankedDocument as RankedDocument,
     Robustness as Robustness,
-    Spread as Spread,
     VariantLoss as VariantLoss,
-    Wavering as Wavering,
     Why as Why,
     WorstVariant as WorstVariant,
 )

@@ -351,49 +351,19 @@ class Robustness:
 
 
 @dataclass(frozen=True)
-class Wavering:
-    """A query that is not answered alike each time: how its answers agree, and what that is worth.
-
-    ``overlap`` is the mean over pairs, ``low`` and ``high`` are the least and the most that an
-    answer scores of the first measure shown.
-    """
-
-    query: str
-    overlap: float
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The distance between the means of a side's units (builds, or answers) of a measure."""
-
-    measure: str
-    units: int
-    low: float
-    high: float
-    units_before: int = 0
-    low_before: float | None = None
-    high_before: float | None = None
-
-
-@dataclass(frozen=True)
 class Noise:
     """The noise of unchanged code.
 
-    ``builds`` and ``builds_before``: of how many builds each side has answers. ``wavering`` are the
-    queries whose answers of today differ, those that differ most first, ``total`` how many there
-    are, and ``total_before`` how many the answers of the baseline differ in.
+    ``builds`` and ``builds_before``: of how many builds each side has answers. Of ``wavering``
+    queries the answers of today differ, and of ``wavering_before`` those of the baseline.
     """
 
     answers: int
     builds: int
     answers_before: int
     builds_before: int
-    spreads: tuple[Spread, ...] = ()
-    wavering: tuple[Wavering, ...] = ()
-    total: int = 0
-    total_before: int = 0
+    wavering: int = 0
+    wavering_before: int = 0
 
 
 @dataclass(frozen=True)

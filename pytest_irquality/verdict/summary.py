@@ -67,7 +67,7 @@ def summary(
         version=sides.run.version,
         past=tuple(judged.history[-SHOWN:]),
         robustness=variants.robustness() if variants else None,
-        noise=unchanged_code(comparison.scores),
+        noise=unchanged_code(sides),
         skipped=tuple(judged.skipped.values()),
         classes=classes_of(comparison, then, sides.unsettled),
         deselected=len(on_answers(suite.checks)) - len(judged.checks),

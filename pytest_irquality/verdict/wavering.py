@@ -8,17 +8,14 @@ A unit is a build of the index or, where a side has one build, an answer; the ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Callable, Mapping, Sequence
 from math import fsum
 from typing import NamedTuple
 
 from pytest_irquality.metrics import Measure, Scores
-from pytest_irquality.metrics.families.overlaps import shared
-from pytest_irquality.suite.model import Query, Suite
-from pytest_irquality.verdict.findings import Noise, Spread, Wavering
+from pytest_irquality.suite.model import Query
+from pytest_irquality.verdict.findings import Noise
 from pytest_irquality.verdict.noise import exceeds_wavering
-from pytest_irquality.verdict.scoring import ScoredSides, counts_zero
 from pytest_irquality.verdict.sides import JudgedAnswer, Sides
 
 Units = Sequence[Sequence[Scores]]
@@ -89,92 +86,17 @@ def _wavers(then: Sequence[bool], today: Sequence[bool]) -> bool:
 
 # -- what unchanged code does ----------------------------------------------------------------------
 
-MOST_LISTED = 10
 
-
-def unchanged_code(scores: ScoredSides) -> Noise | None:
+def unchanged_code(sides: Sides) -> Noise | None:
     """The differences among the answers of a side; None where each query has one answer."""
-    sides = scores.sides
     if not sides.tells_noise:
         return None
-    of_queries = (_wavering(scores, query) for query in sides.asked)
-    wavering = [found for found in of_queries if found is not None]
-    wavering.sort(key=lambda found: found.overlap)
     now, before, k = sides.answers, sides.answers_before, sides.suite.top_k
-    units = now.units(scores.answers)
-    scored = scores.scoring.scores
-    units_before = before.units(scored(one.given, one.rankings) for one in before)
     return Noise(
         len(now),
         now.builds,
         len(before),
         before.builds,
-        tuple(_spread(scores, measure, units, units_before) for measure in _shown(sides.suite)),
-        tuple(wavering[:MOST_LISTED]),
-        len(wavering),
+        sum(len({one.rankings[q.id][:k] for one in now.to(q.id)}) > 1 for q in sides.asked),
         sum(len({one.rankings[id][:k] for one in before}) > 1 for id in sides.before),
     )
-
-
-def _shown(suite: Suite) -> Iterator[Measure]:
-    """The measures of which a unit has a mean of its own.
-
-    What is empty in every answer no unit knows.
-    """
-    for measure in suite.metrics:
-        of_more = measure.stage or measure.definition.compares or measure.unit == "seconds"
-        if not of_more and not counts_zero(measure):
-            yield measure
-
-
-def _spread(scores: ScoredSides, measure: Measure, now: Units, before: Units) -> Spread:
-    suite = scores.sides.suite
-    means = _means(suite, measure, now, scores.now)
-    then = _means(suite, measure, before, scores.before)
-    return Spread(
-        str(measure),
-        len(now),
-        min(means, default=0.0),
-        max(means, default=0.0),
-        len(before),
-        min(then, default=None),
-        max(then, default=None),
-    )
-
-
-def _means(suite: Suite, measure: Measure, units: Units, means: Scores) -> list[float]:
-    """The score of each unit over the queries that define the measure in every answer."""
-    defined = (
-        query
-        for query in suite.queries
-        if query.id in means.values and means.value(query.id, measure) is not None
-    )
-    weights = {query.id: query.weight if measure.weighted else 1.0 for query in defined}
-    counted = {id: weight for id, weight in weights.items() if weight}
-    return unit_means(units, measure, counted) if counted else []
-
-
-def _wavering(scores: ScoredSides, query: Query) -> Wavering | None:
-    """A query whose answers of today differ."""
-    sides, k = scores.sides, scores.sides.suite.top_k
-    tops = [answer.rankings[query.id][:k] for answer in sides.answers.to(query.id)]
-    if len(set(tops)) < 2:
-        return None
-    pairs = list(combinations(tops, 2))
-    overlap = fsum(shared(one, other) for one, other in pairs) / len(pairs)
-    values = _values_of_first_measure(scores, query)
-    return Wavering(
-        query.id,
-        overlap,
-        min(values, default=None),
-        max(values, default=None),
-    )
-
-
-def _values_of_first_measure(scores: ScoredSides, query: Query) -> Sequence[float]:
-    """The values of the first measure shown of each answer to a query, where it is defined."""
-    metrics = scores.sides.suite.metrics
-    if not metrics:
-        return []
-    values = (answer.value(query.id, metrics[0]) for answer in scores.answers)
-    return [value for value in values if value is not None]

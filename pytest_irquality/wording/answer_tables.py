@@ -1,4 +1,4 @@
-"""Tables of several answers: what other wordings lose, and which queries waver."""
+"""The table of what other wordings lose."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from pytest_irquality.verdict.findings import Robustness
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.answers import (
     asked,
-    common,
     interval,
     lost_by,
     sides,
-    span,
 )
 from pytest_irquality.wording.block import Column, Row, Table
-from pytest_irquality.wording.numbers import counted, signed
+from pytest_irquality.wording.numbers import signed
 
 LOSSES = (
     Column("other wordings"),
@@ -42,21 +40,3 @@ def _losses(result: SuiteResult, variants: Robustness) -> Iterator[Row]:
         numbers = str(change.queries), *sides(result, loss), signed(change.difference, unit)
         cells = (asked(variants), loss.measure, *numbers, interval(change, unit), texts)
         yield Row(cells, rank=place)
-
-
-def wavering(result: SuiteResult) -> Table:
-    """The queries that are not answered alike each time."""
-    noise, measure = result.noise, next(iter(result.shown), "")
-    columns = (
-        Column("query that wavers"),
-        Column("in common", number=True),
-        Column(measure, number=True),
-    )
-    rows = []
-    for one in noise.wavering if noise else ():
-        values = span(one.low, one.high, result.unit(measure))
-        text = result.query(one.query).text
-        rows.append(Row((text, common(one), values)))
-    more = noise.total - len(rows) if noise else 0
-    left = f"{counted(more, 'more query', 'more queries')} waver" if more > 0 else ""
-    return Table(columns, tuple(rows), left)

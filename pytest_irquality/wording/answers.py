@@ -8,11 +8,8 @@ from pytest_irquality.verdict.broken_builds import BrokenBuilds
 from pytest_irquality.verdict.findings import (
     Change,
     Finding,
-    Noise,
     Robustness,
-    Spread,
     VariantLoss,
-    Wavering,
     WorstVariant,
 )
 from pytest_irquality.verdict.guards import BlindGuard
@@ -20,7 +17,7 @@ from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.numbers import apart, counted, few, figure, signed
 from pytest_irquality.wording.words import quoted
 
-NAMED, SPREADS = 3, 4
+NAMED = 3
 NO_VARIANTS = "no query that finds something has variants that were answered"
 
 
@@ -86,12 +83,21 @@ def wordings_said(result: SuiteResult) -> Iterator[str]:
 
 
 def noise_said(result: SuiteResult) -> Iterator[str]:
-    """The noise of unchanged code: how far answers lie apart, and how many queries waver."""
-    if result.noise is not None:
-        yield units_said(result.noise)
-        for spread in result.noise.spreads[:SPREADS]:
-            yield spread_of(spread, result.unit(spread.measure))
-        yield wavering_said(result)
+    """The numbers of answers, what these cannot show, and how many queries waver."""
+    noise = result.noise
+    if noise is None:
+        return
+    said = f"unchanged code: {counted(noise.answers, 'answer')} to each query today"
+    if noise.answers_before:
+        said = f"{said}, {noise.answers_before} in the baseline"
+    sides = ((noise.answers, noise.builds), (noise.answers_before, noise.builds_before))
+    if any(answers > 1 and builds == 1 for answers, builds in sides):
+        said = f"{said}; repeats of one build cannot show what a rebuild does"
+    yield said
+    today = f"{noise.wavering} today" if noise.answers > 1 else ""
+    before = f"{noise.wavering_before} in the baseline" if noise.answers_before > 1 else ""
+    waver = ", ".join(filter(None, (today, before)))
+    yield f"queries that waver, of {len(result.queries)}: {waver}"
 
 
 def asked(all: Robustness) -> str:
@@ -108,37 +114,6 @@ def sides(result: SuiteResult, loss: VariantLoss) -> tuple[str, str]:
 def lost_by(variant: WorstVariant, unit: str) -> str:
     """The scores of a query and its variant: ``1.000 → 0.000``."""
     return f"{figure(variant.own, unit)} → {figure(variant.value, unit)}"
-
-
-def wavering_said(result: SuiteResult) -> str:
-    """The number of queries that waver, and the one that wavers most.
-
-    Where none does today, of the baseline; of a single answer nobody can tell.
-    """
-    noise = result.noise
-    asked = counted(len(result.queries), "query", "queries")
-    if noise is None or not noise.total:
-        before = noise.total_before if noise else 0
-        if not before:
-            return f"none of {asked} wavers"
-        wavered = f"{before} of {asked} wavered in the baseline"
-        return f"{wavered}, and none today" if noise and noise.answers > 1 else wavered
-    worst = noise.wavering[0]
-    waver = "wavers" if noise.total == 1 else "waver"
-    text = quoted(result.query(worst.query).text)
-    return f"{noise.total} of {asked} {waver}; most: {text}, {common(worst)} in common"
-
-
-def spread_of(spread: Spread, unit: str) -> str:
-    """The distance between the means of a side's answers or builds."""
-    said = f"{spread.measure}: today {span(spread.low, spread.high, unit)}"
-    before = span(spread.low_before, spread.high_before, unit)
-    return f"{said}, baseline {before}" if before else said
-
-
-def common(wavering: Wavering) -> str:
-    """The share of the top results that a query's answers have in common."""
-    return f"{wavering.overlap * 100:.0f} %"
 
 
 WHOSE = {"today": "today's", "baseline": "the baseline's", "HEAD": "HEAD's baseline of"}
@@ -158,35 +133,11 @@ def broken(fact: BrokenBuilds) -> str:
     return f"{which} {are} {what} ({values})"
 
 
-def units_said(noise: Noise) -> str:
-    """The numbers of answers and builds, and what they cannot show."""
-    said = f"unchanged code: {counted(noise.answers, 'answer')} to each query today"
-    if noise.answers_before:
-        said = f"{said}, {noise.answers_before} in the baseline"
-    today = noise.answers > 1 and noise.builds == 1
-    before = noise.answers_before > 1 and noise.builds_before == 1
-    if not today and not before:
-        return said
-    if noise.builds <= 1 and noise.builds_before <= 1:
-        whose = "of one build a side"
-    else:
-        whose = "today's of one build" if today else "the baseline's of one build"
-    return f"{said}, {whose}: repeats cannot show what a rebuild does"
-
-
 def interval(change: Change, unit: str) -> str:
     """The interval that a difference lies in: ``−0.170 to +0.030``; "" where it is not known."""
     if change.low is None or change.high is None:
         return ""
     return f"{signed(change.low, unit)} to {signed(change.high, unit)}"
-
-
-def span(low: float | None, high: float | None, unit: str) -> str:
-    """The lowest and the highest of some values, once where they are equal; "" without values."""
-    if low is None or high is None:
-        return ""
-    least, most = apart(low, high, unit)
-    return least if least == most else f"{least} to {most}"
 
 
 def blind(fact: BlindGuard) -> str:

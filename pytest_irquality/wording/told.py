@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pytest_irquality.verdict.result import QueryResult, SuiteResult
-from pytest_irquality.wording.answer_tables import wavering, wordings
+from pytest_irquality.wording.answer_tables import wordings
 from pytest_irquality.wording.answers import noise_said, wordings_said
 from pytest_irquality.wording.block import Bar, Cell, Column, Part, Row, Section, Table
 from pytest_irquality.wording.examined import in_full
@@ -53,7 +53,7 @@ def told(story: Story, most: int = 5) -> Sequence[Section]:
         ),
         Section(
             "What unchanged code does",
-            (*_listed(16, noise_said(result)), *_table(PAGE, wavering(result))),
+            _listed(16, noise_said(result)),
             "Unchanged code",
         ),
         Section("Over the last changes", _table(PAGE, _past(result)), "History"),

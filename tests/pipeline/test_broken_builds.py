@@ -126,12 +126,12 @@ def test_answers_of_one_build_are_told_as_answers() -> None:
 @pytest.mark.parametrize(
     ("before", "now", "said"),
     [
-        ([["q1"], ["q2"], []], [()], "2 of 20 queries wavered in the baseline"),
-        ([["q1"], ["q2"], []], [()] * 3, "2 of 20 queries wavered in the baseline, and none today"),
-        ([()] * 3, [()] * 3, "none of 20 queries wavers"),
+        ([["q1"], ["q2"], []], [()], "queries that waver, of 20: 2 in the baseline"),
+        ([["q1"], ["q2"], []], [()] * 3, "queries that waver, of 20: 0 today, 2 in the baseline"),
+        ([()] * 3, [()] * 3, "queries that waver, of 20: 0 today, 0 in the baseline"),
     ],
 )
-def test_that_none_wavers_is_said_only_where_it_is_so(
+def test_of_sides_with_several_answers_it_is_said_how_many_queries_waver(
     shop: Project, before: Sequence[Collection[str]], now: Sequence[Collection[str]], said: str
 ) -> None:
     result = shop.run(*options(builds(shop, "before", *before), builds(shop, "now", *now)), "-v")

@@ -80,7 +80,7 @@ def test_every_report_shows_them(project: Project) -> None:
         "    return search\n"
     )
     text = project.run("-v", "--ir-markdown=out.md").stdout.str()
-    assert "unchanged code: 2 answers to each query today, of one build a side" in text
+    assert "unchanged code: 2 answers to each query today; repeats of one build" in text
     assert "6 variants of 2 queries" in text
     page = (project.path / "ir-report.html").read_text(encoding="utf-8")
     assert "Other wordings" in page

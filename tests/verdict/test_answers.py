@@ -188,10 +188,7 @@ def test_what_unchanged_code_does() -> None:
     )
     noise = judge(SUITE, now).noise
     assert noise is not None
-    assert (noise.answers, noise.builds, noise.total) == (2, 2, 1)
-    (wavering,) = noise.wavering
-    assert (wavering.query, wavering.overlap, wavering.low, wavering.high) == ("q1", 0.5, 0.0, 1.0)
-    assert (noise.spreads[0].low, noise.spreads[0].high) == (0.0, 0.5)
+    assert (noise.answers, noise.builds, noise.wavering) == (2, 2, 1)
     assert judge(SUITE, side({"q1": ["good"], "q2": []})).noise is None
 
 

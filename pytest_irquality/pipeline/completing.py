@@ -16,7 +16,7 @@ from pytest_irquality.storage.stored import Header
 from pytest_irquality.storage.target import Target
 from pytest_irquality.storage.update import update
 from pytest_irquality.verdict.facts import Fact, Loud, Moved, Remark, TiesMoved, Unnoticed
-from pytest_irquality.verdict.result import QueryResult, SuiteResult
+from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.words import age, revision
 
@@ -148,21 +148,10 @@ def _update(plan: Plan, today: Found, result: SuiteResult, file: str) -> Iterato
         return
     # Also those that came without the texts in which their passages would stand.
     faulty = {query.id for query in result.queries if query.fault}
-    scored = {query.id: _values(target, query) for query in result.queries}
     good = run.only(run.answered - faulty)
-    run = replace(good, faults=dict.fromkeys(faulty, Fault("")), scored=scored)
+    run = replace(good, faults=dict.fromkeys(faulty, Fault("")))
     siblings = [target._replace(retriever=name) for name in plan.retrievers[target.file]]
     yield from update(plan.files, plan.replaced(target), run, siblings)
-
-
-def _values(target: Target, query: QueryResult) -> dict[str, float]:
-    """Give the values of a query by the measures that rest on judgments."""
-    values = zip(target.suite.measures, query.values, strict=True)
-    return {
-        str(measure): value
-        for measure, value in values
-        if value is not None and measure.definition.needs and not measure.definition.compares
-    }
 
 
 def _concluded(result: SuiteResult) -> tuple[Entry, ...]:

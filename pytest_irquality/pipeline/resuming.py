@@ -29,12 +29,12 @@ def resumed(
         return None
     run = found.run
     assert run is not None
-    run = replace(run, scored={}, stages=run.stages if staged else {})
+    run = replace(run, stages=run.stages if staged else {})
     whole = _whole(found, run, staged=staged).intersection(needed)
     variants = run.variants
     if variants:
         worded = {variant.id for variant in suite.reworded if variant.of in whole}
-        variants = replace(variants.only(worded), scored={})
+        variants = variants.only(worded)
     return replace(run.only(whole), variants=variants) if whole else None
 
 

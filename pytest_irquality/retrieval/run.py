@@ -230,8 +230,7 @@ class Run:
 
     ``stages`` are runs of the same queries by the name of the stage, each what a stage before the
     ranking gave, as far as the retriever tells: their faults are no faults of the queries.
-    ``variants`` is the run of the queries' other wordings. ``scored`` is what a baseline's rankings
-    scored on the day they were kept, by query id and measure.
+    ``variants`` is the run of the queries' other wordings.
     """
 
     retriever: str
@@ -243,7 +242,6 @@ class Run:
     interrupted: bool = False
     variants: Run | None = None
     stages: Mapping[str, Run] = field(default_factory=dict)
-    scored: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     retries: int = 0
 
     @property
@@ -291,7 +289,6 @@ class Run:
             ),
             faults={new: run.faults[id] for new, id in ids.items() if id in run.faults},
             stages={name: stage.under(ids) for name, stage in run.stages.items()},
-            scored={},
         )
 
     def retried(self, again: Run, readers: Collection[str]) -> Run:

@@ -98,7 +98,6 @@ class Found:
             self.stored.version,
             left=self.matching.gone,
             edited=tuple(self.matching.edited),
-            renamed=len(self.matching.renamed),
             of=self.of,
         )
 
@@ -125,7 +124,7 @@ class Found:
         for shown, ids in self.lacking.items():
             if some := self._some(ids, needed):
                 notes.append(f"{shown} has nothing for {some}, which therefore score 0")
-        run = replace(self.run.only(needed), retriever=self.target.retriever, scored={})
+        run = replace(self.run.only(needed), retriever=self.target.retriever)
         return replace(self, answers=run, notes=notes)
 
     def _some(self, ids: Collection[str], needed: Collection[str]) -> str:

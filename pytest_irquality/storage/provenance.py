@@ -31,11 +31,10 @@ class Baseline:
     ``source`` is its path, ``git:REF path`` or a retriever's name. ``commit``, ``time`` (ISO 8601)
     and ``version`` are what is known of the run that made it, ``queries`` is how many it has, and
     ``left`` names those that today's suite has not, by text. ``edited`` are the ids of today's
-    queries that it seems to hold in other words or with other params, ``renamed`` is how many it
-    holds under another id. ``of`` is the suite and retriever that it was made for, where they have
-    another name now. ``new``: the revision asked for has no such "suite", or has it without a
-    "baseline", of which this change brings the first. ``judged`` of its ``returned`` top results
-    have a grade today.
+    queries that it seems to hold in other words or with other params. ``of`` is the suite and
+    retriever that it was made for, where they have another name now. ``new``: the revision asked
+    for has no such "suite", or has it without a "baseline", of which this change brings the first.
+    ``judged`` of its ``returned`` top results have a grade today.
     """
 
     source: str
@@ -45,7 +44,6 @@ class Baseline:
     version: str | None = None
     left: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
-    renamed: int = 0
     of: str = ""
     new: New = ""
     judged: int = 0

@@ -30,7 +30,7 @@ def row_of(query: StoredQuery) -> Row:
     if query.ranking is None:
         return {**row, "fault": query.fault, **_known(skipped=query.skipped)}
     texts = query.by_document(query.texts)
-    row |= _answer(query, query.ranking) | _known(texts=texts, values=query.values)
+    row |= _answer(query, query.ranking) | _known(texts=texts)
     if query.version is not None:
         row["version"] = query.version
     if query.answers:
@@ -95,7 +95,6 @@ class DamagedRowError(ValueError):
 
 NAMED = "a line needs 'id' and 'query'"
 ANSWERED = "the query {id!r} has neither 'docs' nor 'fault'"
-VALUED = "'version' is a text, 'values' a table of numbers"
 ENTRIES: Mapping[str, tuple[Any, str]] = {
     "id": (str, NAMED),
     "query": (str, NAMED),
@@ -106,8 +105,7 @@ ENTRIES: Mapping[str, tuple[Any, str]] = {
     "seconds": (float | None, ANSWERED),
     "build": (Annotated[int, (0).__le__], "'build' is a whole number"),
     "texts": (dict[str, str], "'texts' is a table of texts"),
-    "version": (str | None, VALUED),
-    "values": (dict[str, float], VALUED),
+    "version": (str | None, "'version' is a text"),
     "answers": (list[dict], "'answers' is a list of answers"),  # type: ignore[type-arg]
     "stages": (dict[str, dict], "'stages' is a table of answers"),  # type: ignore[type-arg]
     "counts": (dict[str, list[float]], "'counts' is a table of numbers"),
@@ -151,7 +149,6 @@ def query_of(row: Row, shared: Shared) -> StoredQuery:
         titles,
         tuple(map(texts.get, ranking.ids)) if texts else (),
         row.get("version"),
-        row.get("values", {}),
         tuple(query_of(_alone(other, row), shared) for other in others),
         row.get("build", 0),
         of,

@@ -72,8 +72,7 @@ class StoredQuery:
     """One line: a query as it was asked, and its ranking or its fault.
 
     ``titles`` and ``texts`` are those of its documents, one each where any is known. In a baseline
-    ``version`` is that of the retriever which gave this ranking, and ``values`` is what it scored,
-    by measure, under the judgments of that day: changed judgments are seen from it.
+    ``version`` is that of the retriever which gave this ranking,
 
     ``answers`` are further answers to the query, each with the number of the ``build`` it came
     from. A line that is ``of`` another query (its id) is a variant's. ``stages`` is what those
@@ -91,7 +90,6 @@ class StoredQuery:
     titles: Sequence[str | None] = ()
     texts: Sequence[str | None] = ()
     version: str | None = None
-    values: Mapping[str, float] = field(default_factory=dict)
     answers: tuple[StoredQuery, ...] = ()
     build: int = 0
     of: str = ""
@@ -218,7 +216,6 @@ class StoredRun:
             self.version,
             self.header.depth,
             read=self.header.texts,
-            scored={id: line.values for id, line in lines.items() if line.ranking},
         )
 
     def _stages(
@@ -233,9 +230,7 @@ class StoredRun:
             for name in names
         }
         return {
-            name: replace(
-                self._answers(kept, readers), depth=self.header.candidates, read=None, scored={}
-            )
+            name: replace(self._answers(kept, readers), depth=self.header.candidates, read=None)
             for name, kept in of_each.items()
         }
 

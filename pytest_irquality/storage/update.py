@@ -19,8 +19,6 @@ from pytest_irquality.storage.stored import (
 from pytest_irquality.storage.target import Target
 from pytest_irquality.suite.model import Suite
 
-DIGITS = 6  # of the values kept
-
 
 def update(
     files: BaselineFiles, found: Found, run: Run, siblings: Sequence[Target]
@@ -164,8 +162,8 @@ def _rankings(number: int) -> str:
 def _to_keep(suite: Suite, query: StoredQuery, run: Run) -> StoredQuery:
     """Make a line of a baseline.
 
-    It has no times, which never are the same, but what the ranking scores today, and of the stages
-    only those that the suite measures, without titles.
+    It has no times, which never are the same, and of the stages only those that the suite
+    measures, without titles.
     """
     stages = {
         name: replace(stage, titles=())
@@ -173,9 +171,7 @@ def _to_keep(suite: Suite, query: StoredQuery, run: Run) -> StoredQuery:
         if stage.ranking and name in suite.stages
     }
     query = replace(query, stages=stages)
-    scored = run.scored.get(query.id, {})
-    values = {measure: round(value, DIGITS) for measure, value in scored.items()}
-    return replace(_lasting(query, suite.read_depth), version=run.version, values=values)
+    return replace(_lasting(query, suite.read_depth), version=run.version)
 
 
 def _lasting(query: StoredQuery, reads: int | None = None) -> StoredQuery:

@@ -151,8 +151,7 @@ def _without(suite: Suite, run: Run, fact: BrokenBuilds | None) -> Run:
     left_out = {place for n, _ in fact.means for place in units[n - 1]}
     others = {name: _only(stage, left_out, len(side)) for name, stage in run.stages.items()}
     variants = run.variants and _only(run.variants, left_out, len(side))
-    # What its rankings scored when they were saved is over all builds.
-    return replace(_only(run, left_out, len(side)), stages=others, variants=variants, scored={})
+    return replace(_only(run, left_out, len(side)), stages=others, variants=variants)
 
 
 def _only(run: Run, left_out: Collection[int], total: int) -> Run:

@@ -28,7 +28,6 @@ from pytest_irquality.verdict.statistics import (
 from pytest_irquality.verdict.wavering import unit_means
 
 SIGNIFICANT = 0.05
-ROUNDED = 1e-5  # values that a baseline keeps are rounded to six digits
 
 Of = tuple[Measure, "str | None"]
 
@@ -243,29 +242,6 @@ class Comparison:
         before = sides.answers_before.units(scores.answers_before)
         now = sides.answers.units(scores.answers_compared)
         return unit_means(before, measure, weights), unit_means(now, measure, weights)
-
-    def judged_otherwise(self, measure: Measure) -> Change | None:
-        """The change by changed judgments alone.
-
-        It is from what the baseline's rankings scored when they were saved to what they score
-        today.
-        """
-        name, column = str(measure), self.suite.column_of[measure]
-        pairs = []
-        for id, row in self.scores.before.values.items():
-            today, then = row[column], self._scored_then.get(id, {}).get(name)
-            if today is not None and then is not None:
-                pairs.append(Pair(id, then, today, _weight(measure, self.suite.by_id[id])))
-        total = fsum(pair.weight for pair in pairs)
-        if not total:
-            return None
-        differences = [pair.now - pair.before for pair in pairs]
-        better, equal, worse = win_tie_loss(differences, tolerance=ROUNDED)
-        return Change(*_values(pairs, total), len(pairs), better, worse, equal)
-
-    @property
-    def _scored_then(self) -> Mapping[str, Mapping[str, float]]:
-        return self.sides.baseline_run.scored if self.sides.baseline_run else {}
 
     def over(self, measure: Measure, tag: str | None) -> Change | None:
         """The change over the suite or a tag.

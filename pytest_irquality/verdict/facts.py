@@ -91,19 +91,6 @@ class ReturnedNothing(Fact):
 
 
 @dataclass(frozen=True)
-class ReturnsFewer(Fact):
-    """Queries (ids) of ``total`` compared ones that return fewer results than before.
-
-    ``before`` and ``now`` are the numbers of one of them, as an example.
-    """
-
-    queries: tuple[str, ...]
-    total: int
-    before: int
-    now: int
-
-
-@dataclass(frozen=True)
 class WithoutRelevant(Fact):
     """Queries (ids) of ``total``, ``graded`` or not, that ``score_0`` or nothing.
 
@@ -192,21 +179,6 @@ class NewQueries(Fact):
 
 
 @dataclass(frozen=True)
-class OtherVersion(Fact):
-    """The retriever's version is not that of the baseline."""
-
-    now: str
-    before: str
-
-
-@dataclass(frozen=True)
-class Renamed(Fact):
-    """So many queries have another id in the baseline, and the same text and params."""
-
-    queries: int
-
-
-@dataclass(frozen=True)
 class LeftSuite(Fact):
     """Queries (texts) of the baseline that today's suite has not."""
 
@@ -252,18 +224,6 @@ class Unsettled(Fact):
     queries: tuple[tuple[str, tuple[RankedDocument, ...]], ...]
     depth: int
     unasked: bool
-
-
-@dataclass(frozen=True)
-class JudgmentsChanged(Fact):
-    """The ``rankings`` of so many ``queries`` of the baseline score otherwise than when saved."""
-
-    measure: str
-    unit: str
-    then: float
-    today: float
-    queries: int
-    rankings: int
 
 
 @dataclass(frozen=True)

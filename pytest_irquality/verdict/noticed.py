@@ -44,7 +44,6 @@ def noticed(judged: Verdicts) -> Iterator[facts.Fact]:
         yield from renumbered(sides)
         yield from _queries_on_one_side(comparison)
         yield from _movement(comparison)
-        yield from _judgments(comparison)
         yield from _resolution(comparison, judged.all)
     yield from _unjudged(comparison, judged.pardoned)
     if not sides.run.faults and len(sides.asked) == len(sides.suite.queries):
@@ -89,22 +88,12 @@ def _retrieval(comparison: Comparison) -> Iterator[facts.Fact]:
         yield Skipped(skipped, len(asked))
     if sides.empty:
         yield _returned_nothing(sides)
-    yield from _returns_fewer(sides)
     yield from without_relevant(comparison)
     if sides.duplicated:
         id, twice = next(iter(sides.duplicated.items()))
         yield facts.ReturnedTwice(
             len(sides.duplicated), len(asked), id, comparison.document(twice[0])
         )
-
-
-def _returns_fewer(sides: Sides) -> Iterator[facts.Fact]:
-    """The queries that return fewer results than before; the first is the example."""
-    before, now = sides.answers_before.returned, sides.answers.returned
-    fewer = [id for id, many in before.items() if 0 < now[id] < many]
-    if fewer:
-        first = fewer[0]
-        yield facts.ReturnsFewer(tuple(fewer), len(before), before[first], now[first])
 
 
 def _returned_nothing(sides: Sides) -> facts.Fact:
@@ -190,21 +179,8 @@ def _queries_on_one_side(comparison: Comparison) -> Iterator[facts.Fact]:
     for ids, unanswered in ((sides.unanswered_then, True), (sides.new, other)):
         if ids:
             yield facts.NewQueries(ids, len(sides.rankings), baseline.source, unanswered)
-    if not other:
-        yield from _other_version(sides.run.version, baseline.version)
-    yield from _other_queries(baseline.renamed, baseline.left)
-
-
-def _other_queries(renamed: int, left: tuple[str, ...]) -> Iterator[facts.Fact]:
-    if renamed:
-        yield facts.Renamed(renamed)
-    if left:
-        yield facts.LeftSuite(left)
-
-
-def _other_version(today: str | None, before: str | None) -> Iterator[facts.Fact]:
-    if today and before and today != before:
-        yield facts.OtherVersion(today, before)
+    if baseline.left:
+        yield facts.LeftSuite(baseline.left)
 
 
 def _movement(comparison: Comparison) -> Iterator[facts.Fact]:
@@ -262,19 +238,6 @@ def _swapped(comparison: Comparison, query: str, depth: int) -> Iterator[RankedD
     for rank, document in enumerate(sides.before[query][:depth], 1):
         if ranks.get(document) != rank:
             yield comparison.document(document, ranks.get(document), rank)
-
-
-def _judgments(comparison: Comparison) -> Iterator[facts.Fact]:
-    """The change that is due to judgments.
-
-    The baseline's own rankings score otherwise than when they were saved.
-    """
-    for measure in comparison.suite.measures:
-        change = comparison.judged_otherwise(measure)
-        if change and (queries := change.better + change.worse):
-            name, then, today = str(measure), change.before, change.now
-            yield facts.JudgmentsChanged(name, measure.unit, then, today, queries, change.queries)
-            return
 
 
 def _resolution(comparison: Comparison, verdicts: Sequence[Verdict]) -> Iterator[facts.Fact]:

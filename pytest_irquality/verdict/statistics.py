@@ -229,8 +229,8 @@ def student_within(t: float, freedom: int) -> float:
     return (angle + sin(angle) * total) * 2 / pi if odd else sin(angle) * total
 
 
-def win_tie_loss(differences: Sequence[float], tolerance: float = EQUAL) -> tuple[int, int, int]:
+def win_tie_loss(differences: Sequence[float]) -> tuple[int, int, int]:
     """The numbers of differences that are better, equal and worse."""
-    better = sum(difference > tolerance for difference in differences)
-    worse = sum(difference < -tolerance for difference in differences)
+    better = sum(difference > EQUAL for difference in differences)
+    worse = sum(difference < -EQUAL for difference in differences)
     return better, len(differences) - better - worse, worse

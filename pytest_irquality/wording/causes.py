@@ -18,9 +18,7 @@ from pytest_irquality.wording.words import queries
 CAUSES: tuple[type[Fact], ...] = (
     Renumbered,
     facts.ReturnedNothing,
-    facts.ReturnsFewer,
     facts.LeftIndex,
-    facts.OtherVersion,
 )
 """Facts that may be why search got worse, the most telling first."""
 

@@ -17,7 +17,7 @@ from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.together import NotTogether
 from pytest_irquality.wording.answers import blind, broken
 from pytest_irquality.wording.moves import move, name
-from pytest_irquality.wording.numbers import apart, counted, few, grouped, judged, share
+from pytest_irquality.wording.numbers import counted, few, grouped, judged, share
 from pytest_irquality.wording.sentences import causes, drop_of_all
 from pytest_irquality.wording.words import queries, query, quoted, relevant, wanted
 
@@ -115,13 +115,6 @@ def _scoring(fact: facts.ReturnedNothing) -> str:
 
 
 @note.register
-def _(fact: facts.ReturnsFewer, result: SuiteResult) -> str:
-    fewer = f"{share(len(fact.queries), fact.total)} queries return fewer results than before"
-    example = f"{query(result, fact.queries[0])} {fact.now}, not {fact.before}"
-    return f"{fewer}: {few([example], len(fact.queries))}"
-
-
-@note.register
 def _(fact: facts.WithoutRelevant, result: SuiteResult) -> str:
     if not fact.graded:
         what = "score 0" if fact.score_0 else "are left out of relevance means"
@@ -187,17 +180,6 @@ def _(fact: facts.NewQueries, result: SuiteResult) -> str:
     if new == fact.total:
         return f"none of today's queries is in the baseline ({fact.source})"
     return f"{counted(new, 'query is', 'queries are')} new: floors apply, drops do not: {texts}"
-
-
-@note.register
-def _(fact: facts.OtherVersion, result: SuiteResult) -> str:
-    return f"the retriever is of version {fact.now} now; the baseline of version {fact.before}"
-
-
-@note.register
-def _(fact: facts.Renamed, result: SuiteResult) -> str:
-    renamed = counted(fact.queries, "query has", "queries have")
-    return f"{renamed} another id in the baseline, and the same text and params: compared with it"
 
 
 @note.register
@@ -268,16 +250,6 @@ def _(fact: facts.Unsettled, result: SuiteResult) -> str:
         f"{counted(len(named), 'query is', 'queries are')} unsettled, for what is gone may be"
         f" hidden by equal scores at the cut: {few(named)}; {why}. A larger 'depth' in the suite"
         " would, and an engine that orders equal scores by id leaves nothing open"
-    )
-
-
-@note.register
-def _(fact: facts.JudgmentsChanged, result: SuiteResult) -> str:
-    was, today = apart(fact.then, fact.today, fact.unit)
-    return (
-        f"judgments of {counted(fact.queries, 'query', 'queries')} changed since the baseline was"
-        f" saved: over its {counted(fact.rankings, 'ranking')} {fact.measure} was {was}, and is"
-        f" {today} today; the change above is that of rankings alone"
     )
 
 

@@ -208,7 +208,7 @@ class Story:
         before = self.result.baseline
         if before is None:
             return "compared with nothing: there is no baseline"
-        return f"compared with {provenance(before)}"
+        return f"compared with {provenance(before, self.result.version)}"
 
     # -- why ---------------------------------------------------------------------------------------
 

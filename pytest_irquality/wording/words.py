@@ -129,11 +129,16 @@ def revision(commit: str) -> str:
     return "-".join((digest[:12], *rest))
 
 
-def provenance(baseline: Baseline) -> str:
-    """A baseline with its day: ``.ir-baseline/shop.jsonl (commit 9e01b77, 2026-01-31)``."""
+def provenance(baseline: Baseline, today: str | None = None) -> str:
+    """A baseline with its day: ``.ir-baseline/shop.jsonl (commit 9e01b77, 2026-01-31)``.
+
+    Where it has the version of the retriever, that of ``today`` is said, too, if it is another.
+    """
     when = (baseline.time or "")[:10]
     commit = f"commit {revision(baseline.commit)}" if baseline.commit else ""
     version = f"version {baseline.version}" if baseline.version else ""
+    if version and today not in (None, baseline.version):
+        version = f"{version}, now {today}"
     known = ", ".join(filter(None, (commit, when, version)))
     return f"{baseline.source} ({known})" if known else baseline.source
 

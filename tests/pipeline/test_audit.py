@@ -205,26 +205,6 @@ def test_a_limit_on_what_nobody_can_say_is_no_pass(project: Project) -> None:
     result.stdout.fnmatch_lines(["*exists raised OSError: down"])
 
 
-def test_the_next_run_says_what_new_grades_changed(project: Project) -> None:
-    project.suite(
-        "judgments: j.csv\nqueries: [{query: a}, {query: b}]\nthresholds: {mrr@10: {max_drop: 0}}\n"
-    )
-    rows = "query,docid,rating\na,d,1\nb,d,1\n"
-    (project.path / "j.csv").write_text(rows)
-    project.answers({"a": ["x", "d"], "b": ["d"]})
-    project.run("--ir-update-baseline")
-    project.run().stdout.no_fnmatch_line("*judgments of*")
-    (project.path / "j.csv").write_text(f"{rows}a,x,2\na,y,0\n")
-    result = project.run()
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(
-        [
-            "*judgments of 1 query changed since the baseline was saved: over its 2 rankings mrr@10"
-            " was 0.750, and is 1.000 today; the change above is that of rankings alone"
-        ]
-    )
-
-
 GRADED = "query_id,query,doc_id,rating,decision,judge,date,note\n"
 
 

@@ -105,12 +105,7 @@ def test_s4_a_regraded_document_is_no_regression(project: Project) -> None:
     project.suite(text % (1, 3))
     result = project.run()
     assert result.ret == 0
-    result.stdout.fnmatch_lines(
-        [
-            "*the one ranking has not changed*",
-            "*judgments of 1 query changed since the baseline was saved: over its 1 ranking ndcg@10 was 1.000, and is 0.797 today*",
-        ]
-    )
+    result.stdout.fnmatch_lines(["*the one ranking has not changed*"])
 
 
 def test_s5_unjudged_documents_on_top_are_told_apart_from_worse_ranking(project: Project) -> None:

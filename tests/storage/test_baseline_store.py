@@ -28,7 +28,6 @@ ANSWERS: dict[str, list[Any]] = {
     "lamp": [("d3", 0.5)],
 }
 BASELINE = ".ir-baseline/shop.jsonl"
-VALUES = '{"mrr@10":1.0}'
 
 
 @pytest.fixture
@@ -57,9 +56,9 @@ def test_an_update_writes_what_changed_says_so_and_otherwise_touches_nothing(sho
     q1, desk, lamp = between[2::3]
     assert between[:6] == ["", '"q1"', q1, "", '"desk"', desk]
     docs = '"docs":[["d1",2.0,"Chair"],["d9",1.0,"Mat"]]'
-    assert q1 == f'{{"id":"q1","query":"office chair",{docs},"values":{VALUES}}}'
-    assert desk == f'{{"id":"desk","query":"desk","docs":["d2"],"values":{VALUES}}}'
-    assert lamp == f'{{"id":"lamp","query":"lamp","docs":[["d3",0.5]],"values":{VALUES}}}'
+    assert q1 == f'{{"id":"q1","query":"office chair",{docs}}}'
+    assert desk == '{"id":"desk","query":"desk","docs":["d2"]}'
+    assert lamp == '{"id":"lamp","query":"lamp","docs":[["d3",0.5]]}'
     # Nothing that another branch would change, too.
     assert json.loads(header) == {
         "format": "pytest-irquality run", "format_version": 2, "suite": "shop", "path": "shop.ir.yaml", "depth": 10,
@@ -130,7 +129,7 @@ def test_each_retriever_has_its_file_in_the_folder_that_is_named(shop: Project) 
     assert sorted(files) == ["deep/ir_lamps.a%2Fb%2Ec.jsonl", "deep/ir_lamps.bm25.jsonl"]
     shop.conftest((shop.path / "conftest.py").read_text().replace("version = 7", "version = 8"))
     result = shop.run("-v", "--ir-baseline=kept", "deep", "-k", "bm25")
-    result.stdout.fnmatch_lines(["  the retriever is of version 8 now; the baseline of version 7"])
+    result.stdout.fnmatch_lines(["*version 7, now 8*"])
     kept = lines(shop, "kept/deep/ir_lamps.bm25.jsonl")
     assert (kept[""]["retriever"], kept["desk"]["version"]) == ("bm25", "7")
 

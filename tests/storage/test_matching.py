@@ -77,9 +77,7 @@ def test_s18_queries_renumbered_are_compared_by_their_texts(project: Project) ->
     shop(project, 2, "d", sunk=True)
     result = project.run("-v")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(
-        ["*mrr@10 fell 1.000 → 0.333*", "*5 queries have another id in the baseline*"]
-    )
+    result.stdout.fnmatch_lines(["*mrr@10 fell 1.000 → 0.333*"])
     result.stdout.no_fnmatch_line("*left the suite*")
     shop(project, 2, "d", sunk=False)
     result = project.run("-v", "--ir-update-baseline")
@@ -115,7 +113,6 @@ def test_s18_in_files_of_queries_and_judgments_too(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "mrr@10 fell 1.000 → 0.333, by 0.667: *(5 worse, 0 better of 5 queries)*",
-            "*5 queries have another id in the baseline*",
         ]
     )
     result.stdout.fnmatch_lines(["*1 query is new: floors apply, drops do not: 'rug'"])

@@ -6,7 +6,6 @@ import json
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -285,29 +284,6 @@ def test_a_deeper_ranking_than_the_baselines_is_no_change_by_itself(tmp_path: Pa
     before = run_of({id: ids[:2] for id, ids in FIRST.items()}, depth=2)
     result = judged(tmp_path, text, run_of(FIRST), before)
     assert "none of 20 rankings changed" in notes(result)
-
-
-def test_measures_that_became_undefined_are_no_changed_judgments(tmp_path: Path) -> None:
-    text = twenty("thresholds: {judged@10: 0.01, mrr: 0.01}\n")
-    saved = judged(tmp_path, text, run_of(FIRST | {"q0": ["d0"]}), None)
-    scored = {
-        query.id: {
-            measure: value
-            for measure, value in zip(saved.measures, query.values, strict=True)
-            if value is not None
-        }
-        for query in saved.queries
-    }
-    now, before = run_of({**FIRST, "q0": []}), run_of(FIRST | {"q0": ["d0"]})
-    before = replace(before, scored=scored)
-    result = judged(tmp_path, text, now, before, baseline=Baseline("b", 20))
-    assert "judgments" not in notes(result)
-    regraded = replace(before, scored={**scored, "q1": {"mrr@10": 0.5}})
-    result = judged(tmp_path, text, now, regraded, baseline=Baseline("b", 20))
-    assert (
-        "judgments of 1 query changed since the baseline was saved: over its 20 rankings"
-        in notes(result)
-    )
 
 
 def test_new_and_left_queries_are_said_and_only_floors_apply(tmp_path: Path) -> None:

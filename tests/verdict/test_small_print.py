@@ -265,16 +265,3 @@ def test_a_trend_is_over_every_change_since_the_last_that_was_accepted(
     finding = trend(changes, parse_measure("mrr@10"), MaxDrop(0.25), over)
     assert (finding.ok, finding.value) == (len(summed) < 2, 0.25 * len(summed))
     assert finding.since == summed[:1]
-
-
-def test_judgments_that_changed_for_better_and_for_worse_are_counted(tmp_path: Path) -> None:
-    text = twenty("thresholds: {mrr: 0.01}\n")
-    scored = {id: {"mrr@10": 1.0} for id in FIRST}
-    before = replace(run_of(FIRST), scored={**scored, "q1": {"mrr@10": 0.5}, "q2": {"mrr@10": 0.5}})
-    said = "\n".join(notes(judged(tmp_path, text, run_of(FIRST), before)))
-    assert "judgments of 2 queries changed since the baseline was saved" in said
-    regraded = "queries: [{query: a, relevant: [d]}, {query: b, relevant: [d]}]\n"
-    lists = {"a": ["d"], "b": ["x", "d"]}
-    before = replace(run_of(lists), scored={"a": {"ndcg@10": 0.5}, "b": {"ndcg@10": 1.0}})
-    said = "\n".join(notes(judged(tmp_path, regraded, run_of(lists), before)))
-    assert "judgments of 2 queries changed since the baseline was saved" in said

@@ -218,5 +218,4 @@ def test_what_a_suite_can_detect_is_found_four_times_in_five() -> None:
 
 def test_win_tie_loss() -> None:
     assert win_tie_loss([0.5, -0.1, 0.0, 1e-12, -1e-12, 0.2]) == (2, 3, 1)
-    assert win_tie_loss([0.5, -0.1], tolerance=0.2) == (1, 1, 0)
     assert win_tie_loss([]) == (0, 0, 0)

@@ -302,14 +302,6 @@ def test_empty_queries_without_judgments_are_in_no_mean(tmp_path: Path) -> None:
     assert "score 0" not in told
 
 
-def test_queries_that_return_fewer_results_are_counted(tmp_path: Path) -> None:
-    before = {"a": [("a-d", 3.0), ("x", 2.0), ("y", 1.0)], **found("b")}
-    result = judged(tmp_path, suite("ab", ""), found("a", "b"), before)
-    assert "1 of 2 (50 %) queries return fewer results than before: 'a' 2, not 3" in "\n".join(
-        notes(result)
-    )
-
-
 def test_a_selection_that_finds_nothing_is_no_matter_of_ids(tmp_path: Path) -> None:
     lost = {"a": [("x", 2.0)]}
     result = judged(tmp_path, suite("ab", ""), lost, found("a", "b"))

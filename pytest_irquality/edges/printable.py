@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 UNSEEN = (0xAD, 0x180E, 0x200B, *range(0x2060, 0x2065), 0xFEFF, *range(0xE0000, 0xE0080))
 """Characters that take no room: two ids that differ in them alone look like one."""
@@ -74,18 +74,6 @@ def clipped(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-# The commands that sentences of ours name, and no others: such a sentence may quote a stranger.
-NAMED_COMMAND = re.compile(
-    r"`(pytest --ir-init=[\w./-]+|--ir-(?:update-baseline|repeat=3|judge=judge\.html))`"
-)
-
-
-def with_commands(text: str, prose: Callable[[str], str], code: Callable[[str], str]) -> str:
-    """A text for a page that knows code: its commands made by ``code``, all else by ``prose``."""
-    parts = NAMED_COMMAND.split(text)
-    return "".join(code(part) if n % 2 else prose(part) for n, part in enumerate(parts))
-
-
 # -- terminal and CI logs --------------------------------------------------------------------------
 
 # GitHub reads a command where a line begins with "::" and wherever "##[" stands; Azure "##vso[",
@@ -142,16 +130,7 @@ def markdown(text: str) -> str:
 
     It has no markup, no HTML and no cell of its own; nobody is notified, nothing linked.
     """
-    return _plain(_one_line(text))
-
-
-def markdown_sentence(text: str) -> str:
-    """A sentence of ours as one line of Markdown, its commands as code."""
-    return with_commands(_one_line(text), _plain, markdown_code)
-
-
-def _plain(line: str) -> str:
-    return _entities(SPECIAL.sub(r"\\\1", LIVE.sub(rf"\g<0>{BREAK}", line)))
+    return _entities(SPECIAL.sub(r"\\\1", LIVE.sub(rf"\g<0>{BREAK}", _one_line(text))))
 
 
 def markdown_code(text: str) -> str:

@@ -34,8 +34,8 @@ class Supervised:
     """A command that runs in a folder, supervised; its output goes to a file.
 
     It ends by a signal, and after some seconds of patience by force. In the file of ``report`` the
-    supervisor leaves the addresses that were ``listening`` before, and what it ``ended``; where the
-    command cannot be started, it leaves none, but a line of output.
+    supervisor leaves the addresses that were ``listening`` before; where the command cannot be
+    started, it leaves none, but a line of output.
     """
 
     def __init__(
@@ -82,26 +82,25 @@ def free_port() -> int:
         return port
 
 
-def listening() -> dict[str, str]:
-    """The addresses that are listened at by the numbers of their sockets."""
-    found = {inode: at for inode, at, state in _of_network() if state == LISTENING}
-    for _, _, _, flags, _, _, inode, *path in _table("unix"):
+def listening() -> set[str]:
+    """The addresses that are listened at."""
+    found = {at for _, at, state in _of_network() if state == LISTENING}
+    for _, _, _, flags, _, _, _, *path in _table("unix"):
         if int(flags, 16) & ACCEPTING and path:
-            found[inode] = " ".join(path)
+            found.add(" ".join(path))
     return found
 
 
 def is_connected() -> bool:
     """Tell whether this process speaks to another over the network."""
-    return not {inode for inode, _, state in _of_network() if state == CONNECTED}.isdisjoint(
-        _sockets("self")
+    ours = set()
+    with suppress(OSError):  # another system
+        for entry in os.scandir("/proc/self/fd"):
+            with suppress(OSError):
+                ours.add(os.readlink(entry))
+    return any(
+        f"socket:[{inode}]" in ours for inode, _, state in _of_network() if state == CONNECTED
     )
-
-
-def listener(inode: str) -> str:
-    """Name the process whose socket that is; "" where nobody may know."""
-    pids = filter(str.isdigit, os.listdir("/proc"))
-    return next((f" ({_name(pid)}, process {pid})" for pid in pids if inode in _sockets(pid)), "")
 
 
 def _of_network() -> Iterator[tuple[str, str, str]]:
@@ -121,21 +120,6 @@ def _table(name: str) -> Iterator[list[str]]:
         yield from map(str.split, lines[1:])
 
 
-def _sockets(pid: str) -> set[str]:
-    found = set()
-    with suppress(OSError):
-        for entry in os.scandir(f"/proc/{pid}/fd"):
-            with suppress(OSError):
-                found.add(os.readlink(entry).removeprefix("socket:[").removesuffix("]"))
-    return found
-
-
-def _name(pid: str) -> str:
-    with suppress(OSError):
-        return Path("/proc", pid, "comm").read_text(errors="replace").strip()
-    return "a process"
-
-
 # -- the script ------------------------------------------------------------------------------------
 
 
@@ -146,7 +130,7 @@ def main(report: str, by: str, patience: str, *command: str) -> int:
 
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
-    before = [*listening().values()]
+    before = [*listening()]
     try:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
     except OSError as error:
@@ -156,10 +140,10 @@ def main(report: str, by: str, patience: str, *command: str) -> int:
         target=_end_when_told, args=(process, int(by), float(patience)), daemon=True
     ).start()
     status = process.wait()
-    ended = _end_rest()
+    _end_rest()
     kill_tree(process.pid)
     with suppress(OSError):  # whoever would read it is gone
-        Path(report).write_text(json.dumps({"listening": before, "ended": ended}))
+        Path(report).write_text(json.dumps({"listening": before}))
     return status if status >= 0 else 128 - status
 
 
@@ -179,27 +163,17 @@ def _end_when_told(process: subprocess.Popen[bytes], by: int, patience: float) -
         kill_tree(process.pid)
 
 
-def _end_rest() -> list[str]:
-    """End what the command has left, and name it, on Linux."""
-    ended: dict[int, str] = {}
-    if sys.platform != "linux":
-        return []
+def _end_rest() -> None:
+    """End what the command has left, on Linux."""
     began = time.monotonic()
     while _has_children():
         waited = time.monotonic() - began
         if waited > GRACE + PATIENCE:
             break
-        if waited > GRACE:
-            at = listening()
-            for pid in _descendants():
-                if pid not in ended:
-                    addresses = [at[inode] for inode in _sockets(str(pid)) if inode in at]
-                    where = f" at {' and '.join(sorted(addresses))}" if addresses else ""
-                    ended[pid] = _name(str(pid)) + where
-                with suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
+        for pid in _descendants() if waited > GRACE else ():
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
         time.sleep(0.02)
-    return [*ended.values()]
 
 
 def _has_children() -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import jinja2
 from markupsafe import Markup, escape
 
-from pytest_irquality.edges.printable import visible, with_commands
+from pytest_irquality.edges.printable import visible
 from pytest_irquality.report.compiled import Compiled
 
 
@@ -58,20 +58,9 @@ NAMES = re.compile(f"[{RIGHT_TO_LEFT}](?:[^'\"(),;:\u2192]*[{RIGHT_TO_LEFT}])?")
 
 
 def left_to_right(sentence: str) -> Markup:
-    """An English sentence in which names of other scripts keep their direction to themselves.
-
-    Commands are code.
-    """
-    isolated = with_commands(visible(sentence), _isolated, _code)
+    """An English sentence in which names of other scripts keep their direction to themselves."""
+    isolated = NAMES.sub(lambda name: f"<bdi>{name[0]}</bdi>", str(escape(visible(sentence))))
     return Markup(f'<span dir="ltr">{isolated}</span>') if "<bdi>" in isolated else Markup(isolated)
-
-
-def _isolated(text: str) -> str:
-    return NAMES.sub(lambda name: f"<bdi>{name[0]}</bdi>", str(escape(text)))
-
-
-def _code(command: str) -> str:
-    return f'<code class="command">{escape(command)}</code>'
 
 
 def script_json(value: object) -> Markup:

@@ -8,7 +8,6 @@ from pytest_irquality.edges.printable import (
     html,
     markdown,
     markdown_code,
-    markdown_sentence,
     terminal,
 )
 from pytest_irquality.wording.block import Cell, Changes, Column, Part, Section, Step, Table
@@ -132,9 +131,9 @@ def markdown_section(section: Section) -> str:
             beside = f"; {markdown(part.block)}" if part.block else ""
             told.append(f"**{markdown(part.lead)}**{beside}.\n")
         elif section.title:
-            listed.append(mark + markdown_sentence(cut(part.block, 2 * CELL)))
+            listed.append(mark + markdown(cut(part.block, 2 * CELL)))
         else:
-            told.append(f"{markdown_sentence(cut(part.block, 2 * CELL))}.\n")
+            told.append(f"{markdown(cut(part.block, 2 * CELL))}.\n")
     return "\n".join(filter(None, (*told, bullets(listed))))
 
 
@@ -176,7 +175,7 @@ def narrow(cell: Cell | str, column: Column) -> str:
 
 def markdown_rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Rows; columns that are empty below their head are left out."""
-    made = [[markdown_sentence(cut(cell, CELL)) for cell in row] for row in rows]
+    made = [[markdown(cut(cell, CELL)) for cell in row] for row in rows]
     kept = [at for at in range(len(head)) if any(row[at] for row in made)]
     ruled = (list(map(markdown, head)), ["---"] * len(head), *made)
     lines = [[row[at] for at in kept] for row in ruled]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_irquality.edges.printable import html, markdown, markdown_code, markdown_sentence
+from pytest_irquality.edges.printable import html, markdown, markdown_code
 from pytest_irquality.report.layout import (
     CELL,
     bullets,
@@ -55,9 +55,7 @@ def _blocks(
 ) -> Iterator[str]:
     """Whole pieces, the weightiest first, so that a report that must be cut is cut between them."""
     alone = len(stories) == 1
-    yield bullets(
-        f"⚠ {markdown_sentence(line)}" for story in stories for line in accepted(story.result)
-    )
+    yield bullets(f"⚠ {markdown(line)}" for story in stories for line in accepted(story.result))
     yield _headline(stories, not_evaluated, left_out)
     yield _without_result("✗", not_evaluated)
     yield _without_result("⚠", left_out)
@@ -140,7 +138,7 @@ def _queries(story: Story) -> Iterator[str]:
 
 
 def _opened(told: Opened) -> str:
-    rules = (f"{state.symbol} {markdown_sentence(cut(text, CELL))}" for state, text in told.rules)
+    rules = (f"{state.symbol} {markdown(cut(text, CELL))}" for state, text in told.rules)
     remarks = (f"{markdown(name)}: {markdown(cut(text, CELL))}\n\n" for name, text in told.remarks)
     fault = f"{markdown(cut(told.fault, 2 * CELL))}\n\n" if told.fault else ""
     ranked = told.pair.as_table(NOTES)

@@ -18,7 +18,6 @@ from pytest_irquality.edges.printable import (
     html,
     markdown,
     markdown_code,
-    markdown_sentence,
     terminal,
     visible,
     workflow,
@@ -120,28 +119,6 @@ def test_markdown_notifies_nobody_and_links_nothing(text: str) -> None:
 
 def test_a_code_span_cannot_be_closed() -> None:
     assert MarkdownIt().render(markdown_code("a``b`\n<x>")).count("<code>") == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "drawn"),
-    [
-        (
-            "renew it with `--ir-update-baseline`, _now_",
-            "renew it with <code>--ir-update-baseline</code>, _now_",
-        ),
-        (
-            "`--ir-repeat=3` asks again",
-            "<code>--ir-repeat=3</code> asks again",
-        ),
-        ("`pytest --ir-up…", "`pytest --ir-up…"),
-        ("`pytest --ir-suite; curl x`", "`pytest --ir-suite; curl x`"),
-        ("`pytest --ir-suite evil.yaml`", "`pytest --ir-suite evil.yaml`"),
-        ("the `size` and `pytest a|b`", "the `size` and `pytest a|b`"),  # no cell of its own
-    ],
-)
-def test_commands_in_sentences_are_code_and_nothing_else_is(text: str, drawn: str) -> None:
-    assert MarkdownIt().render(markdown_sentence(text)) == f"<p>{drawn}</p>\n"
-    assert "<code>" not in MarkdownIt().render(markdown(text))
 
 
 @given(HOSTILE | ANY)

@@ -90,7 +90,7 @@ class Base:
             left.check(f"the base {commit[:7]}", spoken)
             ended = _Ended(commit, status, from_base, last_lines(self.folder / OUTPUT))
             answers = [self._answer(key, collected.of(key.suite), ended) for key in collected.keys]
-        notes = [*left.notes(f"the base {commit[:7]}")]
+        notes = []
         if commit == self.repository.commit_of("HEAD"):
             notes.append("the merge base is HEAD: only uncommitted changes are compared")
         if linked:

@@ -12,9 +12,7 @@
   document.documentElement.classList.add("js"); // at once: what is for readers without scripts is never seen
   const page = await unpacking;
 
-  // An English sentence, in which names that are written from right to left keep that to themselves, and commands are code.
-  const COMMAND = /`((?:pytest |--ir-)[^`|]*)(?:`|$)/;
-  const sentence = (text) => text.split(COMMAND).flatMap((part, n) => n % 2 ? [h("code", { class: "command" }, part)] : isolated(part));
+  // An English sentence, in which names that are written from right to left keep that to themselves.
   const RIGHT_TO_LEFT = "\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufeff";
   const NAMES = new RegExp(`[${RIGHT_TO_LEFT}](?:[^'"(),;:\u2192]*[${RIGHT_TO_LEFT}])?`, "g");
   const isolated = (text) => {
@@ -234,7 +232,7 @@
     }
 
     makeRow(row) {
-      const said = (column) => [column.key === "outcome" ? [stated(page.states[this.data.state[row]]), " "] : "", h("span", { class: "said", dir: "ltr" }, sentence(column.cells[row]))];
+      const said = (column) => [column.key === "outcome" ? [stated(page.states[this.data.state[row]]), " "] : "", h("span", { class: "said", dir: "ltr" }, isolated(column.cells[row]))];
       const cells = this.data.listed.map((column, at) => {
         if (at === 0) {
           return h("th", { scope: "row" },
@@ -309,7 +307,7 @@
       part(told.remarks, (remarks) => remarks.map(([name, text]) => h("p", { class: "why" }, h("b", {}, `${name}: `), h("span", { dir: "auto" }, text)))),
       part(told.fault, (text) => [h("p", {}, h("b", {}, "The retriever did not answer:")), h("pre", { class: "fault", dir: "auto", tabindex: 0 }, text)]),
       part(told.rules, (rules) => h("ul", { class: "rules" }, rules.map(([state, text]) =>
-        h("li", {}, stated(page.states[state]), " ", h("span", { dir: "ltr" }, sentence(text)))))),
+        h("li", {}, stated(page.states[state]), " ", h("span", { dir: "ltr" }, isolated(text)))))),
       asking(),
       (told.rankedBefore && told.before ? lines : (it) => it)(h("div", { class: "sides" },
         part(told.rankedBefore, (words) => h("div", {}, h("h4", {}, "Baseline ", h("small", { class: "muted" }, texts[words])), ranking(told.before, false, table.top, told.ranksBefore, told.chunksBefore))),

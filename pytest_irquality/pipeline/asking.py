@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.pipeline.resuming import resumed
@@ -24,15 +24,15 @@ from pytest_irquality.verdict.sides import Sides
 class Asking:
     """A retriever, and how it is asked.
 
-    ``name`` is how messages call it. So many calls are in flight at once, and ``progress`` gives
-    what is told how many queries were answered. ``details``: what people must see of documents to
+    ``name`` is how messages call it. So many calls are in flight at once, and ``progress`` is
+    told how many queries were answered. ``details``: what people must see of documents to
     grade them is kept. ``earlier`` is a run whose faults alone are asked again.
     """
 
     retriever: object
     name: str = ""
     concurrency: int | None = None
-    progress: AbstractContextManager[Progress | None] = field(default_factory=nullcontext)
+    progress: Progress | None = None
     details: bool = False
     earlier: Run | None = None
 
@@ -65,14 +65,14 @@ def asked(plan: Plan, target: Target, needed: Collection[str], asking: Asking) -
                 f"resumed: {len(earlier.answered)} of {len(needed)} queries had an answer in the"
                 " kept run and were not asked again"
             )
-    with asking.progress as progress, _written(plan, target, asking) as arrived:
+    with _written(plan, target, asking) as arrived:
         run = retrieve(
             suite,
             asking.retriever,
             [query for query in suite.queries if query.id in wanted],
             target.retriever,
             concurrency=asking.concurrency,
-            progress=progress,
+            progress=asking.progress,
             details=asking.details,
             pace=plan.pace(target),
             arrived=arrived,

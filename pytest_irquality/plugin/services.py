@@ -147,8 +147,7 @@ def _endpoint(request: pytest.FixtureRequest, written: Written, line: str) -> En
     server = request.getfixturevalue(SERVER) if has_port(line) else None
     endpoint = Endpoint(line, written.headers, Path(written.folder), written.secrets, server)
     if server:
-        with _shown_wait(request.config, server.shown):
-            server.wait_for(endpoint.is_ready)
+        server.wait_for(endpoint.is_ready)
     return endpoint
 
 
@@ -185,8 +184,7 @@ def _prepared(written: Written) -> Callable[..., Any]:
         from pytest_irquality.retrieval.server import prepare  # noqa: PLC0415
 
         folder, secrets = Path(written.folder), written.secrets
-        shown = f"ir_prepare: {secrets.mask(', '.join(written.prepare))}"
-        with _told_in_one_line(), _shown_wait(request.config, shown):
+        with _told_in_one_line():
             if not hasattr(request.config, "workerinput"):
                 prepare(written.prepare, folder, secrets)
                 return
@@ -213,14 +211,3 @@ def _server(written: Written) -> Callable[..., Any]:
         made.close()
 
     return server
-
-
-@contextmanager
-def _shown_wait(config: pytest.Config, shown: str) -> Iterator[None]:
-    """Say what is waited for, where it takes long."""
-    from pytest_irquality.plugin.progress import shown_progress  # noqa: PLC0415
-
-    with shown_progress(config, "irquality") as tell:
-        if tell:
-            tell(0, 0, f"still waiting for {shown}")
-        yield

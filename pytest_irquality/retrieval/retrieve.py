@@ -37,8 +37,8 @@ from pytest_irquality.retrieval.staging import (
 from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.suite.model import Query, Suite
 
-Progress = Callable[[int, int, str], None]
-"""Told how many queries were answered, of how many, and what is waited for now."""
+Progress = Callable[[int, int], None]
+"""Told how many queries were answered, and of how many."""
 Arrived = Callable[[Query, int, Run], None]
 """Told of each answer to a query or a variant: its number, and a run of it alone."""
 ReadHits = Callable[[Query, object], Any]
@@ -130,7 +130,6 @@ class _Kept:
     count: Counter
     arrived: Callable[[Query, int], None] | None = None
     total: int = 0
-    first: int = 0  # of ``made`` that has no answer yet
     retries: int = 0
     made: tuple[Job, ...] = ()
     in_a_row: int = 0
@@ -142,11 +141,6 @@ class _Kept:
     def __post_init__(self) -> None:
         self.total = sum(len(job.subject) for job in self.jobs)
         self.made = tuple(self.jobs)
-
-    @property
-    def gave_up(self) -> bool:
-        """True where the last calls all timed out, too many of them to go on."""
-        return self.in_a_row >= self.give_up_after
 
     def to_retry(self, on: Iterable[str]) -> list[Job]:
         """The calls that failed in one of these ways, as they were made first."""
@@ -180,19 +174,9 @@ class _Kept:
         self.tell()
 
     def tell(self) -> None:
-        """Tell how far the pass is, and what it waits for."""
+        """Tell how far the pass is."""
         if self.progress:
-            self.progress(len(self.replies), self.total, self._waiting())
-
-    def _waiting(self) -> str:
-        """The first query that has no answer: calls begin in order, so it is one under way."""
-        while self.first < len(self.made):
-            job = self.made[self.first]
-            query = job.subject[0]
-            if (job.answer, query.id) not in self.replies:
-                return f"still waiting for {query.text!r}"
-            self.first += 1
-        return ""
+            self.progress(len(self.replies), self.total)
 
     def part(
         self, suite: Suite, name: str, asked: Sequence[Query], number: int, timed: bool
@@ -396,7 +380,7 @@ def _ask_again(suite: Suite, kept: _Kept, concurrency: int, pace: Pace) -> None:
     __tracebackhide__ = True
     for round in range(suite.retry.times):
         again = kept.to_retry(suite.retry.on)
-        if not again or kept.gave_up:
+        if not again or kept.given_up:
             return
         due = kept.failed + wait_before(round, kept.errors(again))
         time.sleep(max(0.0, due - time.monotonic()))

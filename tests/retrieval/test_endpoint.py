@@ -273,7 +273,7 @@ def test_a_late_answer_is_no_answer_to_the_next_query() -> None:
             release.wait(60)
         return found(f"of {asked.query}")
 
-    def tell(done: int, total: int, waiting: str) -> None:
+    def tell(done: int, total: int) -> None:
         if done == 1:
             release.set()
 

@@ -341,37 +341,16 @@ def test_a_connection_of_another_thread_gets_a_hint() -> None:
 
 
 def test_progress_is_told_in_the_callers_thread() -> None:
-    told: list[tuple[int, int, str]] = []
+    told: list[tuple[int, int]] = []
     threads = set()
 
-    def progress(done: int, total: int, waiting: str) -> None:
-        told.append((done, total, waiting))
+    def progress(done: int, total: int) -> None:
+        told.append((done, total))
         threads.add(threading.current_thread())
 
     retrieve(suite(concurrency=3), lambda query: [query], progress=progress)
-    assert [done for done, total, _ in told] == list(range(9))
-    assert {total for _, total, _ in told} == {8}
-    assert told[0][2] == "still waiting for 'q0'"
-    assert told[-1][2] == ""
+    assert told == [(done, 8) for done in range(9)]
     assert threads == {threading.current_thread()}
-
-
-def test_what_is_waited_for_is_a_query_that_was_asked_and_has_no_answer() -> None:
-    """Answers come out of turn: q0 is held back until all others are there."""
-    others, told = threading.Event(), []
-
-    def progress(done: int, total: int, waiting: str) -> None:
-        told.append(waiting)
-        if done == 3:
-            others.set()
-
-    def ask(query: str) -> list[str]:
-        if query == "q0":
-            others.wait(10)
-        return [query]
-
-    retrieve(suite(4, concurrency=2, timeout=20.0), ask, progress=progress)
-    assert told == ["still waiting for 'q0'"] * 4 + [""]
 
 
 def test_a_coroutine_is_ended_after_a_minute_and_a_function_is_never(

@@ -5,24 +5,18 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import lru_cache
-from math import atan, cos, fsum, lcm, pi, sin, sqrt
+from math import atan, cos, fsum, pi, sin, sqrt
 from random import Random
 from statistics import NormalDist, fmean
 from sys import byteorder
 
 EQUAL = 1e-9  # two values that differ by no more are the same
 ENUMERATED = 24  # differing queries up to which every pattern of signs is looked at
-EXACT = 50  # and up to which they are counted on a grid
 FLIPS = 10_000  # patterns drawn where there are more
 TABLE = 8  # differences of which every combination is in a table, so that one random byte picks one
-WIDTH = 4  # bytes that hold the sum of all differences on the grid that drawn patterns are on
-FINE = 2**40  # steps of the grid up to the largest difference
-COARSE = 10_000  # the same where the grid is what costs time
-DRAWN = 2 ** (8 * WIDTH - 1)  # steps of the grid up to the sum of all, where patterns are drawn
-UNITS = 30_000  # the same where the differences are whole numbers of such steps
-NOISE = 1e-12  # by which a fraction of the largest difference may be off
+WIDTH = 4  # bytes that hold the sum of all differences on the grid that patterns are on
+GRID = 2 ** (8 * WIDTH - 1)  # steps of the grid up to the sum of all
 SEED = 0
 
 MANY = 100  # degrees of freedom
@@ -38,20 +32,14 @@ def sign_flip(differences: Sequence[float]) -> float:
 
     If nothing but chance was at work, each difference might as well have had the other sign: p is
     the share of all patterns of signs whose mean is as low as the one observed. Up to 24 queries
-    that differ it is exact; up to 50 it is so where the differences are multiples of one fraction,
-    as those of recall, precision and reciprocal ranks are, and else too high by a trifle, never too
-    low. Above, it is estimated from 10,000 patterns drawn with a fixed seed. It is never 0, and 1
-    where no query differs.
+    that differ it is exact. Above, it is estimated from 10,000 patterns drawn with a fixed seed. It
+    is never 0, and 1 where no query differs.
     """
     differing = sorted(difference for difference in differences if abs(difference) > EQUAL)
     if not differing:
         return 1.0
-    largest = max(map(abs, differing))
-    if len(differing) <= ENUMERATED:
-        return enumerated(*on_grid(differing, largest / FINE))
-    if len(differing) <= EXACT:
-        return counted(*on_grid(differing, common_unit(differing, largest) or largest / COARSE))
-    return drawn(*on_grid(differing, sum(map(abs, differing)) / DRAWN))
+    sizes, better = on_grid(differing, sum(map(abs, differing)) / GRID)
+    return (enumerated if len(differing) <= ENUMERATED else drawn)(sizes, better)
 
 
 def on_grid(differences: Sequence[float], unit: float) -> tuple[list[int], int]:
@@ -72,42 +60,11 @@ def on_grid(differences: Sequence[float], unit: float) -> tuple[list[int], int]:
     return rounded, better + round(slack)
 
 
-def common_unit(differences: Sequence[float], largest: float) -> float | None:
-    """The largest number that all are multiples of; None where no table of sums could be that fine.
-
-    Each is taken by itself, as a fraction of the largest, so that the noise of one never adds to
-    that of the next.
-    """
-    steps = 1
-    for difference in differences:
-        ratio = abs(difference) / largest
-        fraction = Fraction(ratio).limit_denominator(UNITS)
-        steps = lcm(steps, fraction.denominator)
-        if abs(fraction - Fraction(ratio)) > NOISE or steps > UNITS:
-            return None
-    return largest / steps
-
-
 def enumerated(sizes: Sequence[int], better: int) -> float:
     """The share of all patterns: those of one half meet the sorted ones of the other."""
     half = sorted(sums(sizes[::2]))
     count = sum(bisect_right(half, better - rest) for rest in sums(sizes[1::2]))
     return float(count / 2 ** len(sizes))
-
-
-def counted(sizes: Sequence[int], better: int) -> float:
-    """The share of all patterns, counted for every sum at once.
-
-    The counts are the digits of one big number, as many bits each as the patterns need; a
-    difference adds the number to itself, moved up by its size. The sum of a number's digits is its
-    remainder by the base less 1.
-    """
-    bits = len(sizes) + 1
-    up_to_better = (1 << (better + 1) * bits) - 1
-    counts = 1
-    for size in sorted(sizes):
-        counts = (counts + (counts << size * bits)) & up_to_better
-    return float(counts % ((1 << bits) - 1) / 2 ** len(sizes))
 
 
 def drawn(sizes: Sequence[int], better: int) -> float:

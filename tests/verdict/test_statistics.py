@@ -9,7 +9,7 @@ from math import log2, sqrt
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings, strategies as st
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 from pytest_irquality.verdict.statistics import detectable, holm, interval, sign_flip, win_tie_loss
 
@@ -56,32 +56,15 @@ def test_p_is_the_share_of_sign_patterns_with_as_low_a_mean(differences: list[fl
     )
 
 
-# Once 0.9996727109 for 0.9996725321: noise passed for a unit smaller than the true one.
-NOISY = [*[1260] * 14, *[1890] * 6, 2205, 2240, -2016, -2160, -2160]
-
-
 @often
-@given(st.lists(tenths, max_size=50) | st.lists(reciprocal_ranks, max_size=50))
-@example(NOISY)
-def test_equal_sums_are_equal_up_to_fifty_queries(units: list[int]) -> None:
+@given(st.lists(tenths, max_size=24) | st.lists(reciprocal_ranks, max_size=24))
+def test_equal_sums_are_equal_up_to_24_queries(units: list[int]) -> None:
     assert sign_flip([unit / WHOLE for unit in units]) == pytest.approx(
         share_as_low(units), rel=1e-12
     )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("queries", [25, 32, 41, 50])
-def test_reciprocal_ranks_are_exact_however_many_differ(queries: int) -> None:
-    """The more of them, the sooner an error in the unit would grow until it shows."""
-    draw = Random(queries)
-    for _ in range(3):
-        ranks = [(draw.randint(1, 10), draw.randint(1, 10)) for _ in range(queries)]
-        units = [WHOLE // now - WHOLE // before for now, before in ranks]
-        p = sign_flip([1 / now - 1 / before for now, before in ranks])
-        assert p == pytest.approx(share_as_low(units), rel=1e-12)
-
-
-@pytest.mark.parametrize("queries", [24, 25, 37, 50])
+@pytest.mark.parametrize("queries", [9, 17, 24])
 def test_differences_of_no_common_unit_are_never_made_more_significant(queries: int) -> None:
     """Single relevant documents moving among the first three ranks: three nDCG differences, one the sum of the others."""
     third, half = 1 - 1 / log2(3), 1 / 2
@@ -101,11 +84,11 @@ def test_differences_of_no_common_unit_are_never_made_more_significant(queries: 
     differences = [one * third + two * half for one, two in moves]
     as_low = sum(n for (a, b), n in sums.items() if a * third + b * half <= sum(differences) + 1e-9)
     exact = as_low / 2**queries
-    assert exact <= sign_flip(differences) * (1 + 1e-12) <= exact + 1e-3
+    assert exact <= sign_flip(differences) * (1 + 1e-12) <= exact + 1e-9
 
 
-@pytest.mark.parametrize("queries", [51, 60, 300])
-def test_above_fifty_it_is_estimated_well(queries: int) -> None:
+@pytest.mark.parametrize("queries", [25, 51, 300])
+def test_above_24_it_is_estimated_well(queries: int) -> None:
     draw = Random(queries)
     for mean in (0.0, -0.03, -0.06):
         units = [round(draw.gauss(mean, 0.2) * 10) * TENTH for _ in range(queries)]
@@ -163,7 +146,7 @@ def test_no_difference_no_doubt() -> None:
 
 @pytest.mark.parametrize("queries", [3, 30, 300])
 def test_p_is_never_zero_and_one_where_all_got_better(queries: int) -> None:
-    assert sign_flip([-0.1] * queries) == (2**-queries if queries < 50 else 1 / 10_001)
+    assert sign_flip([-0.1] * queries) == (2**-queries if queries < 25 else 1 / 10_001)
     assert sign_flip([0.1] * queries) == 1
 
 

@@ -75,7 +75,7 @@ COMPLEX = {
     "verdict/checks.py: _outcome", "verdict/checks.py: findings", "verdict/comparison.py: change_of",
     "verdict/comparison.py: nothing_compared", "verdict/joined.py: joined", "verdict/named.py: not_returned", "verdict/noticed.py: _in_no_ranking",
     "verdict/noticed.py: noticed", "verdict/opinions.py: with_other_judges",
-    "verdict/passages.py: _by_what_it_holds", "verdict/passages.py: _in_answer",
+    "verdict/passages.py: _in_answer",
     "verdict/pool.py: scale", "verdict/query_result.py: __init__", "verdict/robustness.py: pairs",
 }  # fmt: skip
 """Functions over the complexity: at most 60."""

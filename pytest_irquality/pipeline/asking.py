@@ -78,7 +78,7 @@ def asked(plan: Plan, target: Target, needed: Collection[str], asking: Asking) -
             arrived=arrived,
         )
     if earlier:
-        run = earlier.retried(run, suite.readers)
+        run = earlier.retried(run)
     _skip_all(run)
     return Found(target, answers=replace(run, version=asking.version), notes=notes)
 
@@ -127,7 +127,7 @@ def settled(
         pace=plan.pace(target),
         in_stages=False,
     )
-    answers = tuple(answer.with_deeper(again.first, ids, part.readers) for answer in run.answers)
+    answers = tuple(answer.with_deeper(again.first, ids) for answer in run.answers)
     retries, interrupted = run.retries + again.retries, again.interrupted
     return replace(
         today, answers=replace(run, answers=answers, retries=retries, interrupted=interrupted)
@@ -135,7 +135,7 @@ def settled(
 
 
 def _to_settle(suite: Suite, run: Run, before: Run) -> Iterable[str]:
-    if suite.readers and not _may_end_alike(suite, run, before):
+    if suite.by_text and not _may_end_alike(suite, run, before):
         return ()  # to look for all passages takes long
     now, then = by_passages(suite, run), by_passages(suite, before, today=run)
     return Sides(suite, now, then).to_settle

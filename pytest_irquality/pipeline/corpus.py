@@ -101,12 +101,10 @@ def lost_passages(target: Target, retriever: object, allowed: Allowed) -> Mappin
 
 def _passages(suite: Suite) -> Iterator[str]:
     """Every passage that a query wants to be found."""
-    for query in suite.queries:
-        by_text = suite.by_text
-        of_rules = (name for rule in query.rules for name in rule.wanted)
-        for name in [*query.judgments.relevant, *of_rules]:
-            if by_text or name in query.passages:
-                yield name
+    for query in suite.queries if suite.by_text else ():
+        yield from query.judgments.relevant
+        for rule in query.rules:
+            yield from rule.wanted
 
 
 def _of_files(suite: Suite, folder: Path, allowed: Allowed | None) -> Iterator[Chunk]:
@@ -155,7 +153,7 @@ def _read(suite: Suite, chunks: Any, instead: str) -> Iterator[Chunk]:
     if isinstance(chunks, list) and len(chunks) == 1 and isinstance(chunks[0], str):
         yield Chunk(instead, "", chunks[0])
         return
-    needed = bool(suite.readers)
+    needed = suite.by_text
     hits = read_result(
         chunks,
         MOST_CHUNKS,

@@ -59,7 +59,7 @@ def _has_stages(run: Run, suite: Suite) -> bool:
 
 def _is_whole(line: StoredQuery, id: str, suite: Suite) -> bool:
     """Tell whether a line has every answer that would be asked for, with its texts."""
-    has_texts = id not in suite.readers or line.knows_texts
+    has_texts = not suite.by_text or line.knows_texts
     return line.ranking is not None and len(line.every_answer) == suite.repeat and has_texts
 
 

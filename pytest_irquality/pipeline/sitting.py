@@ -99,7 +99,7 @@ class Sitting:
         found = self._compared_with(suite, asked)
         suite = guarded(suite) if found.run is not None else suite
         assert self.today.run is not None
-        run = joined_runs(self.today.run.under(self.base.ids), more, suite.readers)
+        run = joined_runs(self.today.run.under(self.base.ids), more)
         return self._judged(exam, suite, run, found, result)
 
     def _kept(self, left: Suite) -> Run:
@@ -113,7 +113,7 @@ class Sitting:
             assert self.plan.kept is not None
             found = self.plan.kept.find(Target(other, path, target.retriever))
             if run := found.of_today(ids.values()).run:
-                more = joined_runs(more, run.under(ids), left.readers)
+                more = joined_runs(more, run.under(ids))
         return more
 
     def _judged(
@@ -150,14 +150,14 @@ class Sitting:
         more = self.exams.more.get((self.base.file, other), Run(other))
         if {query.id for query in asked} - more.answered - more.faults.keys():
             raise StoredRunError(f"the retriever {other} was not asked the queries that left")
-        run = joined_runs(self.before.run.under(self.base.ids), more, suite.readers)
+        run = joined_runs(self.before.run.under(self.base.ids), more)
         return Found(target, self.before.source, answers=run)
 
 
-def joined_runs(run: Run, more: Run, readers: Collection[str]) -> Run:
+def joined_runs(run: Run, more: Run) -> Run:
     """Put answers to other queries to those of a run."""
     answers = tuple(
-        answer.with_more(other, readers)
+        answer.with_more(other)
         for answer, other in zip(run.answers, more.answers or (Answer({}),), strict=False)
     )
     return replace(run, answers=answers, faults={**run.faults, **more.faults})

@@ -143,11 +143,6 @@ def distinct_ids(
     return tuple(found)
 
 
-def document_of(id: str, text: str) -> str:
-    """The document that a chunk is of, where ``apart`` gave the chunk an id of its own."""
-    return id.removesuffix(f"#{_digest(text)[:6]}")
-
-
 def _digest(text: str) -> str:
     return hashlib.sha1(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[
         :12

@@ -346,7 +346,7 @@ def _read(
         depth or suite.depth,
         id_field=suite.id_field,
         text_field=suite.text_field,
-        texts=suite.reads_texts(query),
+        texts=suite.by_text,
         show=suite.show if details or suite.show else None,
         with_text=details,
         counted=bool(suite.counts) and not depth,

@@ -176,9 +176,9 @@ class Answer:
         rankings = {id: found for id, found in self.rankings.items() if id in queries}
         return replace(self, rankings=rankings)
 
-    def with_more(self, more: Answer, readers: Collection[str]) -> Answer:
-        """The answer together with one to other queries. ``readers`` look for passages in texts."""
-        more = more._with_distinct_ids(self.texts, readers)
+    def with_more(self, more: Answer) -> Answer:
+        """The answer together with one to other queries."""
+        more = more._with_distinct_ids(self.texts)
         return replace(
             self,
             rankings={**self.rankings, **more.rankings},
@@ -187,29 +187,22 @@ class Answer:
             details={**more.details, **self.details},
         )
 
-    def with_deeper(
-        self, deeper: Answer, queries: Collection[str], readers: Collection[str]
-    ) -> Answer:
+    def with_deeper(self, deeper: Answer, queries: Collection[str]) -> Answer:
         """The answer with what these of its queries gave, asked for more; nothing where none."""
-        joined = self.with_more(deeper, readers)
+        joined = self.with_more(deeper)
         rankings = dict(self.rankings)
         for id in queries:
             found = joined.rankings[id] if id in deeper.rankings else Ranking(())
             rankings[id] = replace(rankings[id], deeper=Ranking(found.ids, found.scores))
         return replace(joined, rankings=rankings)
 
-    def _with_distinct_ids(self, texts: Mapping[str, str], readers: Collection[str]) -> Answer:
-        """The answer with other ids for results that have an id in common with other texts.
-
-        A query that goes by ids keeps them, whatever texts other queries have read of them.
-        """
+    def _with_distinct_ids(self, texts: Mapping[str, str]) -> Answer:
+        """The answer with other ids for results that have an id in common with other texts."""
         if not self.texts or not texts:
             return self
         known = dict(texts)
         rankings, titles = dict(self.rankings), dict(self.titles)
         for query, ranking in self.rankings.items():
-            if query not in readers:
-                continue
             ids = distinct_ids(ranking.ids, (self.texts[id] for id in ranking.ids), known)
             rankings[query] = replace(ranking, ids=ids)
             titles.update(
@@ -291,22 +284,19 @@ class Run:
             stages={name: stage.under(ids) for name, stage in run.stages.items()},
         )
 
-    def retried(self, again: Run, readers: Collection[str]) -> Run:
-        """The run with what asking the queries that had faults once more gave.
-
-        ``readers`` are the ids of the queries that look for passages in texts.
-        """
+    def retried(self, again: Run) -> Run:
+        """The run with what asking the queries that had faults once more gave."""
         still = {id: fault for id, fault in self.faults.items() if id not in again.answered}
         both = zip(self.answers, again.answers)  # noqa: B905 - a kept run may have had more
         stages = {**self.stages, **again.stages}
         for name in self.stages.keys() & again.stages.keys():
-            stages[name] = self.stages[name].retried(again.stages[name], readers)
+            stages[name] = self.stages[name].retried(again.stages[name])
         variants = self.variants or again.variants
         if self.variants and again.variants:
-            variants = self.variants.retried(again.variants, readers)
+            variants = self.variants.retried(again.variants)
         return replace(
             self,
-            answers=tuple(answer.with_more(more, readers) for answer, more in both),
+            answers=tuple(answer.with_more(more) for answer, more in both),
             faults={**still, **again.faults},
             interrupted=again.interrupted,
             variants=variants,

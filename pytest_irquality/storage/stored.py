@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -189,23 +189,23 @@ class StoredRun:
         """
         matching = matching or self.matching(suite)
         same = {id: self.queries[of] for id, of in matching.same.items()}
-        readers = suite.readers
-        run = replace(self._answers(same, readers), stages=self._stages(same, readers))
+        by_text = suite.by_text
+        run = replace(self._answers(same, by_text), stages=self._stages(same, by_text))
         lines = {line.question: line for line in self.queries.values() if line.of}
         reworded = {
             variant.id: line
             for variant in suite.reworded
             if (line := lines.get(asked(suite, variant).question)) is not None
         }
-        return replace(run, variants=self._answers(reworded, readers)) if reworded else run
+        return replace(run, variants=self._answers(reworded, by_text)) if reworded else run
 
-    def _answers(self, lines: Mapping[str, StoredQuery], readers: Collection[str]) -> Run:
+    def _answers(self, lines: Mapping[str, StoredQuery], by_text: bool) -> Run:
         """Every answer to some queries, by their ids of today."""
         count = max((1 + len(line.answers) for line in lines.values()), default=1)
         return Run(
             self.header.retriever,
             tuple(
-                _answer({id: line.answer(number) for id, line in lines.items()}, readers)
+                _answer({id: line.answer(number) for id, line in lines.items()}, by_text)
                 for number in range(count)
             ),
             {
@@ -218,9 +218,7 @@ class StoredRun:
             read=self.header.texts,
         )
 
-    def _stages(
-        self, lines: Mapping[str, StoredQuery], readers: Collection[str]
-    ) -> Mapping[str, Run]:
+    def _stages(self, lines: Mapping[str, StoredQuery], by_text: bool) -> Mapping[str, Run]:
         """Give the runs of the stages before the ranking, where anything of them was kept."""
         if self.header.candidates is None:
             return {}
@@ -230,7 +228,7 @@ class StoredRun:
             for name in names
         }
         return {
-            name: replace(self._answers(kept, readers), depth=self.header.candidates, read=None)
+            name: replace(self._answers(kept, by_text), depth=self.header.candidates, read=None)
             for name, kept in of_each.items()
         }
 
@@ -271,11 +269,11 @@ class StoredRun:
         )
 
 
-def _answer(lines: Mapping[str, StoredQuery], readers: Collection[str]) -> Answer:
+def _answer(lines: Mapping[str, StoredQuery], by_text: bool) -> Answer:
     """Give one answer to each query.
 
     Lines that several sessions wrote, or several shares, may have an id in common with other texts:
-    of ``readers``, which look into those, they become others.
+    where these are read (``by_text``), they become others.
     """
     rankings: dict[str, Ranking] = {}
     titles: dict[str, str] = {}
@@ -283,7 +281,7 @@ def _answer(lines: Mapping[str, StoredQuery], readers: Collection[str]) -> Answe
     details: dict[str, Details] = {}
 
     def ranking_of(line: StoredQuery, id: str) -> Ranking | None:
-        stored = line.with_distinct_ids(texts) if id in readers else line
+        stored = line.with_distinct_ids(texts) if by_text else line
         for document, title in stored.by_document(stored.titles).items():
             titles.setdefault(document, title)
         for document, fields in stored.fields.items():
@@ -309,10 +307,9 @@ def answered(suite: Suite, query: Query, run: Run) -> StoredQuery:
     question = asked(suite, query)
     if fault := run.faults.get(query.id):
         return replace(question, fault=fault.message, skipped=fault.skipped)
-    reads_texts = query.id in suite.readers
 
     def line(answer: Answer, ranking: Ranking) -> StoredQuery:
-        texts = answer.texts if reads_texts else {}
+        texts = answer.texts if suite.by_text else {}
         return replace(
             question,
             ranking=ranking,

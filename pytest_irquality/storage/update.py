@@ -77,7 +77,7 @@ def _header(found: Found, lines: Mapping[str, StoredQuery], run: Run) -> Header:
     """
     suite, old = found.target.suite, found.stored
     depths: dict[str, Any] = {"depth": suite.depth, "texts": suite.depth}
-    if suite.readers and suite.read_depth:
+    if suite.by_text and suite.read_depth:
         depths["texts"] = min(suite.depth, suite.read_depth)
     if any(line.stages for line in lines.values()):
         depths["candidates"] = suite.stage_depth

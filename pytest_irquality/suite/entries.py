@@ -83,8 +83,8 @@ class SuiteFiles:
                 named = ", ".join(map(short, columns))
                 message = (
                     f"nothing says what the queries of this file should find, and {named} is not"
-                    " read: call passages 'expected passage', documents 'docid' with a 'rating',"
-                    " or leave it out"
+                    " read: call passages 'expected passage' (under 'match: text'), documents"
+                    " 'docid' with a 'rating', or leave it out"
                 )
                 raise SuiteError(file, 1, 1, message)
 

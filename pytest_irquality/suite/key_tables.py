@@ -185,7 +185,7 @@ def table(of: type[T], form: str) -> Kind[T]:
     return Kind(read, schema_of(keys_of(of)), form)
 
 
-EXPERIMENTAL = frozenset({"audit", "corpus", "passages", "robustness", "trend"})
+EXPERIMENTAL = frozenset({"audit", "corpus", "robustness", "trend"})
 """Keys that may still change. All others are stable."""
 
 

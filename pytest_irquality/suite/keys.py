@@ -177,13 +177,6 @@ class WrittenQuery(QuerySettings):
         "none",
         wants_results=True,
     )
-    passages: Relevant = key(
-        RELEVANT,
-        "Passages beside the ids under `relevant`; written like them.",
-        Relevant({}, ()),
-        "none",
-        wants_results=True,
-    )
     thresholds: tuple[LimitLine, ...] = key(BLOCK, "Limits of this query alone.", ())
     rules: Mapping[str, Written | None] = field(default_factory=dict)
     place: Place = Place(1)

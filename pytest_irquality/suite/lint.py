@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import fsum, inf
 
 from pytest_irquality.metrics import Measure
@@ -64,17 +64,17 @@ def _scale(suite: Suite, given: Sequence[float]) -> tuple[float, str]:
 def _contradictory(suite: Suite) -> Iterator[tuple[Place, str]]:
     for query in suite.queries:
         rules = [*suite.rules_of_all, *query.rules] if query.rules else []
-        if why := _contradiction(rules, one_a_rank=not suite.reads_texts(query)):
+        if why := _contradiction(rules, one_a_rank=not suite.by_text):
             yield query.place, f"the rules of {query.quoted} contradict each other: {why}"
 
 
 def _too_high(suite: Suite) -> Iterator[tuple[Place, str]]:
     for query in suite.queries:
         for limits in query.thresholds:
-            yield from _out_of_reach(limits, {"this query": [query]}, suite.readers)
+            yield from _out_of_reach(limits, {"this query": [query]}, suite.by_text)
     for check in suite.checks:
         if check.limits:
-            yield from _out_of_reach(check.limits, _groups(suite, check), suite.readers)
+            yield from _out_of_reach(check.limits, _groups(suite, check), suite.by_text)
 
 
 def _of_few_queries(suite: Suite) -> Iterator[tuple[Place, str]]:
@@ -172,18 +172,18 @@ def _groups(suite: Suite, check: Check) -> Mapping[str, Sequence[Query]]:
 
 
 def _out_of_reach(
-    limits: Limits, groups: Mapping[str, Sequence[Query]], readers: Collection[str]
+    limits: Limits, groups: Mapping[str, Sequence[Query]], by_text: bool
 ) -> Iterator[tuple[Place, str]]:
     """Floors on recall at k that are out of reach, however good the ranking.
 
-    They are where more than k documents are relevant. Of ``readers`` a result may hold any number
-    of passages.
+    They are where more than k documents are relevant. A result may hold any number of
+    passages.
     """
     measure, k = limits.measure, limits.measure.k
     floor = next((bound.value for bound in limits.bounds if bound.floor), 0.0)
-    if measure.definition.name != "recall" or measure.weighted or k is None:
+    if by_text or measure.definition.name != "recall" or measure.weighted or k is None:
         return
-    best = {name: _best_recall(measure, k, queries, readers) for name, queries in groups.items()}
+    best = {name: _best_recall(measure, k, queries) for name, queries in groups.items()}
     worst = {name: mean for name, mean in best.items() if mean < floor - 1e-9}
     if worst:
         name, best_mean = min(worst.items(), key=lambda pair: pair[1])
@@ -195,14 +195,10 @@ def _out_of_reach(
         )
 
 
-def _best_recall(
-    measure: Measure, k: int, queries: Sequence[Query], readers: Collection[str]
-) -> float:
+def _best_recall(measure: Measure, k: int, queries: Sequence[Query]) -> float:
     """The mean recall at k of perfect rankings; 1 where no query has a relevant document."""
-    relevant = [(query, measure.judged_at(query.judgments).relevant_count) for query in queries]
-    best = [
-        1.0 if query.id in readers else min(1.0, k / count) for query, count in relevant if count
-    ]
+    relevant = [measure.judged_at(query.judgments).relevant_count for query in queries]
+    best = [min(1.0, k / count) for count in relevant if count]
     return fsum(best) / len(best) if best else 1.0
 
 

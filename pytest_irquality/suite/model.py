@@ -112,7 +112,6 @@ class Query(QuerySettings):
     settled: Mapping[str, Sequence[str]] = field(default_factory=dict, compare=False)
     notes: Mapping[str, Mapping[str, str]] = field(default_factory=dict, compare=False)
     of: str = ""
-    passages: frozenset[str] = frozenset()
 
     def variant(self, number: int, text: str) -> Query:
         """Another wording of the query that shares its expectation, but none of its demands."""
@@ -270,16 +269,6 @@ class Suite(SuiteSettings):
     def rules_of_all(self) -> tuple[Rule, ...]:
         """The rules that every query is held to."""
         return tuple(check.demand for check in self.checks if isinstance(check.demand, Rule))
-
-    def reads_texts(self, query: Query) -> bool:
-        """Tell whether a query looks for any passage, in the texts of its results."""
-        return self.by_text or bool(query.passages)
-
-    @cached_property
-    def readers(self) -> frozenset[str]:
-        """The ids of the queries and variants that look for passages in texts."""
-        asked = (*self.queries, *self.reworded)
-        return frozenset(query.id for query in asked if self.reads_texts(query))
 
     @cached_property
     def qrels(self) -> Mapping[str, Judgments]:

@@ -54,7 +54,6 @@ class QueryReader:
             votes=said.votes,
             settled=said.settled,
             notes=said.notes,
-            passages=frozenset(written.passages.grades),
             **shared(QuerySettings, written),
         )
 
@@ -64,19 +63,11 @@ class QueryReader:
         """The grades of the suite and its files for each document."""
         relevant = written.relevant
         grades = {document: self._grade(grade) for document, grade in relevant.grades.items()}
-        for passage, grade in written.passages.grades.items():
-            if passage in grades:
-                self.document.fail_at(
-                    written.places["passages"],
-                    f"{short(passage)} stands under 'relevant' too: it is an id or a passage",
-                )
-            grades[passage] = self._grade(grade)
         if self.files is None:
             return Said(grades)
 
         def place(document: str) -> str:
-            line = {**written.passages.line_of, **relevant.line_of}[document]
-            return f"{written.place.path or self.document.path}:{line}"
+            return f"{written.place.path or self.document.path}:{relevant.line_of[document]}"
 
         return self.files.judged.joined(written.name, grades, place)
 

@@ -52,7 +52,6 @@ def judged_documents(suite: Suite) -> list[str]:
         for query in suite.queries
         if not suite.by_text
         for document in (*query.judgments.grades, *_demanded(query))
-        if document not in query.passages
     )
     return list(dict.fromkeys(documents))
 

@@ -174,7 +174,7 @@ class Comparison:
         measure = first_mean(self.suite)
         if measure is None or self.missing_baseline(measure):
             return ()
-        graded = (query for query in self.suite.queries if not self.suite.reads_texts(query))
+        graded = () if self.suite.by_text else self.suite.queries
         return [
             pair.query for pair in self.pairs(measure, graded) if pair.now < pair.before - EQUAL
         ]

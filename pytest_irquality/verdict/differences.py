@@ -19,7 +19,7 @@ SETTINGS = (
     "baseline_retriever",
 )  # fmt: skip
 TOLD = 4  # documents
-OF_QUERY = ("judgments", "passages", "tags", "weight", "variants")
+OF_QUERY = ("judgments", "tags", "weight", "variants")
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,6 @@ def _differ(old: Part | None, new: Part | None) -> bool:
     """
     if old is None or new is None:
         return True
-    if isinstance(old.value, _Names):
-        return old.value.differ(new.value)
     return old.value != new.value and not (old.by_default and new.by_default)
 
 
@@ -239,9 +237,7 @@ def _of_query(query: Query) -> Iterator[tuple[tuple[str, ...], Part]]:
     words = ", ".join(f"{id}: {grade:g}" for id, grade in [*given.grades.items()][:TOLD])
     words += f" and {len(given.grades) - TOLD} more" if len(given.grades) > TOLD else ""
     yield ("judgments",), Part(grades, words, query.place, query.text)
-    words = ", ".join(sorted(query.passages))
-    yield ("passages",), Part(_Names.of(query), words, query.place, query.text)
-    for name in OF_QUERY[2:]:
+    for name in OF_QUERY[1:]:
         value = getattr(query, name)
         yield (name,), Part(value, str(value), query.place, query.text)
 
@@ -250,25 +246,6 @@ def _rule_part(rule: Rule, place: Place, name: str = "each_query") -> Part:
     words = f"{rule.key} {', '.join(f'{id}: {rank}' for id, rank in rule.documents.items())}"
     # Their order counts, too.
     return Part(_Ordered(rule, tuple(rule.documents.items())), words, place, name)
-
-
-class _Names(NamedTuple):
-    """The names in judgments and rules, and those of them that are passages."""
-
-    every: frozenset[str]
-    passages: frozenset[str]
-
-    @classmethod
-    def of(cls, query: Query) -> _Names:
-        named = {name for rule in query.rules for name in rule.documents}
-        return cls(frozenset({*named, *query.judgments.grades}), query.passages)
-
-    def differ(self, other: _Names) -> bool:
-        """Tell whether a name that both have became a passage, or an id.
-
-        Names that came or went are differences of judgments and rules.
-        """
-        return bool((self.passages ^ other.passages) & self.every & other.every)
 
 
 class _Ordered(NamedTuple):

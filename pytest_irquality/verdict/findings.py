@@ -97,7 +97,7 @@ class Fates:
     ``what`` they are. ``compared``: the counts are over the queries that the baseline holds, too.
     """
 
-    what: Literal["passages", "documents", "passages and documents"]
+    what: Literal["passages", "documents"]
     counts: tuple[FateCount, ...]
     queries: int
     asked: int

@@ -46,8 +46,6 @@ def _rests_on(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
 def passages_of(suite: Suite) -> Set[str]:
     """The names under which a suite speaks of passages."""
     names: set[str] = set()
-    for query in suite.queries:
-        if suite.reads_texts(query):
-            by_text = suite.by_text
-            names.update(n for n in suite.names(query) if by_text or n in query.passages)
+    for query in suite.queries if suite.by_text else ():
+        names.update(suite.names(query))
     return names

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from pytest_irquality.passages import Normal, nearest, normal, parts, same_but_articles, sought
 from pytest_irquality.retrieval.run import Run
@@ -91,7 +91,7 @@ class Losses:
 
     def tells(self, query: Query) -> bool:
         """Tell whether passages or stages say what became of the documents of a query."""
-        return self.comparison.suite.reads_texts(query) or bool(self.now.stages)
+        return self.comparison.suite.by_text or bool(self.now.stages)
 
     def of(self, query: Query, document: str) -> Loss | None:
         """Say why a query's top results lack a passage or a document.
@@ -152,7 +152,7 @@ class Losses:
         That was another query's, a stage's or the baseline's.
         """
         is_lost = loss is not None and document.rank is None
-        return None if is_lost and self._is_passage(query, document.id) else document.title
+        return None if is_lost and self.comparison.suite.by_text else document.title
 
     def _place(self, query: Query, document: str, side: Shown) -> Loss:
         """The first place that is true of a passage or document on one side."""
@@ -180,14 +180,14 @@ class Losses:
 
     def _copy_of(self, query: Query, passage: str, side: Shown) -> Loss | None:
         """The fate of a passage that another one repeats, which counted; else None."""
-        if not self._is_passage(query, passage):
+        if not self.comparison.suite.by_text:
             return None
         ranks, words = side.answers.ranks(query.id), sought(passage).words
         top = sorted(
             (rank, one) for one, rank in ranks.items() if rank <= self.comparison.suite.top_k
         )
         for rank, one in top:
-            is_relevant = one in query.judgments.relevant and self._is_passage(query, one)
+            is_relevant = one in query.judgments.relevant and self.comparison.suite.by_text
             if is_relevant and same_but_articles(words, sought(one).words):
                 holders = side.run.first.rankings[query.id].holders
                 return Loss("duplicate", (Holder(holders.get(one, one), rank),))
@@ -197,17 +197,14 @@ class Losses:
         """Tell whether a passage may stand in a result whose text was not kept."""
         results = side.run.first.rankings[query.id].raw[: self.comparison.suite.depth]
         unread = any(id not in side.run.first.texts for id in results)
-        return unread and self._is_passage(query, document)
-
-    def _is_passage(self, query: Query, document: str) -> bool:
-        return self.comparison.suite.by_text or document in query.passages
+        return unread and self.comparison.suite.by_text
 
     def _in_texts(self, query: Query, passage: str, side: Shown) -> Loss | None:
         """The fate of a passage that no result holds, as texts tell it; None where they do not.
 
         What stands whole in a chunk of the corpus is neither cut nor changed.
         """
-        if not self._is_passage(query, passage):
+        if not self.comparison.suite.by_text:
             return None
         if side.nowhere is None:
             return min(self._altered(query.id, passage, side), key=_by_certainty, default=None)
@@ -266,16 +263,22 @@ def together(suite: Suite, queries: Sequence[QueryResult], losses: Losses) -> Fa
         return None
     compared = [query for query in told if query.fates[0].before is not None]
     counted = compared or told
-    stored = {*get_args(Fate)} - {"not in the corpus"}
-    if losses.then is None or not losses.then.stages:
-        stored -= {"in stage", "in no stage"}
+    stored = _told_of_then(losses) if compared else set[str]()
     return Fates(
-        _what(suite, told),
-        tuple(_counts(counted, stored if compared else set())),
+        "passages" if suite.by_text else "documents",
+        tuple(_counts(counted, stored)),
         len(counted),
         len(told),
         compared=bool(compared),
     )
+
+
+def _told_of_then(losses: Losses) -> set[str]:
+    """The fates that are known of the baseline."""
+    stored: set[str] = {*get_args(Fate)} - {"not in the corpus"}
+    if losses.then is None or not losses.then.stages:
+        stored -= {"in stage", "in no stage"}
+    return stored
 
 
 def recounted(fates: Fates, queries: Sequence[QueryResult]) -> Fates:
@@ -295,16 +298,3 @@ def _counts(queries: Sequence[QueryResult], stored: Collection[str]) -> Iterator
     for fate in get_args(Fate)[:-1]:
         before = sum(one.before == fate for one in fates) if fate in stored else None
         yield FateCount(fate, sum(one.now == fate for one in fates), before)
-
-
-def _what(
-    suite: Suite, queries: Sequence[QueryResult]
-) -> Literal["passages", "documents", "passages and documents"]:
-    kinds = set()
-    for query in queries:
-        asked = suite.by_id[query.id]
-        for fated in query.fates:
-            kinds.add(suite.by_text or fated.id in asked.passages)
-    if len(kinds) > 1:
-        return "passages and documents"
-    return "passages" if kinds == {True} else "documents"

@@ -304,7 +304,7 @@ def _in_no_ranking(comparison: Comparison) -> Iterator[facts.Fact]:
         yield facts.InNoRanking(tuple(comparison.document(document) for document in lost))
     never = sought - returned - before
     recall = next((str(one) for one in now.suite.metrics if one.definition.name in OF_GRADED), "")
-    if now.suite.readers:
+    if now.suite.by_text:
         recall = ""  # passages are written down, not graded
     if never or (recall and relevant):
         # Of what was not compared nobody knows whether it was found before.

@@ -6,46 +6,32 @@ A passage is found at the rank of the first result whose text holds it, whatever
 result then stands for the passage: of several that it is the first to hold, for the one with the
 highest grade, which is the one gain it has. The others stand besides it, at its rank. A result's
 own id that reads like a passage is marked, and so stands for nothing but the result.
-
-A query may name documents and passages. Its results go by their documents' ids, so that chunks of
-one document are one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 from pytest_irquality.metrics import Hits, Judgments, Measure, Scores, evaluate
 from pytest_irquality.passages import find_in, letters, normal, sought
-from pytest_irquality.retrieval.results import document_of
 from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run, deeper_than
 from pytest_irquality.suite.model import Query, Suite
 
 MARK = " (id)"
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """The passages that a query looks for in texts, and the documents by id, with grades."""
-
-    passages: Mapping[str, float]
-    documents: Mapping[str, float]
-    ids_too: bool
+Wanted = Mapping[str, float]
+"""The passages that a query looks for in texts, with their grades."""
 
 
-def wanted_by(suite: Suite, query: Query) -> Wanted | None:
-    """The passages and documents that a query looks for, None where it goes by ids alone."""
-    by_text = suite.by_text
-    if not by_text and not query.passages:
-        return None
+def wanted_by(suite: Suite, query: Query) -> Wanted:
+    """The passages that a query looks for."""
     rules = [*query.rules, *suite.rules_of_all]
     grades = dict.fromkeys((document for rule in rules for document in rule.documents), -inf)
     grades.update(query.judgments.grades)
-    passages = {name: grade for name, grade in grades.items() if by_text or name in query.passages}
-    documents = {name: grade for name, grade in grades.items() if name not in passages}
-    return Wanted(passages, documents, not by_text)
+    return grades
 
 
 def by_passages(suite: Suite, run: Run, today: Run | None = None) -> Run:
@@ -57,12 +43,10 @@ def by_passages(suite: Suite, run: Run, today: Run | None = None) -> Run:
     matched. A chunk of a baseline goes by the id that ``today`` has for its text, so that new ids
     for the same chunks are no drift.
     """
-    wanted = {
-        query.id: found
-        for query in (*suite.queries, *suite.reworded)
-        if (found := wanted_by(suite, query))
-    }
-    return _found_in(suite, wanted, run, today) if wanted else run
+    if not suite.by_text:
+        return run
+    wanted = {query.id: wanted_by(suite, query) for query in (*suite.queries, *suite.reworded)}
+    return _found_in(suite, wanted, run, today)
 
 
 def _found_in(
@@ -95,9 +79,8 @@ def _in_answer(
 ) -> tuple[Answer, Mapping[str, Fault]]:
     """One answer by the passages that it holds, and why some queries have none."""
     if today is not None:
-        by_text = {id for id, found in wanted.items() if not found.ids_too}
-        answer = _by_ids_of(today, answer, by_text)
-    passages = {passage for found in wanted.values() for passage in found.passages}
+        answer = _by_ids_of(today, answer, wanted.keys())
+    passages = {passage for found in wanted.values() for passage in found}
     answer = _marked(passages, answer, wanted.keys())
     rankings = dict(answer.rankings)
     faults: dict[str, Fault] = {}
@@ -136,36 +119,23 @@ def _chunks_of(rankings: Iterable[Ranking]) -> Mapping[str, str]:
 def _by_what_it_holds(
     wanted: Wanted, ranking: Ranking, texts: Mapping[str, str], depth: int
 ) -> Ranking:
-    """The ranking with the passage or document that each result brings.
+    """The ranking with the passage that each result brings.
 
     Each result brings the best of those that no better one has brought.
     """
-    grades = {**wanted.documents, **wanted.passages}
-    left = {passage: sought(passage) for passage in wanted.passages}
-    known = {id: texts.get(id, "") for id in ranking.ids}
-    documents = {id: document_of(id, known[id]) if wanted.ids_too else id for id in known}
+    left = {passage: sought(passage) for passage in wanted}
     names: dict[str, str] = {}
     besides: dict[str, str] = {}
     holders: dict[str, str] = {}
     for id in dict.fromkeys(ranking.ids[:depth]):
-        held = [passage for passage, words in left.items() if find_in(words, known[id])]
+        held = [passage for passage, words in left.items() if find_in(words, texts.get(id, ""))]
         for passage in held:
             del left[passage]
             holders[passage] = id
-        document = documents[id]
-        was_brought = document in besides or document in names.values()
-        if document in wanted.documents and not was_brought:
-            held.append(document)
         if held:
-            names[id] = max(held, key=grades.__getitem__)
+            names[id] = max(held, key=wanted.__getitem__)
             besides.update({other: names[id] for other in held if other != names[id]})
-
-    def stands_for(id: str) -> str:
-        """The name of what a result brings; else its document, be it where another brought that."""
-        document = documents[id]
-        return names.get(id, besides.get(document, document))
-
-    ids = tuple(map(stands_for, ranking.ids))
+    ids = tuple(names.get(id, id) for id in ranking.ids)
     return replace(ranking, ids=ids, besides=besides, holders=holders, own=ranking.ids)
 
 

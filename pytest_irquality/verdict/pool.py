@@ -115,7 +115,7 @@ def pool(suite: Suite, runs: Iterable[Run], depth: int) -> Pool:
     queries = tuple(
         _pooled(query, answers, depth)
         for query in suite.queries
-        if query.id in answered and not query.expects_nothing and not suite.reads_texts(query)
+        if query.id in answered and not query.expects_nothing and not suite.by_text
     )
     return Pool(suite.path, suite.name, scale(suite), queries, float(suite.relevant_from))
 

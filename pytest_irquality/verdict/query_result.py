@@ -82,7 +82,7 @@ class _Documents:
         self.scores = self.ranking.scores or () if sides.has_order else ()
         self.often = {} if sides.has_order else now.often(id)
         is_in_order = self.ranking.distinct and not self.ranking.besides
-        goes_by_ids = not sides.suite.reads_texts(query) and sides.suite.match != "text"
+        goes_by_ids = not sides.suite.by_text
         self.is_plain = is_in_order and goes_by_ids and not sides.tells_noise
         self.is_as_before = self.is_plain and self.before == self.ids
         is_one_ranking = self.is_as_before or (self.is_plain and not self.before)
@@ -202,14 +202,13 @@ class _Documents:
         if document.relevant and document.rank is None:
             document = self.with_reason(document)
         then = self.sides.baseline_run
-        reads_texts = self.sides.suite.reads_texts(self.query)
-        place = then.first.titles.get(document.id) if then and reads_texts else None
+        place = then.first.titles.get(document.id) if then and self.sides.suite.by_text else None
         return document._replace(title=place) if place else document
 
 
 def _has_reasons(sides: Sides, query: Query) -> bool:
     """Tell whether there may be a reason why a document is missing."""
-    return sides.suite.reads_texts(query) or bool(sides.stages)
+    return sides.suite.by_text or bool(sides.stages)
 
 
 def _seconds(run: Run, query: Query) -> float | None:

@@ -29,7 +29,7 @@ class Renumbered(Fact):
 
 def renumbered(sides: Sides) -> Iterator[Renumbered]:
     """The fact that documents have other ids, where most have a counterpart and none its id."""
-    by_id = [id for id in sides.before if not sides.suite.reads_texts(sides.suite.by_id[id])]
+    by_id = [] if sides.suite.by_text else [*sides.before]
     if any(not {*sides.before[id]}.isdisjoint(sides.rankings[id]) for id in by_id):
         return
     documents = {*chain.from_iterable(sides.before[id] for id in by_id)}

@@ -283,7 +283,7 @@ class Sides:
 
     def _came_alike(self, query: str, answer: Answer) -> Callable[[str], bool]:
         """Give what tells whether a document's result has the text of before, if those are read."""
-        if query not in self.suite.readers or not self.baseline_run:
+        if not (self.suite.by_text and self.baseline_run):
             return lambda document: True
         then = self.baseline_run.first
 
@@ -371,7 +371,7 @@ class Sides:
         Then hardly any of them is returned or judged today.
         """
         suite = self.suite
-        by_id = (id for id in self.before if not suite.reads_texts(suite.by_id[id]))
+        by_id = () if suite.by_text else self.before
         top = {document for id in by_id for document in self.before[id][: suite.top_k]}
         judged = (query.judgments.grades for query in suite.queries)
         known: set[str] = set()

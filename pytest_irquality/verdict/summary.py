@@ -95,11 +95,10 @@ def _judged_share(suite: Suite, rankings: Mapping[str, Ids]) -> tuple[int, int]:
     Whoever lists passages judges no results.
     """
     judged, returned = 0, 0
-    for id, ids in rankings.items():
-        query, top = suite.by_id[id], ids[: suite.top_k]
-        if not suite.reads_texts(query):
-            judged += len(query.judgments.grades.keys() & top)
-            returned += len(top)
+    for id, ids in rankings.items() if not suite.by_text else ():
+        top = ids[: suite.top_k]
+        judged += len(suite.by_id[id].judgments.grades.keys() & top)
+        returned += len(top)
     return judged, returned
 
 

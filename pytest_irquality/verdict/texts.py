@@ -35,7 +35,7 @@ def with_texts(result: SuiteResult, sides: Sides) -> SuiteResult:
     Those that failed come first, and of them those that lost most.
     """
     suite = sides.suite
-    readers = [q for q in result.queries if suite.reads_texts(suite.by_id[q.id]) and q.ranking]
+    readers = [q for q in result.queries if suite.by_text and q.ranking]
     if not readers:
         return result
     texts = _Texts(sides)
@@ -72,8 +72,7 @@ class _Texts:
     def shown(self, query: QueryResult) -> QueryResult:
         """A query with the texts of both rankings."""
         asked = self.sides.suite.by_id[query.id]
-        wanted = wanted_by(self.sides.suite, asked)
-        passages = [*wanted.passages] if wanted else []
+        passages = [*wanted_by(self.sides.suite, asked)]
         parts = _parts(query.missing)
         before = self.sides.baseline_run
 

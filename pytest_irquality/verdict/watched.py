@@ -65,7 +65,7 @@ def _losing(suite: Suite, builds: Units, queries: Sequence[Query]) -> Units:
 def _left(suite: Suite, query: Query, ranking: Ranking) -> Ranking:
     """A ranking without what is relevant: nothing where texts or nobody say what that is."""
     gains = query.judgments.gains
-    all_lost = not gains or suite.reads_texts(query)
+    all_lost = not gains or suite.by_text
     left = [] if all_lost else [n for n, id in enumerate(ranking.ids) if id not in gains]
     return replace(ranking.at(left), scores=None)
 

@@ -22,12 +22,11 @@ OF_A_QUERY: Mapping[str, str] = {
 }  # fmt: skip
 OF_ONE: Mapping[str, str] = {
     "errors": "limit of errors", "judgments": "query's judgments", "tags": "query's tags",
-    "variants": "query's variants", "passages": "query's passages",
+    "variants": "query's variants",
 }  # fmt: skip
 PLURALS: Mapping[str, str] = {
     "query": "queries", "errors": "limits of errors", "judgments": "queries' judgments",
     "tags": "queries' tags", "weight": "weights", "variants": "queries' variants",
-    "passages": "queries' passages",
 }  # fmt: skip
 
 

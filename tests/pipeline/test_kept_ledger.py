@@ -80,14 +80,12 @@ def retriever(): return Shop()
 """
 
 
-def test_a_run_that_knows_no_texts_and_stages_leaves_them_unknown(
+def test_a_run_that_knows_no_stages_leaves_them_unknown(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file in TREC's format: ids alone, so a passage then is not judged, and no stage is counted 0."""
+    """A file in TREC's format: no stage is counted 0."""
     project.suite(
-        "top_k: 2\ndepth: 3\nmetrics: [recall@2]\nqueries:\n"
-        "  - {query: refunds, passages: [refunds are paid within 14 days]}\n"
-        "  - {query: vouchers, relevant: [c, a]}\n"
+        "top_k: 2\ndepth: 3\nmetrics: [recall@2]\nqueries: [{query: vouchers, relevant: [c, a]}]\n"
     )
     project.conftest(SHOP)
     monkeypatch.setenv("ORDER", "abc")
@@ -95,7 +93,6 @@ def test_a_run_that_knows_no_texts_and_stages_leaves_them_unknown(
     monkeypatch.setenv("ORDER", "cb")
     compared = judged(project, "--ir-baseline=old.run")
     assert compared["queries"] == {
-        "refunds": [["refunds are paid within 14 days", "in stage", None]],
         "vouchers": [["a", "in stage", "found"], ["c", "found", "further down"]],
     }
     before = {one["fate"]: one["before"] for one in compared["counts"]}

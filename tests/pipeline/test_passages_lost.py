@@ -239,7 +239,6 @@ def retriever(): return Engine()
     ("suite", "said"),
     [
         ("match: text\nqueries: [{query: a, must_find: [the cat sat on a mat]}]", {}),
-        ("queries: [{query: a, passages: {the cat sat: 1}, thresholds: {recall@10: 1}}]", {}),
         ("queries: [{query: a, must_find: [d1]}]", {"explain": "d1: asked of d1"}),
     ],
 )

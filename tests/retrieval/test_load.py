@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -397,16 +396,13 @@ def test_asking_again_keeps_titles_and_texts_of_both_passes_and_those_seen_first
         {"b": Ranking(("e", "d"))}, {"d": "Table", "e": "Lamp"}, {"d": "A table", "e": "A lamp"}
     )
     again = Run("", (more,), {"c": Fault("never")})
-    run = first.retried(again, {"a", "b"})
+    run = first.retried(again)
     assert list(run.first.rankings) == ["a", "b"]
     lamp, table = run.first.rankings["b"].ids  # the same id with another text is another chunk
     assert (lamp, table[:2]) == ("e", "d#")
     assert dict(run.first.titles) == {"d": "Desk", "e": "Lamp", table: "Table"}
     assert dict(run.first.texts) == {"d": "A desk", "e": "A lamp", table: "A table"}
     assert {id: fault.message for id, fault in run.faults.items()} == {"c": "never"}
-    both = replace(more, rankings={**more.rankings, "c": Ranking(("d", "e"))})
-    by_id = Run("", (both,))
-    assert first.retried(by_id, {"a", "b"}).first.rankings["c"].ids == ("d", "e")
 
 
 def test_a_retriever_that_was_given_up_is_not_asked_again() -> None:

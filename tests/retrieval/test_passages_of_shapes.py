@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from pytest_irquality import retrieve
-from pytest_irquality.metrics import Judgments
 from pytest_irquality.retrieval import Run
 from pytest_irquality.retrieval.call import RetrieverError
 from pytest_irquality.retrieval.results import Returned, read_result
@@ -121,21 +120,6 @@ def test_a_vector_store_is_asked_by_similarity() -> None:
             return [SimpleNamespace(id=f"d{n}", page_content="text", metadata={}) for n in range(k)]
 
     assert asked(Store()).first.rankings["q"].ids == ("d0", "d1")
-
-
-def test_hits_are_told_from_a_query_with_and_one_without_passages() -> None:
-    by_id = Query("a", "a", Judgments({"d1": 1}))
-    both = Query(
-        "b", "b", Judgments({"d1": 1, "paid within": 1}), passages=frozenset({"paid within"})
-    )
-    suite = Suite("s", "s", (by_id, both), depth=2)
-    run = retrieve(
-        suite,
-        lambda query: ["d1"] if query == "a" else [{"id": "d1", "text": "Paid within 14 days"}],
-    )
-    assert run.first.rankings["a"].ids == ("d1",)
-    assert run.first.texts == {"d1": "Paid within 14 days"}
-    assert not run.faults
 
 
 def test_hits_keep_their_shape() -> None:

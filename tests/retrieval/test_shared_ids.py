@@ -1,6 +1,4 @@
-"""Chunks that have their document's id in common, where some queries go by texts and some by
-ids.
-"""
+"""Chunks that have their document's id in common."""
 
 from __future__ import annotations
 
@@ -10,11 +8,12 @@ from tests.conftest import Project
 from tests.repository import git
 
 SUITE = """
+match: text
 metrics: [recall@3]
 queries:
-  - {query: one, passages: [paid within days], must_find: [paid within days]}
-  - {query: two, passages: [keep the receipt], must_find: [keep the receipt]}
-  - {query: three, relevant: [handbook], must_find: [handbook]}
+  - {query: one, relevant: [paid within days], must_find: [paid within days]}
+  - {query: two, relevant: [keep the receipt], must_find: [keep the receipt]}
+  - {query: three, relevant: [ask the office], must_find: [ask the office]}
 """
 TEXTS = {"one": "paid within days", "two": "keep the receipt", "three": "ask the office"}
 RETRIEVER = f"""
@@ -49,7 +48,7 @@ def shop(project: Project) -> Project:
     return project
 
 
-def test_a_query_judged_by_ids_keeps_them_when_it_is_asked_again(shop: Project) -> None:
+def test_each_query_keeps_its_texts_when_others_are_asked_again(shop: Project) -> None:
     down(shop, "two three")
     shop.run(*RESUMED)
     assert shop.outcomes() == {"one": "passed", "two": "error", "three": "error"}
@@ -89,9 +88,11 @@ def test_a_baseline_that_was_updated_in_parts_keeps_every_text(shop: Project) ->
     result.stdout.fnmatch_lines(["*3 queries are unchanged in recall@3*", "*1.000  1.000   0.000*"])
 
 
-def test_a_query_that_looks_for_passages_by_now_is_asked_again(shop: Project) -> None:
-    by_ids = SUITE.replace("passages:", "relevant:").replace("[paid within days]", "[handbook]")
-    shop.suite(by_ids.replace("[keep the receipt]", "[handbook]"))
+def test_a_suite_that_looks_for_passages_by_now_is_asked_again(shop: Project) -> None:
+    by_ids = SUITE.replace("match: text\n", "")
+    for passage in TEXTS.values():
+        by_ids = by_ids.replace(passage, "handbook")
+    shop.suite(by_ids)
     shop.run(*RESUMED)
     assert shop.outcomes() == PASSED
     shop.suite(SUITE)

@@ -30,13 +30,14 @@ SUITE = Suite(
     "Shop",
     "shop.ir.yaml",
     (
-        Query("q1", "office chair", passages=frozenset({"chair"})),
+        Query("q1", "office chair"),
         Query("q2", "NO", params={"filters": {"stock": True}}),
         Query("line\nbreak", "\u2028 and \r\n"),
         Query("broken", "x"),
         Query("empty", "nothing"),
     ),
     params={"locale": "en-GB"},
+    match="text",
 )
 ANSWER = Answer(
     {
@@ -234,14 +235,16 @@ def test_what_is_damaged_or_foreign_says_where_in_one_line(
     assert isinstance(error.value, DamagedRunError) == ((content, said) in DAMAGED)
 
 
-def test_texts_are_kept_for_queries_that_read_them(tmp_path: Path) -> None:
+def test_texts_are_kept_for_suites_that_read_them(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    queries = (Query("text", "a", passages=frozenset({"x"})), Query("id", "b"))
-    suite = replace(SUITE, queries=queries)
-    rankings = {"text": Ranking(("d1",)), "id": Ranking(("d1",))}
-    run = Run("", (Answer(rankings, texts={"d1": "a chunk"}),))
+    suite = replace(SUITE, queries=(Query("q", "a"),))
+    run = Run("", (Answer({"q": Ranking(("d1",))}, texts={"d1": "a chunk"}),))
+    by_id = replace(suite, match="id")
+    write_run(path, stored_run(by_id, run, HEADER))
+    assert read_run(path).queries["q"].texts == ()
+    assert read_run(path).lacks_texts(suite)
+    assert not read_run(path).lacks_texts(by_id)
     write_run(path, stored_run(suite, run, HEADER))
     stored = read_run(path)
-    assert (stored.queries["text"].texts, stored.queries["id"].texts) == (("a chunk",), ())
+    assert stored.queries["q"].texts == ("a chunk",)
     assert not stored.lacks_texts(suite)
-    assert stored.lacks_texts(replace(suite, match="text"))

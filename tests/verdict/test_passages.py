@@ -290,56 +290,12 @@ def test_judged_is_refused_where_it_does_not_apply(project: Project) -> None:
     )
 
 
-def both(**given: Any) -> Suite:
-    grades = {"doc-7": 2.0, "paid within 14 days": 1.0}
-    query = Query("q", "q", Judgments(grades), passages=frozenset({"paid within 14 days"}), **given)
-    measures = tuple(map(parse_measure, ("recall@2", "ndcg@2", "num_results")))
-    return Suite("s", "s", (query,), metrics=measures)
-
-
-def found_by_both(*hits: tuple[str, str]) -> dict[str, float | None]:
-    wanted = both()
-    run = retrieve(wanted, lambda query: [{"id": id, "text": text} for id, text in hits])
-    return scores(judge(wanted, run))
-
-
-def test_ids_and_passages_of_one_query() -> None:
-    apart = found_by_both(("doc-7", "something else"), ("doc-9", "paid within 14 days"))
-    assert (apart["recall@2"], apart["ndcg@2"]) == (1, 1)
-    together = found_by_both(("doc-7", "paid within 14 days"), ("doc-9", "else"))
-    assert (together["recall@2"], together["ndcg@2"]) == (1, 1)
-    only = found_by_both(("doc-7", "something else"), ("doc-9", "paid within 30 days"))
-    assert only["recall@2"] == 0.5
-
-
-def test_chunks_of_one_document_are_one_result_until_they_bring_a_passage() -> None:
-    hits = [("doc-7", "one part"), ("doc-7", "another part"), ("doc-7", "paid within 14 days")]
-    found = found_by_both(*hits)
-    assert (found["num_results"], found["recall@2"]) == (2, 1)
-    assert found_by_both(*hits[::-1])["num_results"] == 1
-
-
 def test_two_chunks_made_one_never_cost() -> None:
     wanted = suite({"alpha": 1, "beta": 1})
     for texts in (("alpha", "beta"), ("alpha and beta",), ("alpha and beta", "gamma")):
         values = scores(judged(wanted, *texts))
         assert (values["ndcg@10"], values["map@10"], values["recall@10"]) == (1, 1, 1), texts
     assert scores(judged(wanted, "alpha", "gamma"))["ndcg@10"] == pytest.approx(0.613, abs=5e-4)
-
-
-def test_a_query_may_name_passages_beside_ids(project: Project) -> None:
-    project.suite(
-        """
-metrics: [recall@2]
-queries:
-  - {query: a, relevant: [d1], must_find: [d1]}
-  - {query: b, passages: [paid within 14 days], must_find: [paid within 14 days]}
-  - {query: d, relevant: {d1: 2}, passages: [paid within 14 days], must_find: [d1, paid within 14 days]}
-"""
-    )
-    chunk = {"id": "d1", "text": "Refunds get paid within 14 days"}
-    project.answers({"a": ["d1"], "b": [chunk], "d": [chunk]})
-    project.run().assert_outcomes(passed=3)
 
 
 def test_what_is_wrong_with_match(project: Project) -> None:
@@ -349,10 +305,6 @@ def test_what_is_wrong_with_match(project: Project) -> None:
     }.items():
         project.suite(f"{text}\nqueries: [{{query: a, relevant: [b]}}]\n")
         project.run().stdout.fnmatch_lines([said])
-    project.suite("queries: [{query: a, relevant: [b c], passages: [b c]}]\n")
-    project.run().stdout.fnmatch_lines(
-        ["*'b c' stands under 'relevant' too: it is an id or a passage"]
-    )
 
 
 def test_an_ellipsis_is_a_gap(project: Project) -> None:

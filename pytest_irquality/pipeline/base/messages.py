@@ -13,6 +13,7 @@ from pytest_irquality.metrics import parse_measure
 from pytest_irquality.metrics.measure import of_stage
 from pytest_irquality.storage.target import run_name
 from pytest_irquality.suite.demands import Answered
+from pytest_irquality.suite.grades import Match
 from pytest_irquality.suite.keys import Retry
 from pytest_irquality.suite.model import Check, Place, Query, Suite
 
@@ -46,19 +47,17 @@ class RunOf(NamedTuple):
 class AskedQuery(NamedTuple):
     """A query as it is asked.
 
-    ``params`` are JSON. ``texts``: those of its results are wanted.
+    ``params`` are JSON.
     """
 
     id: str
     text: str
     params: str
-    texts: bool
 
     @classmethod
-    def by(cls, suite: Suite, query: Query) -> AskedQuery:
+    def by(cls, query: Query) -> AskedQuery:
         """Leave of a query what is asked."""
-        params, texts = json.dumps(query.params), suite.reads_texts(query)
-        return cls(query.id, query.text, params, texts)
+        return cls(query.id, query.text, json.dumps(query.params))
 
     def of_the_base(self) -> AskedQuery:
         """Give it an id that no query of today has."""
@@ -66,16 +65,13 @@ class AskedQuery(NamedTuple):
 
     @property
     def query(self) -> Query:
-        """A query that expects nothing; with a passage it has texts read."""
-        return Query(
-            id=self.id, text=self.text, params=json.loads(self.params),
-            passages=frozenset({self.text} if self.texts else ()), bulk=True,
-        )  # fmt: skip
+        """A query that expects nothing."""
+        return Query(id=self.id, text=self.text, params=json.loads(self.params), bulk=True)
 
 
 AS_WRITTEN = (
     "name", "path", "retriever", "depth", "id_field", "text_field", "retry",
-    "concurrency", "timeout", "repeat",
+    "concurrency", "timeout", "repeat", "match",
 )  # fmt: skip
 
 
@@ -101,14 +97,17 @@ class Asked:
     concurrency: int | None = None
     timeout: float | None = None
     repeat: int = 1
+    match: Match = "id"
 
     @classmethod
     def of(cls, file: str, suite: Suite, *left: Suite) -> Asked:
         """Leave of a suite what is asked, and of what ``left`` the base's."""
-        asked = [AskedQuery.by(suite, query) for query in suite.queries]
+        asked = [AskedQuery.by(query) for query in suite.queries]
         for then in left:
-            asked += [AskedQuery.by(then, query).of_the_base() for query in then.queries]
+            asked += [AskedQuery.by(query).of_the_base() for query in then.queries]
         written = {name: getattr(suite, name) for name in AS_WRITTEN}
+        if any(one.by_text for one in left):
+            written["match"] = "text"
         return cls(
             file=file,
             queries=asked,

@@ -50,7 +50,7 @@ EXPECTATION = re.compile(
 PASSED = {"metadata", "title", "iteration", "createdat", "updatedat", "count"}
 OF_QUERIES = (
     "query", "tags", "why", "weight", "variants", "params", "known_issue", *RULES, "id", "relevant",
-    "passages", "thresholds",
+    "thresholds",
 )  # fmt: skip
 PAIR = ("id", "query", "document", "grade", "judge", "date", "decision", "note")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]

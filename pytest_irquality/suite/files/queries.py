@@ -46,9 +46,13 @@ def read_queries(
             judged = record.cells.keys() >= PAIR
             once.setdefault(key, record)
             ignored.update(dict.fromkeys(record.ignored))
-            if not judged:
-                passages[key].append(record.cells.get("passage", "").strip())
-    queries = [_with_passages(record, passages[key], by_text) for key, record in once.items()]
+            if not judged and record.cells.get("passage", "").strip():
+                passages[key].append(record.cells["passage"].strip())
+    queries = list(once.values())
+    if by_text:
+        queries = [_with_passages(record, passages[key]) for key, record in once.items()]
+    elif passages:
+        ignored["passage"] = None
     promising = [name for name in ignored if EXPECTATION.search(plainly(name))]
     return Queries(queries, judged, promising)
 
@@ -64,11 +68,11 @@ def _key(record: Record) -> object:
     return (cells.get("id"), text) if cells.keys() >= PAIR or "passage" in cells else record.raw
 
 
-def _with_passages(record: Record, passages: Sequence[str], by_text: bool) -> Record:
+def _with_passages(record: Record, passages: Sequence[str]) -> Record:
     """A row of a sheet with the passages of all rows of its query."""
-    texts = [*dict.fromkeys(filter(None, passages))]
-    key = "relevant" if by_text else "passages"
-    return replace(record, further={**record.further, key: texts}) if texts else record
+    if not passages:
+        return record
+    return replace(record, further={**record.further, "relevant": [*dict.fromkeys(passages)]})
 
 
 def variants(record: Record) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ COMPLEX = {
     "plugin/session.py: pytest_report_collectionfinish", "report/html.py: _page",
     "retrieval/results.py: _fields", "retrieval/results.py: _rows",
     "retrieval/retrieve.py: retrieve", "retrieval/wrappers.py: _mapping", "storage/kept.py: _read",
-    "storage/trec.py: _add_lines", "storage/trec.py: _ranking", "suite/files/formats.py: recognise",
+    "suite/files/formats.py: recognise",
     "suite/files/judgment_files.py: _read_regular", "suite/files/judgment_files.py: _take", "suite/first_suite.py: _query",
     "suite/limit_reader.py: _bound_on_change", "suite/lint.py: _nothing_expected", "suite/lint.py: _out_of_reach",
     "suite/lint.py: _too_few",

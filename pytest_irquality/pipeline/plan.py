@@ -9,10 +9,10 @@ from pathlib import Path
 
 from pytest_irquality.edges.project import Project
 from pytest_irquality.pipeline.exams import Exams
-from pytest_irquality.pipeline.past import past_of
 from pytest_irquality.retrieval.pace import Pace, Paces
 from pytest_irquality.storage.baseline import BaselineFiles
 from pytest_irquality.storage.found import Found, Source
+from pytest_irquality.storage.history import Past, past_of
 from pytest_irquality.storage.kept import KeptRuns
 from pytest_irquality.storage.saved import SavedRuns
 from pytest_irquality.storage.shards import Shard
@@ -20,7 +20,6 @@ from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.target import Target
 from pytest_irquality.suite import Suite
 from pytest_irquality.suite.by_default import guarded
-from pytest_irquality.verdict.trend import Past
 
 
 @dataclass

@@ -13,14 +13,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_irquality.edges.codec import as_dict, fits, restored
+from pytest_irquality.edges.git import now
 from pytest_irquality.edges.open import Unreadable, bounded_lines, open_bytes
+from pytest_irquality.edges.project import Project
 from pytest_irquality.edges.write import alone_in, write
 from pytest_irquality.retrieval.run import Run
+from pytest_irquality.storage.stored import StoredRunError
+from pytest_irquality.storage.target import Target
 
 FORMAT = "pytest-irquality history"
 
 
-class HistoryError(Exception):
+class HistoryError(StoredRunError):
     """A file that holds no history: one line, ``path:line: what is wrong``."""
 
 
@@ -108,3 +112,27 @@ def place_of(entries: Sequence[Entry], new: Entry) -> int:
     ]
     rerun = alike and entries[alike[-1]].baseline == new.baseline
     return alike[-1] if rerun else len(entries)
+
+
+@dataclass(frozen=True)
+class Past:
+    """The entries of a suite and retriever, oldest first.
+
+    ``commit`` is that of what is judged now.
+    """
+
+    entries: Sequence[Entry]
+    commit: str
+
+    def with_now(self, now: Entry) -> Sequence[Entry]:
+        """The entries with today's at the end, without an earlier run of its change."""
+        place = place_of(self.entries, now)
+        return [*self.entries[:place], *self.entries[place + 1 :], now]
+
+
+def past_of(history: Path, project: Project, target: Target) -> Past:
+    """Read the entries of a target. Raises ``HistoryError``."""
+    name = (target.suite.path, target.retriever)
+    entries = read_history(history, history.name)
+    mine = [entry for entry in entries if (entry.suite, entry.retriever) == name]
+    return Past(mine, project.commit or now())

@@ -247,11 +247,6 @@ class Bound(Demand):
     default: ClassVar[str]
     fails: ClassVar[bool] = True
 
-    @property
-    def is_level(self) -> bool:
-        """True of a floor or a ceiling in the measure's own unit, which a chart can show."""
-        return self.fixed and not self.share
-
     def worsening(self, before: float, now: float) -> float:
         """By how much a value got worse, as a bound on the change counts it."""
         risen = now - before

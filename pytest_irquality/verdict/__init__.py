@@ -42,4 +42,3 @@ from pytest_irquality.verdict.result import (
     SuiteResult as SuiteResult,
     Verdict as Verdict,
 )
-from pytest_irquality.verdict.trend import Past as Past

@@ -17,7 +17,7 @@ from pytest_irquality.verdict.checks import CheckJudge
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.scoring import Scoring
 from pytest_irquality.verdict.sides import Sides
-from pytest_irquality.verdict.together import SMALL, change_over, compared, fails
+from pytest_irquality.verdict.together import change_over, compared, fails
 from pytest_irquality.verdict.verdicts import on_answers
 
 Unit = tuple[Answer, ...]
@@ -81,11 +81,8 @@ class Gate:
 
 def _fails(check: Check, judge: CheckJudge) -> bool:
     """Tell whether a check fails, be it by what a retriever's suites may lose together."""
-    if not (check.limits and check.over_suites):
-        return judge.verdict(check).outcome == "failed"
-    suites = [compared(judge.comparison, check.limits)]
-    change = change_over(suites, tested=False)
-    if change is None or -change.difference <= SMALL:  # neither of its limits is as low
+    if judge.verdict(check).outcome == "failed":
+        return True
+    if check.limits is None or not check.over_suites:
         return False
-    outcome = judge.verdict(check).outcome
-    return outcome == "failed" or (outcome == "passed" and fails(change_over(suites)))
+    return fails(change_over([compared(judge.comparison, check.limits)]))

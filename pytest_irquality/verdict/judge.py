@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from pytest_irquality.edges.collector import no_cycles
 from pytest_irquality.retrieval.run import Run
+from pytest_irquality.storage.history import Past
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.by_default import guarded
 from pytest_irquality.suite.model import Check, Suite
@@ -20,7 +21,6 @@ from pytest_irquality.verdict.findings import Loss
 from pytest_irquality.verdict.opinions import with_other_judges
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.summary import summary
-from pytest_irquality.verdict.trend import Past
 from pytest_irquality.verdict.verdicts import Verdicts, on_answers
 
 

@@ -208,7 +208,7 @@ def _finding(suites: int, change: Change | None) -> Finding:
     return replace(finding, value=max(0.0, -change.difference), queries=change.queries)
 
 
-def change_over(suites: Sequence[Compared], tested: bool = True) -> Change | None:
+def change_over(suites: Sequence[Compared]) -> Change | None:
     """The change over some suites; what stands in several counts once, averaged."""
     rows = defaultdict[str, list[tuple[float, float]]](list)
     for retrieval, before, now in chain.from_iterable(suite.pairs for suite in suites):
@@ -221,7 +221,7 @@ def change_over(suites: Sequence[Compared], tested: bool = True) -> Change | Non
     gains = [now - before for before, now in zip(befores, nows, strict=True)]
     better, equal, worse = win_tie_loss(gains)
     change = Change(fmean(befores), fmean(nows), len(gains), better, worse, equal)
-    if not tested or (not better and not worse):
+    if not better and not worse:
         return change
     low, high = interval(gains) or (None, None)
     p, least, noise = sign_flip(gains), detectable(gains), _noise(suites)

@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from math import fsum
 
 from pytest_irquality.metrics import Measure
-from pytest_irquality.storage.history import Entry, place_of, rankings_digest
+from pytest_irquality.storage.history import Entry, Past, rankings_digest
 from pytest_irquality.suite.model import Bound
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.findings import Finding
 
 TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True)
-class Past:
-    """The entries of a suite and retriever, oldest first.
-
-    ``commit`` is that of what is judged now.
-    """
-
-    entries: Sequence[Entry]
-    commit: str
-
-    def with_now(self, now: Entry) -> Sequence[Entry]:
-        """The entries with today's at the end, without an earlier run of its change."""
-        place = place_of(self.entries, now)
-        return [*self.entries[:place], *self.entries[place + 1 :], now]
 
 
 def measured_now(comparison: Comparison, past: Past) -> Entry:

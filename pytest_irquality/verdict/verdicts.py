@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from pytest_irquality.storage.history import Entry
+from pytest_irquality.storage.history import Entry, Past
 from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.demands import Audited, Examined
 from pytest_irquality.suite.model import Check
@@ -18,7 +18,7 @@ from pytest_irquality.verdict.accepted import Accepting, judged_with, may_be_acc
 from pytest_irquality.verdict.checks import CheckJudge
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.result import Verdict
-from pytest_irquality.verdict.trend import Past, measured_now
+from pytest_irquality.verdict.trend import measured_now
 from pytest_irquality.verdict.without_unjudged import without_unjudged
 
 

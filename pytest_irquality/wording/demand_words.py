@@ -285,9 +285,6 @@ def _together(result: SuiteResult, finding: Finding) -> str:
         return words
     words += f"{_how_sure(finding, change)} ({change.worse} worse, {change.better} better of"
     words += f" {counted(change.queries, 'query', 'queries')})"
-    if finding.own_p is not None and finding.own_p < SIGNIFICANT:
-        p = probability(finding.own_p)
-        words += f"; this suite alone is worse ({p}), one of {finding.suites} suites"
     return words
 
 

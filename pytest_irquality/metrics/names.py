@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from math import isfinite
 
 from pytest_irquality.edges import bounds
@@ -28,16 +27,7 @@ SHAPE = re.compile(
 LIKE = "'ndcg@10' or 'map(rel=2)@100'"
 WORDS = (WEIGHTED, CANDIDATES)
 TREC_CUTOFF = re.compile(r"(?P<name>.+?)[._](?P<at>\d+)")
-ALIKE = 0.85  # the share of letters that a slip leaves alike
-SHORT = 4  # letters: names of so few are near to each other; only swapped letters are surely a slip
-# Names that other tools give to what is none of these measures, and what to write instead.
-NOT_OURS = {
-    "context_precision": (
-        "tools mean different things by it: write 'precision@{k}' (the share of the first {k}"
-        " results that are relevant), 'map@{k}' (average precision over all relevant documents), or"
-        " 'map(by=found)@{k}', which is the formula of ragas and DeepEval"
-    ),
-}
+ALIKE = 0.75  # the share of letters that a slip leaves alike
 
 
 def parse_measure(
@@ -56,12 +46,8 @@ def parse_measure(
         raise MeasureError(f"cannot read the measure {text!r}: write it like {LIKE}")
     known = {name: found for found in definitions.values() for name in (found.name, *found.aliases)}
     name, at = split(shape["name"].lower(), shape["at"], known)
-    if name in NOT_OURS:
-        raise MeasureError(f"unknown measure {text!r}: {NOT_OURS[name].format(k=at or top_k)}")
     if name not in known:
-        raise MeasureError(
-            f"unknown measure {text!r}{with_cutoff(name, known) or misspelt(name, known, text)}"
-        )
+        raise MeasureError(f"unknown measure {text!r}{did_you_mean(name, known, ALIKE)}")
     definition = known[name]
     given = read_parameters(text, definition, shape["inside"])
     weighted, stage = words_before(text, definition, shape["before"])
@@ -195,39 +181,3 @@ def in_order(definition: Definition, given: Mapping[str, Value]) -> tuple[tuple[
         if value is not None and (value != parameter.default or parameter.always_shown):
             named.append((parameter.name, value))
     return tuple(named)
-
-
-def with_cutoff(name: str, known: Mapping[str, Definition]) -> str:
-    """The suggestion for `ndcg5`: a name and its cutoff run together."""
-    parts = re.fullmatch(r"(.*[a-z])-?([0-9]{1,9})", name)
-    near = nearest(parts[1], known) if parts else None
-    if parts is None or near is None or not known[near].takes_cutoff:
-        return ""
-    return f"; did you mean '{near}@{parts[2]}'?"
-
-
-def misspelt(word: str, known: Mapping[str, Definition], text: str) -> str:
-    """The suggestion for a word that is a measure's name but for a slip of the fingers.
-
-    The name is put where the word stands in ``text``.
-    """
-    near = nearest(word, known)
-    if near is None:
-        return ""
-    start = text.lower().find(word)
-    return f"; did you mean {text[:start] + near + text[start + len(word) :]!r}?"
-
-
-def nearest(word: str, known: Mapping[str, Definition]) -> str | None:
-    """The one measure's name that is one slip away; None where several are.
-
-    A suggestion must not lead to another measure.
-    """
-    if word in known:
-        return word
-    near = [name for name in known if abs(len(name) - len(word)) <= 1]
-    if len(word) <= SHORT:
-        near = [name for name in near if sorted(name) == sorted(word)]
-    else:
-        near = get_close_matches(word, near, cutoff=ALIKE)
-    return near[0] if len({known[name].name for name in near}) == 1 else None

@@ -50,7 +50,7 @@ def load(tmp_path: Path, text: str | bytes) -> str:
         ("queries:\n  - {query: a, expect_no_results: true, relevant: [d]}\n", "2:41: 'relevant' contradicts 'expect_no_results'"),
         ("queries:\n  - {query: a, thresholds: {ndcg: 1}}\n", "2:29: ndcg@10 is undefined for this query: it has no relevant document"),
         ("queries:\n  - {query: a, weight: -1}\n", "2:24: 'weight' must not be negative"),
-        (Q + "thresholds: {ndgc@10: 0.5}\n", "2:14: unknown measure 'ndgc@10'; did you mean 'ndcg@10'?"),
+        (Q + "thresholds: {ndgc@10: 0.5}\n", "2:14: unknown measure 'ndgc@10'; did you mean 'ndcg'?"),
         (Q + "thresholds: {ndcg@10: 85}\n", "2:23: ndcg@10 is always between 0 and 1, so 85 is no limit; did you mean 0.85?"),
         (Q + "thresholds: {ndcg@10: {min: 0%}}\n", "2:29: a min of 0 on ndcg@10 holds whatever happens; leave it out"),
         (Q + "thresholds: {ndcg@10: {max: 90%}}\n", "2:29: max on ndcg@10, which is better high; min is meant"),

@@ -19,8 +19,8 @@ from math import sqrt
 import numpy as np
 
 from pytest_irquality.verdict.gauge import SPLITS, share_interval
-from pytest_irquality.verdict.noise import drop_noise
 from pytest_irquality.verdict.statistics import EQUAL, SMALLEST_SHOWN, interval, sign_flip
+from pytest_irquality.verdict.wavering import drop_noise
 
 PROJECTS, TRUE, SEED = 1000, 200_000, 7
 BUILDS, A_SIDE = (6, 10, 20), (1, 3, 5)

@@ -38,8 +38,8 @@ from pytest_irquality.retrieval import Answer, Ranking, Run
 from pytest_irquality.suite.demands import LostAllRelevant, MaxDrop, MaxSignificantDrop
 from pytest_irquality.suite.model import Check, Limits, Place, Query, Suite
 from pytest_irquality.verdict import judge
-from pytest_irquality.verdict.noise import drop_noise, exceeds_wavering
 from pytest_irquality.verdict.statistics import EQUAL, holm, sign_flip
+from pytest_irquality.verdict.wavering import drop_noise, exceeds_wavering
 
 SIZES = (20, 50, 135, 225)
 DEPTH, DIMENSIONS, SEED = 10, 64, 7

@@ -14,10 +14,10 @@ from pytest_irquality.retrieval.run import Run
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.findings import Finding
-from pytest_irquality.verdict.noise import squares
 from pytest_irquality.verdict.scoring import ScoredSides
 from pytest_irquality.verdict.sides import Sides
 from pytest_irquality.verdict.statistics import EQUAL, student
+from pytest_irquality.verdict.wavering import squares
 
 
 @dataclass(frozen=True)

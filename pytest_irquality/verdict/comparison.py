@@ -14,7 +14,6 @@ from pytest_irquality.storage.provenance import Baseline
 from pytest_irquality.suite.by_default import first_mean
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.findings import Change, Lack, RankedDocument
-from pytest_irquality.verdict.noise import drop_noise
 from pytest_irquality.verdict.scoring import ScoredSides, Scoring, counts, counts_zero
 from pytest_irquality.verdict.sides import Sides
 from pytest_irquality.verdict.statistics import (
@@ -25,7 +24,7 @@ from pytest_irquality.verdict.statistics import (
     sign_flip,
     win_tie_loss,
 )
-from pytest_irquality.verdict.wavering import unit_means
+from pytest_irquality.verdict.wavering import drop_noise, unit_means
 
 SIGNIFICANT = 0.05
 

@@ -11,9 +11,8 @@ from pytest_irquality.suite.model import Guard, Query
 from pytest_irquality.verdict.comparison import Comparison
 from pytest_irquality.verdict.facts import Fact
 from pytest_irquality.verdict.findings import Finding, Lack, RankedDocument
-from pytest_irquality.verdict.noise import exceeds_wavering
 from pytest_irquality.verdict.sides import Ids, JudgedAnswer, Sides, median_rank
-from pytest_irquality.verdict.wavering import Lost, lost
+from pytest_irquality.verdict.wavering import Lost, exceeds_wavering, lost
 
 ENOUGH = 0.8  # the share of queries whose loss is to be seen, or else every verdict says so
 

@@ -17,7 +17,6 @@ from pytest_irquality.verdict.guards import blind
 from pytest_irquality.verdict.renumbered import renumbered
 from pytest_irquality.verdict.result import Verdict
 from pytest_irquality.verdict.sides import Side, Sides, causes_of
-from pytest_irquality.verdict.unseen import without_relevant
 from pytest_irquality.verdict.verdicts import Verdicts, on_answers
 
 FEW = 3
@@ -88,7 +87,7 @@ def _retrieval(comparison: Comparison) -> Iterator[facts.Fact]:
         yield Skipped(skipped, len(asked))
     if sides.empty:
         yield _returned_nothing(sides)
-    yield from without_relevant(comparison)
+    yield from _without_relevant(comparison)
     if sides.duplicated:
         id, twice = next(iter(sides.duplicated.items()))
         yield facts.ReturnedTwice(
@@ -331,3 +330,18 @@ def _among(names: set[str], rankings: Iterable[Iterable[str]]) -> set[str]:
     for ids in rankings:
         found.update(names.intersection(ids))
     return found
+
+
+def _without_relevant(comparison: Comparison) -> Iterator[facts.Fact]:
+    """Queries without a relevant document, graded or not, or that the suite has no grade at all."""
+    if comparison.suite.says_nothing:
+        yield facts.NothingExpected()
+        return
+    asked = comparison.sides.asked
+    unknown = [q for q in asked if not (q.expects_nothing or q.judgments.relevant)]
+    for graded in (False, True):
+        ids = tuple(q.id for q in unknown if bool(q.judgments.grades) == graded)
+        if ids:
+            score_0 = comparison.suite.defines(comparison.suite.by_id[ids[0]])
+            changed = sum(id in comparison.sides.changed for id in ids)
+            yield facts.WithoutRelevant(ids, len(asked), score_0, graded, changed)

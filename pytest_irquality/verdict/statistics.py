@@ -152,13 +152,8 @@ def student(freedom: int, confidence: float = 0.95) -> float:
     """
     if freedom > MANY:
         z = NormalDist().inv_cdf((1 + confidence) / 2)
-        terms = (
-            (z**3 + z) / 4,
-            (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-            (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-            (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-        )
-        return z + fsum(term / float(freedom) ** power for power, term in enumerate(terms, 1))
+        first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
+        return z + first / freedom + second / freedom**2
     low, high = 0.0, 1.0
     while student_within(high, freedom) < confidence:
         high *= 2

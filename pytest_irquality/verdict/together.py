@@ -23,7 +23,6 @@ from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
 from pytest_irquality.verdict.exam import is_not_passed, item
 from pytest_irquality.verdict.facts import Accepted, Fact, RestsOnUnjudged
 from pytest_irquality.verdict.findings import Change, Finding
-from pytest_irquality.verdict.noise import drop_noise
 from pytest_irquality.verdict.result import Compared, Exam, Share, SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import (
     EQUAL,
@@ -34,6 +33,7 @@ from pytest_irquality.verdict.statistics import (
     win_tie_loss,
 )
 from pytest_irquality.verdict.verdicts import Verdicts, on_answers
+from pytest_irquality.verdict.wavering import drop_noise
 from pytest_irquality.verdict.without_unjudged import without_unjudged
 
 SMALL = 0.01  # a drop that is more than this, and significant, fails

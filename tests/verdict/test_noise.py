@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.verdict.noise import (
+from pytest_irquality.verdict.statistics import student
+from pytest_irquality.verdict.wavering import (
     drop_noise,
     exceeds_wavering,
     poisson_at_least,
 )
-from pytest_irquality.verdict.statistics import student
 
 
 @pytest.fixture

@@ -257,14 +257,6 @@ class Suite(SuiteSettings):
         """True where all that judgments and rules name are passages."""
         return self.match == "text"
 
-    def names(self, query: Query) -> frozenset[str]:
-        """Every document and passage that a query's judgments and rules name.
-
-        The rules that every query is held to are among them.
-        """
-        rules = (*query.rules, *self.rules_of_all)
-        return frozenset(query.judgments.grades).union(*(rule.documents for rule in rules))
-
     @cached_property
     def rules_of_all(self) -> tuple[Rule, ...]:
         """The rules that every query is held to."""

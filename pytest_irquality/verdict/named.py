@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from pytest_irquality.suite.model import Suite
+from pytest_irquality.verdict.passages import wanted_by
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 
 
@@ -45,7 +46,5 @@ def _rests_on(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
 
 def passages_of(suite: Suite) -> Set[str]:
     """The names under which a suite speaks of passages."""
-    names: set[str] = set()
-    for query in suite.queries if suite.by_text else ():
-        names.update(suite.names(query))
-    return names
+    queries = suite.queries if suite.by_text else ()
+    return {passage for query in queries for passage in wanted_by(suite, query)}

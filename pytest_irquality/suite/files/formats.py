@@ -19,23 +19,18 @@ from pytest_irquality.suite.rules import RULES
 from pytest_irquality.suite.yaml import as_number, short
 
 SPELLINGS: Mapping[str, tuple[str, ...]] = {
-    "id": ("queryid", "qid", "topicid", "topic", "qno", "id"),
-    "query": (
-        "query", "querytext", "question", "searchterm", "searchquery", "keywords", "text",
-    ),
+    "id": ("queryid", "qid", "topic", "id"),
+    "query": ("query", "question", "searchterm", "keywords", "text"),
     "document": (
-        "docid", "documentid", "doc", "document", "docno", "did", "corpusid", "passageid", "pid",
-        "productid", "product", "itemid", "item", "sku",
+        "docid", "documentid", "doc", "document", "docno", "corpusid", "productid", "sku",
     ),
-    "grade": (
-        "rating", "grade", "score", "relevance", "rel", "label", "judgment", "judgement", "gain",
-    ),
+    "grade": ("rating", "grade", "score", "relevance", "label", "judgment", "gain"),
     "tags": ("tags", "tag"),
     "variants": ("variants", "variant"),
     "weight": ("weight",),
     "why": ("why",),
-    "judge": ("judge", "annotator", "rater", "assessor", "grader"),
-    "date": ("date", "judgedat", "gradedat"),
+    "judge": ("judge", "annotator"),
+    "date": ("date",),
     "decision": ("decision",),
     "note": ("note",),
     "passage": ("expectedpassage", "passage", "goldpassage"),

@@ -5,7 +5,6 @@ It is asked after judging, and can change no verdict.
 
 from __future__ import annotations
 
-from collections.abc import Set
 from dataclasses import replace
 
 from pytest_irquality.retrieval.explain import explanation, no_longer_there
@@ -20,26 +19,22 @@ MOST_EXPLAINED = 10
 def explained(result: SuiteResult, retriever: object, suite: Suite) -> SuiteResult:
     """The result with what the retriever says of the documents that its failures miss.
 
-    Where a query looks for passages, it is asked of passages, never of a result's own id.
+    Where a suite looks for passages, it is asked whether these exist, and for no reasons.
     """
     complete, gone = no_longer_there(retriever, not_returned(result))
     passages = passages_of(suite)
     result = with_gone(result, Gone(gone, complete, passages))
-    return _in_its_words(result, retriever, passages)
+    return result if suite.by_text else _in_its_words(result, retriever)
 
 
-def _in_its_words(result: SuiteResult, retriever: object, passages: Set[str]) -> SuiteResult:
-    """The result with the retriever's reasons for one document of each of the first failures.
-
-    A passage has no id that it could be asked of.
-    """
+def _in_its_words(result: SuiteResult, retriever: object) -> SuiteResult:
+    """The result with the retriever's reasons for one document of each of the first failures."""
     documents: dict[str, str] = {}
     for finding in result.broken:
         if query := result.by_id.get(finding.subject):
             named = [one.id for one in finding.ranked]
             named += [one.id for one in query.missing if one.relevant]
-            ids = (id for id in named if id not in passages)
-            documents.setdefault(query.id, next(ids, ""))
+            documents.setdefault(query.id, next(iter(named), ""))
     queries = dict(result.by_id)
     for id in [*filter(documents.get, documents)][:MOST_EXPLAINED]:
         query, document = queries[id], documents[id]

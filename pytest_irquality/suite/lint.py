@@ -69,12 +69,14 @@ def _contradictory(suite: Suite) -> Iterator[tuple[Place, str]]:
 
 
 def _too_high(suite: Suite) -> Iterator[tuple[Place, str]]:
+    if suite.by_text:
+        return  # a result may hold any number of passages
     for query in suite.queries:
         for limits in query.thresholds:
-            yield from _out_of_reach(limits, {"this query": [query]}, suite.by_text)
+            yield from _out_of_reach(limits, {"this query": [query]})
     for check in suite.checks:
         if check.limits:
-            yield from _out_of_reach(check.limits, _groups(suite, check), suite.by_text)
+            yield from _out_of_reach(check.limits, _groups(suite, check))
 
 
 def _of_few_queries(suite: Suite) -> Iterator[tuple[Place, str]]:
@@ -172,16 +174,15 @@ def _groups(suite: Suite, check: Check) -> Mapping[str, Sequence[Query]]:
 
 
 def _out_of_reach(
-    limits: Limits, groups: Mapping[str, Sequence[Query]], by_text: bool
+    limits: Limits, groups: Mapping[str, Sequence[Query]]
 ) -> Iterator[tuple[Place, str]]:
     """Floors on recall at k that are out of reach, however good the ranking.
 
-    They are where more than k documents are relevant. A result may hold any number of
-    passages.
+    They are where more than k documents are relevant.
     """
     measure, k = limits.measure, limits.measure.k
     floor = next((bound.value for bound in limits.bounds if bound.floor), 0.0)
-    if by_text or measure.definition.name != "recall" or measure.weighted or k is None:
+    if measure.definition.name != "recall" or measure.weighted or k is None:
         return
     best = {name: _best_recall(measure, k, queries) for name, queries in groups.items()}
     worst = {name: mean for name, mean in best.items() if mean < floor - 1e-9}

@@ -164,48 +164,44 @@ class Losses:
             held_by = side.run.first.rankings[id].holders.get(document)
             holders = (Holder(held_by, rank),) if held_by else ()
             return Loss("found" if rank <= self.comparison.suite.top_k else "further down", holders)
-        if self._half_read(query, document, side):
+        nowhere = Loss("in no stage" if side.knows_stages(id) else "not returned")
+        if not self.comparison.suite.by_text:
+            return side.in_stage(id, document) or nowhere
+        if self._half_read(query, side):
             return Loss("unknown")
-        return self._not_returned(query, document, side)
+        return self._not_returned(query, document, side) or nowhere
 
-    def _not_returned(self, query: Query, document: str, side: Shown) -> Loss:
-        """The first place that is true of what no result holds."""
+    def _not_returned(self, query: Query, document: str, side: Shown) -> Loss | None:
+        """The first place that is true of a passage that no result holds."""
         in_stage = side.in_stage(query.id, document)
         copy = self._copy_of(query, document, side)
         altered = None if in_stage else self._in_texts(query, document, side)
         if copy and altered and side.nowhere is None and copy.holders[0] in altered.holders:
             altered = None  # what looks like a part of it is the other passage
-        of_none = Loss("in no stage" if side.knows_stages(query.id) else "not returned")
-        return altered or copy or in_stage or of_none
+        return altered or copy or in_stage
 
     def _copy_of(self, query: Query, passage: str, side: Shown) -> Loss | None:
         """The fate of a passage that another one repeats, which counted; else None."""
-        if not self.comparison.suite.by_text:
-            return None
         ranks, words = side.answers.ranks(query.id), sought(passage).words
         top = sorted(
             (rank, one) for one, rank in ranks.items() if rank <= self.comparison.suite.top_k
         )
         for rank, one in top:
-            is_relevant = one in query.judgments.relevant and self.comparison.suite.by_text
-            if is_relevant and same_but_articles(words, sought(one).words):
+            if one in query.judgments.relevant and same_but_articles(words, sought(one).words):
                 holders = side.run.first.rankings[query.id].holders
                 return Loss("duplicate", (Holder(holders.get(one, one), rank),))
         return None
 
-    def _half_read(self, query: Query, document: str, side: Shown) -> bool:
+    def _half_read(self, query: Query, side: Shown) -> bool:
         """Tell whether a passage may stand in a result whose text was not kept."""
         results = side.run.first.rankings[query.id].raw[: self.comparison.suite.depth]
-        unread = any(id not in side.run.first.texts for id in results)
-        return unread and self.comparison.suite.by_text
+        return any(id not in side.run.first.texts for id in results)
 
     def _in_texts(self, query: Query, passage: str, side: Shown) -> Loss | None:
         """The fate of a passage that no result holds, as texts tell it; None where they do not.
 
         What stands whole in a chunk of the corpus is neither cut nor changed.
         """
-        if not self.comparison.suite.by_text:
-            return None
         if side.nowhere is None:
             return min(self._altered(query.id, passage, side), key=_by_certainty, default=None)
         in_corpus = side.nowhere.get(passage)

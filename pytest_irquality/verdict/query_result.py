@@ -82,8 +82,7 @@ class _Documents:
         self.scores = self.ranking.scores or () if sides.has_order else ()
         self.often = {} if sides.has_order else now.often(id)
         is_in_order = self.ranking.distinct and not self.ranking.besides
-        goes_by_ids = not sides.suite.by_text
-        self.is_plain = is_in_order and goes_by_ids and not sides.tells_noise
+        self.is_plain = is_in_order and not (sides.suite.by_text or sides.tells_noise)
         self.is_as_before = self.is_plain and self.before == self.ids
         is_one_ranking = self.is_as_before or (self.is_plain and not self.before)
         self.ranks_before = {} if is_one_ranking else then.ranks(id)

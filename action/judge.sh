@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# pytest with every report in one folder. The inputs come as IR_ARGS, IR_HISTORY, IR_PYTHON, IR_SERVE and IR_URL.
+# pytest with every report in one folder. The inputs come as IR_ARGS, IR_COMMAND, IR_HISTORY, IR_PYTHON, IR_SERVE and
+# IR_URL.
 # What there is to keep goes to GITHUB_OUTPUT; the exit status is pytest's.
 set -euo pipefail
 folder="$RUNNER_TEMP/irquality"
@@ -7,7 +8,9 @@ rm -rf "$folder" # an earlier run's is not taken for this one's
 mkdir -p "$folder"
 
 set -- --ir-suite --ir-report="$folder/report.html" --ir-json="$folder/report.json" --ir-markdown="$folder/report.md"
-if [ -n "$IR_URL$IR_SERVE" ]; then set -- "$@" -o "ir_url=$IR_URL" -o "ir_serve=$IR_SERVE"; fi
+if [ -n "$IR_URL$IR_COMMAND$IR_SERVE" ]; then
+  set -- "$@" -o "ir_url=$IR_URL" -o "ir_command=$IR_COMMAND" -o "ir_serve=$IR_SERVE"
+fi
 if [ -n "$IR_HISTORY" ]; then set -- "$@" --ir-history="$IR_HISTORY"; fi
 
 status=0

@@ -50,6 +50,7 @@ def _no_retriever(suite: Suite, near: str) -> str:
         where = f"{suite.path}:{place.line}:{place.column}"
         return f"{where}: no fixture {suite.retriever!r} is found from here{near}"
     advice = near or (
-        "; write it in a conftest.py, name yours ('retriever: NAME'), or set ir_url in the ini file"
+        "; write it in a conftest.py, name yours ('retriever: NAME'), or set ir_url or ir_command"
+        " in the ini file"
     )
     return f"{suite.path}: no fixture 'retriever' is found from here{advice}"

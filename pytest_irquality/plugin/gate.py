@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -87,9 +88,9 @@ def gate_of(config: pytest.Config, base: AtCommit | None) -> Gate:
 
 
 def _declared(then: Mapping[str, Any]) -> Sequence[str]:
-    """The names that an ini file declares: in a list, and of URLs."""
-    written = then.get(Options.url.key) or ()
-    lines = written.splitlines() if isinstance(written, str) else written
+    """The names that an ini file declares: in a list, and of URLs and commands."""
+    services = [then.get(key.key) or () for key in (Options.url, Options.command)]
+    lines = chain(*(one.splitlines() if isinstance(one, str) else one for one in services))
     named = (line.strip().partition(": ") for line in lines)
     return [*_words(then.get(Options.retrievers.key)), *(name for name, colon, _ in named if colon)]
 

@@ -85,7 +85,7 @@ def pytest_configure(config: pytest.Config) -> None:
     imply_suites(config)
     last_baselines(config)
     options = Options(config)
-    if options.url or IN_BASE in os.environ:
+    if options.url or options.command or IN_BASE in os.environ:
         from pytest_irquality.plugin import services  # noqa: PLC0415 - for these only
 
         services.register(config)

@@ -97,11 +97,15 @@ class Options(Reports):
     )
     url = IniTexts("Ask this URL where a fixture is missing (default: none).", kind="linelist")
     headers = IniTexts("Headers for ir_url, one a line (default: none).", kind="linelist")
+    command = IniTexts(
+        "Ask this program where a fixture is missing (default: none).", kind="linelist"
+    )
     serve = IniText(
         "Start this server for ir_url, at a free {port} that both name (default: none)."
     )
     prepare = IniTexts(
-        "Run these commands before ir_serve, one a line (default: none).", kind="linelist"
+        "Run these commands before ir_serve and ir_command, one a line (default: none).",
+        kind="linelist",
     )
     retrievers = IniTexts(
         "More fixtures that suites may name, besides `retriever` and `*_retriever` (default: none)."
@@ -158,7 +162,7 @@ class Options(Reports):
     @property
     def declared(self) -> Collection[str]:
         """The names of the fixtures that the ini file declares to be retrievers."""
-        lines = (line.partition(": ") for line in self.url)
+        lines = (line.partition(": ") for line in (*self.url, *self.command))
         return (*self.retrievers, *(name for name, colon, _ in lines if colon))
 
 

@@ -1,4 +1,4 @@
-"""Retrievers that the ini file declares, as fixtures: URLs, and the server of some.
+"""Retrievers that the ini file declares, as fixtures: URLs and commands.
 
 A fixture of the project's own with such a name goes before it.
 """
@@ -22,9 +22,9 @@ from pytest_irquality.pipeline.base.guard import VARIABLE as IN_BASE
 from pytest_irquality.plugin.options import Options
 
 if TYPE_CHECKING:
-    from pytest_irquality.retrieval.endpoint import Endpoint
     from pytest_irquality.retrieval.secrets import Secrets
     from pytest_irquality.retrieval.server import Server
+    from pytest_irquality.retrieval.service import Service
 
 NAMED = re.compile(r"([A-Za-z_]\w*):\s+(.*)")
 USUAL = "retriever"
@@ -36,6 +36,7 @@ class Written:
     """The lines of the ini file on retrievers, and the folder that it stands in."""
 
     url: list[str]
+    command: list[str]
     headers: list[str]
     serve: str
     prepare: list[str]
@@ -45,8 +46,8 @@ class Written:
     def by(cls, config: pytest.Config) -> Written:
         """Read the ini file of this session."""
         options = Options(config)
-        folder = os.path.realpath(config.rootpath)
-        return cls(options.url, options.headers, options.serve, options.prepare, folder)
+        lines = options.url, options.command, options.headers
+        return cls(*lines, options.serve, options.prepare, os.path.realpath(config.rootpath))
 
     @property
     def secrets(self) -> Secrets:
@@ -63,21 +64,20 @@ class Written:
             return named.sub(lambda _: tree, line)
 
         return replace(
-            self,
-            serve=there(self.serve),
-            prepare=[*map(there, self.prepare)],
-            folder=there(self.folder),
-        )
+            self, command=[*map(there, self.command)], serve=there(self.serve),
+            prepare=[*map(there, self.prepare)], folder=there(self.folder),
+        )  # fmt: skip
 
-    def by_name(self) -> dict[str, str]:
-        """The line of each retriever. Raises ``pytest.UsageError``."""
-        lines: dict[str, str] = {}
-        for line in self.url:
-            found = NAMED.fullmatch(line)
-            name, rest = found.groups() if found else (USUAL, line)
-            if name in lines:
-                raise pytest.UsageError(f"ini key ir_url: two retrievers are called {name!r}")
-            lines[name] = rest
+    def by_name(self) -> dict[str, tuple[str, str]]:
+        """The key and the line of each retriever. Raises ``pytest.UsageError``."""
+        lines: dict[str, tuple[str, str]] = {}
+        for key, written in (("ir_url", self.url), ("ir_command", self.command)):
+            for line in written:
+                found = NAMED.fullmatch(line)
+                name, rest = found.groups() if found else (USUAL, line)
+                if name in lines:
+                    raise pytest.UsageError(f"ini key {key}: two retrievers are called {name!r}")
+                lines[name] = key, rest
         return lines
 
 
@@ -103,7 +103,7 @@ def _of_this_side(config: pytest.Config) -> Written:
 
     told = json.loads(os.environ[IN_BASE])
     lines = own.by_name().values()
-    if not lines or not all(map(has_port, lines)):
+    if not lines or not all(has_port(line) for key, line in lines if key == "ir_url"):
         own = Written(**told["services"])
     return own.moved(told["head"], told["tree"])
 
@@ -117,12 +117,13 @@ def _fixture(name: str, written: Written) -> Callable[..., Any]:
     several = None if name in lines else list(lines)
 
     @pytest.fixture(scope="session", name=name, params=several)
-    def declared(request: pytest.FixtureRequest) -> Iterator[Endpoint]:
+    def declared(request: pytest.FixtureRequest) -> Iterator[Service]:
         """A retriever that the ini file declares."""
+        key, line = lines[request.param if several else name]
         with _told_in_one_line():
-            endpoint = _endpoint(request, written, lines[request.param if several else name])
-        yield endpoint
-        endpoint.close()
+            service = _service(request, written, key, line)
+        yield service
+        service.close()
 
     return declared
 
@@ -137,15 +138,21 @@ def _told_in_one_line() -> Iterator[None]:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 
-def _endpoint(request: pytest.FixtureRequest, written: Written, line: str) -> Endpoint:
+def _service(request: pytest.FixtureRequest, written: Written, key: str, line: str) -> Service:
     """A retriever of a line, ready to be asked. Raises ``RetrieverError``."""
     # Imported here is what only a suite needs.
     from pytest_irquality.retrieval.endpoint import Endpoint, has_port  # noqa: PLC0415
+    from pytest_irquality.retrieval.program import Program  # noqa: PLC0415
 
-    _check_sides(request.config, written, line)
+    folder, server = Path(written.folder), None
+    if key == "ir_url":
+        _check_sides(request.config, written, line)
     request.getfixturevalue(PREPARED)
-    server = request.getfixturevalue(SERVER) if has_port(line) else None
-    endpoint = Endpoint(line, written.headers, Path(written.folder), written.secrets, server)
+    if key == "ir_command":
+        return Program(line, folder, written.secrets)
+    if has_port(line):
+        server = request.getfixturevalue(SERVER)
+    endpoint = Endpoint(line, written.headers, folder, written.secrets, server)
     if server:
         server.wait_for(endpoint.is_ready)
     return endpoint

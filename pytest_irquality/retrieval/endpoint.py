@@ -7,11 +7,9 @@ import re
 import selectors
 import socket
 import string
-import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -19,10 +17,10 @@ from typing import Any
 from urllib.parse import quote
 
 from pytest_irquality.retrieval.call import RetrieverError
-from pytest_irquality.retrieval.jobs import Service, TimedOut
+from pytest_irquality.retrieval.jobs import TimedOut
 from pytest_irquality.retrieval.secrets import Secrets, header
 from pytest_irquality.retrieval.server import PORT, Server
-from pytest_irquality.retrieval.wrappers import UnreadableResult
+from pytest_irquality.retrieval.service import LARGEST, Service, ServiceError, ended_after
 
 WRITTEN = re.compile(
     r"(?:(?P<method>[A-Z]+)\s+)?(?P<origin>https?://)"
@@ -30,7 +28,6 @@ WRITTEN = re.compile(
 )
 PLACE = re.compile(r"\{([^{}]*)\}")
 KNOWN = re.compile(r"query|k|params\.(?!(?:query|k)$)[A-Za-z_]\w*")
-LARGEST = 16 * 2**20  # bytes of an answer
 LOOK = 5.0  # seconds in which a server that is started must answer, or is asked again
 REFUSED = (502, 503, 504)  # by a gateway, or by a server that is loading
 
@@ -41,19 +38,13 @@ def has_port(line: str) -> bool:
     return bool(found and found["port"])
 
 
-class ServiceError(UnreadableResult):
-    """A call that gave no result. ``response`` is that of HTTP, if any came."""
-
-    def __init__(self, cause: str, detail: str = "", response: HTTPResponse | None = None) -> None:
-        super().__init__(cause, detail)
-        self.response = response
-
-
 class Endpoint(Service):
     """A URL that answers queries with JSON. Connections are kept, one for each call in flight.
 
-    ``server`` is the one that was started for it. Any number of threads may ask at once.
+    ``server`` is the one that was started for it.
     """
+
+    key = "ir_url"
 
     def __init__(
         self,
@@ -64,8 +55,7 @@ class Endpoint(Service):
         server: Server | None = None,
     ) -> None:
         """Read a line of ``ir_url``, and those of ``ir_headers``. Raises ``RetrieverError``."""
-        self.secrets = secrets
-        self.kept: deque[HTTPConnection] = deque()  # what is open and waits for a call
+        super().__init__(secrets)
         self.server = server
         if server:
             line = line.replace(PORT, str(server.port), 1)
@@ -100,18 +90,15 @@ class Endpoint(Service):
 
     def within(self, seconds: float) -> Callable[..., Any]:
         """The function that asks it, and needs all params that have a place, and no others."""
-
-        def ir_url(query: str, k: int, **params: Any) -> Any:
-            return self.ask(query, k, params, seconds)
-
+        search = super().within(seconds)
         asked = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in ("query", "k")]
         names = sorted({place.partition(".")[2] for place in self.places} - {""})
         params = [Parameter(name, Parameter.KEYWORD_ONLY) for name in names]
-        vars(ir_url)["__signature__"] = Signature([*asked, *params])
-        return ir_url
+        vars(search)["__signature__"] = Signature([*asked, *params])
+        return search
 
     def ask(self, query: str, k: int, params: Mapping[str, Any], seconds: float) -> Any:
-        """The answer within so many seconds. Raises ``ServiceError`` or ``TimedOut``."""
+        """The answer; a redirect is none."""
         asked = {"query": query, "k": k, **{f"params.{name}": params[name] for name in params}}
         target, body = self._request(asked)
         shown = self.secrets.mask(f"{self.method} {self.origin}{target}")
@@ -127,11 +114,6 @@ class Endpoint(Service):
                 raise ServiceError(ended, shown) from None
             said = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
             raise ServiceError(f"no answer: {self.secrets.quoted(said.encode())}", shown) from None
-
-    def close(self) -> None:
-        """End what is still open."""
-        for connection in self._taken():
-            connection.close()
 
     def is_ready(self) -> bool:
         """Tell whether anything comes back but the refusal of a server that is loading."""
@@ -171,19 +153,15 @@ class Endpoint(Service):
             reason = self.secrets.quoted(reason.encode())
             raise ServiceError(reason, self.secrets.quoted(said), response)
         try:
-            answer = self.secrets.masked(json.loads(said))
+            return self.checked(json.loads(said))
         except (ValueError, RecursionError):
             raise ServiceError("its answer is no JSON", self.secrets.quoted(said)) from None
-        if isinstance(answer, dict) and answer.get("error"):
-            error = json.dumps(answer["error"]).encode()
-            raise ServiceError("it answered with an error", self.secrets.quoted(error))
-        return answer
 
     def _reply(self, target: str, body: bytes | None, due: float) -> tuple[HTTPResponse, bytes]:
         """One request, and its response with its body."""
         connection, used = self._connection(due)
         said, sock = None, connection.sock
-        with _ended_after(due - time.monotonic(), lambda: _cut(sock)) as late:
+        with ended_after(due - time.monotonic(), lambda: _cut(sock)) as late:
             try:
                 connection.request(self.method, target, body, self.headers)
                 with connection.getresponse() as response:
@@ -208,7 +186,7 @@ class Endpoint(Service):
         One with anything to read is of no more use: it was closed, or holds what nobody asked for.
         """
         seconds = max(due - time.monotonic(), 0.001)
-        for connection in self._taken():
+        for connection in self.taken():
             if _is_quiet(connection.sock):
                 connection.sock.settimeout(seconds)
                 return connection, True
@@ -217,33 +195,6 @@ class Endpoint(Service):
         connection = kind(self.host, timeout=seconds)
         connection.connect()
         return connection, False
-
-    def _taken(self) -> Iterator[HTTPConnection]:
-        """The connections that are kept, one after the other, each for nobody else."""
-        with suppress(IndexError):
-            while True:
-                yield self.kept.pop()
-
-
-@contextmanager
-def _ended_after(seconds: float, end: Callable[[], object]) -> Iterator[threading.Event]:
-    """Call ``end`` from another thread after so many seconds, unless the block was left.
-
-    The event says whether it was called.
-    """
-    late = threading.Event()
-
-    def fire() -> None:
-        late.set()
-        end()
-
-    timer = threading.Timer(seconds, fire)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield late
-    finally:
-        timer.cancel()
 
 
 def _template(folder: Path, name: str) -> Any:

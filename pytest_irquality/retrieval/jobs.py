@@ -77,14 +77,6 @@ class TimedOut(Exception):
         super().__init__(f"no answer within {seconds:g} s{usual}; {then}")
 
 
-class Service:
-    """A retriever that ends its calls itself, so that they need no thread of the pass."""
-
-    def within(self, seconds: float) -> Callable[..., Any]:
-        """The function that asks it, each call ended after so many seconds."""
-        raise NotImplementedError
-
-
 def attempt(job: Job) -> Reply | Job:
     """Make a call here and now. Where it gave something to await, that is the job that is left."""
     start = time.perf_counter()

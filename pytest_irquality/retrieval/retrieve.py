@@ -15,7 +15,6 @@ from pytest_irquality.retrieval.details import Details
 from pytest_irquality.retrieval.jobs import (
     Job,
     Reply,
-    Service,
     TimedOut,
     forget,
     is_fault,
@@ -27,6 +26,7 @@ from pytest_irquality.retrieval.pace import Pace, one_by_one
 from pytest_irquality.retrieval.results import Returned, distinct_ids, read_result, split_batch
 from pytest_irquality.retrieval.retries import is_refusal, is_retried, wait_before
 from pytest_irquality.retrieval.run import Answer, Fault, Ranking, Run, one_side
+from pytest_irquality.retrieval.service import Service
 from pytest_irquality.retrieval.staging import (
     FirstStages,
     first_stages,

@@ -12,11 +12,10 @@ from pathlib import Path
 from pytest_irquality.edges.shell import split
 from pytest_irquality.edges.supervisor import Supervised, free_port
 from pytest_irquality.retrieval.call import RetrieverError
+from pytest_irquality.retrieval.program import GRACE, TICK
 from pytest_irquality.retrieval.secrets import Secrets
 
 PORT = "{port}"
-GRACE = 2.0  # seconds to end by itself when it is told to
-TICK = 0.25  # seconds between looks whether it still runs
 START_UP = 300.0  # seconds until it must answer: it may load or build an index
 TAIL = 2000  # bytes of its output, the last ones, that are looked at
 

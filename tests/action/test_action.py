@@ -56,7 +56,7 @@ def outputs(name: str, folder: Path, **environment: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in output.read_text().splitlines())
 
 
-INPUTS = dict.fromkeys(["IR_HISTORY", "IR_SERVE", "IR_URL"], "")
+INPUTS = dict.fromkeys(["IR_COMMAND", "IR_HISTORY", "IR_SERVE", "IR_URL"], "")
 
 
 def judge(
@@ -146,6 +146,12 @@ class Search(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Search).serve_forever()
 """
+PROGRAM = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    print(json.dumps({"id": asked["id"], "hits": [{"office chair": "d1", "desk": "d2"}[asked["query"]]]}), flush=True)
+"""
 
 
 @pytest.fixture
@@ -154,11 +160,13 @@ def service(shop: Path) -> Path:
     (shop / "conftest.py").unlink()
     (shop / "pytest.ini").write_text("[pytest]\nir_url = http://127.0.0.1:1/search?q={query}\n")
     (shop / "server.py").write_text(SERVER)
+    (shop / "search.py").write_text(PROGRAM)
     return shop
 
 
 URL = "http://127.0.0.1:{port}/search?q={query}&size={k}"
 SERVE = f"{shlex.quote(sys.executable)} server.py {{port}}"
+COMMAND = f"{shlex.quote(sys.executable)} search.py"
 
 
 @pytest.mark.parametrize(
@@ -166,8 +174,10 @@ SERVE = f"{shlex.quote(sys.executable)} server.py {{port}}"
     [
         {"IR_URL": URL, "IR_SERVE": SERVE},
         {"IR_URL": f"one: {URL}\ntwo: {URL}&more=yes\n", "IR_SERVE": SERVE},
+        {"IR_URL": f"one: {URL}", "IR_SERVE": SERVE, "IR_COMMAND": f"two: {COMMAND}\n"},
+        {"IR_COMMAND": COMMAND},
     ],
-    ids=["url", "two"],
+    ids=["url", "two", "both", "command"],
 )
 def test_a_service_needs_no_settings_in_the_repository(
     service: Path, settings: dict[str, str]
@@ -180,7 +190,7 @@ def test_a_service_needs_no_settings_in_the_repository(
 
 def test_without_them_those_of_the_repository_are_gone_by(service: Path) -> None:
     assert "no answer: Connection refused" in judge(service)[0].stdout
-    (service / "pytest.ini").write_text(f"[pytest]\nir_url = {URL}\nir_serve = {SERVE}\n")
+    (service / "pytest.ini").write_text(f"[pytest]\nir_command = {COMMAND}\n")
     assert judge(service)[1]["exit-status"] == "0"
 
 
@@ -196,7 +206,7 @@ def found_python(folder: Path, python: str = "") -> str:
 
 def test_where_python_has_no_plugin_the_action_installs_itself(service: Path) -> None:
     python = found_python(service)
-    for settings, status in (({"IR_URL": URL, "IR_SERVE": SERVE}, "0"), ({}, "1")):
+    for settings, status in (({"IR_COMMAND": COMMAND}, "0"), ({}, "1")):
         output = service / "output"
         output.write_text("")
         done = step(
@@ -228,20 +238,22 @@ def test_no_module_of_the_working_folder_is_imported(service: Path, installs: bo
     for name in HOSTILE:
         (service / name).parent.mkdir(exist_ok=True)
         (service / name).write_text("open('ran', 'a').write(__name__)\n")
-    # Its own is not in the folder of the modules: it imports json.
-    (service / "bin").mkdir()
-    (service / "server.py").rename(service / "bin/server.py")
-    asked = {"IR_URL": URL, "IR_SERVE": SERVE.replace("server.py", "bin/server.py")}
+    search = (
+        service / "bin/search.py"
+    )  # beside it, not in the folder of the modules: it imports json
+    search.parent.mkdir()
+    search.write_text(PROGRAM)
+    command = f"{shlex.quote(sys.executable)} bin/search.py"
     if installs:
         output = service / "output"
         python = found_python(service)
         output.write_text("")
         step("judge", service, **{
-            **INPUTS, "IR_PYTHON": python, "IR_ARGS": "", **asked, "GITHUB_OUTPUT": str(output),
+            **INPUTS, "IR_PYTHON": python, "IR_ARGS": "", "IR_COMMAND": command, "GITHUB_OUTPUT": str(output),
         })  # fmt: skip
         assert "exit-status=0\n" in output.read_text()
     else:
-        assert judge(service, **asked)[1]["exit-status"] == "0"
+        assert judge(service, IR_COMMAND=command)[1]["exit-status"] == "0"
     assert not (service / "ran").exists()
 
 

@@ -97,10 +97,9 @@ def test_a_command_is_found_by_the_suffixes_of_windows(
 
 def test_the_base_has_its_own_checkout_however_a_path_is_written(windows: None) -> None:
     lines = [r"node c:\Code\Shop\search.mjs C:/code/shop/index", r"C:\code\shop-2\x"]
-    written = Written([], [], lines[0], lines, r"C:\code\shop")
+    written = Written([], lines, [], "", [], r"C:\code\shop")
     moved = written.moved(r"C:\code\shop", r"D:\base")
-    assert moved.serve == r"node D:\base\search.mjs D:\base/index"
-    assert moved.prepare == [r"node D:\base\search.mjs D:\base/index", r"C:\code\shop-2\x"]
+    assert moved.command == [r"node D:\base\search.mjs D:\base/index", r"C:\code\shop-2\x"]
     assert moved.folder == r"D:\base"
 
 

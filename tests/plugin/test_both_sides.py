@@ -1,4 +1,4 @@
-"""A server that the ini file starts, in today's checkout and in the base's."""
+"""A server or a program that the ini file starts, in today's checkout and in the base's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 from ..conftest import Project
 from ..repository import git
-from .test_services import SUITE, failed, ini
+from .test_services import PROGRAM, SUITE, failed, ini
 
 PYTHON = shlex.quote(sys.executable)
 SERVER = """
@@ -45,7 +45,9 @@ WORSE = ('"d" +', '"x" +')
 def shop(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
     """A service in a commit, whose every process notes that it has started."""
     monkeypatch.setenv("STARTS", str(tmp_path / "starts"))
-    (project.path / "server.py").write_text(SERVER)
+    for name, text in (("server.py", SERVER), ("search.py", PROGRAM)):
+        noting = text.replace('open("starts"', 'open(os.environ["STARTS"]')
+        (project.path / name).write_text(noting)
     (project.path / ".gitignore").write_text("out.json\nir-report.html\n__pycache__\nbuilt*\n")
     project.suite(SUITE)
     ini(project, SERVE, URL)
@@ -204,22 +206,16 @@ def test_a_base_that_cannot_be_prepared_is_no_matter_of_its_environment(shop: Pr
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "named",
-    [
-        "server.py {port} own",
-        "{here}/server.py {port}",
-        "-c \"exec(open('{here}/server.py').read())\" {port}",
-    ],
+    "named", ["search.py", "{here}/search.py", "-c \"exec(open('{here}/search.py').read())\""]
 )
-def test_a_server_is_started_on_both_sides_by_each_sides_own_settings(
+def test_a_command_is_run_on_both_sides_by_each_sides_own_settings(
     shop: Project, named: str
 ) -> None:
-    here = os.path.realpath(shop.path)
-    ini(shop, f"ir_serve = {PYTHON} {named.replace('{here}', here)}", URL)
+    ini(shop, f"ir_command = {PYTHON} {named.format(here=os.path.realpath(shop.path))}")
     commit(shop)
-    git(shop.path, "mv", "server.py", "moved.py")
+    git(shop.path, "mv", "search.py", "moved.py")
     change(shop, "moved.py", *WORSE)
-    ini(shop, f"ir_serve = {PYTHON} moved.py {{port}}", URL)
+    ini(shop, f"ir_command = {PYTHON} moved.py")
     result = shop.run("--ir-baseline=run:HEAD")
     result.assert_outcomes(passed=3, failed=2)
     result.stdout.fnmatch_lines(["*2 worse, 0 better, 0 unchanged*"])

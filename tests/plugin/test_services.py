@@ -1,10 +1,12 @@
-"""A project without a line of Python: its retriever is a URL of the ini file."""
+"""A project without a line of Python: its retriever is a URL or a command of the ini file."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +22,14 @@ queries:
   - {query: q2, relevant: [d2]}
 thresholds: {recall@10: 1.0}
 """
+PROGRAM = """
+import json, os, sys
+open("starts", "a").write(f"{os.getpid()}\\n")
+for line in sys.stdin:
+    asked = json.loads(line)
+    print(json.dumps({"id": asked["id"], "hits": ["d" + asked["query"][1:]]}), flush=True)
+"""
+COMMAND = f"{shlex.quote(sys.executable)} search.py"
 
 
 def right(asked: Asked) -> bytes:
@@ -60,6 +70,17 @@ def test_a_url_is_enough(project: Project, server: Server, concurrency: str) -> 
     ]
 
 
+@pytest.mark.parametrize("args", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)])
+def test_a_command_is_enough_and_ends_with_the_run(project: Project, args: tuple[str]) -> None:
+    (project.path / "search.py").write_text(PROGRAM)
+    ini(project, f"ir_command = {COMMAND}")
+    project.suite(SUITE)
+    project.run(*args).assert_outcomes(passed=3)
+    for pid in (project.path / "starts").read_text().split():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid), 0)
+
+
 def test_a_pyproject_has_lists(project: Project, server: Server) -> None:
     (project.path / "pyproject.toml").write_text(
         f"""[tool.pytest.ini_options]
@@ -77,11 +98,10 @@ ir_headers = ["X-Tenant: shop"]
 def test_named_retrievers_are_each_asked_and_compared_like_the_values_of_a_fixture(
     project: Project, server: Server
 ) -> None:
-    with served(lambda asked: found("x" + asked.query[1:])) as new:
-        ini(project, f"ir_url =\n  old: {server.url()}\n  new: {new.url()}")
-        project.suite("baseline: {retriever: old}\n" + SUITE)
-        result = project.run("-v")
-    result.stdout.fnmatch_lines_random(
+    (project.path / "search.py").write_text(PROGRAM.replace('"d" +', '"x" +'))
+    ini(project, f"ir_url =\n  old: {server.url()}", f"ir_command =\n  new: {COMMAND}")
+    project.suite("baseline: {retriever: old}\n" + SUITE)
+    project.run("-v").stdout.fnmatch_lines_random(
         [
             "*::recall-10?old? PASSED*",
             "*::recall-10?new? FAILED*",
@@ -137,6 +157,10 @@ def test_a_first_suite_needs_no_fixture(project: Project, server: Server) -> Non
     result = project.pytester.runpytest("--ir-init=queries.txt")
     result.stdout.fnmatch_lines(["wrote queries.ir.yaml: 2 queries*"])
     assert "d1: ok   # title of d1" in (project.path / "queries.ir.yaml").read_text()
+    (project.path / "search.py").write_text(PROGRAM)
+    (project.path / "queries.ir.yaml").unlink()
+    ini(project, f"ir_command = {COMMAND}")
+    project.pytester.runpytest("--ir-init=queries.txt").assert_outcomes(passed=1)
     (project.path / "queries.ir.yaml").unlink()
     ini(project)
     project.pytester.runpytest("--ir-init=queries.txt").stdout.fnmatch_lines(
@@ -144,7 +168,8 @@ def test_a_first_suite_needs_no_fixture(project: Project, server: Server) -> Non
     )
 
 
-def test_the_minute_of_the_readme(project: Project, server: Server) -> None:
+@pytest.mark.parametrize("by_command", [False, True], ids=["url", "command"])
+def test_the_minute_of_the_readme(project: Project, server: Server, by_command: bool) -> None:
     """Its commands as they are written there, but for where pytest comes from."""
     text = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
     (block,) = re.findall(r"<!-- minute commands -->\n```sh\n(.*?)```", text, re.S)
@@ -152,8 +177,9 @@ def test_the_minute_of_the_readme(project: Project, server: Server) -> None:
     subprocess.run(["sh", "-c", settings], cwd=project.path, check=True)
     written = project.path / "pytest.ini"
     assert "ir_url = http://127.0.0.1:8080/search?q={query}&size={k}\n" in written.read_text()
+    (project.path / "search.py").write_text(PROGRAM)
     (project.path / "queries.txt").write_text("q1\nq2\n")
-    ini(project, f"ir_url = {server.url()}")
+    ini(project, f"ir_command = {COMMAND}" if by_command else f"ir_url = {server.url()}")
     asks, compares = [
         shlex.split(command.removeprefix("uvx --with pytest-irquality pytest "))
         for command in commands
@@ -164,6 +190,7 @@ def test_the_minute_of_the_readme(project: Project, server: Server) -> None:
     for said in ("*keep today's rankings*", "*1 limit holds*"):
         first.stdout.no_fnmatch_line(said)
     assert project.run("-v", *compares).ret == 0
+    (project.path / "search.py").write_text(PROGRAM.replace('["d" +', '["e" +'))
     server.answer = lambda asked: found("e" + asked.query[1:])
     second = project.run("-v", *compares)
     assert second.ret == 1
@@ -199,11 +226,15 @@ def test_kept_runs_ask_nothing(
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
+        (["ir_url = http://h/a?q={query}", "ir_command = node x"],
+         "ERROR: ini key ir_command: two retrievers are called 'retriever'"),
         (["ir_url =", "  a: http://h/a?q={query}", "  a: http://h/b?q={query}"],
          "ERROR: ini key ir_url: two retrievers are called 'a'"),
         (["ir_url = localhost:9200/?q={query}"], "ini key ir_url must have lines of"),
         (["ir_url = http://h/?q={query}", "ir_headers = Authorization: $NOT_THERE"],
          "ir_headers: the environment has no NOT_THERE"),
+        (["ir_command = node 'x"], "ini key ir_command: No closing quotation"),
+        (["ir_command = no-such-program"], "no-such-program cannot be started; [Errno 2] No such file"),
         (["ir_url = http://h/{params.locale}?q={query}"],
          "the retriever ir_url(query, k, *, locale) needs 'locale' too"),
         ([], "no fixture 'retriever' is found from here; write it in a conftest.py, name yours"
@@ -222,7 +253,7 @@ def test_what_cannot_be_meant_is_one_line(project: Project, lines: list[str], sa
 
 def test_a_suite_names_no_url_and_no_command(project: Project, server: Server) -> None:
     """Configuration is code, and a suite is data."""
-    for key in ("url", "ir_url", "ir_serve", "ir_prepare"):
+    for key in ("url", "ir_url", "command", "ir_command"):
         project.suite(f"{key}: {server.url()}\n" + SUITE)
         assert f"unknown key '{key}'" in failed(project)
     for name in (server.url(), "'node x.mjs'"):

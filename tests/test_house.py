@@ -72,7 +72,7 @@ COMPLEX = {
     "suite/files/judgment_files.py: _read_regular", "suite/files/judgment_files.py: _take", "suite/first_suite.py: _query",
     "suite/limit_reader.py: _bound_on_change", "suite/lint.py: _nothing_expected", "suite/lint.py: _out_of_reach",
     "suite/lint.py: _too_few",
-    "verdict/checks.py: _outcome", "verdict/checks.py: findings", "verdict/comparison.py: change_of",
+    "verdict/checks.py: _outcome", "verdict/checks.py: findings",
     "verdict/comparison.py: nothing_compared", "verdict/joined.py: joined", "verdict/named.py: not_returned", "verdict/noticed.py: _in_no_ranking",
     "verdict/noticed.py: noticed", "verdict/opinions.py: with_other_judges",
     "verdict/passages.py: _in_answer",

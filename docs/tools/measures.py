@@ -8,8 +8,6 @@ from pytest_irquality.metrics.catalogue import DEFINITIONS
 from pytest_irquality.metrics.definition import REL, Definition, Parameter
 from pytest_irquality.metrics.measure import written
 
-DIRECTION = {False: "lower is better", None: "neither is better"}
-
 HEAD = """\
 # Measures
 
@@ -48,7 +46,7 @@ def section(definition: Definition) -> Iterator[str]:
     yield from (f"## {definition.name}", "", f"> {definition.formula}", "")
     unusual = [
         *([bounds(definition)] if definition.range != (0, 1) else ()),
-        *([] if definition.higher_is_better else [DIRECTION[definition.higher_is_better]]),
+        *([] if definition.higher_is_better else ["lower is better"]),
     ]
     said = f" ({', '.join(unusual)})" if unusual else ""
     yield f"{definition.title}: `{example(definition)}`{said}."

@@ -51,7 +51,7 @@ class Definition:
     needs: Literal["relevant", "gain", ""] = "relevant"
     reach: Literal["cutoff", "relevant", "all", "first", "nothing"] = "cutoff"
     range: tuple[float, float] = (0, 1)
-    higher_is_better: bool | None = True
+    higher_is_better: bool = True
     aggregate: Aggregation = "mean"
     unit: Unit = ""
     compares: bool = False  # whether it reads the baseline's ranking, and is undefined without one
@@ -62,7 +62,7 @@ class Definition:
     def takes_budget(self) -> bool:
         """True where a budget of words or tokens may stand in place of its cutoff."""
         is_of_relevance = self.takes_cutoff and self.reach == "cutoff" and self.needs != ""
-        return is_of_relevance and self.higher_is_better is True
+        return is_of_relevance and self.higher_is_better
 
     @property
     def usual_name(self) -> str:

@@ -43,14 +43,14 @@ class Measure:
         return " ".join(filter(None, words))
 
     @property
-    def higher_is_better(self) -> bool | None:
-        """True where higher values are better; None where neither direction is."""
+    def higher_is_better(self) -> bool:
+        """True where higher values are better, and not lower ones."""
         return self.definition.higher_is_better
 
     @property
     def sign(self) -> float:
         """-1 where less is better, else 1."""
-        return -1.0 if self.higher_is_better is False else 1.0
+        return 1.0 if self.higher_is_better else -1.0
 
     @property
     def range(self) -> tuple[float, float]:
@@ -65,7 +65,7 @@ class Measure:
     @property
     def is_of_relevance(self) -> bool:
         """True where it is the higher the better rankings are; no stage before them."""
-        return self.needs_relevant and self.higher_is_better is True and not self.stage
+        return self.needs_relevant and self.higher_is_better and not self.stage
 
     @property
     def is_mean_of_relevance(self) -> bool:

@@ -14,7 +14,7 @@ from pytest_irquality.metrics.errors import MeasureError
 from pytest_irquality.metrics.hits import Ranking
 from pytest_irquality.metrics.judgments import Judgments
 
-DIRECTIONS: Mapping[str, bool | None] = {"higher": True, "lower": False, "neither": None}
+DIRECTIONS: Mapping[str, bool] = {"higher": True, "lower": False}
 NAME = re.compile(r"(?!.*_\d+$)[a-z][a-z0-9_]*")
 SLACK = 1e-9  # sums of floats may pass a bound by their last bits
 
@@ -37,7 +37,7 @@ def own_measure(
     returns a number within ``range``, or None where it is undefined. Without a ``cutoff`` it is
     given every document, and their number as k.
 
-    ``better`` is "higher", "lower" or "neither".
+    ``better`` is "higher" or "lower".
     ``needs_relevant``: the measure is undefined for queries without a relevant document. ``doc`` is
     its formula in words, for reports; the function's docstring if there is none.
 
@@ -50,7 +50,7 @@ def own_measure(
             " last digits"
         )
     if better not in DIRECTIONS:
-        raise MeasureError(f"better is 'higher', 'lower' or 'neither' for {name!r}, not {better!r}")
+        raise MeasureError(f"better is 'higher' or 'lower' for {name!r}, not {better!r}")
     if not range[0] < range[1]:
         raise MeasureError(
             f"the range of {name!r} runs from {range[0]} to {range[1]}, but must run upwards"

@@ -56,7 +56,8 @@ class LimitReader:
         measure = self.measure(line.name, line.place)
         bounds = []
         for name, written in line.bounds.items():
-            kind = BOUNDS[name] if name else self._bare_kind(measure, written)
+            bare = Min if measure.higher_is_better else Max
+            kind = BOUNDS[name] if name else bare
             bounds.append(self._bound(measure, kind, written))
         if not bounds:
             self.fail(
@@ -91,16 +92,6 @@ class LimitReader:
                 self.fail(limits.place, f"{bound.key} is a test {why} use {MaxDrop.key}")
 
     # -- one bound ---------------------------------------------------------------------------------
-
-    def _bare_kind(self, measure: Measure, written: WrittenBound) -> type[Bound]:
-        """The kind of bound that a number is which stands alone."""
-        if measure.higher_is_better is None:
-            self.fail(
-                written.place,
-                f"{measure} is neither better high nor low;"
-                f" write {{min: {written.text}}} or {{max: {written.text}}}",
-            )
-        return Min if measure.higher_is_better else Max
 
     def _bound(self, measure: Measure, kind: type[Bound], written: WrittenBound) -> Bound:
         if kind.on_change:
@@ -289,14 +280,8 @@ def _unfit_for_change(measure: Measure, kind: type[Bound]) -> str | None:
         return f"{name} of {measure}: times are of a machine and no baseline holds them; use max"
     if measure.definition.compares:
         return f"{measure} is a comparison with the baseline already; give it a min"
-    if measure.higher_is_better is None:
-        if kind.tested:
-            return (
-                f"{measure} is neither better high nor low, so {name} has nothing to test;"
-                " use max_drop"
-            )
-    elif measure.higher_is_better and not kind.falls:
+    if measure.higher_is_better and not kind.falls:
         return f"{name} on {measure}, which is better high; max_drop is meant"
-    elif not measure.higher_is_better and kind.falls:
+    if not measure.higher_is_better and kind.falls:
         return f"{name} on {measure}, which is better low; max_rise is meant"
     return None

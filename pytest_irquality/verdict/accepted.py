@@ -78,11 +78,7 @@ def as_committed(now: Comparison, committed: Run) -> Sequence[str]:
     if not sides.tells_noise:
         return [id for id in sides.before if id not in sides.changed]
     scores = ScoredSides(sides, now.scoring)
-    measures = [
-        measure
-        for measure in sides.suite.measures
-        if measure.unit != "seconds" and measure.higher_is_better is not None
-    ]
+    measures = [measure for measure in sides.suite.measures if measure.unit != "seconds"]
     columns = [_column(scores, measure) for measure in measures]
     return [id for id in sides.before if _returned_so(sides, columns, id)]
 
@@ -132,7 +128,7 @@ class _Column:
 
 
 def _column(scores: ScoredSides, measure: Measure) -> _Column:
-    sign = -1.0 if measure.higher_is_better is False else 1.0
+    sign = measure.sign
 
     def values(answers: Sequence[Scores]) -> Values:
         given = {id: [one.value(id, measure) for one in answers] for id in scores.sides.before}

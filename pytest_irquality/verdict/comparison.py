@@ -336,6 +336,6 @@ def change_of(measure: Measure, pairs: Iterable[Pair], *, tested: bool = False) 
     change = Change(before, now, len(pairs), better, worse, equal)
     if not better and not worse:
         return change
-    p = sign_flip(gains) if tested and measure.higher_is_better is not None else None
+    p = sign_flip(gains) if tested else None
     low, high = _ends(measure, gains, before, p)
     return replace(change, p=p, low=low, high=high, detectable=detectable(gains))

@@ -37,9 +37,7 @@ class Damage:
     def column(self) -> int | None:
         """The measure's place in every query's values; None where no measure is shown."""
         result = self.result
-        columns = [result.measures.index(measure) for measure in result.shown]
-        sided = [at for at in columns if result.higher_is_better(result.measures[at]) is not None]
-        return next(iter([*sided, *columns]), None)
+        return result.measures.index(result.shown[0]) if result.shown else None
 
     @property
     def measure(self) -> str:
@@ -49,7 +47,7 @@ class Damage:
     @cached_property
     def sign(self) -> int:
         """1 where more is better, -1 where less is."""
-        return -1 if self.result.higher_is_better(self.measure) is False else 1
+        return 1 if self.result.higher_is_better(self.measure) else -1
 
     def gain(self, query: QueryResult) -> float | None:
         """By how much the measure got better, 0 for rounding errors; None without a side."""

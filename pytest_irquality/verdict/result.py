@@ -202,7 +202,6 @@ class Mean:
     """A measure over the whole suite (``tag`` None) or a tag. ``value`` None: no query defines it.
 
     ``value`` is over all of today's queries, ``change`` over those on both sides.
-    ``higher_is_better`` is None where neither direction is better.
     """
 
     measure: str
@@ -211,7 +210,7 @@ class Mean:
     queries: int
     undefined: int
     unit: str = ""
-    higher_is_better: bool | None = True
+    higher_is_better: bool = True
     change: Change | None = None
 
     @property
@@ -424,8 +423,8 @@ class SuiteResult:
         mean = self.mean(measure)
         return mean.unit if mean else ""
 
-    def higher_is_better(self, measure: str) -> bool | None:
-        """True where a high value of a measure is good; None where neither side is."""
+    def higher_is_better(self, measure: str) -> bool:
+        """True where a high value of a measure is good."""
         mean = self.mean(measure)
         return mean.higher_is_better if mean else True
 

@@ -57,7 +57,7 @@ class Variants:
             known = [found for found in values if found is not None]
             if value is None or not known:
                 continue
-            if value > EQUAL or measure.higher_is_better is not True:
+            if value > EQUAL or not measure.higher_is_better:
                 weight = query.weight if measure.weighted else 1.0
                 pairs.append(Pair(query.id, value, fsum(known) / len(known), weight))
         return pairs

@@ -25,11 +25,10 @@ HEATS = (0.005, 0.02, 0.05, 0.1)
 
 
 def coloured(result: SuiteResult, measure: str, change: float) -> str:
-    """The colour of a change: good, bad, or none where it is nothing or no side is better."""
-    better = result.higher_is_better(measure)
-    if abs(change) <= EQUAL or better is None:
+    """The colour of a change: good, bad, or none where it is nothing."""
+    if abs(change) <= EQUAL:
         return ""
-    return "good" if (change > 0) == better else "bad"
+    return "good" if (change > 0) == result.higher_is_better(measure) else "bad"
 
 
 def mean_cell(
@@ -208,9 +207,9 @@ def _values(measure: str, results: Sequence[SuiteResult]) -> Iterator[str]:
 
 
 def _best(means: Sequence[Mean]) -> int | None:
-    """The place of the best value; None where no direction is better, or nothing is compared."""
+    """The place of the best value; None where nothing is compared."""
     known = [(mean.value, place) for place, mean in enumerate(means) if mean.value is not None]
-    if means[0].higher_is_better is None or means[0].measure.startswith(NEEDS_NO_GRADE):
+    if means[0].measure.startswith(NEEDS_NO_GRADE):
         return None
     if len(known) < 2:
         return None
@@ -222,7 +221,7 @@ def _against(best: SuiteResult, other: SuiteResult, measure: str) -> str:
     if best.unit(measure) == "seconds":
         return ""
     column = best.measures.index(measure)
-    sign = -1 if best.higher_is_better(measure) is False else 1
+    sign = 1 if best.higher_is_better(measure) else -1
     pairs = (
         (query.values[column], best.by_id[query.id].values[column])
         for query in other.queries

@@ -120,7 +120,6 @@ def test_duplicates_are_credited_once_and_ranks_close_up() -> None:
             measure
         )
     assert one("judged@2", grades, ["a", "a", "x"]) == 1 / 2
-    assert one("num_results", grades, ["a", "a", "x"]) == 2
     assert one("zero_results", grades, ["a", "a"]) == 0
 
 

@@ -60,8 +60,6 @@ READ = {
     "bpref(rel=2)": "bpref(rel=2)",
     "Judged@10": "judged@10",
     "rank_of_first@10": "rank_of_first@10",
-    "NumRet": "num_results",
-    "num_ret": "num_results",
     "zero_results": "zero_results",
     "latency_p95": "latency_p95",
     "rbo@10": "rbo(p=0.9)@10",
@@ -168,13 +166,12 @@ def test_a_measure_is_a_key() -> None:
     [
         ("ndcg@10", True, "mean", "", True),
         ("rank_of_first@10", False, "mean", "", True),
-        ("num_results", None, "mean", "count", False),
         ("zero_results", False, "sum", "count", False),
         ("judged@10", True, "mean", "", False),
     ],
 )
 def test_what_a_measure_says_of_itself(
-    name: str, better: bool | None, aggregate: str, unit: str, needs_relevant: bool
+    name: str, better: bool, aggregate: str, unit: str, needs_relevant: bool
 ) -> None:
     measure: Measure = parse_measure(name)
     assert measure.higher_is_better is better

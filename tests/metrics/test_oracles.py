@@ -36,7 +36,6 @@ WHOLE = {
     "recip_rank": "mrr@1000",
     "map": "map@1000",
     "ndcg": "ndcg@1000",
-    "num_ret": "num_results",
 }
 TREC_EVAL = {
     f"{theirs}_{k}": f"{our}@{k}" for theirs, our in AT_CUTOFFS.items() for k in CUTOFFS
@@ -129,7 +128,6 @@ def of_ir_measures(ir: Any) -> list[Any]:
             ir.Rprec(rel=2),
             ir.Bpref,
             ir.Bpref(rel=2),
-            ir.NumRet,
         ),
     ]
 

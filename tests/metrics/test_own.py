@@ -63,7 +63,6 @@ def test_direction_and_need_of_judgments() -> None:
     )
     measure = parse_measure("price@3", definitions=with_own([slower]))
     assert measure.higher_is_better is False
-    assert own_measure("mood", best_grade, better="neither").higher_is_better is None
     assert evaluate({}, {"q": []}, [measure]).values == {"q": (0.5,)}
 
 
@@ -122,7 +121,7 @@ def test_a_name_that_no_suite_could_write(name: str) -> None:
 
 
 def test_wrong_direction_or_range() -> None:
-    with pytest.raises(MeasureError, match="'higher', 'lower' or 'neither'"):
+    with pytest.raises(MeasureError, match="'higher' or 'lower'"):
         own_measure("mine", best_grade, better="up")
     with pytest.raises(MeasureError, match="must run upwards"):
         own_measure("mine", best_grade, range=(1, 0))

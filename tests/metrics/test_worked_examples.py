@@ -100,7 +100,6 @@ def test_fractional_grades(name: str, expected: tuple[float, ...]) -> None:
         ("rprec", 2 / 5),
         ("rank_of_first@3", 1),
         ("rbp(p=0.5)@3", 0.5 * (1 + 0.25)),
-        ("num_results", 3),
         ("zero_results", 0),
         ("judged@3", 1),
     ],

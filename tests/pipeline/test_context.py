@@ -176,7 +176,6 @@ def test_ids_stay_those_of_documents(tmp_path: Any) -> None:
         ("recall(words=4,tokens=4)", "write a cutoff or one budget"),
         ("recall(words=4.5)", "words is a whole number"),
         ("rank_of_first(words=4)", "rank_of_first has no parameter 'words'"),
-        ("num_results(words=4)", "num_results has no parameter 'words'"),
         ("candidates recall(words=4)", "a budget is of what is returned"),
     ],
 )

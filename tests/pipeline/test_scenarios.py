@@ -513,7 +513,7 @@ def test_a_retriever_of_the_same_run_takes_the_place_of_the_baseline(project: Pr
 
 
 def test_a_star_is_explained_only_where_one_stands(project: Project) -> None:
-    project.suite("metrics: [results]\nqueries: [{query: a}]\n")
+    project.suite("metrics: [mrr]\nqueries: [{query: a}]\n")
     project.conftest(
         "@pytest.fixture(params=['hybrid', 'bm25'])\n"
         "def retriever(request):\n    return lambda query: ['d']\n"

@@ -68,7 +68,6 @@ def load(tmp_path: Path, text: str | bytes) -> str:
         (Q + "thresholds: {ndcg@10: {max_drop: 500%}}\n", "2:34: ndcg@10 can never change by 500%"),
         (Q + "each_query: {ndcg@10: {max_significant_drop: 0.1}}\n", "2:14: max_significant_drop is a test over many"),
         (Q + "each_query: {ndcg@10: {max_drop: 0.1, known_issue: X}}\n", "2:14: 'known_issue' would hide the drop of any query"),
-        (Q + "thresholds: {num_results: {max_significant_drop: 1}}\n", "2:50: num_results is neither better high nor low, so max_significant_drop"),
         ("queries: [{query: a, relevant: [d], thresholds: {mrr: {min: 1, known_issue: X}}}]\n", "1:50: 'known_issue' of one query stands on the query"),
         (Q + "each_query: {lost_all_relevant: maybe}\n", "2:33: 'lost_all_relevant' must be fail or warn or ignore"),
         (Q + "each_query: {new_zero_results: {max: -1}}\n", "2:38: 'new_zero_results: max' must be a whole number"),

@@ -1,4 +1,4 @@
-"""Measures of how much came back, and how much of it anybody has judged."""
+"""Measures of whether anything came back, and how much of it anybody has judged."""
 
 from __future__ import annotations
 
@@ -21,11 +21,6 @@ def judged(k: int) -> Compute:
     return lambda hits: [*map(of_one, hits.rankings, hits.judgments)]
 
 
-def number_of_results() -> Compute:
-    """The number of documents that came back."""
-    return lambda hits: [float(len({*ranking})) for ranking in hits.rankings]
-
-
 def zero_results() -> Compute:
     """1 where nothing came back."""
     return lambda hits: [0.0 if ranking else 1.0 for ranking in hits.rankings]
@@ -44,22 +39,6 @@ DEFINITIONS = (
         differs=(
             "ir_measures fails on a query without results. BEIR's `Hole@k` is about its complement"
         ),
-    ),
-    Definition(
-        name="num_results",
-        aliases=("num_ret", "numret", "results"),
-        title="Number of results",
-        formula="number of documents returned, down to the suite's depth",
-        make=number_of_results,
-        takes_cutoff=False,
-        needs="",
-        reach="all",
-        range=(0, INFINITE),
-        higher_is_better=None,
-        unit="count",
-        undefined="never",
-        source="trec_eval `num_ret`, ir_measures `NumRet`",
-        differs=("they add the queries up; here it is their mean"),
     ),
     Definition(
         name="zero_results",

@@ -278,18 +278,9 @@ def _with(result: SuiteResult, found: Mapping[tuple[str, ...], _Held]) -> SuiteR
 
 def _with_pardoned(result: SuiteResult, verdicts: Sequence[Verdict], share: Share) -> SuiteResult:
     """A result with the fact that the verdict over all suites rests on unjudged documents."""
-    for one in verdicts:
-        if one.check == share.check and one.outcome == "failed":
-            return replace(result, facts=(*_resting(result, one.label),))
-    return result
-
-
-def _resting(result: SuiteResult, label: str) -> Iterator[Fact]:
-    """The facts, first that one more check rests on unjudged documents."""
-    known = [fact for fact in result.facts if isinstance(fact, RestsOnUnjudged)]
-    labels = dict.fromkeys([label, *chain.from_iterable(fact.checks for fact in known)])
-    yield RestsOnUnjudged((*labels,))
-    yield from (fact for fact in result.facts if fact not in known)
+    of_all = [one for one in verdicts if one.check == share.check and one.outcome == "failed"]
+    rest = [RestsOnUnjudged((one.label,)) for one in of_all]
+    return replace(result, facts=(*rest, *result.facts))
 
 
 def _with_accepted(

@@ -3,7 +3,6 @@
 The room knows nothing of suites and runs.
 """
 
-from pytest_irquality.passages.deciding import same_but_articles
 from pytest_irquality.passages.find import Found, find, find_in
 from pytest_irquality.passages.lost import Nearest, Part, nearest, parts
 from pytest_irquality.passages.normal import (
@@ -27,7 +26,6 @@ __all__ = [
     "normal",
     "parts",
     "placed",
-    "same_but_articles",
     "sought",
     "words",
 ]

@@ -36,15 +36,6 @@ OTHERS = listed("""
     allowed forbidden required optional
     """)
 OPERATOR = re.compile(r"[^\w]+")
-ARTICLES = listed("""
-    a an the der die das dem den des ein eine einen einem einer eines le la les un une el los las
-    il lo gli uno una het een
-    """)
-
-
-def same_but_articles(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Tell whether two passages say the same in the same words, with or without articles."""
-    return [w for w in one if w not in ARTICLES] == [w for w in other if w not in ARTICLES]
 
 
 def decides(words: Sequence[str]) -> set[int]:

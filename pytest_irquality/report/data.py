@@ -55,7 +55,7 @@ LINES = 4
 LEFT_OUT: Mapping[type, Sequence[str]] = {
     SuiteResult: ["seconds", "texts", "fields", "classes", "deselected", "share", "again"],
     Exam: ["queries", "means", "share"],
-    QueryResult: ["seconds", "texts_left_out"],
+    QueryResult: ["seconds"],
     ShownDocument: ["chunk", "score"],
 }
 """Fields that it has under ``timing`` only, and what kept runs have: whole texts and scores."""

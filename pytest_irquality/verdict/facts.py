@@ -195,23 +195,15 @@ class Moved(Fact):
 
 @dataclass(frozen=True)
 class TiesMoved(Fact):
-    """So many rankings of ``total`` differ in the order of equal scores only.
+    """So many rankings of ``total`` differ in what has equal scores only, and nothing is gone.
 
-    ``documents`` are those of the first, ``query``.
+    ``documents`` are those that stand elsewhere in the first that has the same ones, of ``query``.
     """
 
     rankings: int
     total: int
     query: str
     documents: tuple[RankedDocument, ...]
-
-
-@dataclass(frozen=True)
-class StillTied(Fact):
-    """So many rankings of ``total`` end in others of equal scores; none that mattered is gone."""
-
-    rankings: int
-    total: int
 
 
 @dataclass(frozen=True)
@@ -228,17 +220,15 @@ class Unsettled(Fact):
 
 @dataclass(frozen=True)
 class Resolution(Fact):
-    """The smallest change of a measure that the suite can tell.
+    """A change of a measure that the suite cannot tell from chance.
 
-    ``decided`` is False where too few queries changed for any test; ``apart`` where failures rest
-    on other things.
+    ``decided`` is False where too few queries changed for any test; ``apart``: failures rest on
+    other things.
     """
 
     measure: str
     change: Change
-    got_worse: bool
     decided: bool
-    significant: bool
     apart: bool
 
 
@@ -278,17 +268,15 @@ class InNoRanking(Fact):
 
 @dataclass(frozen=True)
 class NeverFound(Fact):
-    """So many relevant documents of ``total`` are in no ranking.
+    """So many relevant documents of ``total`` are in no ranking, neither now nor before.
 
-    Nor are they in the baseline's where ``compared``. ``recall`` names the measure that is of these
-    alone, where one is shown. ``named`` are a few of them, each with a query (id) that wants it.
+    ``recall`` names the measure that is of these alone, where one is shown. ``named`` are a few.
     """
 
     documents: int
     total: int
-    compared: bool
     recall: str = ""
-    named: tuple[tuple[str, RankedDocument], ...] = ()
+    named: tuple[RankedDocument, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -305,17 +293,12 @@ class LeftIndex(Fact):
 
 @dataclass(frozen=True)
 class FewerThanAsked(Fact):
-    """So many queries of ``total`` have fewer than ``k`` results.
-
-    ``results`` is the most that any has; where ``collapsed``, the fewest: there more were returned,
-    several of one document.
-    """
+    """So many queries of ``total`` have fewer than ``k`` documents, the fewest ``documents``."""
 
     queries: int
     total: int
     k: int
-    results: int
-    collapsed: bool
+    documents: int
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ Fate = Literal[
     "further down",
     "cut",
     "changed",
-    "duplicate",
     "in stage",
     "not in the corpus",
     "in no stage",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, get_args
 
-from pytest_irquality.passages import Normal, nearest, normal, parts, same_but_articles, sought
+from pytest_irquality.passages import Normal, nearest, normal, parts, sought
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.verdict.comparison import Comparison
@@ -164,33 +164,17 @@ class Losses:
             held_by = side.run.first.rankings[id].holders.get(document)
             holders = (Holder(held_by, rank),) if held_by else ()
             return Loss("found" if rank <= self.comparison.suite.top_k else "further down", holders)
-        nowhere = Loss("in no stage" if side.knows_stages(id) else "not returned")
-        if not self.comparison.suite.by_text:
-            return side.in_stage(id, document) or nowhere
-        if self._half_read(query, side):
+        return self._not_returned(query, document, side)
+
+    def _not_returned(self, query: Query, document: str, side: Shown) -> Loss:
+        """The first place that is true of what no result holds."""
+        by_text, id = self.comparison.suite.by_text, query.id
+        if by_text and self._half_read(query, side):
             return Loss("unknown")
-        return self._not_returned(query, document, side) or nowhere
-
-    def _not_returned(self, query: Query, document: str, side: Shown) -> Loss | None:
-        """The first place that is true of a passage that no result holds."""
-        in_stage = side.in_stage(query.id, document)
-        copy = self._copy_of(query, document, side)
-        altered = None if in_stage else self._in_texts(query, document, side)
-        if copy and altered and side.nowhere is None and copy.holders[0] in altered.holders:
-            altered = None  # what looks like a part of it is the other passage
-        return altered or copy or in_stage
-
-    def _copy_of(self, query: Query, passage: str, side: Shown) -> Loss | None:
-        """The fate of a passage that another one repeats, which counted; else None."""
-        ranks, words = side.answers.ranks(query.id), sought(passage).words
-        top = sorted(
-            (rank, one) for one, rank in ranks.items() if rank <= self.comparison.suite.top_k
-        )
-        for rank, one in top:
-            if one in query.judgments.relevant and same_but_articles(words, sought(one).words):
-                holders = side.run.first.rankings[query.id].holders
-                return Loss("duplicate", (Holder(holders.get(one, one), rank),))
-        return None
+        if in_stage := side.in_stage(id, document):
+            return in_stage
+        in_texts = self._in_texts(query, document, side) if by_text else None
+        return in_texts or Loss("in no stage" if side.knows_stages(id) else "not returned")
 
     def _half_read(self, query: Query, side: Shown) -> bool:
         """Tell whether a passage may stand in a result whose text was not kept."""
@@ -207,13 +191,10 @@ class Losses:
         in_corpus = side.nowhere.get(passage)
         if in_corpus is None:
             return None
-        known = {holder.id for holder in in_corpus.holders}  # others hold but similar words
-        alike = (
-            loss
-            for loss in self._altered(query.id, passage, side)
-            if loss.fate == in_corpus.fate and {holder.id for holder in loss.holders} == known
-        )
-        return next(alike, in_corpus)
+        results, _ = _texts(side.run, query.id, self.comparison.suite.depth)
+        ranked = {holder.id: holder for holder in results}
+        holders = tuple(ranked.get(holder.id, holder) for holder in in_corpus.holders)
+        return replace(in_corpus, holders=holders)
 
     def _altered(self, query: str, passage: str, side: Shown) -> list[Loss]:
         """The passage as results, and then the stages, hold it in parts or in other words."""

@@ -43,8 +43,9 @@ def noticed(judged: Verdicts) -> Iterator[facts.Fact]:
         yield from renumbered(sides)
         yield from _queries_on_one_side(comparison)
         yield from _movement(comparison)
-        yield from _resolution(comparison, judged.all)
     yield from _unjudged(comparison, judged.pardoned)
+    if baseline is not None:
+        yield from _resolution(comparison, judged.all)
     if not sides.run.faults and len(sides.asked) == len(sides.suite.queries):
         yield from _in_no_ranking(comparison)
     if not sides.suite.gated:
@@ -134,13 +135,11 @@ def _few_results(sides: Sides) -> Iterator[facts.Fact]:
     raw = {id: sides.run.first.rankings[id].raw for id, ids in sides.rankings.items() if ids}
     documents = {id: len(sides.rankings[id]) for id in raw}
     # Enough results, and too few documents: several results are chunks of one.
-    collapsed = [n for id, n in documents.items() if n < k <= len(raw[id][:depth])]
-    if collapsed:
-        fewest = min(collapsed)
-        yield facts.FewerThanAsked(len(collapsed), len(documents), k, fewest, True)
-    elif len(documents) > 1 and max(documents.values()) < k and _cuts_short(sides):
-        most = max(documents.values())
-        yield facts.FewerThanAsked(len(documents), len(documents), k, most, False)
+    fewer = [n for id, n in documents.items() if n < k <= len(raw[id][:depth])]
+    if len(documents) > 1 and max(documents.values()) < k and _cuts_short(sides):
+        fewer = [*documents.values()]
+    if fewer:
+        yield facts.FewerThanAsked(len(fewer), len(documents), k, min(fewer))
 
 
 def _cuts_short(sides: Sides) -> bool:
@@ -183,35 +182,36 @@ def _queries_on_one_side(comparison: Comparison) -> Iterator[facts.Fact]:
 
 
 def _movement(comparison: Comparison) -> Iterator[facts.Fact]:
-    """The number of changed rankings, and of those that differ in the order of ties only."""
+    """The number of changed rankings, of those that differ in ties only, and ties untold."""
     sides = comparison.sides
     total, depth = len(sides.before), sides.compared_depth
     if not total:
         return
-    yield from _ends(comparison)
-    if sides.tells_noise:  # of which no two need have one order
-        yield from blind(comparison)
-        return
-    others = sides.changed.keys() | sides.replaced
-    tied = [
-        id
-        for id, ids in sides.before.items()
-        if id not in others and ids[:depth] != sides.rankings[id][:depth]
-    ]
-    if tied:
-        yield facts.TiesMoved(
-            len(tied), total, tied[0], tuple(_swapped(comparison, tied[0], depth))
-        )
-
-
-def _ends(comparison: Comparison) -> Iterator[facts.Fact]:
-    """The rankings with other documents of equal scores at their ends, and what became of those."""
-    sides, depth = comparison.sides, comparison.sides.depth
-    total, there = len(sides.before), sides.replaced.difference(sides.changed)
-    if sides.changed or not there:
+    others = sides.replaced.difference(sides.changed)
+    if sides.changed or not others:
         yield facts.Moved(len(sides.changed), total)
-    if there:
-        yield facts.StillTied(len(there), total)
+    yield from _unsettled(comparison)
+    # Of several answers no two need have one order.
+    reordered = [] if sides.tells_noise else [*_reordered(sides)]
+    if reordered or others:
+        first = next(iter(reordered), "")
+        moved = tuple(_swapped(comparison, first, depth)) if first else ()
+        yield facts.TiesMoved(len(reordered) + len(others), total, first, moved)
+    if sides.tells_noise:
+        yield from blind(comparison)
+
+
+def _reordered(sides: Sides) -> Iterator[str]:
+    """The queries with the documents of before in another order, by ties alone."""
+    depth, others = sides.compared_depth, sides.changed.keys() | sides.replaced
+    for id, ids in sides.before.items():
+        if id not in others and ids[:depth] != sides.rankings[id][:depth]:
+            yield id
+
+
+def _unsettled(comparison: Comparison) -> Iterator[facts.Fact]:
+    """The documents of which nobody knows whether a tie at the cut hides them."""
+    sides, depth = comparison.sides, comparison.sides.depth
     if sides.unsettled:
         named = [
             (id, tuple(_at(comparison, id, documents))) for id, documents in sides.unsettled.items()
@@ -240,23 +240,23 @@ def _swapped(comparison: Comparison, query: str, depth: int) -> Iterator[RankedD
 
 
 def _resolution(comparison: Comparison, verdicts: Sequence[Verdict]) -> Iterator[facts.Fact]:
-    """The changes that this suite can and cannot tell, of the first measure that changed."""
+    """The first measure that changed, where the suite cannot tell its change from chance."""
     for measure in comparison.suite.measures:
         change = comparison.over(measure, None)
         if change is None or change.p is None:
             continue
-        failed = [verdict for verdict in verdicts if verdict.outcome == "failed"]
-        broken = chain(*(verdict.broken for verdict in failed))
-        rests_on_test = any(finding.demand.tested for finding in broken)
-        yield facts.Resolution(
-            measure=str(measure),
-            change=change,
-            got_worse=measure.sign * change.difference < 0,
-            decided=0.5 ** (change.better + change.worse) < SIGNIFICANT,
-            significant=(change.judged_p or 0.0) < SIGNIFICANT,
-            apart=bool(failed) and not rests_on_test,
-        )
+        decided = 0.5 ** (change.better + change.worse) < SIGNIFICANT
+        got_worse = measure.sign * change.difference < 0
+        if not decided or (got_worse and (change.judged_p or 0.0) >= SIGNIFICANT):
+            yield facts.Resolution(str(measure), change, decided, _rest_on_no_test(verdicts))
         return
+
+
+def _rest_on_no_test(verdicts: Sequence[Verdict]) -> bool:
+    """Tell whether checks failed, and none of them by a test."""
+    failed = [verdict for verdict in verdicts if verdict.outcome == "failed"]
+    broken = chain(*(verdict.broken for verdict in failed))
+    return bool(failed) and not any(finding.demand.tested for finding in broken)
 
 
 def _unjudged(comparison: Comparison, pardoned: Sequence[str]) -> Iterator[facts.Fact]:
@@ -306,14 +306,8 @@ def _in_no_ranking(comparison: Comparison) -> Iterator[facts.Fact]:
     if now.suite.by_text:
         recall = ""  # passages are written down, not graded
     if never or (recall and relevant):
-        # Of what was not compared nobody knows whether it was found before.
-        found_before = bool(before) or not all(map(relevant.isdisjoint, now.before.values()))
-        found_before &= all(query.id in now.before for query in now.asked)
-        wanted_by = {
-            one: query.id for query in now.asked for one in never & query.judgments.relevant
-        }
-        named = [(wanted_by[one], comparison.document(one)) for one in sorted(never)[:FEW]]
-        yield facts.NeverFound(len(never), len(relevant), found_before, recall, tuple(named))
+        named = tuple(map(comparison.document, sorted(never)[:FEW]))
+        yield facts.NeverFound(len(never), len(relevant), recall, named)
 
 
 def _returned(names: set[str], side: Side) -> set[str]:

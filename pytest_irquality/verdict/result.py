@@ -148,8 +148,8 @@ class QueryResult:
     key. ``returned`` and ``returned_before`` count documents (of several answers the most);
     ``seconds`` is the time of the call, or the mean of several, where it is known. ``answers``
     counts today's answers. ``fates`` are those of all its relevant passages or
-    documents, where passages or stages tell. ``texts_left_out``: it has texts that reports do not
-    show. ``skipped``: its call said so, and its ``fault`` says why.
+    documents, where passages or stages tell. ``skipped``: its call said so, and its ``fault`` says
+    why.
     """
 
     id: str
@@ -173,7 +173,6 @@ class QueryResult:
     file: str = ""
     weight: float = 1.0
     fates: tuple[Fated, ...] = ()
-    texts_left_out: bool = False
     answers: int = 1
     skipped: bool = False
 

@@ -44,11 +44,7 @@ def with_texts(result: SuiteResult, sides: Sides) -> SuiteResult:
         if texts.characters > MOST_CHARACTERS:
             break
         shown[query.id] = texts.shown(query)
-    left = {query.id for query in readers} - shown.keys()
-    queries = tuple(
-        replace(query, texts_left_out=True) if query.id in left else shown.get(query.id, query)
-        for query in result.queries
-    )
+    queries = tuple(shown.get(query.id, query) for query in result.queries)
     return replace(result, queries=queries, texts=tuple(texts.numbers))
 
 

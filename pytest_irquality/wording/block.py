@@ -386,7 +386,6 @@ class Opened(NamedTuple):
     fault: str
     rules: tuple[tuple[State, str], ...]
     pair: Pair
-    elsewhere: str
     fates: str
     at: str
     took: str

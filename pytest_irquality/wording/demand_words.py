@@ -195,6 +195,11 @@ def _beside_limit(finding: Finding, beyond: bool) -> str:
     return f"{by}: {'more than' if beyond else 'within'} {finding.kind} {most}"
 
 
+def beyond_chance(change: Change) -> bool:
+    """Tell whether a change for the worse is more than chance explains."""
+    return change.judged_p is not None and change.judged_p < SIGNIFICANT
+
+
 def rose_or_fell(change: Change, unit: str) -> str:
     """The movement of a value: ``fell 0.943 → 0.890``."""
     before, now = apart(change.before, change.now, unit)

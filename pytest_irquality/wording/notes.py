@@ -227,15 +227,11 @@ def _(fact: facts.Moved, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.TiesMoved, result: SuiteResult) -> str:
-    only = f"{share(fact.rankings, fact.total)} rankings differ in the order of equal scores only"
+    only = f"{share(fact.rankings, fact.total)} rankings differ in equal scores only"
+    if not fact.documents:
+        return f"{only}, which is no drift"
     which = f"{query(result, fact.query)} {few(list(map(move, fact.documents)))}"
     return f"{only}, which is no drift: {which}"
-
-
-@note.register
-def _(fact: facts.StillTied, result: SuiteResult) -> str:
-    others = f"{share(fact.rankings, fact.total)} rankings end in other documents of the same score"
-    return f"{others}, which is no drift: those of before stand further down"
 
 
 @note.register
@@ -255,36 +251,20 @@ def _(fact: facts.Unsettled, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.Resolution, result: SuiteResult) -> str:
-    """One sentence on what this suite can and cannot tell."""
+    """One sentence on what this suite cannot tell."""
+    changed, n = fact.change.better + fact.change.worse, fact.change.queries
+    few_changed = f"only {changed} of {n} queries changed in {fact.measure}"
     of_many = any(finding.suites > 1 for _, finding in result.findings)
     where = "in this suite alone " if of_many else ""
-    if told := drop_of_all(fact, result):
-        return f"{where}{_too_few(fact)}; {told}"
+    stands = "; the failures above do not rest on it" if fact.apart else ""
+    if told := drop_of_all(result):
+        return f"{where}{few_changed}; {told}"
     if not fact.decided:
-        return f"{where}{_too_few(fact)}: no test could tell this from chance{_stands(fact)}"
-    least, n = fact.change.detectable, fact.change.queries
+        return f"{where}{few_changed}: no test could tell this from chance{stands}"
+    least = fact.change.detectable
     shows = f"; {n} queries can show a worsening of about {least:.2g}" if least else ""
-    return f"{where}{_chance(fact)}{shows}"
-
-
-def _too_few(fact: facts.Resolution) -> str:
-    changed, n = fact.change.better + fact.change.worse, fact.change.queries
-    if changed < n:
-        return f"only {changed} of {n} queries changed in {fact.measure}"
-    return f"only {counted(n, 'query is', 'queries are')} compared"
-
-
-def _stands(fact: facts.Resolution) -> str:
-    return "; the failures above do not rest on it" if fact.apart else ""
-
-
-def _chance(fact: facts.Resolution) -> str:
-    p = judged(fact.change)
-    if not fact.got_worse:
-        return f"{fact.measure} got no worse{_stands(fact)}"
-    if not fact.significant:
-        return f"the mean of {fact.measure} alone cannot be told from chance ({p}){_stands(fact)}"
-    return f"the change of {fact.measure} is more than chance ({p})"
+    chance = f"the mean of {fact.measure} alone cannot be told from chance"
+    return f"{where}{chance} ({judged(fact.change)}){stands}{shows}"
 
 
 @note.register
@@ -315,13 +295,9 @@ def _(fact: facts.InNoRanking, result: SuiteResult) -> str:
 def _(fact: facts.NeverFound, result: SuiteResult) -> str:
     of_graded = f"{fact.recall} counts graded documents only"
     if not fact.documents:
-        gone = any(isinstance(one, facts.InNoRanking) for one in result.facts)
-        returned = "returned, now or before" if gone else "returned"
-        return f"{of_graded}: nothing is known to be relevant but what was {returned}"
-    returned = "never returned" if fact.compared else "not returned"
-    named = [f"{name(document)} ({query(result, id)})" for id, document in fact.named]
-    never = f"{share(fact.documents, fact.total)} {relevant(result)} were {returned}"
-    never = f"{never}: {few(named, fact.documents)}"
+        return f"{of_graded}: nothing is known to be relevant but what was returned"
+    named = few(list(map(name, fact.named)), fact.documents)
+    never = f"{share(fact.documents, fact.total)} {relevant(result)} were not returned: {named}"
     return f"{never}; {of_graded}" if fact.recall else never
 
 
@@ -339,16 +315,11 @@ def _(fact: facts.LeftIndex, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.FewerThanAsked, result: SuiteResult) -> str:
-    results = counted(fact.results, "result")
-    if fact.collapsed:
-        return (
-            f"{share(fact.queries, fact.total)} queries have fewer than {fact.k} documents once the"
-            f" chunks of one are one (the fewest: {fact.results}): ask for more with 'depth:"
-            f" {3 * fact.k}'"
-        )
     return (
-        f"no query returned more than {results}: recall@{fact.k} and its like are over {results};"
-        f" let the retriever return {fact.k}, or name the cutoff that it has"
+        f"{share(fact.queries, fact.total)} queries have fewer than {fact.k} documents (the fewest:"
+        f" {fact.documents}), over which recall@{fact.k} and its like are: let the retriever return"
+        f" {fact.k}, and where several results are chunks of one document ask for more with 'depth:"
+        f" {3 * fact.k}'"
     )
 
 

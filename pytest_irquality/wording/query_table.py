@@ -51,7 +51,6 @@ LISTED, DETAILED = 200, 20
 """Queries that a page shows where scripts do not run, and those of them in full."""
 HIDDEN = 9
 """The rank of columns that no list of rows shows."""
-KEPT = "run kept: "
 """The beginning of the line that says where texts are that a page has no room for."""
 
 
@@ -252,7 +251,6 @@ class Queries:
             fault=query.fault or "",
             rules=tuple(self._rules(query)),
             pair=pair_of(self.result, query, frozenset(self._forbidden(query)), self._top_grade),
-            elsewhere=self._elsewhere if query.texts_left_out else "",
             fates=fates_of(query),
             at=self.result.place(query),
             took=_latency(query),
@@ -281,15 +279,6 @@ class Queries:
             if not finding.ok:
                 unwanted = finding.demand.having(finding.ranked, "unwanted")
                 yield from (document.id for document in unwanted)
-
-    @cached_property
-    def _elsewhere(self) -> str:
-        """The place of the texts that the page does not hold."""
-        shown = "Texts are shown for the queries that lost most"
-        for line in self.result.written:
-            if line.startswith(KEPT):
-                return f"{shown}; this one's are in {line.removeprefix(KEPT)}."
-        return f"{shown}; --ir-save-runs=DIR keeps those of all queries in a file."
 
 
 def _order(keys: Iterable[float | str | None]) -> tuple[int, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pytest_irquality.suite.demands import Together
 from pytest_irquality.verdict import facts
-from pytest_irquality.verdict.facts import Resolution
 from pytest_irquality.verdict.findings import Cause, Finding
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.together import LARGE, LIKELY
@@ -81,11 +80,11 @@ def demand(result: SuiteResult, finding: Finding) -> str:
     return of(finding).sentence(result, finding) + in_answers(finding)
 
 
-def drop_of_all(resolution: Resolution, result: SuiteResult) -> str:
+def drop_of_all(result: SuiteResult) -> str:
     """The reason why a drop over all suites fails that no test of this one alone would find."""
     broken = (finding for _, finding in result.findings if finding.breaks)
     pool = next((finding for finding in broken if issubclass(finding.demand, Together)), None)
-    if pool is None or resolution.significant:
+    if pool is None:
         return ""
     if pool.suites > 1:
         return f"the test is over all {pool.suites} suites"

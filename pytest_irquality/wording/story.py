@@ -18,7 +18,7 @@ from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.causes import CAUSES, as_before, known_causes, renumbered
 from pytest_irquality.wording.caveats import caveats, with_caveats
 from pytest_irquality.wording.counts import counts, fates, sums
-from pytest_irquality.wording.demand_words import rose_or_fell
+from pytest_irquality.wording.demand_words import beyond_chance, rose_or_fell
 from pytest_irquality.wording.losers import Worse, low, worsened, worst_tags
 from pytest_irquality.wording.notes import note, noted
 from pytest_irquality.wording.numbers import counted, few, grouped, judged, share
@@ -186,16 +186,9 @@ class Story:
         if mean is None or mean.change is None or abs(mean.change.difference) <= EQUAL:
             return ""
         words = f"the mean {rose_or_fell(mean.change, mean.unit)}"
-        resolution = self._resolution
-        if resolution and resolution.measure == measure and _got_surely_worse(resolution):
-            words += f", which chance does not explain ({judged(resolution.change)})"
+        if beyond_chance(mean.change) and self.damage.sign * mean.change.difference < 0:
+            words += f", which chance does not explain ({judged(mean.change)})"
         return words
-
-    @property
-    def _resolution(self) -> facts.Resolution | None:
-        """The fact on what the suite can tell of a change."""
-        found = (fact for fact in self.result.facts if isinstance(fact, facts.Resolution))
-        return next(found, None)
 
     @property
     def ledger(self) -> str:
@@ -268,17 +261,8 @@ class Story:
     def _rests_on(self) -> Iterator[str]:
         result = self.result
         for fact in result.facts:
-            if isinstance(fact, (*DOUBTS, facts.JudgeFirst)):
+            if isinstance(fact, (*DOUBTS, facts.JudgeFirst, facts.Resolution)):
                 yield note(fact, result)
-        yield from self._noise()
-
-    def _noise(self) -> Iterator[str]:
-        """The note on chance, unless the mean surely moved, which is said already."""
-        resolution = self._resolution
-        if resolution is None or _got_surely_worse(resolution):
-            return
-        if resolution.got_worse or not resolution.decided:
-            yield note(resolution, self.result)
 
     @property
     def on_baseline(self) -> bool:
@@ -323,8 +307,3 @@ class Story:
     def _called(self, verdict: Verdict) -> str:
         query = self.result.by_id.get(verdict.query or "")
         return quoted(query.text) if query else verdict.label
-
-
-def _got_surely_worse(resolution: facts.Resolution) -> bool:
-    """Tell whether a measure fell by more than chance explains."""
-    return resolution.got_worse and resolution.decided and resolution.significant

@@ -462,7 +462,7 @@ def test_what_reports_say_of_recall_and_of_a_bad_change_with_one_engines_pool_wi
     value, notes = recall(project)
     assert value == pytest.approx(8 * (2 / 6) / 9)
     assert notes == [
-        "1 of 49 (2 %) relevant documents were never returned: none-r0 ('words of none');"
+        "1 of 49 (2 %) relevant documents were not returned: none-r0;"
         " recall@10 counts graded documents only"
     ]
     # The truth.

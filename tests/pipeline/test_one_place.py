@@ -19,7 +19,6 @@ PHRASES = {
     "cut: ": "cut",
     "changed: ": "changed",
     "further down": "further down",
-    "duplicate of one that counted": "duplicate",
     "not in the corpus": "not in the corpus",
     "in no stage": "in no stage",
     "cause unknown": "not returned",
@@ -27,7 +26,7 @@ PHRASES = {
 }
 COUNTED = {
     "found": "found", "further down": "further down", "cut": "cut", "changed": "changed",
-    "duplicate of one that counted": "duplicate", "in a stage only": "in stage", "not in the corpus": "not in the corpus",
+    "in a stage only": "in stage", "not in the corpus": "not in the corpus",
     "in no stage": "in no stage", "not returned, cause unknown": "not returned", "unanswered": "unanswered", "elsewhere": "unknown",
 }  # fmt: skip
 

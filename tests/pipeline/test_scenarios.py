@@ -287,7 +287,7 @@ def test_s10_ties_in_another_order_are_no_drift_and_what_moved_is_shown(project:
     result.stdout.fnmatch_lines(
         [
             "*the one ranking has not changed*",
-            "*differ in the order of equal scores only, which is no drift: 'a' d 1 → 2, e 2 → 1",
+            "*differ in equal scores only, which is no drift: 'a' d 1 → 2, e 2 → 1",
         ]
     )
     project.answers({"a": [("e", 2.5), ("d", 2.4)]})

@@ -78,10 +78,7 @@ def test_s42_found_further_down_at_the_same_score_it_is_tied(project: Project) -
     assert suite["ledger"]["queries"] == {"compared": 2}
     assert suite["verdicts"][0]["outcome"] == "passed"
     assert "none of" not in notes
-    assert (
-        "1 of 2 (50 %) rankings end in other documents of the same score, which is no drift"
-        in notes
-    )
+    assert "1 of 2 (50 %) rankings differ in equal scores only, which is no drift" in notes
     assert "changed" not in notes
     mean = suite["means"][0]
     assert (mean["value"], mean["change"]["now"]) == (0.5, 1.0)

@@ -560,7 +560,7 @@ def test_what_was_compared_with_what_is_said_first() -> None:
     header = parse(html_report([compared()])).one("header").text
     assert "1 worse, 1 better, 1 unchanged. The mean fell 0.733 → 0.650" in header
     assert (
-        "compared with .ir-baseline/shop.jsonl (commit 9e01b77aa01b, 2026-01-01, version v1); 2 checks: 2 judged"
+        "compared with .ir-baseline/shop.jsonl (commit 9e01b77aa01b, 2026-01-01, version v1, now v2); 2 checks: 2 judged"
     ) in header
     assert header.count("compared with") == 1
 

@@ -324,7 +324,7 @@ def test_of_many_warnings_the_first_are_told(many: int, left: list[str]) -> None
 def test_what_was_compared_with_is_told_with_its_day() -> None:
     told = "\n".join(summary([compared()], 200))
     assert (
-        "  compared with .ir-baseline/shop.jsonl (commit 9e01b77aa01b, 2026-01-01, version v1)"
+        "  compared with .ir-baseline/shop.jsonl (commit 9e01b77aa01b, 2026-01-01, version v1, now v2)"
         in told
     )
 

@@ -210,10 +210,8 @@ def test_updating_shows_drops_and_fails_floors_only(tmp_path: Path) -> None:
 TIED = "queries: [{query: a, relevant: [d1]}]\nthresholds: {mrr: {max_drop: 0}, rbo@2: 1}\neach_query: {lost_all_relevant: fail}\ntop_k: 2\ndepth: 2\n"
 
 
-REORDERED = (
-    "1 of 1 (100 %) rankings differ in the order of equal scores only, which is no drift: 'a' d1 "
-)
-FURTHER = "1 of 1 (100 %) rankings end in other documents of the same score, which is no drift"
+REORDERED = "1 of 1 (100 %) rankings differ in equal scores only, which is no drift: 'a' d1 "
+FURTHER = "1 of 1 (100 %) rankings differ in equal scores only, which is no drift"
 
 
 @pytest.mark.parametrize(
@@ -326,12 +324,6 @@ def test_churn_without_judgments(tmp_path: Path) -> None:
     assert outcomes(result) == {"rbo(p=0.9)@3": "failed"}
 
 
-def test_a_rise_is_not_called_chance(tmp_path: Path) -> None:
-    text = twenty("thresholds: {mrr: {max_significant_drop: 0.01}}\n")
-    said = notes(judged(tmp_path, text, run_of(FIRST), run_of(sunk(9))))
-    assert "mrr@10 got no worse; 20 queries can show a worsening of about" in said
-
-
 def test_a_verdict_on_significance_is_the_same_for_a_part_of_the_checks(tmp_path: Path) -> None:
     file = tmp_path / "s.ir.yaml"
     limit = "{max_significant_drop: 0.01}"
@@ -399,10 +391,7 @@ def test_what_the_suite_cannot_tell_is_said(tmp_path: Path) -> None:
         " chance; the failures above do not rest on it" in few
     )
     many = notes(judged(tmp_path, text, run_of(sunk(9)), run_of(FIRST)))
-    assert (
-        "the change of mrr@10 is more than chance (p = 0.002); 20 queries can show a worsening of about 0.1"
-        in many
-    )
+    assert "chance" not in many  # which the headline says
     same = notes(judged(tmp_path, text, run_of(FIRST), run_of(FIRST)))
     assert "none of 20 rankings changed" in same
     assert "chance" not in same

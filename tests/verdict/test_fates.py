@@ -141,8 +141,6 @@ def place_of(
     if passage in results:
         return "found" if results.index(passage) < TOP_K else "further down"
     again = others.get(passage, "")
-    if again in results[:TOP_K]:
-        return "duplicate"
     if passage in (stage or ()):
         return "in stage"
     if not corpus and again in (*results, *(stage or ())):
@@ -151,7 +149,7 @@ def place_of(
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_a_passage_that_another_repeats_is_a_duplicate_where_that_one_counted(seed: int) -> None:
+def test_a_passage_that_another_repeats_has_a_place_of_its_own(seed: int) -> None:
     draw = random.Random(seed)
     words = draw.sample(WORDS, 9)
     passages = {

@@ -90,7 +90,7 @@ def test_each_text_is_in_the_result_once(tmp_path: Path) -> None:
     assert sorted(result.texts) == sorted([REFUNDS, FIRST, REST, OTHER, WHOLE])
 
 
-def test_the_most_damaged_queries_have_theirs_and_the_rest_say_where(
+def test_the_most_damaged_queries_have_theirs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(texts, "MOST_QUERIES", 2)
@@ -98,10 +98,7 @@ def test_the_most_damaged_queries_have_theirs_and_the_rest_say_where(
     rankings = {**today.first.rankings, "q2": Ranking(("c4",))}
     worst = Run("", (Answer(rankings, texts=NOW),))
     result = judge(suite(tmp_path, 4), worst, before=run(BEFORE, 4))
-    assert [query.texts_left_out for query in result.queries] == [False, True, False, True]
     assert all(d.chunk is None for d in result.queries[1].ranking)
-    told = " ".join(data_of(html_report([result]))["texts"])
-    assert "--ir-save-runs=DIR keeps those of all queries in a file" in told
 
 
 def test_a_query_that_failed_comes_before_one_that_only_lost(tmp_path: Path) -> None:

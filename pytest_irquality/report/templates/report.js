@@ -314,7 +314,6 @@
         told.ranked || told.missing ? h("div", {},
           part(told.ranked, (words) => [h("h4", {}, "This run ", h("small", { class: "muted" }, texts[words])), ranking(told.now, false, table.top, told.ranks, told.chunks)]),
           part(told.missing, (flat) => [h("h4", {}, "Expected, but not among them ", part(told.listed, (words) => h("small", { class: "muted" }, texts[words]))), ranking(flat, true, 0, null, null, told.whys)])) : null)),
-      part(told.elsewhere, (words) => h("p", { class: "muted" }, texts[words])),
       part(told.fates, (words) => h("p", { class: "fates" }, h("b", {}, "Relevant: "), texts[words])),
       values(table, row),
       elsewhere(table, row),

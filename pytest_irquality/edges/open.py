@@ -7,7 +7,6 @@ to a pipe that nobody fills, to a gzip that grows a thousandfold. Whatever is re
 
 from __future__ import annotations
 
-import codecs
 import glob
 import io
 import os
@@ -28,7 +27,6 @@ from pytest_irquality.edges.reach import MADE, OwnFiles
 BLOCK = 2**16
 GZIP = b"\x1f\x8b"
 POINTER = b"version https://git-lfs.github.com/spec/v1\n"
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 TOO_LONG = f"a line longer than {bounds.LINE // bounds.MB} MB"
 KERNEL = tuple(Path(os.sep, name) for name in ("proc", "sys"))
 """Where what looks like a file is none."""
@@ -180,7 +178,7 @@ def bounded_lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def read_text(path: Path, most: int, allowed: Allowed | None = None) -> str:
-    """The text of a file of at most ``most`` bytes, in UTF-8, or in UTF-16 with its mark.
+    """The text of a file of at most ``most`` bytes, in UTF-8.
 
     Raises ``Unreadable``, also for what the system says of the file.
     """
@@ -190,15 +188,12 @@ def read_text(path: Path, most: int, allowed: Allowed | None = None) -> str:
         raise Unreadable(
             f"is larger than {most // bounds.MB} MB; keep judgments of that size in files"
         )
-    encoding = "utf-16" if data[:2] in UTF_16 else "utf-8-sig"
     try:
-        return data.decode(encoding)
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = data[: error.start]
         line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
-        raise Unreadable(
-            f"not {encoding[:6].rstrip('-').upper()} text: {error.reason}", line, column
-        ) from None
+        raise Unreadable(f"not UTF-8 text: {error.reason}", line, column) from None
 
 
 @contextmanager
@@ -233,35 +228,31 @@ def blocks(text: TextIO) -> Iterator[list[str]]:
 
 @contextmanager
 def open_lines(path: Path, allowed: Allowed | None = None, head: bool = False) -> Iterator[TextIO]:
-    """Open a text file (UTF-8, or UTF-16 with its mark; gzip or not).
+    """Open a text file (UTF-8, gzip or not).
 
     ``head``: only its first lines matter, so that the rest is not looked through. Raises
     ``Unreadable`` for whatever goes wrong, also while lines are read.
     """
     with _told(path):
         with open_unpacked(path, allowed) as data:
-            encoding = _look_through(data, head)
-        with io.TextIOWrapper(open_unpacked(path, allowed), encoding) as text:
+            _look_through(data, head)
+        with io.TextIOWrapper(open_unpacked(path, allowed), "utf-8-sig") as text:
             try:
                 yield text
             except UnicodeDecodeError as error:
                 with open_unpacked(path, allowed) as data:
-                    line, column = _undecodable(data) if encoding != "utf-16" else (1, 1)
-                what = encoding.removesuffix("-sig").upper()
-                raise Unreadable(f"not {what} text: {error.reason}", line, column) from None
+                    line, column = _undecodable(data)
+                raise Unreadable(f"not UTF-8 text: {error.reason}", line, column) from None
 
 
-def _look_through(data: BinaryIO, head: bool) -> str:
-    """The encoding of a file, of which all is seen, or its ``head``.
+def _look_through(data: BinaryIO, head: bool) -> None:
+    """Refuse what is no text, in all of a file or in its ``head``.
 
     It is seen in blocks, so that no bomb and no endless line fills the memory.
     """
     total = newlines = line_start = 0
-    encoding = "utf-8"
     while block := data.read(BLOCK):
-        if not total:
-            encoding = _marked(block)
-        if encoding != "utf-16" and b"\0" in block:
+        if b"\0" in block:
             line = newlines + block[: block.index(b"\0")].count(b"\n") + 1
             raise Unreadable("a NUL byte: this is no text file", line)
         newline = block.rfind(b"\n")
@@ -273,13 +264,6 @@ def _look_through(data: BinaryIO, head: bool) -> str:
             raise Unreadable(TOO_LONG, newlines + 1)
         if head and newline >= 0:
             break
-    return encoding
-
-
-def _marked(start: bytes) -> str:
-    if start[:2] in UTF_16:
-        return "utf-16"
-    return "utf-8-sig" if start.startswith(codecs.BOM_UTF8) else "utf-8"
 
 
 def _undecodable(data: BinaryIO) -> tuple[int, int]:

@@ -259,8 +259,8 @@ def test_what_cannot_be_opened_is_refused_and_never_waited_for(tmp_path: Path) -
         )
 
 
-def test_utf_16_and_a_file_without_a_last_newline(tmp_path: Path) -> None:
-    (tmp_path / "q.tsv").write_bytes("query\tdocid\trating\r\ncafé\td1\t2".encode("utf-16"))
+def test_a_mark_before_utf_8_and_a_file_without_a_last_newline(tmp_path: Path) -> None:
+    (tmp_path / "q.tsv").write_bytes("query\tdocid\trating\r\ncafé\td1\t2".encode("utf-8-sig"))
     (tmp_path / "q.trec").write_text("café 0 d1 2\ncafé 0 d2 1", encoding="utf-8")
     path = suite(tmp_path, "queries: q.tsv\njudgments: q.trec\n")
     assert judgments(path) == {"café": {"d1": 2, "d2": 1}}

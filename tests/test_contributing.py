@@ -459,7 +459,7 @@ def test_the_response_of_an_engine_is_a_name_of_the_table(copy: Copy) -> None:
 FORMAT = [
     ("suite/files/formats.py", "def topics(", PIPED),
     ("suite/files/source.py", "    plain,\n", "    piped,\n"),
-    ("suite/files/source.py", '"quepid", "jsonl", "csv", "tsv")', '"piped", '),
+    ("suite/files/source.py", '"jsonl", "csv", "tsv")', '"piped", '),
     ("suite/files/source.py", '    "topics": Format(', '    "piped": Format("pipes", piped, words=False),\n'),
 ]  # fmt: skip
 
@@ -479,7 +479,7 @@ def test_a_format_is_its_reader_and_its_entry(copy: Copy) -> None:
 
 def test_a_format_that_holds_nothing_fails_at_import(copy: Copy) -> None:
     for step in FORMAT:
-        if "quepid" not in step[1]:
+        if "jsonl" not in step[1]:
             copy.insert(*step)
     ran = copy.run("-c", "import pytest_irquality.suite.files.source")
     assert ran.returncode == 1

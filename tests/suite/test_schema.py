@@ -31,7 +31,7 @@ EXAMPLES = [
     *(text for text in SHOWN if re.search(r"^queries:", text, re.M)),
     WHOLE.decode(),
     *(parameters[0] for parameters in doubtful.pytestmark[0].args[1]),  # type: ignore[attr-defined]
-    "queries: [a.jsonl, {file: b.csv, format: quepid}, {query: 0123, relevant: {1.10: 1, NO: 2}}]\njudgments: {file: x}\n",
+    "queries: [a.jsonl, {file: b.csv, format: csv}, {query: 0123, relevant: {1.10: 1, NO: 2}}]\njudgments: {file: x}\n",
 ]
 
 

@@ -49,7 +49,6 @@ OF_QUERIES = (
 )  # fmt: skip
 PAIR = ("id", "query", "document", "grade", "judge", "date", "decision", "note")
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
-QUEPID_HEADER = {"query", "docid", "rating"}
 
 
 class Bad(Exception):
@@ -118,7 +117,7 @@ def trec(lines: Iterable[str]) -> Iterator[Record]:
 
 
 def topics(lines: Iterable[str]) -> Iterator[Record]:
-    """``id<TAB>text``, as MS MARCO and TREC topics are handed round."""
+    """``id<TAB>text``, as TREC topics are handed round."""
     for number, line in meaningful(lines):
         id, tab, text = line.rstrip("\r\n").partition("\t")
         if not tab:
@@ -356,8 +355,6 @@ def recognise(lines: Iterable[str], suffix: str) -> Iterator[str]:
         yield "jsonl"
     if [cell.strip() for cell in head.split("\t")] == BEIR_HEADER:
         yield "beir"
-    if {name.strip().lower() for name in cells_of(head, ",")} >= QUEPID_HEADER:
-        yield "quepid"
     for delimiter, name in (("\t", "tsv"), (",", "csv"), (";", "csv")):
         if is_header(cells_of(head, delimiter)):
             yield name

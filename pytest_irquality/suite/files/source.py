@@ -24,14 +24,13 @@ from pytest_irquality.suite.files.formats import (
 )
 from pytest_irquality.suite.yaml import SuiteError, clipped, short
 
-QUERIES = ("jsonl", "csv", "tsv", "quepid", "topics", "text")
-JUDGMENTS = ("trec", "beir", "quepid", "jsonl", "csv", "tsv")
+QUERIES = ("jsonl", "csv", "tsv", "topics", "text")
+JUDGMENTS = ("trec", "beir", "jsonl", "csv", "tsv")
 NAMES = tuple(dict.fromkeys((*JUDGMENTS, *QUERIES)))
 
 FORMATS: Mapping[str, Format] = {
     "trec": Format("TREC qrels", trec, words=False),
     "beir": Format("BEIR qrels", table("\t"), words=False),
-    "quepid": Format("a Quepid CSV", table(",")),
     # Its queries may stand in the same file.
     "jsonl": Format("JSONL", jsonl(beside=OF_QUERIES)),
     "csv": Format("CSV", table(",;")),

@@ -50,8 +50,6 @@ class Report:
     timing: tuple[Timing, ...]
 
 
-LINES = 4
-"""How deep an entry of a list of a suite is, which stands on one line."""
 LEFT_OUT: Mapping[type, Sequence[str]] = {
     SuiteResult: ["seconds", "texts", "fields", "classes", "deselected", "share", "again"],
     Exam: ["queries", "means", "share"],
@@ -103,7 +101,7 @@ def document(
         "left_out": left_out,
         "timing": [_timing(result) for result in results],
     }
-    return _laid_out(report) + "\n"
+    return WRITER.encode(report) + "\n"
 
 
 def outcome_of(
@@ -114,20 +112,6 @@ def outcome_of(
         return "failed"
     partial = left_out or any(result.partial for result in results)
     return "partial" if partial else "passed"
-
-
-def _laid_out(value: Any, deep: int = 0) -> str:
-    """JSON with a line for each query, each verdict and other entry of a suite."""
-    plain = isinstance(value, (dict, list, tuple))
-    if deep == LINES or not plain or not value:
-        return WRITER.encode(value)
-    line = f"\n{' ' * deep}"
-    if isinstance(value, dict):
-        entries = [f"{WRITER.encode(k)}: {_laid_out(one, deep + 1)}" for k, one in value.items()]
-    else:
-        entries = [_laid_out(one, deep + 1) for one in value]
-    opening, closing = "{}" if isinstance(value, dict) else "[]"
-    return f"{opening}{line} {f',{line} '.join(entries)}{line}{closing}"
 
 
 def _suite(result: SuiteResult) -> dict[str, Any]:

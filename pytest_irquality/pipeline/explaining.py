@@ -10,7 +10,7 @@ from dataclasses import replace
 from pytest_irquality.retrieval.explain import explanation, no_longer_there
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.explanations import Gone, with_gone
-from pytest_irquality.verdict.named import not_returned, passages_of
+from pytest_irquality.verdict.named import not_returned
 from pytest_irquality.verdict.result import SuiteResult
 
 MOST_EXPLAINED = 10
@@ -22,8 +22,7 @@ def explained(result: SuiteResult, retriever: object, suite: Suite) -> SuiteResu
     Where a suite looks for passages, it is asked whether these exist, and for no reasons.
     """
     complete, gone = no_longer_there(retriever, not_returned(result))
-    passages = passages_of(suite)
-    result = with_gone(result, Gone(gone, complete, passages))
+    result = with_gone(result, Gone(gone, complete, suite.by_text))
     return result if suite.by_text else _in_its_words(result, retriever)
 
 

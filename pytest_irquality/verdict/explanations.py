@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pytest_irquality.verdict.facts import LeftIndex
@@ -17,18 +17,13 @@ UNEXPLAINED = ("in no stage", "not returned")
 class Gone:
     """Documents that are ``gone``, none of which anything has returned.
 
-    ``complete``: all that could be gone were looked up. ``passages`` are names of passages, which
-    stand in no index themselves.
+    ``complete``: all that could be gone were looked up. ``passages``: that is what they are, which
+    leave no index.
     """
 
     gone: Sequence[str]
     complete: bool
-    passages: Set[str]
-
-    @property
-    def left(self) -> Sequence[str]:
-        """The documents that left the index."""
-        return [id for id in self.gone if id not in self.passages]
+    passages: bool
 
 
 def with_gone(result: SuiteResult, found: Gone) -> SuiteResult:
@@ -36,7 +31,7 @@ def with_gone(result: SuiteResult, found: Gone) -> SuiteResult:
     if not found.gone:
         return result
     facts = result.facts
-    if found.left:
+    if not found.passages:
         facts = (*facts, _left_index(result, found))
     queries = tuple(_of_query(query, found) for query in result.queries)
     return replace(
@@ -55,8 +50,7 @@ def _of_query(query: QueryResult, found: Gone) -> QueryResult:
     def with_reason(document: ShownDocument) -> ShownDocument:
         if document.id not in gone:
             return document
-        is_gone = document.id not in found.passages
-        return document._replace(gone=is_gone, loss=_nowhere(document.loss))
+        return document._replace(gone=not found.passages, loss=_nowhere(document.loss))
 
     return replace(
         query,
@@ -83,8 +77,7 @@ def _of_verdict(verdict: Verdict, found: Gone) -> Verdict:
     def of_document(document: RankedDocument) -> RankedDocument:
         if document.id not in gone:
             return document
-        is_gone = document.id not in found.passages
-        return replace(document, gone=is_gone, loss=_nowhere(document.loss))
+        return replace(document, gone=not found.passages, loss=_nowhere(document.loss))
 
     def of_finding(finding: Finding) -> Finding:
         if gone.isdisjoint(document.id for document in finding.ranked):
@@ -97,10 +90,10 @@ def _of_verdict(verdict: Verdict, found: Gone) -> Verdict:
 def _left_index(result: SuiteResult, found: Gone) -> LeftIndex:
     titles: dict[str, str | None] = {}
     missed = []
-    left = {*found.left}
+    left = {*found.gone}
     for query in result.queries:
         titles |= {d.id: d.title for d in (*query.missing, *query.ranking_before)}
         if any(document.relevant and document.id in left for document in query.missing):
             missed.append(query.id)
-    documents = [RankedDocument(id, title=titles.get(id)) for id in found.left]
+    documents = [RankedDocument(id, title=titles.get(id)) for id in found.gone]
     return LeftIndex(tuple(documents), not found.complete, tuple(missed))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 
-from pytest_irquality.suite.model import Suite
-from pytest_irquality.verdict.passages import wanted_by
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 
 
@@ -42,9 +40,3 @@ def _rests_on(result: SuiteResult, verdict: Verdict) -> Iterator[str]:
         elif verdict.over.means:
             tag = finding.subject
             yield from (query.id for query in result.queries if not tag or tag in query.tags)
-
-
-def passages_of(suite: Suite) -> Set[str]:
-    """The names under which a suite speaks of passages."""
-    queries = suite.queries if suite.by_text else ()
-    return {passage for query in queries for passage in wanted_by(suite, query)}

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_irquality.edges.codec import changed
-from pytest_irquality.verdict.findings import Change, Finding
+from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.ledger import Ledger
-from pytest_irquality.verdict.result import Exam, Mean, QueryResult, SuiteResult, Verdict
+from pytest_irquality.verdict.result import Exam, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.shown import ShownDocument
 from pytest_irquality.wording.notes import notes
 from pytest_irquality.wording.reasons import reason
@@ -71,22 +71,6 @@ SAID: Mapping[type, Mapping[str, Any]] = {
     },
 }
 """What the document says in words, or for short, besides the facts: each word with its type."""
-
-
-STABLE: Mapping[type, Sequence[str]] = {
-    Report: ["version", "outcome", "suites", "not_evaluated", "left_out"],
-    SuiteResult: [
-        "suite", "path", "retriever", "outcome", "headline", "ledger", "measures", "means",
-        "queries", "verdicts",
-    ],
-    Mean: ["measure", "tag", "value", "queries", "change"],
-    Change: ["before", "now", "queries"],
-    QueryResult: ["id", "text", "tags", "line", "values", "before", "ranking", "missing"],
-    ShownDocument: ["rank", "id", "title", "grade", "before"],
-    Verdict: ["check", "label", "line", "outcome", "reason", "query", "tag"],
-    Ledger: ["queries", "checks"],
-}  # fmt: skip
-"""The part that stays as it is while ``version`` does. All else is experimental."""
 
 
 def document(

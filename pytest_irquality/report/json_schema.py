@@ -7,7 +7,6 @@ together.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from pytest_irquality.edges.codec import (
     shape_of,
     tag_of,
 )
-from pytest_irquality.report.data import LEFT_OUT, SAID, STABLE, VERSION, Report
+from pytest_irquality.report.data import LEFT_OUT, SAID, VERSION, Report
 
 FILE = Path(__file__).with_name("schema.json")
 
@@ -53,10 +52,9 @@ def _object(kind: type, reference: SchemaOf) -> dict[str, Any]:
     for name in LEFT_OUT.get(kind, ()):
         del shapes[name]
     defaults = defaults_of(kind)
-    properties = {
-        name: _marked(shape.schema(reference), name, kind, defaults)
-        for name, shape in shapes.items()
-    }
+    properties = {name: shape.schema(reference) for name, shape in shapes.items()}
+    for name in properties.keys() & defaults.keys():
+        properties[name]["default"] = defaults[name]
     required = [name for name in properties if name not in defaults]
     tag = {"kind": {"const": tag_of(kind)}} if issubclass(kind, Tagged) else {}
     return {
@@ -65,15 +63,6 @@ def _object(kind: type, reference: SchemaOf) -> dict[str, Any]:
         "properties": {**tag, **properties},
         "required": [*tag, *required],
     }
-
-
-def _marked(
-    shape: dict[str, Any], name: str, kind: type, defaults: Mapping[str, object]
-) -> dict[str, Any]:
-    """A property with the default for which it is left out, and whether it may change."""
-    default = {"default": defaults[name]} if name in defaults else {}
-    stability = "stable" if name in STABLE.get(kind, ()) else "experimental"
-    return {**shape, **default, "x-stability": stability}
 
 
 def text() -> str:

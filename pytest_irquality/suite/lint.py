@@ -98,9 +98,8 @@ def _nothing_expected(suite: Suite) -> Iterator[tuple[Place, str]]:
         limited = [check.limits.measure for check in suite.checks if check.limits]
         if not limited or not all(measure.needs_relevant for measure in limited):
             return
-    verb = "has" if len(idle) == 1 else "have"
     names = _named([query.quoted for query in idle])
-    yield idle[0].place, f"{names} {verb} neither judgments nor rules"
+    yield idle[0].place, f"neither judgments nor rules: {names}"
 
 
 def _idle(suite: Suite) -> Sequence[Query]:
@@ -113,8 +112,7 @@ def unmatched(suite: Suite) -> str:
     if not (idle and suite.unasked):
         return ""
     names = _named([_with_id(query) for query in idle])
-    have = "has no judgments" if len(idle) == 1 else "have none"
-    return f"{'; '.join(suite.unasked)}; and {names} {have}: do their ids match?"
+    return f"{'; '.join(suite.unasked)}; without judgments: {names}; do their ids match?"
 
 
 def _with_id(query: Query) -> str:
@@ -129,13 +127,11 @@ def _never_satisfied(suite: Suite) -> Iterator[tuple[Place, str]]:
     ]
     if not never:
         return
-    verb, it = ("is", "it is") if len(never) == 1 else ("are", "they are")
-    means = f"{it} in no mean" if suite.undefined == "skip" else "any ranking scores 0"
+    means = "in no mean" if suite.undefined == "skip" else "any ranking scores 0"
     yield (
         never[0].place,
-        f"{_named([query.quoted for query in never])} {verb} graded, and nothing of it relevant,"
-        f" so {means}: grade what is right as relevant, write 'expect_no_results: true', or leave"
-        " the query out",
+        f"graded, and nothing of it relevant ({means}): {_named([one.quoted for one in never])};"
+        " grade what is right as relevant, write 'expect_no_results: true', or leave the query out",
     )
 
 
@@ -211,18 +207,16 @@ def _too_few(
     if not few or check.over.each_query:
         return
     named = _named(few)
-    verb = "has" if len(few) == 1 else "have"
     tested = [bound for bound in limits.bounds if bound.tested]
     if tested:
         yield (
             limits.place,
-            f"{tested[0].key} of {limits.measure}: {named} {verb} under {FEW} queries, too"
-            " few to test",
+            f"{tested[0].key} of {limits.measure}: under {FEW} queries, too few to test: {named}",
         )
     elif not check.over.suite and any(bound.falls and bound.fails for bound in limits.bounds):
         yield (
             limits.place,
-            f"{limits.measure}: {named} {verb} under {FEW} queries, where one query moves it a lot",
+            f"{limits.measure}: under {FEW} queries, where one query moves it a lot: {named}",
         )
 
 

@@ -24,8 +24,8 @@ def doubts(tmp_path: Path, text: str) -> list[str]:
     ("text", "said"),
     [
         ("queries:\n  - query: a\n", []),
-        ("queries:\n" + "".join(f"  - query: q{n}\n" for n in range(5)) + "  - {query: b, relevant: [d]}\n", ["2: 'q0', 'q1', 'q2' and 2 more have neither judgments nor rules"]),
-        ("queries: [{query: a}, {query: b, relevant: [d]}]\nthresholds: {zero_results: 0}\n", ["1: 'a' has neither judgments nor rules"]),
+        ("queries:\n" + "".join(f"  - query: q{n}\n" for n in range(5)) + "  - {query: b, relevant: [d]}\n", ["2: neither judgments nor rules: 'q0', 'q1', 'q2' and 2 more"]),
+        ("queries: [{query: a}, {query: b, relevant: [d]}]\nthresholds: {zero_results: 0}\n", ["1: neither judgments nor rules: 'a'"]),
         ("queries: [{query: a}]\nthresholds: {zero_results: 0}\n", []),
         ("queries: [{query: a, must_find: {d: 3}, must_not_find: {d: 3}}]\n", ["1: the rules of 'a' contradict each other: 'd' must be in the top 3, and cannot be above rank 4"]),
         ("queries: [{query: a, must_find: {d: 4}, must_not_find: {d: 3}}]\n", []),
@@ -39,10 +39,10 @@ def doubts(tmp_path: Path, text: str) -> list[str]:
         ("queries: [{query: a, relevant: [b, c, d]}, {query: b, relevant: [c]}]\nthresholds: {recall@2: 0.84}\n", ["2: recall@2 cannot reach 0.84: more than 2 documents are relevant, so this suite can have at most 0.833"]),
         ("queries: [{query: a, relevant: [b, c, d]}, {query: b, relevant: [c]}]\nthresholds: {recall@2: 0.83}\n", []),
         ("queries: [{query: a, relevant: [b, c, d]}, {query: b, relevant: [c]}]\neach_query: {recall@1: 0.5}\n", ["2: recall@1 cannot reach 0.5: more than 1 documents are relevant, so 'a' can have at most 0.333"]),
-        (f"queries:\n{FIVE}  - {{query: a, tags: [head], relevant: [d]}}\ntags: {{head: {{mrr: 0.5}}, big: {{mrr: 0.5}}}}\n", ["8: mrr@10: tag head (1) has under 5 queries, where one query moves it a lot"]),
-        (f"queries:\n{FIVE}  - {{query: a, tags: [head, x], relevant: [d]}}\neach_tag: {{mrr: {{max_drop: 0.1}}}}\n", ["8: mrr@10: tag head (1), tag x (1) have under 5 queries, where one query moves it a lot"]),
+        (f"queries:\n{FIVE}  - {{query: a, tags: [head], relevant: [d]}}\ntags: {{head: {{mrr: 0.5}}, big: {{mrr: 0.5}}}}\n", ["8: mrr@10: under 5 queries, where one query moves it a lot: tag head (1)"]),
+        (f"queries:\n{FIVE}  - {{query: a, tags: [head, x], relevant: [d]}}\neach_tag: {{mrr: {{max_drop: 0.1}}}}\n", ["8: mrr@10: under 5 queries, where one query moves it a lot: tag head (1), tag x (1)"]),
         (f"queries:\n{FIVE}thresholds: {{mrr: {{max_significant_drop: 0.1}}}}\n", []),
-        ("queries: [{query: a, relevant: [d]}]\nthresholds: {mrr: {max_significant_drop: 0.1, min: 0.5}}\n", ["2: max_significant_drop of mrr@10: this suite (1) has under 5 queries, too few to test"]),
+        ("queries: [{query: a, relevant: [d]}]\nthresholds: {mrr: {max_significant_drop: 0.1, min: 0.5}}\n", ["2: max_significant_drop of mrr@10: under 5 queries, too few to test: this suite (1)"]),
         (f"queries:\n{FIVE}  - {{query: a, tags: [head], relevant: [d]}}\ntags: {{head: {{mrr: {{warn_below: 0.5}}}}}}\n", []),
     ],
 )  # fmt: skip
@@ -76,11 +76,11 @@ def test_they_are_warnings_that_can_be_made_errors(project: Project) -> None:
     result = project.run()
     result.assert_outcomes(passed=2, warnings=1)
     result.stdout.fnmatch_lines(
-        ["*shop.ir.yaml:3: IRQualityWarning: 'a' has neither judgments nor rules"]
+        ["*shop.ir.yaml:3: IRQualityWarning: neither judgments nor rules: 'a'"]
     )
     result = project.run("-W", "error::pytest_irquality.IRQualityWarning")
     assert result.ret == 2
-    result.stdout.fnmatch_lines(["shop.ir.yaml:3:5: 'a' has neither judgments nor rules"])
+    result.stdout.fnmatch_lines(["shop.ir.yaml:3:5: neither judgments nor rules: 'a'"])
     result.stdout.no_fnmatch_line("*collection.py*")
 
 
@@ -92,8 +92,8 @@ def test_a_wrong_id_in_a_file_of_judgments_stands_behind_the_pass(project: Proje
     asked = "judgments: qrels.trec\nqueries:\n  - {query: red, id: 1}\n"
     path = project.suite(f"{asked}  - {{query: dragons, id: 2}}\n")
     said = (
-        "qrels.trec judges 1 query that the suite does not ask: 'q2'; and 'dragons' (id 2) has no"
-        " judgments: do their ids match?"
+        "qrels.trec judges what the suite does not ask: 'q2'; without judgments: 'dragons' (id 2);"
+        " do their ids match?"
     )
     (doubt,) = lint(load_suite(path))
     assert doubt[1].endswith(said)
@@ -104,7 +104,7 @@ def test_a_wrong_id_in_a_file_of_judgments_stands_behind_the_pass(project: Proje
         assert list(lint(load_suite(project.suite(asked + other)))) == []
     qrels.write_text("1 0 d 1\n", encoding="utf-8")
     (doubt,) = lint(load_suite(project.suite(f"{asked}  - {{query: dragons, id: 2}}\n")))
-    assert doubt[1] == "'dragons' has neither judgments nor rules"
+    assert doubt[1] == "neither judgments nor rules: 'dragons'"
 
 
 def test_of_each_kind_ten_stand_and_the_last_counts_the_rest(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_of_each_kind_ten_stand_and_the_last_counts_the_rest(tmp_path: Path) -> 
     limits = "".join(f"  t{n}: {{ndcg: 0.5, mrr: 0.5, recall: 0.5}}\n" for n in range(400))
     said = doubts(tmp_path, f"queries:\n{queries}tags:\n{limits}")
     assert len(said) == 10
-    assert said[-1].endswith("where one query moves it a lot (and 1,190 more such lines)")
+    assert said[-1].endswith("tag t3 (1) (and 1,190 more such lines)")
 
 
 def test_collecting_only_is_a_check_that_needs_no_retriever(project: Project) -> None:

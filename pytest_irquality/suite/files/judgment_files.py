@@ -317,14 +317,9 @@ class InFiles:
         """
         for file, _, used in self.files:
             if unused := [key for key in file.queries if key not in used]:
-                named = ", ".join(map(short, unused[:3])) + (
-                    f" and {len(unused) - 3} more" if len(unused) > 3 else ""
-                )
-                number = "1 query" if len(unused) == 1 else f"{len(unused)} queries"
-                none = "" if used else "none of this suite's queries, but "
-                yield (
-                    f"{file.source.name} judges {none}{number} that the suite does not ask: {named}"
-                )
+                named = ", ".join(map(short, unused[:3]))
+                more = f" and {len(unused) - 3} more" if len(unused) > 3 else ""
+                yield f"{file.source.name} judges what the suite does not ask: {named}{more}"
 
 
 def _add(

@@ -121,15 +121,6 @@ def alone_in(folder: Path) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Hold a file that only one process at a time can hold, and wait until it can be held."""
-    with path.open("wb") as file:
-        if fcntl is not None:
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX)
-        yield
-
-
 # -- where -----------------------------------------------------------------------------------------
 
 

@@ -187,7 +187,7 @@ def _prepared(written: Written) -> Callable[..., Any]:
     def prepared(request: pytest.FixtureRequest) -> None:
         if not written.prepare:
             return
-        from pytest_irquality.edges.write import alone  # noqa: PLC0415
+        from pytest_irquality.edges.write import alone_in  # noqa: PLC0415
         from pytest_irquality.retrieval.server import prepare  # noqa: PLC0415
 
         folder, secrets = Path(written.folder), written.secrets
@@ -197,7 +197,7 @@ def _prepared(written: Written) -> Callable[..., Any]:
                 return
             workers = request.getfixturevalue("tmp_path_factory").getbasetemp().parent
             done = workers / "irquality-prepared"
-            with alone(workers / "irquality-prepare"):
+            with alone_in(workers / "irquality-prepare"):
                 if not done.exists():
                     prepare(written.prepare, folder, secrets)
                     done.touch()

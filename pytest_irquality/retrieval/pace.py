@@ -19,7 +19,7 @@ from math import inf
 from pathlib import Path
 
 from pytest_irquality.edges.printable import file_name
-from pytest_irquality.edges.write import alone
+from pytest_irquality.edges.write import alone_in
 from pytest_irquality.retrieval.jobs import Done, Job, Reply, attempt
 from pytest_irquality.retrieval.retries import LONGEST_WAIT, is_refusal, wait_before
 
@@ -153,7 +153,7 @@ class Pace:
                     return
                 self._file.write_text(json.dumps(asdict(self._clock)), encoding="ascii")
                 return
-            with alone(self._file.with_suffix(".lock")):
+            with alone_in(self._file.with_suffix(".lock")):
                 with suppress(OSError, ValueError):  # there is none yet, or half of one
                     self._clock = Clock(**json.loads(self._file.read_text(encoding="ascii")))
                 yield self._clock

@@ -175,7 +175,7 @@ def test_a_suite_that_is_a_link_out_is_not_read(shop: Project, target: str) -> N
     assert said.ret == 2
     assert "secret" not in said.stdout.str()
     assert "root:" not in said.stdout.str()
-    said.stdout.fnmatch_lines(["*evil.ir.yaml:1:1: is *"])
+    said.stdout.fnmatch_lines(["*evil.ir.yaml:1:1: leads outside *"])
 
 
 def test_a_folder_of_baselines_that_is_a_link_out_is_neither_read_nor_written(

@@ -41,10 +41,10 @@ def test_only_what_lies_in_the_project(project: Path) -> None:
         with open_bytes(project / name, allowed) as file:
             assert file.read() == b"x\n"
     for name, said in [
-        ("out-link", "is a link that leaves the project"),
-        ("folder/outside", "is a link that leaves the project"),
-        ("../outside", "lies outside the project"),
-        ("/etc/passwd", "lies outside the project"),
+        ("out-link", "leads outside the project"),
+        ("folder/outside", "leads outside the project"),
+        ("../outside", "leads outside the project"),
+        ("/etc/passwd", "leads outside the project"),
     ]:
         with pytest.raises(Unreadable, match=said):
             open_bytes(project / name, allowed)

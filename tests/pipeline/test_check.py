@@ -242,7 +242,7 @@ def test_a_suite_reads_the_files_of_its_project_and_what_it_is_allowed(tmp_path:
     data.mkdir()
     (shop / "shop.ir.yaml").write_text(f"judgments: ../data/qrels.trec{SUITE}")
     (data / "qrels.trec").write_text("q2 0 d2 1\n")
-    with pytest.raises(SuiteError, match="lies outside the project"):
+    with pytest.raises(SuiteError, match="leads outside the project"):
         check("shop.ir.yaml", search, start=shop)
     assert not check("shop.ir.yaml", search, start=shop, files=[str(data)]).failed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from pytest_irquality.verdict.audit_facts import Audit, Dead, LowFloor, Rate
+from pytest_irquality.verdict.audit_facts import Audit, Dead, LowFloor
 from pytest_irquality.verdict.gauge import FEWEST
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.block import Part, Section
@@ -13,7 +13,6 @@ from pytest_irquality.wording.words import quoted
 
 MOST = 10
 RARE = 0.1  # times that a gate may be red for nothing, and nobody need look
-NUMBERS = {1: "one build is", 3: "three builds are", 5: "five builds are"}
 
 
 def audit_of(results: Sequence[SuiteResult]) -> Mapping[str, Sequence[Section]]:
@@ -75,32 +74,12 @@ def _red_for_nothing(audit: Audit) -> Iterator[str]:
             f" --ir-runs; here {'is' if audit.builds == 1 else 'are'} {audit.builds}"
         )
     for rate in audit.rates:
-        are, number = NUMBERS[rate.a_side], NUMBERS[rate.a_side].split()[0]
-        reach = f"up to {_percent(rate.high)} %"
-        if rate.share > RARE:
-            reach = f"{_percent(rate.low)} to {_percent(rate.high)} %"
+        share, low, high = (f"{100 * one:.0f}" for one in (rate.share, rate.low, rate.high))
+        causes = [f"{label!r} {100 * often:.0f} %" for label, often in rate.checks[:3]]
         yield (
-            f"{often(rate.share)} ({reach}, {rate.builds} builds) where {are} compared with"
-            f" {number}{_causes(rate)}"
+            f"{counted(rate.a_side, 'build')} a side: {share} % ({low} to {high} %, of"
+            f" {rate.builds} builds) {', '.join(causes)}".rstrip()
         )
-
-
-def often(share: float) -> str:
-    """A share as people say it: ``never``, ``1 in 12``, ``9 in 10``, ``always``."""
-    if share in (0.0, 1.0):
-        return "always" if share else "never"
-    if share < 0.5:
-        return f"1 in {round(1 / share)}"
-    return "over 9 in 10" if share > 0.95 else f"{round(10 * share)} in 10"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f}"
-
-
-def _causes(rate: Rate) -> str:
-    labels = [f"{label!r} {often(share)}" for label, share in rate.checks[:3]]
-    return f": {', '.join(labels)}" if labels else ""
 
 
 def _unwatched(audit: Audit) -> Iterator[str]:

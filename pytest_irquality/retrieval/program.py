@@ -11,7 +11,7 @@ import queue
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,6 @@ GRACE = 2.0  # seconds to end by itself when its input ends
 TICK = 0.25  # seconds between looks whether it still runs
 LOGGED = 100  # lines of its log that are kept
 LOG_LINE = 1000  # bytes of each
-CHUNK = 65536  # bytes that are read at once
 
 
 class Ended(ServiceError):
@@ -148,49 +147,35 @@ class _Process:
                 return None
 
     def _read_answers(self) -> None:
-        """Keep the answer that is wanted; all else that it writes is its log.
-
-        A program may forget the end of the line behind its answer.
-        """
+        """Keep the answer that is wanted; all else that it writes is its log."""
         pipe: Any = self.popen.stdout
-        begun = bytearray()  # a line that has no end yet
         with pipe:
-            while len(begun) <= LARGEST and (chunk := pipe.read1(CHUNK)):
-                part, *lines = chunk.split(b"\n")
-                begun += part
-                for line in lines:
-                    self._take_or_log(begun)
-                    begun = bytearray(line)
-                if chunk.rstrip().endswith(b"}") and self._take(begun):
-                    begun = bytearray()
-            # Before the pipe is closed, of which the program may say more.
-            if len(begun) > LARGEST:
-                self.log.appendleft(b"a line of more than 16 MB: " + bytes(begun[:LOG_LINE]))
-            else:
-                self._take_or_log(begun)
+            while line := pipe.readline(LARGEST):
+                if not self._take(line):
+                    self.log.append(line[:LOG_LINE])
         self.answers.put(None)
 
-    def _take_or_log(self, line: bytearray) -> None:
-        if line.strip() and not self._take(line):
-            self.log.append(bytes(line[:LOG_LINE]) + b"\n")
+    def _take(self, line: bytes) -> bool:
+        """Tell whether a line is the answer that is wanted, and keep it.
 
-    def _take(self, line: bytearray) -> bool:
-        """Tell whether a line is the answer that is wanted, and keep it."""
+        It is none where it is the question itself, which programs may log.
+        """
         answer = None
         with suppress(ValueError, RecursionError):
             answer = json.loads(line)
-        if isinstance(answer, dict) and self._is_wanted(answer):
-            self.wanted = {}
-            self.answers.put({key: value for key, value in answer.items() if key != "id"})
-            return True
-        return False
-
-    def _is_wanted(self, answer: Mapping[str, Any]) -> bool:
-        """Tell an answer from the question itself, which programs may log."""
-        return answer.get("id") == self.wanted.get("id", self) and answer != self.wanted
+        if not isinstance(answer, dict) or answer == self.wanted:
+            return False
+        if answer.pop("id", None) != self.wanted.get("id", self):
+            return False
+        self.wanted = {}
+        self.answers.put(answer)
+        return True
 
     def _read_log(self) -> None:
-        self.log.extend(_lines(self.popen.stderr, LOG_LINE))
+        pipe: Any = self.popen.stderr
+        with pipe:
+            while line := pipe.readline(LOG_LINE):
+                self.log.append(line)
 
     def no_more(self) -> None:
         """End its input."""
@@ -216,10 +201,3 @@ class _Process:
     def kill(self) -> None:
         """End it and what it started, at once."""
         kill_tree(self.popen.pid)
-
-
-def _lines(pipe: Any, longest: int) -> Iterator[bytes]:
-    """The lines of a pipe, long ones in pieces."""
-    with pipe:
-        while line := pipe.readline(longest + 1):
-            yield line

@@ -8,8 +8,6 @@ from pytest_irquality.verdict.broken_builds import BrokenBuilds
 from pytest_irquality.verdict.findings import (
     Change,
     Finding,
-    Robustness,
-    VariantLoss,
     WorstVariant,
 )
 from pytest_irquality.verdict.guards import BlindGuard
@@ -72,14 +70,22 @@ def _with_loss(finding: Finding, variant: WorstVariant, unit: str) -> str:
 
 
 def wordings_said(result: SuiteResult) -> Iterator[str]:
-    """The texts that find nothing, and variants without a measure, of which no row tells."""
+    """The losses of variants, measure by measure, and those that find nothing."""
     variants = result.robustness
-    if variants and variants.empty:
-        many = counted(len(variants.empty), "finds", "find")
+    if variants is None:
+        return
+    queries = counted(variants.queries, "query", "queries")
+    silent = f", {variants.unanswered} could not be answered" if variants.unanswered else ""
+    yield f"{counted(variants.variants, 'variant')} of {queries}{silent}"
+    for loss in variants.losses:
+        unit = result.unit(loss.measure)
+        own, reworded = apart(loss.change.before, loss.change.now, unit)
+        most = ", ".join(f"{quoted(one.text)} {lost_by(one, unit)}" for one in loss.worst[:NAMED])
+        said = f"{loss.measure}: {own} for the queries, {reworded} for their variants"
+        yield f"{said}; most: {most}" if most else said
+    if variants.empty:
         texts = few([quoted(one.text) for one in variants.empty[:NAMED]], len(variants.empty))
-        yield f"variants: {many} nothing: {texts}"
-    elif variants and not variants.losses:
-        yield asked(variants)
+        yield f"{counted(len(variants.empty), 'finds', 'find')} nothing: {texts}"
 
 
 def noise_said(result: SuiteResult) -> Iterator[str]:
@@ -98,17 +104,6 @@ def noise_said(result: SuiteResult) -> Iterator[str]:
     before = f"{noise.wavering_before} in the baseline" if noise.answers_before > 1 else ""
     waver = ", ".join(filter(None, (today, before)))
     yield f"queries that waver, of {len(result.queries)}: {waver}"
-
-
-def asked(all: Robustness) -> str:
-    """The numbers of variants and of their queries: ``24 variants of 8 queries``."""
-    said = f"{counted(all.variants, 'variant')} of {counted(all.queries, 'query', 'queries')}"
-    return f"{said}, {all.unanswered} could not be answered" if all.unanswered else said
-
-
-def sides(result: SuiteResult, loss: VariantLoss) -> tuple[str, str]:
-    """The scores of the queries themselves, and of their variants."""
-    return apart(loss.change.before, loss.change.now, result.unit(loss.measure))
 
 
 def lost_by(variant: WorstVariant, unit: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pytest_irquality.verdict.result import QueryResult, SuiteResult
-from pytest_irquality.wording.answer_tables import wordings
 from pytest_irquality.wording.answers import noise_said, wordings_said
 from pytest_irquality.wording.block import Bar, Cell, Column, Part, Row, Section, Table
 from pytest_irquality.wording.examined import in_full
@@ -48,7 +47,7 @@ def told(story: Story, most: int = 5) -> Sequence[Section]:
         Section("Notes", _listed(30, story.notes), small=True),
         Section(
             "Other wordings",
-            (*_table(16, wordings(result)), *_listed(16, wordings_said(result))),
+            _listed(16, wordings_said(result)),
             "Wordings",
         ),
         Section(

@@ -85,6 +85,4 @@ def test_every_report_shows_them(project: Project) -> None:
     page = (project.path / "ir-report.html").read_text(encoding="utf-8")
     assert "Other wordings" in page
     assert "What unchanged code does" in page
-    assert "| 6 variants of 2 queries | mrr@10 | " in (project.path / "out.md").read_text(
-        encoding="utf-8"
-    )
+    assert "6 variants of 2 queries" in (project.path / "out.md").read_text(encoding="utf-8")

@@ -135,7 +135,6 @@ class _Kept:
     in_a_row: int = 0
     given_up: str = ""
     interrupted: bool = False
-    failed: float = 0.0  # when the last call did, by ``time.monotonic``
     replies: dict[tuple[int, str], Reply] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -167,7 +166,6 @@ class _Kept:
         values = reply.value or [None] * len(job.subject)
         for query, value in zip(job.subject, values, strict=True):
             error = value if isinstance(value, BaseException) else reply.error
-            self.failed = time.monotonic() if error else self.failed
             self.replies[job.answer, query.id] = reply._replace(value=value, error=error)
             if self.arrived:
                 self.arrived(query, job.answer)
@@ -382,8 +380,7 @@ def _ask_again(suite: Suite, kept: _Kept, concurrency: int, pace: Pace) -> None:
         again = kept.to_retry(suite.retry.on)
         if not again or kept.given_up:
             return
-        due = kept.failed + wait_before(round, kept.errors(again))
-        time.sleep(max(0.0, due - time.monotonic()))
+        time.sleep(wait_before(round, kept.errors(again)))
         kept.retries += len(again)
         _ask(kept, deque(again), concurrency, pace)
 

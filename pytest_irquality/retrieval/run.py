@@ -93,8 +93,7 @@ class Ranking:
         """The ranking of the results at some places, with all that stands beside them."""
 
         def left(values: Sequence[Any]) -> tuple[Any, ...]:
-            each = len(values) == len(self.ids)
-            return tuple(values[place] for place in places) if each else tuple(values)
+            return tuple(values[place] for place in places) if values else ()
 
         return replace(
             self,
@@ -104,11 +103,6 @@ class Ranking:
             counts={unit: left(values) for unit, values in self.counts.items()},
             deeper=None,
         )
-
-    def said_distinct(self) -> Ranking:
-        """The ranking, noting that no document stands twice in it, so that nobody looks."""
-        vars(self)["distinct"] = True
-        return self
 
     def collapsed(self, depth: int) -> tuple[str, ...]:
         """The first ``depth`` documents, each once.

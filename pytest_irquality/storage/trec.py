@@ -105,7 +105,7 @@ def _ranking(documents: Sequence[str], scores: array[float], ours: bool) -> Rank
         scores = array("f", [min(max(score, -LARGEST), LARGEST) for score in scores])
     if ours:
         return Ranking(tuple([_read_id(document, True) for document in documents]), scores)
-    return Ranking(tuple(documents), scores).said_distinct()
+    return Ranking(tuple(documents), scores)
 
 
 def _read_id(id: str, ours: bool) -> str:

@@ -22,7 +22,6 @@ from pytest_irquality.verdict.findings import (
     Cause,
     Change,
     Fated,
-    Fates,
     Finding,
     Noise,
     Robustness,
@@ -311,7 +310,7 @@ class SuiteResult:
     each once. ``past`` are the last lines of the history, today's at the end.
     ``variant`` is what stands behind a check's name in a node id, where
     another fixture brings parameters, too. ``share`` is what it adds to the verdict over all
-    suites. ``fates`` is what became of all relevant passages or documents, where these are told.
+    suites. ``wants`` is what its judgments are of.
     ``classes`` has the number of queries in each class of the ledger, ``deselected`` is how many
     checks were not to be judged. ``refused`` are the classes of it for which the project's
     ``ir_strict`` fails the run. ``exams`` are those of the base. Without ``again`` no pytest ran.
@@ -348,7 +347,7 @@ class SuiteResult:
     texts: tuple[str, ...] = ()
     variant: str = ""
     share: Share | None = None
-    fates: Fates | None = None
+    wants: Literal["documents", "passages"] = "documents"
     classes: Mapping[str, int] = field(default_factory=dict)
     deselected: int = 0
     refused: tuple[str, ...] = ()

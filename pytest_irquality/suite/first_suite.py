@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_irquality.edges.printable import GRADED_COLUMNS, clipped, terminal
-from pytest_irquality.suite.by_default import default_drop
 from pytest_irquality.suite.files.queries import read_queries, tags
 from pytest_irquality.suite.files.source import Source
 
@@ -48,9 +47,6 @@ undefined: judged_zero   # a query whose graded results are all bad scores 0; on
 thresholds:
   zero_results: {{max: {empty}}}
   # ndcg@10: {{min: 0.80}}
-  # recall@10: {{min: 0.80}}
-  # By default, once there is a baseline: {default}
-  # ndcg@10: {{max_drop: {most}, max_significant_drop: 0.01}}   # this line instead holds for this suite alone
 
 queries:
 """
@@ -103,8 +99,6 @@ def first_suite(
         empty=empty,
         steps=STEPS.format(grade=_how_to_grade(page)),
         judgments=f"judgments: {scalar(page.judgments)}\n" if page else "",
-        default="ndcg@10 of all suites together falls by no more than chance explains.",
-        most=f"{default_drop(len(asked)):.3g}",
     )
     return head + "\n".join("\n".join(_query(query, not page)) + "\n" for query in asked)
 

@@ -62,9 +62,7 @@ class Vote:
 
         None where nothing tells which came later.
         """
-        if self.grade == before.grade:
-            return max(self, before, key=_when)
-        if _when(self) == _when(before):
+        if self.grade != before.grade and _when(self) == _when(before):
             return None
         return max(self, before, key=_when)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, TypeVar
 
 from yaml.events import Event
 
@@ -223,16 +223,13 @@ def complete(kinds: Iterable[str], entries: Mapping[Any, T]) -> Mapping[Any, T]:
     """
     known = set(kinds)
     if lacking := sorted(known - set(entries)):
-        _incomplete(f"no entry for {', '.join(lacking)}")
+        raise TypeError(f"this table has no entry for {', '.join(lacking)}")
     if unknown := sorted(set(entries) - known):
-        _incomplete(
-            f"an entry for {', '.join(unknown)}, which is none of {', '.join(sorted(known))}"
+        raise TypeError(
+            f"this table has an entry for {', '.join(unknown)}, which is none of"
+            f" {', '.join(sorted(known))}"
         )
     return entries
-
-
-def _incomplete(what: str) -> NoReturn:
-    raise TypeError(f"this table has {what}")
 
 
 def _as_text(default: object) -> str:

@@ -62,20 +62,15 @@ def _causes(story: Story) -> Annotation:
 
 
 def _failures(stories: Sequence[Story]) -> Iterator[Annotation]:
-    """The broken limits that cost most, then the queries of all suites, then the other limits.
-
-    Of each kind the worst come first.
-    """
+    """A few broken limits of each suite, and the queries of all of them, the worst first."""
     ranked = []
     for story in stories:
-        limits = 0
-        for verdict, _ in story.failures():
-            turn = 1
-            if verdict.query is None:
-                turn = 0 if limits < LIMITS else 2
-                limits += 1
-            ranked.append((turn, -story.damage.of(verdict), story, verdict))
-    for _, _, story, verdict in sorted(ranked, key=itemgetter(0, 1)):
+        failed = [verdict for verdict, _ in story.failures()]
+        limits = [verdict for verdict in failed if verdict.query is None][:LIMITS]
+        for verdict in (*limits, *(verdict for verdict in failed if verdict.query is not None)):
+            at = verdict.query is not None, -story.damage.of(verdict)
+            ranked.append((at, story, verdict))
+    for _, story, verdict in sorted(ranked, key=itemgetter(0)):
         yield _failure(story, verdict)
 
 

@@ -8,14 +8,12 @@ import json
 import re
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import NamedTuple
 
 import jinja2
 from markupsafe import Markup, escape
 
 from pytest_irquality.edges.printable import visible
-from pytest_irquality.report.compiled import Compiled
 
 
 class Asset(NamedTuple):
@@ -37,11 +35,10 @@ def asset(*names: str) -> Asset:
 def environment() -> jinja2.Environment:
     """The templates, in which every text is escaped and shows what would hide or turn it.
 
-    One a process, which keeps them as it has compiled them.
+    One a process, so that each is compiled once.
     """
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("pytest_irquality.report"),
-        bytecode_cache=Compiled(Path(__file__).parent / "templates" / "__pycache__"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

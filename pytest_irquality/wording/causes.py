@@ -11,11 +11,10 @@ from pytest_irquality.verdict.renumbered import Renumbered
 from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.wording.moves import name
 from pytest_irquality.wording.notes import note, other_ids
-from pytest_irquality.wording.numbers import counted, few
-from pytest_irquality.wording.sentences import causes
-from pytest_irquality.wording.words import queries
+from pytest_irquality.wording.numbers import few
 
 CAUSES: tuple[type[Fact], ...] = (
+    facts.Unanswered,
     Renumbered,
     facts.ReturnedNothing,
     facts.LeftIndex,
@@ -25,7 +24,6 @@ CAUSES: tuple[type[Fact], ...] = (
 
 def known_causes(result: SuiteResult, damage: Damage) -> Iterator[str]:
     """The known causes, the most telling first."""
-    yield from _unanswered(result)
     news = [fact for fact in result.facts if not as_before(fact)]
     for kind in CAUSES:
         yield from (note(fact, result) for fact in news if isinstance(fact, kind))
@@ -41,13 +39,6 @@ def renumbered(result: SuiteResult) -> str:
     """The headline where documents seem to have other ids; "" where they do not."""
     found = (fact for fact in result.facts if isinstance(fact, Renumbered))
     return next((f"D{other_ids(fact)[1:]}" for fact in found), "")
-
-
-def _unanswered(result: SuiteResult) -> Iterator[str]:
-    if faulty := [q.id for q in result.queries if q.fault is not None and not q.skipped]:
-        some, why = counted(len(faulty), "query", "queries"), causes(result, faulty)
-        which = queries(result, faulty)
-        yield f"{some} had no answer and count in no figure ({which}): {why}"
 
 
 def as_before(fact: Fact) -> bool:

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.broken_builds import BrokenBuilds
 from pytest_irquality.verdict.damage import Damage
-from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.guards import BlindGuard
-from pytest_irquality.verdict.result import Mean, SuiteResult, Verdict, tells_nothing
+from pytest_irquality.verdict.result import Mean, SuiteResult, tells_nothing
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.answers import blind, broken
 from pytest_irquality.wording.examined import of_the_base
@@ -109,60 +108,17 @@ def _comparison(result: SuiteResult) -> Iterator[str]:
 
 
 def _covered(result: SuiteResult) -> Iterator[str]:
-    """The drops that a known issue excuses, however large they are: of each issue the worst."""
+    """The drops that a known issue excuses, however large they are."""
     for verdict in result.verdicts:
-        drops = [one for one in verdict.broken if one.demand.on_change and one.change]
-        if verdict.outcome == "known" and drops:
-            worst, *others = sorted(drops, key=_fall, reverse=True)
-            more = f" and {len(others)} more" if others else ""
+        if verdict.outcome == "known" and any(one.demand.on_change for one in verdict.broken):
             issue = f"known issue {verdict.known_issue}"
-            yield f"{issue} excuses a drop of any size: {_drop(result, verdict, worst)}{more}"
-
-
-def _fall(finding: Finding) -> float:
-    """The size of a change, which a limit calls a drop."""
-    return abs(finding.change.difference) if finding.change else 0.0
-
-
-def _drop(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
-    """A drop by its measure, with the tag or the query that it is of."""
-    assert finding.change
-    before, now = apart(finding.change.before, finding.change.now, result.unit(finding.measure))
-    if verdict.over.tags:
-        of = f" of {finding.subject}"
-    else:
-        of = f" of {queries(result, [finding.subject])}" if finding.subject else ""
-    return f"{finding.measure}{of} {before} → {now}"
+            yield f"{issue} excuses a drop of any size in {verdict.label}"
 
 
 def _tied(result: SuiteResult) -> Iterator[str]:
-    found = [verdict for verdict in result.verdicts if verdict.caveat == "tied"]
+    found = [verdict.label for verdict in result.verdicts if verdict.caveat == "tied"]
     if found:
-        said = few([_both(result, verdict) for verdict in found])
-        yield f"held in the order of equal scores only: {said}"
-
-
-def _both(result: SuiteResult, verdict: Verdict) -> str:
-    """Both values of a limit that holds in the order of equal scores alone."""
-    finding = next(finding for finding in verdict.findings if finding.tied)
-    returned = finding.as_returned or 0.0
-    if not finding.measure:
-        return (
-            f"{finding.kind} (as returned"
-            f" {counted(round(returned), 'query breaks', 'queries break')} it)"
-        )
-    value = finding.change.now if finding.change else finding.value or 0.0
-    now, other = apart(value, returned, result.unit(finding.measure))
-    return f"{_label(result, verdict, finding)} {now} (as returned {other})"
-
-
-def _label(result: SuiteResult, verdict: Verdict, finding: Finding) -> str:
-    """A limit by its name, and of several tags or queries the one that is meant."""
-    if not finding.subject or (verdict.over.tags and not verdict.over.each):
-        return verdict.label
-    if verdict.over.tags:
-        return f"{verdict.label} of {finding.subject}"
-    return f"{verdict.label} of {queries(result, [finding.subject])}"
+        yield f"held in the order of equal scores only: {few(found)}"
 
 
 def _partly(result: SuiteResult) -> Iterator[str]:

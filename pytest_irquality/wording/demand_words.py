@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from math import isfinite
 
 from pytest_irquality.storage.provenance import UPDATE
+from pytest_irquality.suite.demands import Together
 from pytest_irquality.suite.key_tables import complete
 from pytest_irquality.suite.model import DEMANDS
 from pytest_irquality.verdict.comparison import SIGNIFICANT
 from pytest_irquality.verdict.findings import Change, Finding, Lack, LackKind, RankedDocument
-from pytest_irquality.verdict.result import FEW_FOR_A_TEST, SuiteResult
+from pytest_irquality.verdict.result import SuiteResult
 from pytest_irquality.verdict.statistics import EQUAL
 from pytest_irquality.wording.answers import (
     NO_VARIANTS,
@@ -21,7 +22,7 @@ from pytest_irquality.wording.answers import (
 )
 from pytest_irquality.wording.losses import because, in_brackets
 from pytest_irquality.wording.moves import move, name, place, seen
-from pytest_irquality.wording.numbers import apart, counted, exact, few, figure, judged, probability
+from pytest_irquality.wording.numbers import apart, chance, counted, exact, few, figure
 from pytest_irquality.wording.words import queries, relevant, wanted
 
 Sentence = Callable[[SuiteResult, Finding], str]
@@ -175,16 +176,15 @@ def _change(result: SuiteResult, finding: Finding) -> str:
 
 def _worsened(finding: Finding, change: Change) -> str:
     """The part of a worsening that a limit allows, how sure it is, and who shares it."""
-    words, worsened = "", -change.difference if finding.demand.falls else change.difference
+    worsened = -change.difference if finding.demand.falls else change.difference
+    if worsened <= EQUAL:
+        return ""
     beyond = finding.value is None or finding.value > (finding.limit or 0.0) + EQUAL
-    if worsened > EQUAL:
-        words += f", by {_beside_limit(finding, beyond)}"
-    if beyond and finding.demand.tested:
-        words += f", {_certainty(change, finding.ok)}"
-    if worsened > EQUAL and change.queries > 1:
-        total = counted(change.queries, "query", "queries")
-        words += f" ({change.worse} worse, {change.better} better of {total})"
-    return words
+    of_all = issubclass(finding.demand, Together)
+    by = "" if of_all else f", by {_beside_limit(finding, beyond)}"
+    sure = f", {chance(change)}" if beyond and finding.demand.tested else ""
+    total = counted(change.queries, "query", "queries")
+    return f"{by}{sure} ({change.worse} worse, {change.better} better of {total})"
 
 
 def _beside_limit(finding: Finding, beyond: bool) -> str:
@@ -208,18 +208,6 @@ def rose_or_fell(change: Change, unit: str) -> str:
     return f"{'rose' if change.difference > 0 else 'fell'} {before} → {now}"
 
 
-def _certainty(change: Change, ok: bool) -> str:
-    if change.p is None:
-        return "but no test could be made"
-    corrected = ""
-    if change.adjusted is not None and change.adjusted != change.p:
-        corrected = f" ({probability(change.adjusted)} corrected for several limits)"
-    if ok and change.noise and abs(change.difference) <= change.noise:
-        return f"which is no more than unchanged code does (±{change.noise:.3f})"
-    verb = "which may be chance" if ok else "which chance does not explain"
-    return f"{verb}: {probability(change.p)}{corrected}"
-
-
 # -- what there is nothing to hold against ---------------------------------------------------------
 
 
@@ -234,12 +222,6 @@ def _no_value(result: SuiteResult, finding: Finding) -> str:
     return f"{measure}: {limit} has nothing to compare with: {_nothing(result, lacks)}"
 
 
-def _undefined(result: SuiteResult, finding: Finding) -> str:
-    if finding.demand.on_change:
-        return f"undefined, now and before: no query here has a {relevant(result, 1)}"
-    return f"undefined: no query here has a {relevant(result, 1)} or was answered"
-
-
 def _nothing(result: SuiteResult, lacks: Lack) -> str:
     """The reason that nothing can be compared, and the remedy."""
     return NOTHING[lacks.kind](result, lacks)
@@ -250,7 +232,9 @@ NO_VALUE: Mapping[LackKind, Sentence] = {
     "variants": lambda result, finding: f"undefined: {NO_VARIANTS}",
     "candidates": lambda result, finding: f"undefined: {NO_CANDIDATES}",
     "unanswered": lambda result, finding: f"undecided: {unanswered(result, finding)}",
-    "defined": _undefined,
+    "defined": lambda result, finding: (
+        f"undefined: no query here has a {relevant(result, 1)} or was answered"
+    ),
 }
 RENEW = f"renew it with `{UPDATE}`"
 NOTHING: Mapping[LackKind, Callable[[SuiteResult, Lack], str]] = {
@@ -272,37 +256,11 @@ NOTHING: Mapping[LackKind, Callable[[SuiteResult, Lack], str]] = {
     "compared": lambda result, lacks: f"no query here has a value on both sides; {RENEW}",
 }
 
-# -- all suites together ---------------------------------------------------------------------------
-
 
 def _together(result: SuiteResult, finding: Finding) -> str:
-    """The drop over all suites of a retriever, with how sure it is."""
-    change, over = finding.change, ""
-    if finding.suites > 1:
-        over = f"over {finding.suites} suites together "
-    if change is None:
-        return f"{over}nothing of {finding.measure} could be compared"
-    words = f"{over}{finding.measure} {rose_or_fell(change, result.unit(finding.measure))}"
-    if finding.as_returned is not None:
-        _, returned = apart(change.now, finding.as_returned, "")
-        words += f" in the order of equal scores; as returned it is {returned}"
-    if not finding.value:
-        return words
-    words += f"{_how_sure(finding, change)} ({change.worse} worse, {change.better} better of"
-    words += f" {counted(change.queries, 'query', 'queries')})"
-    return words
-
-
-def _how_sure(finding: Finding, change: Change) -> str:
-    if change.queries < FEW_FOR_A_TEST and finding.ok:
-        return ", over too few queries to test"
-    if not finding.ok:
-        surely = (change.judged_p or 0.0) < SIGNIFICANT
-        explains = "does not explain" if surely else "is unlikely to explain"
-        return f", which chance {explains}: {judged(change)}"
-    if change.noise and abs(change.difference) <= change.noise:
-        return f", which is no more than unchanged code does (±{change.noise:.3f})"
-    return f", which may be chance: {judged(change)}"
+    """The drop over all suites of a retriever."""
+    over = f"over {finding.suites} suites together " if finding.suites > 1 else ""
+    return f"{over}{_change(result, finding)}"
 
 
 # -- the others ------------------------------------------------------------------------------------
@@ -314,13 +272,11 @@ def _trend(result: SuiteResult, finding: Finding) -> str:
     assert finding.limit is not None
     if not finding.queries:
         return f"no change of {finding.measure} is in the history yet"
-    changes = counted(finding.queries, "change")
     lost, most = apart(finding.value, finding.limit, finding.unit)
-    if finding.ok:
-        return f"{finding.measure} lost {lost} in the last {changes} together, of at most {most}"
+    since = "" if finding.ok else f"; it began with {finding.since}"
     return (
-        f"{finding.measure} lost {lost} in the last {changes} together, each against its own"
-        f" baseline: more than {most}; it began with {finding.since}"
+        f"{finding.measure} lost {lost} in the last {counted(finding.queries, 'change')} together,"
+        f" each against its own baseline, of at most {most}{since}"
     )
 
 

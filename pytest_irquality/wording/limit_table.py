@@ -28,7 +28,7 @@ from pytest_irquality.wording.caveats import whole
 from pytest_irquality.wording.demand_words import bound
 from pytest_irquality.wording.numbers import digits_apart, figure, grouped, signed
 from pytest_irquality.wording.reasons import reason
-from pytest_irquality.wording.sentences import demand, otherwise
+from pytest_irquality.wording.sentences import demand
 from pytest_irquality.wording.words import cut, rerun, value_and_limit
 
 COLUMNS = (
@@ -166,12 +166,10 @@ class Limits:
         if verdict.outcome in ("error", "not evaluated", "fixed") or verdict.over.exam:
             yield reason(self.result, verdict)
         yield from filter(None, (self._said(finding, mean) for finding in findings))
-        if judges := otherwise(verdict):
-            yield f"⚖ {judges}"
 
     def _said(self, finding: Finding, mean: Mean | None) -> str:
-        """A demand in words; "" where the numbers of its row say all of it."""
-        if finding.ok and not finding.demand.on_change and (mean or finding.value is not None):
+        """A demand in words; "" where it holds, and the numbers of its row say all of it."""
+        if finding.ok and not (finding.lacks or finding.tied):
             return ""
         said = demand(self.result, finding)
         between = interval(finding.change, mean.unit) if mean and finding.change else ""

@@ -14,7 +14,7 @@ from pytest_irquality.verdict.statistics import EQUAL, win_tie_loss
 from pytest_irquality.wording.block import LEVELS, Bar, Cell, Column, Row, State, Table
 from pytest_irquality.wording.caveats import whole
 from pytest_irquality.wording.limit_table import Limits
-from pytest_irquality.wording.numbers import counted, figure, signed
+from pytest_irquality.wording.numbers import figure, signed
 from pytest_irquality.wording.story import End, Story
 
 ENDS: Mapping[End, str] = {"failed": "fail", "partial": "partial", "passed": "pass"}
@@ -74,20 +74,13 @@ def _bar(mean: Mean, state: State | None, limit: float | None) -> Bar | None:
 
 
 def tags(result: SuiteResult, limits: Limits) -> Table:
-    """The means of all queries and of each tag, most damaged first.
-
-    Those of a tag that is unchanged may be folded away: something is compared, nothing changed and
-    nothing is broken.
-    """
+    """The means of all queries and of each tag, most damaged first."""
     asked = Counter(tag for query in result.queries for tag in query.tags)
     listed = sorted(filter(None, {mean.tag for mean in result.means}), key=partial(_damage, limits))
     rows = [_means(result, tag, asked[tag], limits) for tag in listed]
-    same = sum(row.holds for row in rows)
-    if same == len(rows):
-        rows, same = [row._replace(holds=False) for row in rows], 0
     total = _means(result, None, len(result.queries), limits)
     columns = (*OF_TAGS, *(Column(measure, number=True) for measure in result.shown))
-    return Table(columns, (total, *rows), fold=f"{counted(same, 'tag')} unchanged")
+    return Table(columns, (total, *rows))
 
 
 def _means(result: SuiteResult, tag: str | None, asked: int, limits: Limits) -> Row:
@@ -96,23 +89,12 @@ def _means(result: SuiteResult, tag: str | None, asked: int, limits: Limits) -> 
     of = str(asked) if first == asked else f"{first}/{asked}"
     name = Cell("all queries") if tag is None else Cell(tag, find=_of_tag(tag))
     cells = (mean_cell(result, mean, first, limits) for mean in means)
-    return Row((name, of, *cells), holds=tag is not None and _is_unchanged(limits, tag, means))
+    return Row((name, of, *cells))
 
 
 def _of_tag(tag: str) -> str:
     """The search for a tag's queries; one that holds a quote stands without any around it."""
     return f"tag:{tag}" if '"' in tag else f'tag:"{tag}"'
-
-
-def _is_unchanged(limits: Limits, tag: str, means: Sequence[Mean | None]) -> bool:
-    """Tell whether a tag is compared, nothing of it changed, and nothing is broken."""
-    changes = [mean.change.difference for mean in means if mean and mean.change]
-    same = all(abs(change) <= EQUAL for change in changes)
-    return same and limits.result.baseline is not None and not _is_broken(limits, tag)
-
-
-def _is_broken(limits: Limits, tag: str) -> bool:
-    return any((tag, measure) in limits.broken for measure in limits.result.measures)
 
 
 def _damage(limits: Limits, tag: str) -> tuple[bool, float, float, str]:
@@ -121,7 +103,8 @@ def _damage(limits: Limits, tag: str) -> tuple[bool, float, float, str]:
     mean = limits.result.mean(damage.measure, tag)
     change = mean.change.difference if mean and mean.change else 0.0
     value = inf if mean is None or mean.value is None else mean.value
-    return not _is_broken(limits, tag), damage.sign * change, damage.sign * value, tag
+    broken = any((tag, measure) in limits.broken for measure in limits.result.measures)
+    return not broken, damage.sign * change, damage.sign * value, tag
 
 
 # -- several suites and retrievers -----------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import singledispatch
-from itertools import chain
 
 from pytest_irquality.edges.shell import shell_word
 from pytest_irquality.verdict import facts
@@ -18,7 +17,7 @@ from pytest_irquality.verdict.together import NotTogether
 from pytest_irquality.wording.answers import blind, broken
 from pytest_irquality.wording.moves import move, name
 from pytest_irquality.wording.numbers import counted, few, grouped, judged, share
-from pytest_irquality.wording.sentences import causes, drop_of_all
+from pytest_irquality.wording.sentences import causes, drop_of_all, otherwise
 from pytest_irquality.wording.words import queries, query, quoted, relevant, wanted
 
 
@@ -29,24 +28,14 @@ def noted(result: SuiteResult) -> Iterator[tuple[Fact | None, str]]:
     """
     for fact in result.facts:
         yield fact, note(fact, result)
-    for judge in dict.fromkeys(chain.from_iterable(one.otherwise for one in result.verdicts)):
-        yield None, _under_one_judge(judge, result)
+    for verdict in result.verdicts:
+        if said := otherwise(verdict):
+            yield None, f"{verdict.label!r}: {said}"
 
 
 def notes(result: SuiteResult) -> tuple[str, ...]:
     """Every note on a result."""
     return tuple(text for _, text in noted(result))
-
-
-def _under_one_judge(judge: str, result: SuiteResult) -> str:
-    """The checks that would end otherwise under the grades of one judge."""
-    ends = {"failed": "pass", "passed": "fail"}
-    would: dict[str, list[str]] = {"fail": [], "pass": []}
-    for verdict in result.verdicts:
-        if judge in verdict.otherwise:
-            would[ends[verdict.outcome]].append(repr(verdict.label))
-    said = (f"{few(labels)} would {verb}" for verb, labels in would.items() if labels)
-    return f"under the grades of {judge} alone {' and '.join(said)}"
 
 
 @singledispatch
@@ -85,7 +74,8 @@ def _(fact: facts.Selected, result: SuiteResult) -> str:
 def _(fact: facts.Unanswered, result: SuiteResult) -> str:
     allowed = f"; 'errors' allows {fact.allowed}" if fact.allowed else ""
     faulty, why = share(len(fact.queries), fact.total), causes(result, fact.queries)
-    return f"{faulty} queries could not be answered and are in no figure{allowed}: {why}"
+    named = queries(result, fact.queries)
+    return f"{faulty} queries had no answer and are in no figure ({named}){allowed}: {why}"
 
 
 @note.register
@@ -96,35 +86,24 @@ def _(fact: Skipped, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.ReturnedNothing, result: SuiteResult) -> str:
-    empty = f"{share(len(fact.queries), fact.total)} queries returned nothing{_scoring(fact)}"
-    if not fact.compared:
-        return f"{empty}: {queries(result, fact.queries)}"
-    if not fact.newly:
-        return f"{empty}, as before: {queries(result, fact.queries)}"
-    new = "each" if fact.newly == fact.queries else f"{grouped(len(fact.newly))} of them"
-    return f"{empty}; {new} returned something before: {queries(result, fact.newly)}"
-
-
-def _scoring(fact: facts.ReturnedNothing) -> str:
-    """The end of a sentence on empty rankings: their score, or that they are in no mean."""
-    if not fact.undefined:
-        return " and score 0"
-    if fact.undefined == len(fact.queries):
-        return ", and are in no mean of relevance"
-    return f"; {fact.undefined} are in no mean of relevance, the others score 0"
+    empty = f"{share(len(fact.queries), fact.total)} queries returned nothing"
+    empty += f"; {fact.undefined} are in no mean of relevance" if fact.undefined else " and score 0"
+    if fact.newly:
+        new = f"{grouped(len(fact.newly))} of them returned something before"
+        return f"{empty}; {new}: {queries(result, fact.newly)}"
+    return f"{empty}{', as before' if fact.compared else ''}: {queries(result, fact.queries)}"
 
 
 @note.register
 def _(fact: facts.WithoutRelevant, result: SuiteResult) -> str:
+    what = "score 0" if fact.score_0 else "are in no mean of relevance"
+    some = f"{share(len(fact.queries), fact.total)} queries"
     if not fact.graded:
-        what = "score 0" if fact.score_0 else "are left out of relevance means"
-        some = share(len(fact.queries), fact.total)
-        return f"{some} queries have no {relevant(result, 1)} and {what}"
-    what = "counted as 0" if fact.score_0 else "in no measure of relevance"
+        return f"{some} have no {relevant(result, 1)} and {what}"
     return (
-        f"{counted(len(fact.queries), 'query is', 'queries are')} graded without any"
-        f" {relevant(result, 1)}, and {what}: {queries(result, fact.queries)}; grade the"
-        f" {wanted(result, 1)} that is right, write 'expect_no_results: true', or leave it out"
+        f"{some} are graded without any {relevant(result, 1)} and {what}:"
+        f" {queries(result, fact.queries)}; grade the {wanted(result, 1)} that is right, write"
+        " 'expect_no_results: true', or leave it out"
     )
 
 
@@ -177,8 +156,6 @@ def _(fact: facts.NewQueries, result: SuiteResult) -> str:
             f"{fact.source} has no answer to {lacks} queries, to which no limit on a drop applies:"
             f" {texts}"
         )
-    if new == fact.total:
-        return f"none of today's queries is in the baseline ({fact.source})"
     return f"{counted(new, 'query is', 'queries are')} new: floors apply, drops do not: {texts}"
 
 
@@ -218,11 +195,7 @@ def _(fact: facts.LeftSuite, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.Moved, result: SuiteResult) -> str:
-    if fact.rankings:
-        what = "ranking" if fact.total == 1 else "rankings"
-        return f"{share(fact.rankings, fact.total)} {what} changed"
-    none = f"none of {fact.total} rankings changed"
-    return none if fact.total > 1 else "the one ranking has not changed"
+    return f"{share(fact.rankings, fact.total)} rankings changed"
 
 
 @note.register

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_irquality.verdict.comparison import SIGNIFICANT
 from pytest_irquality.verdict.findings import Change
 from pytest_irquality.verdict.statistics import EQUAL
 
@@ -95,6 +96,16 @@ def judged(change: Change) -> str:
     """The p-value of a change as it was judged: ``p = 0.062, corrected for several limits``."""
     corrected = "" if change.judged_p == change.p else ", corrected for several limits"
     return f"{probability(change.judged_p or 0.0)}{corrected}"
+
+
+def chance(change: Change) -> str:
+    """The certainty of a change: ``which chance does not explain (p = 0.002)``."""
+    if change.noise and abs(change.difference) <= change.noise:
+        return f"which is no more than unchanged code does (±{change.noise:.3f})"
+    if change.judged_p is None:
+        return "which no test could tell from chance"
+    explains = "chance does not explain" if change.judged_p < SIGNIFICANT else "may be chance"
+    return f"which {explains} ({judged(change)})"
 
 
 def probability(p: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from pytest_irquality.suite.demands import Together
@@ -71,33 +71,19 @@ def called(stories: Sequence[Story]) -> str:
 
 
 def caveats_of(stories: Sequence[Story]) -> tuple[str, ...]:
-    """The caveats of several suites, each once, as a headline takes them."""
+    """The caveats of several suites, each once with whose it is; those by the base's exam first."""
     exams = {caveat for story in stories for caveat in of_the_base(story.result)}
-    first, each = list[str](), list[str]()
-    for caveat, said in _whose(stories).items():
-        (first if caveat in exams else each).append(said)
-    each += _in_part(stories)
-    return (*first, few(each)) if each else (*first,)
-
-
-def _in_part(stories: Sequence[Story]) -> Iterator[str]:
-    """The suites with no caveat of their own of which not all was compared."""
-    names = [story.name for story in stories if story.qualified and not story.caveats]
-    if names:
-        yield f"not all was compared: see {few(names)}"
-
-
-def _whose(stories: Sequence[Story]) -> Mapping[str, str]:
-    """Each caveat with the suites that have it."""
-    by_caveat: dict[str, list[str]] = {}
+    whose: dict[str, list[str]] = {}
     for story in stories:
-        for caveat in story.caveats:
-            by_caveat.setdefault(caveat, []).append(story.name)
-    whose = {
-        caveat: names[0] if len(names) == 1 else counted(len(names), called(stories))
-        for caveat, names in by_caveat.items()
-    }
-    return {caveat: f"{caveat} ({of})" for caveat, of in whose.items()}
+        for caveat in story.caveats or ["not all was compared"] * story.qualified:
+            whose.setdefault(caveat, []).append(story.name)
+    first = [_of(caveat, names) for caveat, names in whose.items() if caveat in exams]
+    others = [_of(caveat, names) for caveat, names in whose.items() if caveat not in exams]
+    return tuple(filter(None, (*first, few(others))))
+
+
+def _of(caveat: str, names: Sequence[str]) -> str:
+    return f"{caveat} ({few(names)})"
 
 
 class Headline(NamedTuple):
@@ -190,22 +176,16 @@ def _balance(stories: Sequence[Story]) -> Iterator[str]:
     """The queries that got worse and better over all suites, accepted drops, and lone suites."""
     for story, verdict in failed_together([story.result for story in stories]):
         yield _drop_of_all(story, verdict)
-    gains = [gain for story in stories for gain in story.damage.gains]
-    worse, better = sum(gain < 0 for gain in gains), sum(gain > 0 for gain in gains)
-    if worse or better:
-        yield f"{grouped(worse)} worse, {grouped(better)} better"
-    if drops := _accepted_drops(stories):
-        yield counted(drops, "accepted drop")
+    yield from _gains([gain for story in stories for gain in story.damage.gains])
+    if accepting := [story.name for story in stories if accepted_drops(story.result)]:
+        yield f"{few(accepting)} accepted a drop"
     yield from _alone(stories)
 
 
-def _accepted_drops(stories: Sequence[Story]) -> int:
-    """The number of accepted drops, where one over all suites is one."""
-    each = sum(len(accepted_drops(story.result)) for story in stories)
-    for pool in _pools(stories):
-        accepted = [verdict.broken for _, verdict in pool if verdict.outcome == "accepted"]
-        each -= max(0, sum(map(_is_of_all, accepted)) - 1)
-    return each
+def _gains(gains: Sequence[float]) -> Iterator[str]:
+    if any(gains):
+        worse, better = sum(gain < 0 for gain in gains), sum(gain > 0 for gain in gains)
+        yield f"{grouped(worse)} worse, {grouped(better)} better"
 
 
 def _alone(stories: Sequence[Story]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from pytest_irquality.wording.counts import counts, fates, sums
 from pytest_irquality.wording.demand_words import beyond_chance, rose_or_fell
 from pytest_irquality.wording.losers import Worse, low, worsened, worst_tags
 from pytest_irquality.wording.notes import note, noted
-from pytest_irquality.wording.numbers import counted, few, grouped, judged, share
+from pytest_irquality.wording.numbers import chance, counted, few, grouped, share
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.steps import on_change
 from pytest_irquality.wording.words import provenance, quoted
@@ -32,7 +32,6 @@ ENDED: Mapping[Outcome, str] = {
     "fixed": "A known issue is fixed",
 }
 IN_STORY: tuple[type[facts.Fact], ...] = (
-    facts.Unanswered,
     *CAUSES,
     facts.RestsOnUnjudged,
     facts.JudgeFirst,
@@ -187,7 +186,7 @@ class Story:
             return ""
         words = f"the mean {rose_or_fell(mean.change, mean.unit)}"
         if beyond_chance(mean.change) and self.damage.sign * mean.change.difference < 0:
-            words += f", which chance does not explain ({judged(mean.change)})"
+            words += f", {chance(mean.change)}"
         return words
 
     @property

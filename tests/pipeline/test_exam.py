@@ -400,7 +400,7 @@ def test_a_retriever_that_others_are_compared_with_is_asked_what_left(
         if verdict["check"] == "exam-of-the-base"
     }
     assert ended == {"old": "passed", "new": "accepted" if broken else "passed"}
-    assert "exam weaker: 4 queries removed (2 retrievers)" in last(result)
+    assert "exam weaker: 4 queries removed (shop [new], shop [old])" in last(result)
     word = (
         "! ACCEPTED  1 of 2 retrievers accepted, not passed: shop [new], but "
         if broken

@@ -23,7 +23,7 @@ def test_a_query_whose_results_are_all_graded_bad_is_named(project: Project) -> 
     remedy = "grade the document that is right, write 'expect_no_results: true', or leave it out"
     result.stdout.fnmatch_lines(
         [
-            f"*1 query is graded without any relevant document, and in no measure of relevance: 'desk'; {remedy}",
+            f"*1 of 2 (50 %) queries are graded without any relevant document and are in no mean of relevance: 'desk'; {remedy}",
             "*but graded without any relevant document, so in no mean: 'desk'*",
         ]
     )
@@ -43,7 +43,7 @@ def test_of_judged_zero_it_scores_0_and_a_floor_sees_it(project: Project) -> Non
     result = project.run()
     assert result.ret == 1
     assert project.data["suites"][0]["means"][0]["value"] == 0.5
-    result.stdout.fnmatch_lines(["*, and counted as 0: 'desk'; grade the document*"])
+    result.stdout.fnmatch_lines(["*and score 0: 'desk'; grade the document*"])
 
 
 @pytest.mark.parametrize(

@@ -240,7 +240,7 @@ def test_nothing_is_said_unchanged_that_another_answer_changed(project: Project)
     project.conftest(one.format("[['d'], ['x', 'y', 'd']]"))
     text = project.run("-v").stdout.str()
     assert "none of 1" not in text
-    assert "1 of 1 (100 %) ranking changed" in text
+    assert "1 of 1 (100 %) rankings changed" in text
 
 
 @pytest.mark.usefixtures("pages")

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from pytest_irquality.report.annotations import github_annotations
 from pytest_irquality.report.markdown import LONGEST, markdown_report
-from pytest_irquality.verdict.facts import Remark
+from pytest_irquality.verdict.facts import Remark, Unanswered
 from pytest_irquality.verdict.findings import Cause, Finding
 from pytest_irquality.verdict.result import Verdict
 from tests.conftest import Project
@@ -116,7 +116,7 @@ def test_a_rule_that_an_unchanged_ranking_breaks_shows_that_ranking(project: Pro
     project.run("--ir-update-baseline")
     project.run("--ir-markdown=report.md")
     text = (project.path / "report.md").read_text("utf-8")
-    assert "the one ranking has not changed" in text
+    assert "0 of 1 (0 %) rankings changed" in text
     assert "| 3 | 3 | unjudged | d3 |" in text
 
 
@@ -128,6 +128,7 @@ def test_annotations_stand_on_the_line_of_the_suite_file(tmp_path: Path) -> None
     made = suite(
         query("a", fault="100 %\nsecond line \x1b[31m"),
         causes=(Cause("100 %\nsecond line \x1b[31m", ("a",)),),
+        facts=(Unanswered(("a",), 1, 0),),
         path="shop.ir.yaml",
         retriever="bm25",
         verdicts=(
@@ -143,7 +144,10 @@ def test_annotations_stand_on_the_line_of_the_suite_file(tmp_path: Path) -> None
     assert causes.startswith(
         "::error file=search/shop.ir.yaml,line=1,title=Shop search [bm25]::Search is not good enough: "
     )
-    assert "%0A1 query had no answer and count in no figure ('a'): 100 %25%0Asecond line" in causes
+    assert (
+        "%0A1 of 1 (100 %25) queries had no answer and are in no figure ('a'): 100 %25%0Asecond line"
+        in causes
+    )
     assert rest == [
         "::error file=search/shop.ir.yaml,line=4,title=Shop search [bm25]%3A ndcg@10::ndcg@10 is 0.500, below its floor 0.800",
         "::error file=search/shop.ir.yaml,line=10,title=Shop search [bm25]%3A a%2C b%3A c"

@@ -220,25 +220,16 @@ def test_a_limit_that_holds_by_ties_alone_gets_no_tick_and_both_values(tmp_path:
     assert said(result, "mrr@2")[:2] == ("passed", "tied")
     assert said(result, "each_query: lost_all_relevant")[:2] == ("passed", "tied")
     assert (
-        "held in the order of equal scores only: mrr@2 1.000 (as returned 0.000),"
-        " lost_all_relevant (as returned 5 queries break it)" in Story(result).headline
+        "held in the order of equal scores only: mrr@2, each_query: lost_all_relevant"
+        in Story(result).headline
     )
     table = "\n".join(summary([result], 200))
     assert "1.000  1.000   0.000" in table
     assert "0.000 as returned" in table
     assert "tie order only" in table
     assert "✓" not in table
-    assert "none of 5 rankings changed" in table
+    assert "0 of 5 (0 %) rankings changed" in table
     assert "in no ranking now" not in table
-
-
-def test_the_tag_or_query_is_named_that_holds_by_ties_alone(tmp_path: Path) -> None:
-    limits = "top_k: 2\ndepth: 10\neach_tag: {mrr: {max_drop: 0.1}}\neach_query: {mrr: {max_drop: 0.1}}\n"
-    text = suite("abcde", limits).replace("[c-d], tags: [all]", "[c-d], tags: [one]")
-    now = {**ties("dxy"), "c": ties("xyd")["c"]}
-    headline = Story(judged(tmp_path, text, now, ties("dxy"))).headline
-    assert "each_tag: mrr@2 of one 1.000 (as returned 0.000)" in headline
-    assert "each_query: mrr@2 of 'c' 1.000 (as returned 0.000)" in headline
 
 
 def test_a_limit_that_holds_as_returned_too_has_its_tick(tmp_path: Path) -> None:
@@ -264,7 +255,7 @@ def test_ties_beyond_the_cut_lose_no_document(project: Project) -> None:
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*2 of 2 (100 %) rankings differ in equal scores only*"])
     result.stdout.no_fnmatch_line("*in no ranking now*")
-    result.stdout.fnmatch_lines(["*held in the order of equal scores only: recall@10 1.000 (as*"])
+    result.stdout.fnmatch_lines(["*held in the order of equal scores only: recall@10, *"])
 
 
 def test_s32_more_queries_return_nothing_and_the_headline_says_which(project: Project) -> None:
@@ -296,7 +287,7 @@ def test_empty_queries_without_judgments_are_in_no_mean(tmp_path: Path) -> None:
     text = "undefined: skip\nqueries: [{query: a}, {query: b, relevant: [b-d]}]\n"
     result = judged(tmp_path, text, {"a": [], **found("b")}, {"a": [], **found("b")})
     told = "\n".join(notes(result))
-    assert "1 of 2 (50 %) queries returned nothing, and are in no mean of relevance" in told
+    assert "1 of 2 (50 %) queries returned nothing; 1 are in no mean of relevance" in told
     assert "score 0" not in told
 
 

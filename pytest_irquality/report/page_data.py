@@ -20,10 +20,7 @@ from pytest_irquality.verdict.shown import Mark
 from pytest_irquality.wording.block import Cell, Column, Documents, Opened
 from pytest_irquality.wording.query_table import HIDDEN, Queries
 from pytest_irquality.wording.story import Story
-from pytest_irquality.wording.words import cut
 
-TITLES = 1_800_000
-"""Characters that all the titles of the page may take; with more, each is cut to its share."""
 LEVEL = 1
 """Of zlib: five times as quick as its usual one, and what is packed a quarter larger."""
 SIDES = ("", "good", "bad")
@@ -94,7 +91,7 @@ def _data(tables: Sequence[Queries]) -> dict[str, Any]:
         "sections": sections,
         "ids": [id for id, _ in shared.documents],
         "fields": _fields(tables, [id for id, _ in shared.documents]),
-        "titles": _titles([title for _, title in shared.documents]),
+        "titles": [title for _, title in shared.documents],
         "grades": [*shared.grades],
         "moves": [*shared.moves],
         "states": [*shared.states],
@@ -109,14 +106,6 @@ def _fields(tables: Sequence[Queries], ids: Sequence[str]) -> Sequence[Any]:
     for one in tables:
         known |= one.result.fields
     return [[*known.get(id, {}).items()] for id in ids] if known else []
-
-
-def _titles(titles: Sequence[str]) -> Sequence[str]:
-    """Each cut to its share where they are too much together."""
-    if sum(map(len, titles)) <= TITLES:
-        return titles
-    longest = max(20, TITLES // len(titles))
-    return [cut(title, longest) for title in titles]
 
 
 def _table(queries: Queries, kinds: Sequence[str], shared: Shared) -> dict[str, Any]:

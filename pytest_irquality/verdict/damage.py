@@ -191,16 +191,6 @@ class Damage:
             if not document.relevant and _rose(document)
         )
 
-    @cached_property
-    def vanished(self) -> Sequence[tuple[RankedDocument, int]]:
-        """Relevant documents that several queries returned before, with how many.
-
-        None of these queries returns them now.
-        """
-        return _often(
-            document for query in self.worse for document in query.missing if document.lost
-        )
-
 
 def _rose(document: ShownDocument) -> bool:
     if document.rank is None:

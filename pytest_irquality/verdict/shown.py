@@ -55,8 +55,3 @@ class ShownDocument(NamedTuple):
     loss: Loss | None = None
     in_answers: int | None = None
     chunk: Chunk | None = None
-
-    @property
-    def lost(self) -> bool:
-        """True where it is relevant, was in the baseline, and was not returned."""
-        return self.relevant and self.rank is None and self.before is not None

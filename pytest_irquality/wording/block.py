@@ -79,22 +79,13 @@ def marked(state: State) -> str:
     return f"{state.symbol}{word}"
 
 
-class Bar(NamedTuple):
-    """A bar: how far it is filled, and where its ticks are, as parts of its width."""
-
-    css: str
-    filled: float
-    limit: float | None = None
-    before: float | None = None
-
-
 class Cell(NamedTuple):
     """A cell: its text, and in small by how much that ``moved`` and what stands ``beside`` it.
 
     Where there is too little room for the text its ``short`` form stands. ``css`` is its colour,
-    for a picture with its shade. A cell with a ``query`` (id), the name of a ``row`` or the number
-    of a ``section`` leads there, one with ``tags`` to their queries, and one with ``find`` to those
-    that a search for it finds.
+    for a picture with its shade. A cell with a ``query`` (id) or the number of a ``section``
+    leads there, one with ``tags`` to their queries, and one with ``find`` to those
+    that a search for it finds. Its bar is ``filled`` so far, as a part of its width.
     """
 
     text: str
@@ -102,9 +93,8 @@ class Cell(NamedTuple):
     beside: str = ""
     css: str = ""
     state: State | None = None
-    bar: Bar | None = None
+    filled: float | None = None
     query: str = ""
-    row: str = ""
     section: int = 0
     find: str = ""
     tags: tuple[str, ...] = ()
@@ -140,9 +130,9 @@ class Row(NamedTuple):
     """A row of cells, with what there is to say of it.
 
     Where there is room for few rows those of the highest ``rank`` go. ``holds``: nobody needs to
-    see it, so that it may be folded away. ``name`` is unique within its report, ``at`` its place
-    in a file and ``again`` the command that runs it again. ``kinds`` are the filters that let it
-    through, ``over`` is a heading that stands above it, and ``opens`` what it opens to.
+    see it, so that it may be folded away. ``at`` is its place in a file and ``again`` the command
+    that runs it again. ``kinds`` are the filters that let it through, ``over`` is a heading that
+    stands above it, and ``opens`` what it opens to.
     """
 
     cells: tuple[Cell | str, ...]
@@ -150,7 +140,6 @@ class Row(NamedTuple):
     state: State | None = None
     rank: int = 0
     holds: bool = False
-    name: str = ""
     at: str = ""
     again: str = ""
     kinds: tuple[str, ...] = ()
@@ -388,5 +377,4 @@ class Opened(NamedTuple):
     pair: Pair
     fates: str
     at: str
-    took: str
     again: str

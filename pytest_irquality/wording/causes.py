@@ -27,9 +27,6 @@ def known_causes(result: SuiteResult, damage: Damage) -> Iterator[str]:
     news = [fact for fact in result.facts if not as_before(fact)]
     for kind in CAUSES:
         yield from (note(fact, result) for fact in news if isinstance(fact, kind))
-    if damage.vanished:
-        gone = [f"{name(document)} in {times} queries" for document, times in damage.vanished]
-        yield f"no longer returned: {few(gone)}"
     if damage.risen:
         rose = [f"{name(document)} in {times}" for document, times in damage.risen]
         yield f"rose in several queries that got worse: {few(rose)}"

@@ -14,7 +14,6 @@ from pytest_irquality.wording.answers import interval
 from pytest_irquality.wording.block import (
     EXPECTED,
     STATES,
-    Bar,
     Cell,
     Column,
     Row,
@@ -66,7 +65,7 @@ class Limits:
         limited = {*map(self._measure, self.verdicts)}
         means = (self.result.mean(measure) for measure in self.result.shown)
         rows += (
-            Row((mean.measure, "", *_numbers(mean, [], ""), "", "", _over(mean)))
+            Row((mean.measure, "", *_numbers(mean, []), "", "", _over(mean)))
             for mean in means
             if mean and mean.measure not in limited and self._tells(mean)
         )
@@ -76,14 +75,6 @@ class Limits:
     def _tells(self, mean: Mean) -> bool:
         """Tell whether a mean is known; what compares is not, as long as there is no baseline."""
         return mean.value is not None or self.result.baseline is not None
-
-    def name(self, verdict: Verdict) -> str:
-        """The name of a limit's first row."""
-        return f"l{verdict.line}-{self._places[id(verdict)]}"
-
-    @cached_property
-    def _places(self) -> Mapping[int, int]:
-        return {id(verdict): place for place, verdict in enumerate(self.verdicts, 1)}
 
     def _measure(self, verdict: Verdict) -> str:
         """The measure whose mean over the suite a limit is on; a default one has no written one."""
@@ -128,7 +119,7 @@ class Limits:
             (
                 (verdict.by_default and measure) or verdict.label,
                 self._subject(verdict, findings),
-                *_numbers(mean, findings, state.css),
+                *_numbers(mean, findings),
                 Cell(_bounds(verdict, findings), beside="" if place else _broken(broken)),
                 Cell("", state=state),
                 _over(mean),
@@ -141,7 +132,7 @@ class Limits:
         if place:
             return row
         again = rerun(self.result, verdict.check) if verdict.outcome in BAD else ""
-        return row._replace(name=self.name(verdict), again=again)
+        return row._replace(again=again)
 
     def _subject(self, verdict: Verdict, findings: Sequence[Finding]) -> Cell | str:
         """The query or tag of a row, where the limit is on each."""
@@ -189,16 +180,6 @@ class Limits:
             for one in (v.broken if _on_mean(v) else ())
         }
 
-    @cached_property
-    def held_to(self) -> Mapping[tuple[str, str], float]:
-        """The number a mean is held to, for its tick, by tag and measure."""
-        findings = (f for v in self.verdicts if _on_mean(v) for f in v.findings)
-        return {
-            (one.subject, one.measure): one.limit
-            for one in findings
-            if one.demand.fixed and one.unit != "share" and one.limit is not None
-        }
-
 
 def _with_issue(state: State, verdict: Verdict) -> State:
     issue = verdict.known_issue if state is STATES["known"] else ""
@@ -225,22 +206,18 @@ def _broken(many: int) -> str:
     return f"{grouped(many)} broken" if many > 1 else ""
 
 
-def _numbers(
-    mean: Mean | None, findings: Sequence[Finding], css: str
-) -> tuple[Cell | str, Cell | str, str, str]:
+def _numbers(mean: Mean | None, findings: Sequence[Finding]) -> tuple[str, str, str, str]:
     """Before, now, the change, and how many queries are worse and better.
 
     They have digits that tell them from limits that are broken.
     """
     on = findings[0] if findings else None
     if mean is None or _is_in_another_unit(on, mean):
-        return ("", *_value(on, css), "")
+        return ("", *_value(on), "")
     broken = [finding for finding in findings if finding.breaks]
     change = mean.change
     on_change = change is not None and not whole(mean)
-    text = figure(mean.now, mean.unit, _digits(broken, mean, on_change=on_change))
-    before = change.before if change else None
-    now = Cell(text, bar=_bar(css, mean.unit, mean.now, _limit(on), before))
+    now = figure(mean.now, mean.unit, _digits(broken, mean, on_change=on_change))
     if change is None:
         return "", now, "", ""
     moved = signed(change.difference, mean.unit, _digits(broken, mean, on_change=True))
@@ -252,15 +229,14 @@ def _is_in_another_unit(finding: Finding | None, mean: Mean) -> bool:
     return finding is not None and finding.unit != mean.unit and not finding.demand.on_change
 
 
-def _value(finding: Finding | None, css: str) -> tuple[Cell | str, str]:
+def _value(finding: Finding | None) -> tuple[str, str]:
     """The value or else the change of what is no mean."""
     if finding is None or finding.value is None or finding.variants:
         return "", ""
     if finding.demand.on_change:
         rise = -finding.value if finding.demand.falls else finding.value
         return "", signed(rise, finding.unit)
-    text = figure(finding.value, finding.unit) if finding.ok else value_and_limit(finding)[0]
-    return Cell(text, bar=_bar(css, finding.unit, finding.value, _limit(finding))), ""
+    return figure(finding.value, finding.unit) if finding.ok else value_and_limit(finding)[0], ""
 
 
 def _digits(broken: Sequence[Finding], mean: Mean, *, on_change: bool) -> int:
@@ -285,25 +261,3 @@ def _over(mean: Mean | None) -> str:
     if mean.change and mean.change.queries != mean.queries:
         said = f"{said}, {mean.change.queries} compared"
     return "; ".join(filter(None, (said, whole(mean))))
-
-
-def _scale(largest: float, unit: str) -> float:
-    return largest * 1.25 or 1.0 if largest > 1 or unit in ("count", "seconds") else 1.0
-
-
-def _limit(finding: Finding | None) -> float | None:
-    """The number that a value is held to."""
-    return finding.limit if finding and finding.demand.fixed else None
-
-
-def _bar(css: str, unit: str, *sides: float | None) -> Bar | None:
-    """A value, its limit and what it was, on [0, 1].
-
-    What goes beyond has a scale with some room above the largest.
-    """
-    known = [side for side in sides if side is not None]
-    if sides[0] is None or min(known) < 0:
-        return None
-    scale = _scale(max(known), unit)
-    filled, *ticks = [None if side is None else side / scale for side in sides]
-    return Bar(css or "quiet", filled or 0.0, *ticks)

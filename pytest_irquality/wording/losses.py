@@ -44,14 +44,8 @@ def _holder(holder: Holder) -> str:
 
 
 def _cut(loss: Loss) -> str:
-    holders = [*map(_holder, loss.holders)]
-    if len(holders) == 1:
-        return f"cut: a part of it is in {holders[0]}, the rest was not returned"
-    if not loss.whole:
-        return f"cut: parts of it are in {' and '.join(holders)}"
-    if len(holders) == 2:
-        return f"cut: the first part is in {holders[0]}, the rest in {holders[1]}"
-    return f"cut: its parts are in {', '.join(holders[:-1])} and {holders[-1]}"
+    rest = "" if loss.whole else ", the rest was not returned"
+    return f"cut: parts of it are in {' and '.join(map(_holder, loss.holders))}{rest}"
 
 
 def _differs(loss: Loss) -> str:

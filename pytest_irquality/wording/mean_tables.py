@@ -11,7 +11,7 @@ from operator import itemgetter
 from pytest_irquality.verdict.pool import NEEDS_NO_GRADE
 from pytest_irquality.verdict.result import Mean, SuiteResult
 from pytest_irquality.verdict.statistics import EQUAL, win_tie_loss
-from pytest_irquality.wording.block import LEVELS, Bar, Cell, Column, Row, State, Table
+from pytest_irquality.wording.block import LEVELS, Cell, Column, Row, State, Table
 from pytest_irquality.wording.caveats import whole
 from pytest_irquality.wording.limit_table import Limits
 from pytest_irquality.wording.numbers import figure, signed
@@ -20,8 +20,6 @@ from pytest_irquality.wording.story import End, Story
 ENDS: Mapping[End, str] = {"failed": "fail", "partial": "partial", "passed": "pass"}
 STAR = "★"
 OF_TAGS = Column("tag"), Column("n", number=True, about="queries")
-HEATS = (0.005, 0.02, 0.05, 0.1)
-"""The changes from which on a cell is a shade darker; of times and counts, parts of what was."""
 
 
 def coloured(result: SuiteResult, measure: str, change: float) -> str:
@@ -36,40 +34,19 @@ def mean_cell(
 ) -> Cell:
     """A mean with its change; of how many queries, where its row is over others.
 
-    With ``limits`` it is marked where one on it is broken, and drawn.
+    With ``limits`` it is marked where one on it is broken.
     """
     if mean is None:
         return Cell(figure(None))
     change = mean.change.difference if mean.change else 0.0
     over = f"of {mean.queries}" if mean.queries != queries else ""
-    of = mean.tag or "", mean.measure
-    state = limits.broken.get(of) if limits else None
-    drawn = mean.measure == result.shown[0]
+    state = limits.broken.get((mean.tag or "", mean.measure)) if limits else None
     return Cell(
         figure(mean.now, mean.unit),
         signed(change, mean.unit) if abs(change) > EQUAL else "",
         "; ".join(filter(None, (over, whole(mean)))),
-        f"{coloured(result, mean.measure, change)}{_heat(mean)}",
+        coloured(result, mean.measure, change),
         state,
-        _bar(mean, state, limits.held_to.get(of)) if drawn and limits else None,
-    )
-
-
-def _heat(mean: Mean) -> int:
-    """The shade of a change."""
-    if mean.change is None:
-        return 0
-    by = abs(mean.change.difference) / (abs(mean.change.before) or 1 if mean.unit else 1)
-    return sum(by >= step for step in HEATS)
-
-
-def _bar(mean: Mean, state: State | None, limit: float | None) -> Bar | None:
-    """A mean drawn on [0, 1]; None where it is beyond."""
-    if mean.now is None or not 0 <= mean.now <= 1:
-        return None
-    tick = limit if limit is not None and 0 <= limit <= 1 else None
-    return Bar(
-        state.css if state else "quiet", mean.now, tick, mean.change.before if mean.change else None
     )
 
 
@@ -130,7 +107,6 @@ def suites(stories: Sequence[Story]) -> Table:
             story.tally,
             str(asked),
             *(mean_cell(result, mean, asked) if mean else "" for mean in means),
-            _latency(result),
         )
         rows.append(Row(cells))
     columns = (
@@ -140,15 +116,8 @@ def suites(stories: Sequence[Story]) -> Table:
         Column("worse and better"),
         Column("queries", number=True, rank=2),
         *(Column(measure, number=True, rank=n) for n, measure in enumerate(measures)),
-        Column("latency", number=True, rank=3),
     )
     return Table(columns, tuple(rows)).without_empty()
-
-
-def _latency(result: SuiteResult) -> str:
-    """The median time of a call."""
-    times = sorted(q.seconds for q in result.queries if q.seconds is not None)
-    return figure(times[len(times) // 2], "seconds") if times else ""
 
 
 def retrievers(results: Sequence[SuiteResult]) -> Iterator[tuple[str, Table]]:

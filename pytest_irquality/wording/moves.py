@@ -5,8 +5,6 @@ A document that is not there is "not returned".
 
 from __future__ import annotations
 
-from math import inf
-
 from pytest_irquality.verdict.result import QueryResult, ShownDocument
 from pytest_irquality.wording.losses import Document, in_brackets
 
@@ -70,12 +68,6 @@ def moves(query: QueryResult, *, titled: bool = True) -> str:
         return said
     top = query.ranking[0]
     return f"now first: {name(top) if titled else top.id}; {said}"
-
-
-def rises(query: QueryResult) -> str:
-    """The relevant documents that stand higher than before, or are new."""
-    risen = [d for d in query.ranking if d.relevant and (d.before or inf) > (d.rank or inf)]
-    return ", ".join(map(move, risen[:MOVES])) + (" …" if len(risen) > MOVES else "")
 
 
 def _sunk(query: QueryResult) -> list[ShownDocument]:

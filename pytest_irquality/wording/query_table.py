@@ -27,7 +27,7 @@ from pytest_irquality.wording.block import (
 )
 from pytest_irquality.wording.losses import FATES, fates_of
 from pytest_irquality.wording.mean_tables import coloured
-from pytest_irquality.wording.moves import moves, rises
+from pytest_irquality.wording.moves import moves
 from pytest_irquality.wording.numbers import apart, figure, signed, times
 from pytest_irquality.wording.pair import found, pair_of, top_grade
 from pytest_irquality.wording.reasons import reason
@@ -51,7 +51,6 @@ LISTED, DETAILED = 200, 20
 """Queries that a page shows where scripts do not run, and those of them in full."""
 HIDDEN = 9
 """The rank of columns that no list of rows shows."""
-"""The beginning of the line that says where texts are that a page has no room for."""
 
 
 @dataclass(frozen=True)
@@ -143,9 +142,8 @@ class Queries:
     @cached_property
     def table(self) -> Table:
         """Text, tags, measures and outcome of each query; with a baseline what changed."""
-        timed = any(query.seconds is not None for query in self.ordered)
-        rows = tuple(self._row(query, timed=timed) for query in self.ordered)
-        return Table(tuple(self._columns(timed=timed)), rows, filters=self._filters(rows))
+        rows = tuple(map(self._row, self.ordered))
+        return Table(tuple(self._columns()), rows, filters=self._filters(rows))
 
     def _filters(self, rows: Iterable[Row]) -> Mapping[str, tuple[str, int]]:
         """The kinds that a suite may have, and the places where something was lost."""
@@ -164,16 +162,13 @@ class Queries:
         )
         return table._replace(rows=rows).only(seen).without_empty()
 
-    def _columns(self, *, timed: bool) -> Iterator[Column]:
+    def _columns(self) -> Iterator[Column]:
         queries = self.ordered
         yield Column("Query", key="query", order=_order(q.text.casefold() for q in queries))
         tags = (" ".join(query.tags).casefold() for query in queries)
         yield Column("Tags", key="tags", order=_order(tags))
         for place, measure in enumerate(self.result.shown):
             yield from self._of(measure, place)
-        if timed:
-            order = _order(query.seconds for query in queries)
-            yield Column("Latency", True, HIDDEN, key="latency", order=order)
         yield Column("Outcome", key="outcome", order=tuple(range(len(queries))))
 
     def _of(self, measure: str, place: int) -> Iterator[Column]:
@@ -192,7 +187,7 @@ class Queries:
         yield column
         yield Column("change", True, beside, measure, f"{measure} change", change)
 
-    def _row(self, query: QueryResult, *, timed: bool) -> Row:
+    def _row(self, query: QueryResult) -> Row:
         outcome, own = self.outcomes[query.id], self.own.get(query.id)
         state = state_in(self.result, outcome)
         if outcome == "known" and own and own.known_issue:
@@ -202,7 +197,6 @@ class Queries:
                 Cell(cut(query.text), beside=cut(query.id) if query.id != query.text else ""),
                 Cell("", tags=query.tags),
                 *(cell for measure in self.result.shown for cell in self._value(query, measure)),
-                *((_latency(query),) if timed else ()),
                 Cell(self._said(query, own, outcome), state=state),
             ),
             state=state,
@@ -238,7 +232,7 @@ class Queries:
         guards = [demand(self.result, finding) for _, finding in self.guards.get(query.id, ())]
         if first := next(iter(guards), query.fault):
             return cut(first)
-        moved = (moves(query) or rises(query)) if self.damage.gain(query) else ""
+        moved = moves(query) if self.damage.gain(query) else ""
         return cut(moved) or _found(query)
 
     # -- what a row opens to -----------------------------------------------------------------------
@@ -253,7 +247,6 @@ class Queries:
             pair=pair_of(self.result, query, frozenset(self._forbidden(query)), self._top_grade),
             fates=fates_of(query),
             at=self.result.place(query),
-            took=_latency(query),
             again=rerun(self.result, query.check),
         )
 
@@ -285,10 +278,6 @@ def _order(keys: Iterable[float | str | None]) -> tuple[int, ...]:
     """The rows as sorted by their keys, those that have none left out."""
     of_rows: dict[int, Any] = {row: key for row, key in enumerate(keys) if key not in (None, "")}
     return tuple(sorted(of_rows, key=of_rows.__getitem__))
-
-
-def _latency(query: QueryResult) -> str:
-    return "" if query.seconds is None else figure(query.seconds, "seconds")
 
 
 def _found(query: QueryResult) -> str:

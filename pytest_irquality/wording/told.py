@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pytest_irquality.verdict.result import QueryResult, SuiteResult
 from pytest_irquality.wording.answers import noise_said, wordings_said
-from pytest_irquality.wording.block import Bar, Cell, Column, Part, Row, Section, Table
+from pytest_irquality.wording.block import Cell, Column, Part, Row, Section, Table
 from pytest_irquality.wording.examined import in_full
 from pytest_irquality.wording.limit_table import Limits
 from pytest_irquality.wording.losers import Worse
@@ -133,7 +133,7 @@ def broken_limits(limits: Limits) -> Table:
         if row.rank or state[:1] != "✗":
             continue
         values = " → ".join(filter(None, (before, now))) or change
-        named = Cell(f"✗ {measure}{of and f', {of}'}", row=row.name)
+        named = f"✗ {measure}{of and f', {of}'}"
         short.append(Row((named, values, limit)))
     more = len(short) - BROKEN_IN_BRIEF
     left = f"and {counted(more, 'more limit')}" if more > 0 else ""
@@ -186,7 +186,7 @@ def _rows(worst: Sequence[tuple[Story, Worse]], *, several: bool) -> Sequence[Ro
                     cut(f"{story.name}: " * several + worse.query.text, LONGEST),
                     query=worse.query.id,
                 ),
-                Cell(worse.lost, css="bad0", bar=Bar("bad", abs(worse.change) / largest)),
+                Cell(worse.lost, css="bad", filled=abs(worse.change) / largest),
                 worse.values,
                 Cell(cut(worse.moves), short=cut(worse.moves_of_ids)),
             )

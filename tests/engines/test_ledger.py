@@ -172,7 +172,5 @@ def test_one_ledger_in_every_medium(
     )
     for medium in (terminal, run("-q"), read("out.md"), page):
         assert ledger in medium
-        assert re.search(
-            r"cut: the first part is in half( \(rank \d\))?, the rest in other half", medium
-        )
+        assert re.search(r"cut: parts of it are in half( \(rank \d\))? and other half", medium)
         assert not re.search(r"\bdocuments?\b", medium)

@@ -65,9 +65,9 @@ def test_a_chunker_that_cuts_three_passages_and_moves_one_down(project: Project)
     result = project.run()
     assert result.ret == 1
     text = result.stdout.str()
-    assert "cut: the first part is in n1 (rank 1), the rest in n2 (rank 2)" in text
-    assert "cut: the first part is in n4 (rank 3), the rest in n3 (rank 1)" in text
-    assert "cut: the first part is in n5 (rank 1), the rest in n6 (rank 2)" in text
+    assert "cut: parts of it are in n1 (rank 1) and n2 (rank 2)" in text
+    assert "cut: parts of it are in n4 (rank 3) and n3 (rank 1)" in text
+    assert "cut: parts of it are in n5 (rank 1) and n6 (rank 2)" in text
     assert "it is at rank 5; further down: it is in n7" in text
     losses = {
         query["id"]: document["loss"]

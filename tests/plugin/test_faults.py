@@ -59,7 +59,7 @@ def test_two_causes_are_told_once_each_with_a_count(project: Project) -> None:
             "'q2': ConnectionError: port 54002 refused (shown at q1)",
             "'q4': cannot read the retriever's result: *; it returned {'garbage': 'q4'} (dict)",
             "'q5': SystemExit: 3",
-            "  5 of 9 (56 %) queries had no answer and are in no figure ('q1', 'q2', 'q3' and 2 more): *refused (3),*",
+            "  5 of 10 (50 %) queries had no answer and are in no figure ('q1', 'q2', 'q3' and 2 more): *refused (3),*",
         ],
     )
     assert "pytest_irquality" not in text.partition("search quality")[0].partition("ERRORS")[2]

@@ -185,9 +185,9 @@ def test_the_last_line_of_several_suites_carries_what_each_of_them_would(project
     project.conftest(GOOD)
     result = project.run("--ir-markdown=out.md")
     said = (
-        "3 suites passed, but nothing was compared (one, two, three), 1 query has weight 0 (three)"
+        "3 suites passed, but nothing was compared (one, three, two), 1 query has weight 0 (three)"
     )
     result.stdout.fnmatch_lines([f"✓ {said}"])
     assert (project.path / "out.md").read_text("utf-8").startswith(f"## ✓ {said}\n")
     page = (project.path / "ir-report.html").read_text("utf-8")
-    assert "nothing was compared (one, two, three), 1 query has weight 0 (three)" in page
+    assert "nothing was compared (one, three, two), 1 query has weight 0 (three)" in page

@@ -253,7 +253,7 @@ def test_a_failed_query_opens_to_everything_about_it() -> None:
         body.one("ul", "rules").text
         == "✗ failed office chair-doc must be in the top 1: it is at rank 4"
     )
-    for said in ("3 % of revenue", "head", "shop.ir.yaml:31", "40 ms"):
+    for said in ("3 % of revenue", "head", "shop.ir.yaml:31"):
         assert said in body.text
     assert shlex.split(body.one("code", "command").text) == [
         "pytest",
@@ -289,9 +289,6 @@ def test_limits_show_numbers_that_never_read_alike() -> None:
         ["0.84999", "≥ 0.85", "20", "✗ failed"],
         ["ndcg@10 is 0.84999, below its floor 0.85000"],
     ]
-    drawn = page.one("section", "limits").one("svg")
-    assert [rect.attributes["width"] for rect in drawn.all("rect")] == ["100%", "85%"]
-    assert drawn.one("line", "limit").attributes["x1"] == "85%"
 
 
 @pytest.mark.parametrize(
@@ -619,12 +616,11 @@ def test_limits_on_drops_tell_both_sides_and_what_statistics_say() -> None:
     ]
 
 
-def test_tags_are_sorted_by_damage_and_a_tick_marks_the_baseline() -> None:
+def test_tags_are_sorted_by_damage() -> None:
     page = parse(html_report([compared()]))
     rows = page.one("section", "slices").all("tr")[1:]
     assert [line.one("th").text for line in rows] == ["all queries", "head", "tail"]
     assert "−0.500" in rows[1].text
-    assert rows[1].one("line", "was").attributes["x1"] == "90%"
 
 
 def test_filters_count_what_they_let_through() -> None:

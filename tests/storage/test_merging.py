@@ -112,7 +112,7 @@ def test_queries_that_come_and_go_beside_a_changed_one_merge(shop: Project, case
     updated(shop, "main moves on")
     git(shop.path, "merge", "-q", "--no-edit", "change")
     assert shop.run().ret == 0
-    assert f"none of {len(queries)} rankings changed" in shop.data["suites"][0]["notes"]
+    assert f"0 of {len(queries)} (0 %) rankings changed" in shop.data["suites"][0]["notes"]
 
 
 def test_s21_a_conflict_names_the_query_and_an_update_of_all_repairs_it(shop: Project) -> None:

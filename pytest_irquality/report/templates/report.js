@@ -27,7 +27,7 @@
   const stated = ([css, symbol, word]) =>
     h("span", { class: `state ${css}` }, h("span", { "aria-hidden": "true" }, symbol), ` ${word}`);
 
-  // -- the address: what is shown, as #s=1&tab=Limits or #show=failed&find=tag:head&sort=-latency&open=q14 -------------
+  // -- the address: what is shown, as #s=1&tab=Limits or #show=failed&find=tag:head&sort=-outcome&open=q14 -------------
 
   const firstBad = Math.max(0, page.sections.findIndex((section) => section.bad));
   const state = { s: firstBad, tab: "Overview", show: "all", find: "", sort: "", open: null };
@@ -301,7 +301,6 @@
     const told = table.details[row];
     const { texts } = page;
     const part = (value, make) => (value === undefined ? null : make(value));
-    const latency = table.columns.find(({ key }) => key === "latency")?.cells[row];
     return h("div", { class: "detail" },
       part(told.whole, (text) => h("p", { class: "whole", dir: "auto" }, text)),
       part(told.remarks, (remarks) => remarks.map(([name, text]) => h("p", { class: "why" }, h("b", {}, `${name}: `), h("span", { dir: "auto" }, text)))),
@@ -317,7 +316,7 @@
       part(told.fates, (words) => h("p", { class: "fates" }, h("b", {}, "Relevant: "), texts[words])),
       values(table, row),
       elsewhere(table, row),
-      h("p", { class: "muted" }, [texts[told.place], latency].filter(Boolean).join(" · "), texts[told.rerun] && [" · rerun: ", h("code", { class: "command" }, texts[told.rerun])]));
+      h("p", { class: "muted" }, texts[told.place], texts[told.rerun] && [" · rerun: ", h("code", { class: "command" }, texts[told.rerun])]));
   }
 
   // Of several answers the ranks are medians, of which two may be alike.

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from pytest_irquality.edges.printable import workflow, workflow_property
 from pytest_irquality.verdict.result import SuiteResult, Verdict
-from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.reasons import reason, short_reason
 from pytest_irquality.wording.sentences import sentence
 from pytest_irquality.wording.stories import worst_first
@@ -39,15 +38,15 @@ def github_annotations(
 ) -> Iterator[str]:
     """``::error file=search/shop.ir.yaml,line=7,title=...::...``: causes, then the worst.
 
-    Never more than ten of a kind; the tenth says how many there would be. Paths of suites are
-    relative to ``folder``; GitHub wants them relative to the repository, ``root``.
+    Never more than ten of a kind. Paths of suites are relative to ``folder``; GitHub wants them
+    relative to the repository, ``root``.
     """
     stories = worst_first(results)
     failed = [story for story in stories if story.state == "failed"]
     errors = [*map(_causes, failed[:SUITES]), *_failures(failed)]
     warnings = [annotation for story in stories for annotation in _warnings(story)]
     for kind, some in (("error", errors), ("warning", warnings)):
-        for annotation in _at_most_ten(some):
+        for annotation in some[:MOST]:
             yield _command(kind, annotation, folder, root)
 
 
@@ -93,17 +92,6 @@ def _warnings(story: Story) -> Iterator[Annotation]:
             if not finding.fails and not finding.ok:
                 text = sentence(result, verdict, finding)
                 yield Annotation(verdict.file or result.path, verdict.line, title, text)
-
-
-def _at_most_ten(annotations: Sequence[Annotation]) -> Sequence[Annotation]:
-    if len(annotations) <= MOST:
-        return annotations
-    more = counted(len(annotations) - MOST, "more failure or warning", "more failures or warnings")
-    tenth = annotations[MOST - 1]
-    return [
-        *annotations[: MOST - 1],
-        tenth._replace(text=f"{tenth.text}\nand {more}, all in the report"),
-    ]
 
 
 def _command(kind: str, annotation: Annotation, folder: Path, root: Path | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import PurePath
@@ -52,7 +51,6 @@ def digest(
         "outcome": _outcome(stories, not_evaluated, left_out),
         "exit_status": exit_status,
         "suites": (_suite(story) for story in stories),
-        "ledger": _sums(results),
         "exam": chain(*(_exam(result) for result in results)),
         "causes": chain(*(story.causes for story in stories)),
         "worst": chain(*(_worst(story) for story in stories)),
@@ -86,14 +84,6 @@ def _suite(story: Story) -> dict[str, Any]:
         "compared": story.compared,
         "means": {mean.measure: mean.value for mean in shown if mean.tag is None},
     }
-
-
-def _sums(results: Iterable[SuiteResult]) -> dict[str, Mapping[str, int]]:
-    queries, checks = Counter[str](), Counter[str]()
-    for result in results:
-        queries.update(result.ledger.queries)
-        checks.update(result.ledger.checks)
-    return {"queries": queries, "checks": checks}
 
 
 def _exam(result: SuiteResult) -> Iterator[str]:

@@ -36,7 +36,6 @@ COLUMNS = (
     Column("before", number=True),
     Column("now", number=True),
     Column("change", number=True),
-    Column("worse/better", number=True, rank=3),
     Column("limit"),
     Column("", about="outcome"),
     Column("queries", number=True, rank=4),
@@ -206,22 +205,20 @@ def _broken(many: int) -> str:
     return f"{grouped(many)} broken" if many > 1 else ""
 
 
-def _numbers(mean: Mean | None, findings: Sequence[Finding]) -> tuple[str, str, str, str]:
-    """Before, now, the change, and how many queries are worse and better.
+def _numbers(mean: Mean | None, findings: Sequence[Finding]) -> tuple[str, str, str]:
+    """Before, now, and the change.
 
     They have digits that tell them from limits that are broken.
     """
     on = findings[0] if findings else None
     if mean is None or _is_in_another_unit(on, mean):
-        return ("", *_value(on), "")
-    broken = [finding for finding in findings if finding.breaks]
-    change = mean.change
-    on_change = change is not None and not whole(mean)
-    now = figure(mean.now, mean.unit, _digits(broken, mean, on_change=on_change))
+        return ("", *_value(on))
+    change, unit = mean.change, mean.unit
+    digits = _digits([finding for finding in findings if finding.breaks], unit)
+    now = figure(mean.now, unit, digits)
     if change is None:
-        return "", now, "", ""
-    moved = signed(change.difference, mean.unit, _digits(broken, mean, on_change=True))
-    return figure(change.before, mean.unit), now, moved, f"{change.worse}/{change.better}"
+        return "", now, ""
+    return figure(change.before, unit, digits), now, signed(change.difference, unit, digits)
 
 
 def _is_in_another_unit(finding: Finding | None, mean: Mean) -> bool:
@@ -239,16 +236,11 @@ def _value(finding: Finding | None) -> tuple[str, str]:
     return figure(finding.value, finding.unit) if finding.ok else value_and_limit(finding)[0], ""
 
 
-def _digits(broken: Sequence[Finding], mean: Mean, *, on_change: bool) -> int:
-    pairs = [
-        (finding.value, finding.limit)
-        for finding in broken
-        if finding.value is not None
-        and finding.limit is not None
-        and finding.unit == mean.unit
-        and finding.demand.on_change == on_change
-    ]
-    return max((digits_apart(value, limit, mean.unit) for value, limit in pairs), default=3)
+def _digits(broken: Sequence[Finding], unit: str) -> int:
+    """The number of digits that tells values from the limits that they break."""
+    some = [one for one in broken if one.unit == unit and one.value is not None]
+    each = (digits_apart(one.value or 0.0, one.limit or 0.0, unit) for one in some)
+    return max(each, default=3)
 
 
 def _over(mean: Mean | None) -> str:

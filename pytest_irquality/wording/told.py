@@ -129,7 +129,7 @@ def broken_limits(limits: Limits) -> Table:
     """Broken limits in short: of what, both values or else the change, and the bound."""
     short = []
     for row in limits.table.rows:
-        measure, of, before, now, change, _, limit, state, *_ = map(str, row.cells)
+        measure, of, before, now, change, limit, state, *_ = map(str, row.cells)
         if row.rank or state[:1] != "✗":
             continue
         values = " → ".join(filter(None, (before, now))) or change

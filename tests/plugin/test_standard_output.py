@@ -65,7 +65,6 @@ def test_a_red_run_says_what_broke_and_what_no_change_may_touch(
     broken(noisy)
     said = document(noisy, *args)
     assert (said["outcome"], said["exit_status"]) == ("failed", 1)
-    assert said["ledger"] == {"queries": {"other": 2}, "checks": {"judged": 3}}
     assert {failure["node_id"] for failure in said["failures"]} == {
         "shop.ir.yaml::recall-10",
         "shop.ir.yaml::office-chair",

@@ -364,7 +364,7 @@ def test_the_table_tells_figures_apart_from_the_limits_they_break(tmp_path: Path
     table = "\n".join(
         summary([judged(tmp_path, twenty(limits), run_of(sunk(2)), run_of(FIRST))], 200)
     )
-    assert re.search(r"✗ mrr@10  1\.000 → 0\.9333  ≥ 0\.9334, drop ≤ 0\.0666", table)
+    assert re.search(r"✗ mrr@10  1\.0000 → 0\.9333  ≥ 0\.9334, drop ≤ 0\.0666", table)
 
 
 def test_the_row_of_each_tag_shows_the_tag_nearest_to_its_limit(tmp_path: Path) -> None:

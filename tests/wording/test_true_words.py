@@ -20,7 +20,7 @@ def test_a_p_is_the_one_that_was_judged(tmp_path: Path) -> None:
     now = {name: [("x", 2.0), (f"{name}-d", 1.0)] for name in "abcde"}
     result = judged(tmp_path, suite("abcde", limits), now, found(*"abcde"))
     told = " ".join((*Story(result).rests_on, Story(result).mean))
-    assert "which may be chance (p = 0.062, corrected for several limits)" in told
+    assert "alone cannot be told from chance (p = 0.062, corrected for several limits)" in told
     assert "0.031" not in told
 
 

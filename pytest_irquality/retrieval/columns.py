@@ -10,6 +10,7 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
+from pytest_irquality.edges.printable import clipped
 from pytest_irquality.passages.characters import UNSPACED
 from pytest_irquality.retrieval.places import Getter, alone, got
 
@@ -127,26 +128,11 @@ def is_text(value: object) -> bool:
 
 
 def titles(words: Sequence[str]) -> Sequence[str]:
-    """Titles on one line and not too long; all at once where they are so already."""
-    row = f" {' '.join(words)} "  # two spaces in it are more than a title should have in a row
-    if row.isprintable() and "  " not in row and len(max(words, key=len)) <= TITLE_LENGTH:
-        return words
-    return [*map(_title, words)]
-
-
-def _title(text: str) -> str:
-    """The beginning of a text on one line."""
-    text = " ".join(text[: 4 * TITLE_LENGTH].split()) if text else ""
-    return text if len(text) <= TITLE_LENGTH else text[: TITLE_LENGTH - 1].rstrip() + "…"
+    """Titles: the beginnings of texts, each on one line."""
+    return [clipped(" ".join(text[: 4 * TITLE_LENGTH].split()), TITLE_LENGTH) for text in words]
 
 
 def by_id(ids: Sequence[str], words: Sequence[str]) -> dict[str, str]:
     """Words by document, those of its best hit; documents without any are left out."""
-    found = dict(zip(ids, words, strict=True))
-    if len(found) == len(words) and all(words):
-        return found
-    found = {}
-    for document, text in zip(ids, words, strict=True):
-        if text:
-            found.setdefault(document, text)
-    return found
+    both = zip(reversed(ids), reversed(words), strict=True)
+    return {document: text for document, text in both if text}

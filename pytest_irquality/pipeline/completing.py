@@ -9,11 +9,9 @@ from datetime import datetime, timezone
 from pytest_irquality.edges.supervisor import is_connected
 from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.retrieval.run import Fault
-from pytest_irquality.storage.elsewhere import gone_from
 from pytest_irquality.storage.found import UNGUARDED, Found
 from pytest_irquality.storage.history import Entry
 from pytest_irquality.storage.stored import Header
-from pytest_irquality.storage.target import Target
 from pytest_irquality.storage.update import update
 from pytest_irquality.verdict.facts import Fact, Loud, Moved, Remark, TiesMoved, Unnoticed
 from pytest_irquality.verdict.result import SuiteResult
@@ -54,22 +52,7 @@ def _notes(plan: Plan, today: Found, before: Found) -> Iterator[str]:
         yield f"share {plan.shard}: {here} of {total} queries; limits over many wait for --ir-runs"
     yield from before.notes
     if today.target.retriever == plan.retrievers[today.target.file][0]:
-        yield from _orphans(plan, today.target)
         yield from plan.exams.notes(today.target) if plan.exams else ()
-
-
-def _orphans(plan: Plan, target: Target) -> Iterator[str]:
-    """Name the baselines beside a suite that nothing is compared with any more.
-
-    The first suite of a folder that is judged does so.
-    """
-    folder = target.file.parent
-    if target.file != min(one.file for one in plan.targets if one.file.parent == folder):
-        return
-    for shelved in gone_from(folder, plan.project):
-        if plan.files.shelf.needed(shelved) is None:
-            name = shelved.file.shown
-            yield f"{name} is the baseline of {shelved.of}, which is not there any more: delete it"
 
 
 def _of_kept(headers: Sequence[Header], here: str | None) -> Iterator[Remark]:

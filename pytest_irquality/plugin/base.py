@@ -19,7 +19,7 @@ from pytest_irquality.pipeline.base.process import default_command
 from pytest_irquality.pipeline.base.worktree import BaseError, new_folder, remove
 from pytest_irquality.plugin.collect import retrieved_by
 from pytest_irquality.plugin.items import CheckItem
-from pytest_irquality.plugin.options import Options
+from pytest_irquality.plugin.options import Options, looks_only
 from pytest_irquality.plugin.planning import PLAN
 from pytest_irquality.plugin.services import Written
 from pytest_irquality.storage.commits import RUN, AtCommit
@@ -115,9 +115,7 @@ class Head(Today):
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Without xdist: everything is collected, and nothing has run."""
-        option = self.config.option
-        only_shown = option.collectonly or getattr(option, "setupplan", False)
-        if not only_shown and (collected := self.collected(session.items)).keys:
+        if not looks_only(self.config) and (collected := self.collected(session.items)).keys:
             self._run(collected)
 
     @pytest.hookimpl(optionalhook=True)

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_irquality.pipeline.plan import Plan
 from pytest_irquality.plugin.items import CheckItem
-from pytest_irquality.plugin.options import Options
+from pytest_irquality.plugin.options import Options, looks_only
 from pytest_irquality.plugin.outcomes import Judging
 from pytest_irquality.plugin.planning import PLAN
 from pytest_irquality.retrieval.run import deeper_than
@@ -23,7 +23,7 @@ RESULTS = 100  # of each call
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Refuse a session that would make too many."""
-    if not session.config.stash[PLAN].kept and not _only_shown(session.config):
+    if not session.config.stash[PLAN].kept and not looks_only(session.config):
         _reckon(session)
 
 
@@ -48,10 +48,6 @@ def _refuse(config: pytest.Config, why: str) -> None:
     config.stash[PLAN].over_budget = why
     if not hasattr(config, "workerinput"):  # of pytest-xdist, whose items say it
         raise pytest.UsageError(why)
-
-
-def _only_shown(config: pytest.Config) -> bool:
-    return config.option.collectonly or getattr(config.option, "setupplan", False)
 
 
 def _calls(plan: Plan, items: Sequence[pytest.Item]) -> Iterator[tuple[Suite, int]]:

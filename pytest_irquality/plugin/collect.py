@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
-from glob import has_magic
 from itertools import takewhile
-from pathlib import Path
 
 import pytest
 
 from pytest_irquality.plugin.internals import named_on_command_line
 from pytest_irquality.plugin.items import CheckItem
-from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.outcomes import SELECTED, Judging
 from pytest_irquality.plugin.planning import PLAN
 from pytest_irquality.plugin.suite_module import COLLECTED, SuiteModule
-from pytest_irquality.storage.elsewhere import suites_with_baselines
 from pytest_irquality.storage.shards import Shard
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.target import run_name
@@ -129,29 +125,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     nothing = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
     if nothing and session.config.stash[PLAN].shard:
         session.exitstatus = pytest.ExitCode.OK
-
-
-def hidden_suites(config: pytest.Config) -> Iterator[str]:
-    """Suites that were not collected though a committed baseline, or the ini file, names them."""
-    collected = config.stash.get(COLLECTED, {}).keys()
-    if hasattr(config, "workerinput") or not collected.isdisjoint(named_on_command_line(config)):
-        return
-    folders = [path.resolve() for path in named_on_command_line(config)]
-    reasons = dict.fromkeys(suites_with_baselines(config.rootpath), "it has a baseline in git")
-    for name in Options(config).suite_files:
-        if not has_magic(name):
-            reasons.setdefault(config.rootpath / name, "the ini key ir_suite_files names it")
-    for path, why in reasons.items():
-        hidden = path.is_file() and path not in collected
-        if hidden and not {path.resolve(), *path.resolve().parents}.isdisjoint(folders):
-            file = config.stash[PLAN].project.shown(path)
-            yield f"{file} was NOT COLLECTED, though {why}: {_cause(path)}"
-
-
-def _cause(hidden: Path) -> str:
-    if hidden.suffix in (".yaml", ".yml"):
-        return "pytest passes over its folder (norecursedirs)"
-    return "a list of queries must be named"
 
 
 def retrieved_by(items: Iterable[pytest.Item]) -> list[tuple[Judging, str]]:

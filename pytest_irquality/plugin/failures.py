@@ -10,24 +10,19 @@ import pytest
 
 from pytest_irquality.edges.printable import terminal as safe
 from pytest_irquality.plugin.internals import (
-    LaidOut,
     failed_as_a_whole,
     reports_of,
     said_in_words,
     shown_as,
-    without_section,
 )
 from pytest_irquality.plugin.items import KnownItem
 from pytest_irquality.report.failure import explain, laid_out, told_in_full, within
 from pytest_irquality.suite.item_names import slug
 from pytest_irquality.verdict import SuiteResult
 from pytest_irquality.verdict.damage import Damage
-from pytest_irquality.wording.numbers import counted
 from pytest_irquality.wording.reasons import summary_reason
 from pytest_irquality.wording.stories import failed_together
 
-SECTIONS = 50
-"""Failures of ours, and errors, that have a section in the terminal."""
 CI_WIDTH = 120
 """Columns where nothing says how wide the output is, as in the logs of CI."""
 
@@ -56,24 +51,9 @@ def lay_out(
     worst_first = sorted(ours, key=lambda entry: -entry[2])
     for (place, *_), (_, report, _) in zip(ours, worst_first, strict=True):
         failed[place] = report
-    _leave_out([report for _, report, _ in worst_first])
-    faults = [report for report in reports_of(terminal, "error") if report.nodeid in items]
-    for report in faults:
-        if said_in_words(report.longrepr):
+    for report in reports_of(terminal, "error"):
+        if report.nodeid in items and said_in_words(report.longrepr):
             shown_as(report, within(str(report.longrepr), width))
-    _leave_out(faults)
-
-
-def _leave_out(reports: Sequence[pytest.TestReport]) -> None:
-    """Show no more sections than somebody reads: a suite's data decides how many there are."""
-    left = reports[SECTIONS:]
-    for report in left:
-        without_section(report)
-    if left:
-        last = reports[SECTIONS - 1]
-        more = f"and {counted(len(left), 'check')} more, each in the short summary and the reports"
-        text = last.longrepr.text if isinstance(last.longrepr, LaidOut) else last.longreprtext
-        shown_as(last, f"{text}\n\n{more}")
 
 
 def _fitted(

@@ -11,10 +11,8 @@ import pytest
 
 from pytest_irquality.edges.near import did_you_mean
 from pytest_irquality.plugin.internals import NOTHING_AWAITED, Failure, available_fixtures
-from pytest_irquality.retrieval.call import AWAITED_BY, CLEAR_CUTOFFS, SHORT_CUTOFFS
+from pytest_irquality.retrieval.call import AWAITED_BY
 from pytest_irquality.suite import Suite
-
-QUERY_NAMES = ("query", "queries", "q", "text", "question", "search", "term", "keywords")
 
 
 def said_of(suite: Suite, error: BaseException) -> str | None:
@@ -32,25 +30,13 @@ def _no_such_fixture(suite: Suite, error: pytest.FixtureLookupError) -> str | No
         return None
     near = did_you_mean(name, available_fixtures(error))
     if name == suite.retriever:
-        return _no_retriever(suite, near)
-    if asking == suite.retriever and name in (*QUERY_NAMES, *SHORT_CUTOFFS, *CLEAR_CUTOFFS):
+        place = suite.places.get("retriever")
+        at = f"{suite.path}:{place.line}:{place.column}" if place else suite.path
         return (
-            f"{suite.path}: the fixture {asking!r} takes {name!r} itself; it must return a function"
-            " that does"
+            f"{at}: no fixture {name!r} is found from here{near}; write it in a conftest.py, name"
+            " yours ('retriever: NAME'), or set ir_url or ir_command in the ini file"
         )
     return (
         f"{suite.path}: no fixture {name!r}, which the fixture {asking!r} asks for, is found from"
-        f" here{near}"
+        f" here{near}; the fixture of a retriever returns a function that takes the query"
     )
-
-
-def _no_retriever(suite: Suite, near: str) -> str:
-    place = suite.places.get("retriever")
-    if place:
-        where = f"{suite.path}:{place.line}:{place.column}"
-        return f"{where}: no fixture {suite.retriever!r} is found from here{near}"
-    advice = near or (
-        "; write it in a conftest.py, name yours ('retriever: NAME'), or set ir_url or ir_command"
-        " in the ini file"
-    )
-    return f"{suite.path}: no fixture 'retriever' is found from here{advice}"

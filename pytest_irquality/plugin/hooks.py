@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_irquality.edges.collector import no_cycles
-from pytest_irquality.plugin.internals import PARSER, collect_too, import_plainly
+from pytest_irquality.plugin.internals import PARSER, collect_too
 from pytest_irquality.plugin.options import (
     Options,
     imply_suites,
@@ -117,8 +117,6 @@ def _activate(config: pytest.Config) -> None:
         return
     options = Options(config)
     options.check()
-    # Imported by runs that have suites only.
-    import_plainly(config, "pytest_irquality")
     with no_cycles():
         from pytest_irquality.plugin import budget, collect, items, planning  # noqa: PLC0415
         from pytest_irquality.plugin.session import Session  # noqa: PLC0415

@@ -27,9 +27,6 @@ else:
 NOTHING_AWAITED = r"requested an async fixture '(\w+)'"
 """Words of pytest's own error, of which we say what helps (``test_async.py``)."""
 
-LEFT_OUT = "_pdbshown"
-"""The attribute of reports that have no section."""
-
 
 def inside(holder: object, name: str, otherwise: Any = None) -> Any:
     """Give what pytest holds inside, or what serves in its place."""
@@ -192,17 +189,6 @@ def collect_too(early_config: pytest.Config, args: list[str], path: str) -> None
     known.file_or_dir = [*(known.file_or_dir or ()), path]
 
 
-def import_plainly(config: pytest.Config, package: str) -> None:
-    """Have a plugin's modules imported as all others are.
-
-    pytest rewrites the asserts of plugins and so imports them itself: a start takes a seventh
-    longer by that, and twice as long where no bytecode is kept, as in many containers.
-    """
-    hook = inside(config.pluginmanager, "rewrite_hook")
-    inside(hook, "_must_rewrite", set()).discard(package)
-    inside(hook, "_marked_for_rewrite_cache", {}).clear()
-
-
 # -- reports ---------------------------------------------------------------------------------------
 
 
@@ -290,16 +276,6 @@ def reports_of(terminal: pytest.TerminalReporter, outcome: str) -> list[pytest.T
     """Give the list of what the terminal is to show, in its order; none where nobody can tell."""
     found: list[pytest.TestReport] = inside(terminal, "stats", {}).get(outcome, [])
     return found
-
-
-def without_section(report: pytest.TestReport) -> None:
-    """Leave a report out of the sections of failures, and in every sum and summary.
-
-    pytest does so with what its debugger has shown. Where it does not, as with errors, the section
-    is empty.
-    """
-    shown_as(report, "")
-    setattr(report, LEFT_OUT, True)
 
 
 def failed_as_a_whole(nodeid: str, path: str, text: str, short: str) -> pytest.TestReport:

@@ -169,8 +169,4 @@ class Judging:
         if other not in self.retrievers:
             known = ", ".join(map(repr, self.retrievers))
             return f"there is none of that name, but {known}{did_you_mean(other, self.retrievers)}"
-        if hasattr(self.session.config, "workerinput"):
-            elsewhere = ", or it was by another worker: --dist loadfile keeps them together"
-        else:
-            elsewhere = ""
-        return f"it was not run; select its items, too{elsewhere}"
+        return "it was not run here; select its items, too (with xdist: --dist loadfile)"

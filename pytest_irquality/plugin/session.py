@@ -14,19 +14,18 @@ import pytest
 from pytest_irquality.edges.codec import decode
 from pytest_irquality.edges.printable import terminal
 from pytest_irquality.plugin.again import saying_again
-from pytest_irquality.plugin.collect import GONE, HIDDEN, LEFT_OUT, hidden_suites
+from pytest_irquality.plugin.collect import GONE, HIDDEN, LEFT_OUT
 from pytest_irquality.plugin.failures import lay_out, of_all_suites, width_of
 from pytest_irquality.plugin.internals import asked_for_less, named_on_command_line
 from pytest_irquality.plugin.items import RESULTS, CheckItem, KnownItem
 from pytest_irquality.plugin.marks import Mark, as_ended, mark_of
+from pytest_irquality.plugin.options import looks_only
 from pytest_irquality.plugin.planning import PLAN
 from pytest_irquality.plugin.writing import Writing, github
 from pytest_irquality.report.text import quiet, summary
 from pytest_irquality.verdict.joined import joined
 from pytest_irquality.verdict.pool import Pool
 from pytest_irquality.verdict.result import BAD, SuiteResult, Verdict
-
-LOOKS_ONLY = ("collectonly", "setupplan", "showfixtures", "show_fixtures_per_test")
 
 Key = tuple[str, str]  # a suite's path and the name of a retriever
 
@@ -74,7 +73,7 @@ class Session:
     def pytest_report_collectionfinish(
         self, config: pytest.Config, items: Sequence[pytest.Item]
     ) -> list[str]:
-        """Name folders without a suite, and suites that pytest does not look for.
+        """Name folders without a suite.
 
         A reader would otherwise take them for a pass. Nothing where ``--ir-suite`` stands in the
         project's settings: it then means "suites, too".
@@ -84,7 +83,7 @@ class Session:
         suites = {item.path.resolve() for item in items if isinstance(item, CheckItem)}
         found = {folder for path in suites for folder in path.parents}
         patterns = config.stash[PLAN].project.patterns
-        lines = [f"irquality: {text}" for text in hidden_suites(config)]
+        lines = []
         for named in named_on_command_line(config):
             folder = named.resolve()
             # A suite may be there and deselected, so what was not collected is looked for on the
@@ -204,18 +203,13 @@ class Session:
     @property
     def tells(self) -> bool:
         """True where there is anything to report."""
-        return bool(not self.looks_only and (self.results or self.missing or self.left_out))
-
-    @property
-    def looks_only(self) -> bool:
-        """True where nothing was meant to run."""
-        return any(getattr(self.config.option, name, False) for name in LOOKS_ONLY)
+        return bool(not looks_only(self.config) and (self.results or self.missing or self.left_out))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Report what all suites lost together, when all were judged, as a test that failed."""
         result = yield
-        if not self.looks_only:
+        if not looks_only(self.config):
             for known, report in of_all_suites(self.ordered):
                 self.items[report.nodeid] = known
                 session.testscollected += 1
@@ -265,7 +259,7 @@ class Session:
             return True
         if any(result.alarmed for result in self.results.values()):
             return True
-        setup_only = getattr(self.config.option, "setuponly", False) and not self.looks_only
+        setup_only = getattr(self.config.option, "setuponly", False) and not looks_only(self.config)
         return bool(setup_only) and any(result.failed for result in self.ordered)
 
     def pytest_terminal_summary(

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from pytest_irquality.edges.git import Repository
 from pytest_irquality.edges.objects import NowhereError, Tree
 from pytest_irquality.edges.project import Project
 from pytest_irquality.metrics.errors import MeasureError
@@ -25,7 +24,6 @@ from pytest_irquality.suite import SuiteError, load_suite
 from pytest_irquality.suite.model import Suite
 
 FOLDER = ".ir-baseline"
-SUITE_SUFFIXES = (".ir.yaml", ".ir.yml", ".yaml", ".yml", "")  # the last one for lists
 PASSED_OVER = re.compile(r"\.|(__pycache__|node_modules|site-packages|venv)$")
 HALF = 0.5
 
@@ -169,22 +167,6 @@ def own_files(suite_file: Path) -> Iterator[Path]:
             yield path
 
 
-def suites_with_baselines(root: Path) -> Iterator[Path]:
-    """Find the suite files that committed baselines are beside, in the checkout of a folder."""
-    try:
-        repository = Repository.holding(root)
-        listed = repository.listed("ls-files")
-    except OSError:
-        return
-    for file in map(PurePosixPath, listed):
-        if file.parent.name == FOLDER and file.suffix == ".jsonl":
-            # The last part of the name may be that of a retriever.
-            for name in filter(None, (file.stem, file.stem.rpartition(".")[0])):
-                beside = repository.top / file.parent.parent / name
-                suites = (Path(f"{beside}{suffix}") for suffix in SUITE_SUFFIXES)
-                yield from filter(Path.is_file, suites)
-
-
 # -- what lies there -------------------------------------------------------------------------------
 
 
@@ -202,12 +184,6 @@ def in_tree(project: Project) -> Shelf:
             elif any(map(path.match, project.patterns)):
                 suites.append(path)
     return Shelf(baselines, suites, project)
-
-
-def gone_from(folder: Path, project: Project) -> Iterator[Shelved]:
-    """Give the baselines of a folder whose suites are gone."""
-    for path in sorted((folder / FOLDER).glob("*.jsonl")):
-        yield from (shelved for shelved in _shelved(path, project) if shelved.gone)
 
 
 def _shelved(path: Path, project: Project) -> Iterator[Shelved]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from filecmp import cmp as compare
 from functools import cached_property
 from itertools import combinations, product
 from os.path import samefile
@@ -21,7 +20,7 @@ from pytest_irquality.retrieval.run import Answer, Ranking, Run
 from pytest_irquality.storage.found import NAMED, Found, Source
 from pytest_irquality.storage.jsonl import read_run
 from pytest_irquality.storage.run_file import RunFile
-from pytest_irquality.storage.shards import join, missing, parse
+from pytest_irquality.storage.shards import join
 from pytest_irquality.storage.stored import (
     Header,
     StoredQuery,
@@ -30,11 +29,10 @@ from pytest_irquality.storage.stored import (
     stored_run,
 )
 from pytest_irquality.storage.target import Target, run_file, run_name
-from pytest_irquality.storage.trec import SUFFIXES, is_trec, name_of, read_trec
+from pytest_irquality.storage.trec import SUFFIXES, name_of, read_trec
 from pytest_irquality.suite.model import Suite
 
 JUDGED = "--ir-runs"
-LOOKED_AT = 2**20  # bytes, which have an answer in them
 
 
 class KeptFile(NamedTuple):
@@ -205,16 +203,8 @@ class KeptRuns(Source):
             raise StoredRunError(_many(target, trec))
         raise StoredRunError(
             f"no kept run of {target.name} in {', '.join(self.given)}: there is"
-            f" {self._held or 'none of any suite'}{self._lost(target)}{self._unread}"
+            f" {self._held or 'none of any suite'}{self._unread}"
         )
-
-    def _lost(self, target: Target) -> str:
-        """Name the shares of a target, where there are shares of other suites alone."""
-        shared = [one for one in self._files if one.header.shard]
-        counts = {parse(one.header.shard, one.file.shown).count for one in shared}
-        if len(counts) != 1:
-            return ""
-        return f"; share {' and '.join(missing(target.suite, (), counts.pop()))} is missing"
 
     @property
     def _held(self) -> str:
@@ -321,18 +311,10 @@ def _refuse_no_builds(target: Target, builds: Sequence[Build]) -> None:
         )
     for one, other in combinations(builds, 2):
         for (mine, _), (theirs, _) in product(one.files, other.files):
-            if samefile(mine.path, theirs.path) or _is_copy(mine.path, theirs.path):
+            if samefile(mine.path, theirs.path):
                 raise StoredRunError(
                     f"{mine.shown} is in {one.given} and in {other.given}: one run is one build"
                 )
-
-
-def _is_copy(one: Path, other: Path) -> bool:
-    """Tell whether two files are equal and say how long each call took, as no two runs do."""
-    if is_trec(one) or not compare(one, other, shallow=False):
-        return False
-    with one.open("rb") as file:
-        return b'"seconds":' in file.read(LOOKED_AT)
 
 
 def together(runs: Sequence[StoredRun]) -> StoredRun:

@@ -40,21 +40,9 @@ def compared_with(given: Sequence[str], project: Project, *, updating: bool = Fa
     return KeptRuns(given, project, BASELINE)
 
 
-def _is_known(ref: str, project: Project) -> bool:
-    """Tell whether git knows a revision by this name."""
-    try:
-        return bool(project.repository.commit_of(ref))
-    except OSError:
-        return False
-
-
 def must_exist(given: Iterable[str], project: Project, option: str) -> None:
     """Raise ``StoredRunError`` for a file or folder that is to be read and is not there."""
     for name in given:
         if not (project.start / name).exists():
-            hint = (
-                f"; did you mean git:{name}?"
-                if option == BASELINE and _is_known(name, project)
-                else ""
-            )
+            hint = f"; a revision is git:{name}" if option == BASELINE else ""
             raise StoredRunError(f"{option} {name}: there is no such file or folder{hint}")

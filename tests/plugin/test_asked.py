@@ -128,12 +128,6 @@ def test_a_path_that_a_terminal_or_ci_would_act_on_is_no_suite(shop: Project) ->
     assert not any(line.lstrip().startswith("::") for line in result.outlines)
 
 
-def test_a_suite_that_pytest_passes_over_is_named(shop: Project) -> None:
-    shop.suite(SUITE, "build/hidden.ir.yaml")
-    shop.pytester.makeini("[pytest]\nir_suite_files = *.ir.yaml build/hidden.ir.yaml\n")
-    shop.run().stdout.fnmatch_lines(["irquality: build/hidden.ir.yaml was NOT COLLECTED, though the ini key ir_suite_files names it: *norecursedirs*"])  # fmt: skip
-
-
 @pytest.mark.parametrize("value", ["3", '"3"'])
 @pytest.mark.skipif(pytest.version_tuple < (9,), reason="native TOML came with pytest 9")
 def test_a_number_of_toml(shop: Project, value: str) -> None:

@@ -106,7 +106,7 @@ def test_a_fixture_that_is_not_there_is_named_with_its_line_and_its_like(project
     result.assert_outcomes(errors=10)
     result.stdout.fnmatch_lines(
         [
-            "shop.ir.yaml:1:1: no fixture 'shop_serch' is found from here; did you mean 'shop_search'?",
+            "shop.ir.yaml:1:1: no fixture 'shop_serch' is found from here; did you mean 'shop_search'?; write it in*",
             "not evaluated: no fixture 'shop_serch' (shown at q0)",
         ]
     )
@@ -119,8 +119,8 @@ def test_a_fixture_that_is_not_there_is_named_with_its_line_and_its_like(project
 @pytest.mark.parametrize(
     ("fixture", "said"),
     [
-        ("def retriever(query, k): ...", "the fixture 'retriever' takes 'query' itself; it must return a function that does"),
-        ("def retriever(monkeypatsh): ...", "no fixture 'monkeypatsh', which the fixture 'retriever' asks for, is found from here; did you mean 'monkeypatch'?"),
+        ("def retriever(query, k): ...", "no fixture 'query', which the fixture 'retriever' asks for, is found from here*; the fixture of a retriever returns a function that takes the query"),
+        ("def retriever(monkeypatsh): ...", "no fixture 'monkeypatsh', which the fixture 'retriever' asks for, is found from here; did you mean 'monkeypatch'?; the fixture *"),
     ],
 )  # fmt: skip
 def test_a_retriever_that_asks_for_no_fixture_is_one_line(

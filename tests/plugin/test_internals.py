@@ -15,7 +15,7 @@ from tests.conftest import Project
 
 INSIDE = (
     "_fixtureinfo", "name2fixturedefs", "_idlist", "stats", "reprcrash", "chain", "reprtraceback",
-    "style", "errorstring", "rewrite_hook", "_must_rewrite", "_marked_for_rewrite_cache",
+    "style", "errorstring",
 )  # fmt: skip
 BEFORE = """\
 thresholds: {mrr@10: {min: 0.4, max_drop: 0.1}, recall@10: 0.1}
@@ -119,20 +119,6 @@ def test_excuses_rest_on_no_words_of_pytest(shop: Project) -> None:
     for one, other in zip(shop.data["suites"], told[2]["suites"], strict=True):
         assert one["verdicts"] == other["verdicts"]
         assert one.get("skipped") == other.get("skipped")
-
-
-def test_without_a_mark_of_pytests_what_has_no_section_has_an_empty_one(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tags = ", ".join(f"t{n}" for n in range(60))
-    limits = "".join(f"  t{n}: {{mrr: 0.5}}\n" for n in range(60))
-    project.suite(f"queries: [{{query: desk, relevant: [d1], tags: [{tags}]}}]\ntags:\n{limits}")
-    project.answers({"desk": []})
-    few = project.run()
-    monkeypatch.setattr(internals, "LEFT_OUT", "_not_known")
-    many = project.run()
-    assert (many.ret, many.parseoutcomes()) == (few.ret, few.parseoutcomes())
-    assert 10 <= len(many.outlines) - len(few.outlines) <= 20
 
 
 BOM = b"\xef\xbb\xbf"

@@ -166,21 +166,8 @@ def test_a_suite_that_was_made_of_a_list_has_a_baseline_of_its_own(listed: Proje
     result = listed.run("--ir-update-baseline")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*baseline written: .ir-baseline/queries.jsonl: 20 new"])
-    result.stdout.no_fnmatch_line("*NOT COLLECTED*")
     for name in ("queries.txt", "queries.ir.yaml"):
         listed.run(name).stdout.fnmatch_lines(["*0 of 20 (0 %) rankings changed*"])
-
-
-def test_a_list_with_a_committed_baseline_that_nobody_names_is_said(listed: Project) -> None:
-    with_baseline(listed)
-    listed.suite("queries: [{query: query 1, relevant: [x]}]", "shop.ir.yaml")
-    git(listed.path, "init", "-q")
-    git(listed.path, "add", "-A")
-    git(listed.path, "commit", "-qm", "all")
-    said = "*queries.txt was NOT COLLECTED, though it has a baseline in git: a list of queries must be named*"
-    listed.run().stdout.fnmatch_lines([said])
-    for named in (["queries.txt"], ["shop.ir.yaml", "queries.txt"], ["shop.ir.yaml"]):
-        listed.run(*named).stdout.no_fnmatch_line("*NOT COLLECTED*")
 
 
 def test_queries_without_a_baseline_are_new(listed: Project) -> None:

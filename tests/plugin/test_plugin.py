@@ -243,18 +243,6 @@ def test_names_are_unique_and_never_special_to_pytest(project: Project) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.slow
-def test_our_modules_are_imported_as_any_others(shop: Project) -> None:
-    shop.conftest(
-        "import pytest, sys\n@pytest.fixture\ndef retriever(): return lambda query: ['d1']\n"
-        "def pytest_unconfigure():\n    module = sys.modules['pytest_irquality.verdict.judge']\n"
-        "    print('LOADER', type(module.__loader__).__name__)\n"
-    )
-    command = [sys.executable, "-m", "pytest", "--ir-suite", "-s", *QUIET]
-    done = subprocess.run(command, cwd=shop.path, capture_output=True, text=True, check=False)
-    assert "LOADER SourceFileLoader" in done.stdout.splitlines()
-
-
 def test_without_the_option_nothing_is_seen_or_felt(project: Project) -> None:
     project.suite(SUITE)
     project.suite(

@@ -14,7 +14,6 @@ from pytest_irquality.report.markdown import markdown_report
 from pytest_irquality.verdict.findings import Finding, RankedDocument
 from pytest_irquality.verdict.result import Outcome, ShownDocument, SuiteResult, Verdict
 from pytest_irquality.wording.block import Documents, Pair, Placed
-from tests.conftest import Project
 from tests.report.made import check, compared, moved, query, suite
 
 NAMES = string.ascii_lowercase[:23]
@@ -92,28 +91,6 @@ def test_a_result_holds_twenty_documents_of_a_query_however_deep_it_is_measured(
     (asked,) = found.results[0].queries
     assert len(asked.ranking) == 20
     assert asked.returned == 40
-
-
-def test_however_many_limits_a_suite_has_fifty_failures_and_errors_have_a_section(
-    project: Project,
-) -> None:
-    """What is written in data decides how many there are: tags × limits."""
-    project.answers({"desk": []})
-    tags = ", ".join(f"t{n}" for n in range(40))
-    limits = "".join(f"  t{n}: {{ndcg@10: 0.5, mrr: 0.5}}\n" for n in range(40))
-    project.suite(f"queries: [{{query: desk, relevant: [d1], tags: [{tags}]}}]\ntags:\n{limits}")
-    result = project.run()
-    result.assert_outcomes(failed=80, passed=1)
-    sections = [line for line in result.outlines if re.fullmatch(r"_+ t\d+-\w+-10 _+", line)]
-    assert len(sections) == 50
-    assert sum(line.startswith("FAILED shop.ir.yaml::t") for line in result.outlines) == 80
-    result.stdout.fnmatch_lines(["and 30 checks more, each in the short summary and the reports"])
-    assert project.run("-v").stdout.str().count("FAILURES") == 1
-    project.conftest("@pytest.fixture\ndef retriever():\n    raise OSError('gone')\n")
-    result = project.run()
-    result.assert_outcomes(errors=81)
-    assert result.stdout.str().count("gone") < 150
-    result.stdout.fnmatch_lines(["and 31 checks more, each in the short summary and the reports"])
 
 
 def test_the_page_lists_500_limits_broken_ones_first() -> None:

@@ -243,7 +243,6 @@ def test_builds_of_two_commits_are_no_side_where_only_ci_knows_these(
     [
         (["runs"], "more than one kept run: runs/1/shop.jsonl, runs/2/shop.jsonl; of several"),
         (["runs/1", "runs/1"], "runs/1/shop.jsonl is in runs/1 and in runs/1: one run is one"),
-        (["runs/1", "copy"], "runs/1/shop.jsonl is in runs/1 and in copy: one run is one build"),
         (["runs/1", "other"], "of several commits (abc, def)"),
     ],
 )
@@ -251,13 +250,11 @@ def test_what_are_no_builds_of_one_side(
     project: Project, option: str, given: list[str], error: str
 ) -> None:
     shop(project, "bb")
-    (project.path / "copy").mkdir()
     (project.path / "other").mkdir()
     kept = project.path / "runs/1/shop.jsonl"
     header, rest = kept.read_text(encoding="utf-8").split("\n", 1)
     of_commit = {**json.loads(header), "commit": "abc"}
     kept.write_text(f"{json.dumps(of_commit)}\n{rest}", encoding="utf-8")
-    (project.path / "copy/shop.jsonl").write_bytes(kept.read_bytes())
     of_commit["commit"] = "def"
     (project.path / "other/shop.jsonl").write_text(
         f"{json.dumps(of_commit)}\n{rest}", encoding="utf-8"

@@ -141,7 +141,7 @@ def test_each_retriever_has_its_file_in_the_folder_that_is_named(shop: Project) 
         (
             None,
             ("--ir-baseline=none.jsonl",),
-            "ERROR: --ir-baseline none.jsonl: there is no such file or folder",
+            "ERROR: --ir-baseline none.jsonl: there is no such file or folder*",
         ),
         (
             None,

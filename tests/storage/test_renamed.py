@@ -184,20 +184,12 @@ def test_a_joined_baseline_is_as_deep_as_its_least_deep(shop: Project) -> None:
     assert shop.data["suites"][0]["ledger"]["checks"].get("unable to fail") or result.ret == 1
 
 
-def test_one_of_other_queries_is_named_as_an_orphan_and_never_compared_with(shop: Project) -> None:
+def test_one_of_other_queries_is_never_compared_with(shop: Project) -> None:
     (shop.path / "shop.ir.yaml").unlink()
     shop.suite(suite().replace("query ", "other "), "a.ir.yaml")
-    shop.suite(suite().replace("query ", "third "), "b.ir.yaml")
-    shop.answers(
-        {text.replace("query", w): ids for text, ids in WORSE.items() for w in ("other", "third")}
-    )
-    result = shop.run("-v")
-    assert result.ret == 1
-    orphan = f"{ONE} is the baseline of shop.ir.yaml, which is not there any more: delete it"
-    assert str(result.stdout).count(orphan) == 1
+    shop.answers({text.replace("query", "other"): ids for text, ids in WORSE.items()})
+    assert shop.run("-v").ret == 1
     assert all(one["baseline"] is None for one in shop.data["suites"])
-    of_one = shop.run("-v", "--ir-update-baseline", "b.ir.yaml")
-    assert str(of_one.stdout).count(orphan) == 1, "whichever suites are named"
     shop.run("-v", "--ir-update-baseline")
     assert ONE in baselines(shop)
 

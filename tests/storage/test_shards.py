@@ -267,20 +267,3 @@ def test_a_run_kept_elsewhere_is_taken_by_its_name_only_where_one_suite_has_it(
         none = f"no kept run of three/shop.ir.yaml in {kept}: there is one/shop.ir.yaml, two/shop"
         result.stdout.fnmatch_lines([f"*{none}*"])
     assert project.run("two/shop.ir.yaml", "--ir-runs=runs").ret == 0
-
-
-def test_a_suite_whose_only_share_is_lost_is_told_which(project: Project) -> None:
-    """Of one query, so that it is in one share alone."""
-    project.suite("queries: [{query: desk, relevant: [d1]}]\n", "a.ir.yaml")
-    project.suite("queries: [{query: chair, relevant: [d1]}]\n", "b.ir.yaml")
-    project.conftest("@pytest.fixture\ndef retriever():\n    return lambda query: ['d1']\n")
-    for share in (1, 2, 3):
-        assert project.run(f"--ir-save-runs=kept,shard={share}/3").ret == 0
-    (lost,) = project.path.glob("kept/a.*.jsonl")
-    which = lost.name.split(".")[1].replace("-of-", "/")
-    lost.unlink()
-    result = project.run("--ir-runs=kept")
-    assert result.ret == 2
-    result.stdout.fnmatch_lines(
-        [f"no kept run of a.ir.yaml in kept: there is b.ir.yaml; share {which} is missing"]
-    )

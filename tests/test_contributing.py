@@ -111,7 +111,6 @@ def _failing(gathered: Gathered) -> str:
 FAILING_REPORT = """\
     failing = Report(
         "Write the ids of queries that failed to PATH (default: not written).",
-        group=REPORTS,
         make=_failing,
     )
 """

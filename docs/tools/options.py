@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import groupby
 
 from pytest_irquality.plugin.options import Options
 
@@ -40,14 +39,12 @@ def page() -> str:
 
 
 def _lists() -> Iterator[str]:
-    for title, options in groupby(Options.options(), key=lambda option: option.group):
-        yield from (f"## {title[0].upper()}{title[1:]}", "")
-        for option in options:
-            metavar = option.arguments.get("metavar")
-            written = f"{option.flag}={metavar}" if metavar else option.flag
-            yield f"- `{written}`: {_said(option.help)}"
-        yield ""
-    yield from ("## In the settings", "")
+    yield from ("## On the command line", "")
+    for option in Options.options():
+        metavar = option.arguments.get("metavar")
+        written = f"{option.flag}={metavar}" if metavar else option.flag
+        yield f"- `{written}`: {_said(option.help)}"
+    yield from ("", "## In the settings", "")
     for key in Options.ini_keys():
         yield f"- `{key.key}`: {_said(key.help)}"
     yield ""

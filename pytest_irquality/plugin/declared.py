@@ -23,20 +23,7 @@ import pytest
 Value = TypeVar("Value")
 Own = TypeVar("Own", bound="Setting[Any]")
 
-GENERAL = "search-quality regression tests"
-REPORTS = "search quality: reports"
-COMPARED = "search quality: what is compared with"
-RUNS = "search quality: kept runs and shares"
-JUDGMENTS = "search quality: queries and judgments"
-GROUPS = {
-    GENERAL: "irquality",
-    REPORTS: "irquality-reports",
-    COMPARED: "irquality-baseline",
-    RUNS: "irquality-runs",
-    JUDGMENTS: "irquality-judgments",
-}
-"""The groups of ``pytest --help``, in order, with the names that pytest knows them by."""
-
+GROUP = "irquality", "search-quality regression tests"
 WORD = re.compile(r"(.*),([a-z]+)(?:=([^,]*))?", re.DOTALL)
 """A word that stands behind a value."""
 INT: Literal["int", "string"] = "int" if pytest.version_tuple >= (8, 4) else "string"
@@ -59,10 +46,8 @@ class Declared:
 
     @classmethod
     def options(cls) -> Sequence[Option[Any]]:
-        """Options of the command line, group by group."""
-        declared = [one for one in cls.settings() if isinstance(one, Option)]
-        groups = list(GROUPS)
-        return sorted(declared, key=lambda option: groups.index(option.group))
+        """Options of the command line."""
+        return [one for one in cls.settings() if isinstance(one, Option)]
 
     @classmethod
     def ini_keys(cls) -> Iterator[Setting[Any]]:
@@ -122,7 +107,6 @@ class Option(Setting[Value]):
     """
 
     metavar: str = ""
-    group: str = field(default=GENERAL, kw_only=True)
     implies_suites: bool = field(default=True, kw_only=True)
     looks_at_once: bool = field(default=False, kw_only=True)
     kind: ClassVar[Mapping[str, Any]] = {"metavar": "PATH", "default": None}
@@ -140,9 +124,7 @@ class Option(Setting[Value]):
 
     def declare(self, parser: pytest.Parser) -> None:
         """Tell pytest's parser of it."""
-        parser.getgroup(GROUPS[self.group], self.group).addoption(
-            self.flag, help=self.help, **self.arguments
-        )
+        parser.getgroup(*GROUP).addoption(self.flag, help=self.help, **self.arguments)
 
     def read(self, given: Declared) -> Value:
         """Give its value."""

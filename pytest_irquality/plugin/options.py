@@ -13,9 +13,6 @@ import pytest
 
 from pytest_irquality.edges.project import PATTERNS
 from pytest_irquality.plugin.declared import (
-    COMPARED,
-    JUDGMENTS,
-    RUNS,
     Count,
     Flag,
     IniChoice,
@@ -46,32 +43,27 @@ class Options(Reports):
         " the merge base of REF and HEAD, or with what its code returns now; several PATHs are"
         " several builds of the index (default: .ir-baseline/ beside the suite).",
         "PATH|git:REF|run:REF",
-        group=COMPARED,
         looks_at_once=True,
     )
     update_baseline = Flag(
         "Write what was retrieved as the new baseline; drops do not fail.",
-        group=COMPARED,
         looks_at_once=True,
     )
     history = Text(
         "Add this run's measures to FILE, and show those of the last changes (default: none).",
         "FILE",
-        group=RUNS,
     )
     save_runs = Text(
         "Keep what was retrieved in DIR, for --ir-runs, or as FILE.run in TREC's format; 'resume'"
         " asks only what DIR lacks or what failed there, 'shard=I/N' only share I of N of every"
         " suite's queries (default: not kept).",
         "DIR[,resume][,shard=I/N]",
-        group=RUNS,
         words={"resume": alone, "shard": str},
         looks_at_once=True,
     )
     runs = Texts(
         "Judge the runs kept in this folder or file (ours, or TREC's) instead of calling the"
         " retriever; several are several builds of the index (default: call it).",
-        group=RUNS,
         looks_at_once=True,
     )
     concurrency = Count(
@@ -84,13 +76,11 @@ class Options(Reports):
     audit = Flag(
         "Tell whether the suite is still true and guards anything; it fails only where 'audit:'"
         " says so.",
-        group=JUDGMENTS,
     )
     init = Text(
         "Write a first suite beside this list of queries (one a line, or CSV), with what is"
         " returned today to grade (with --ir-judge, on a page) (default: no suite).",
         "QUERIES",
-        group=JUDGMENTS,
         implies_suites=False,
     )
 

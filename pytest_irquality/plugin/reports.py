@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_irquality.plugin.declared import JUDGMENTS, REPORTS, Declared, Text, at_least_one
+from pytest_irquality.plugin.declared import Declared, Text, at_least_one
 
 if TYPE_CHECKING:
     from pytest_irquality.verdict import SuiteResult
@@ -103,20 +103,17 @@ class Reports(Declared):
 
     report = Report(
         "Write the HTML report to PATH, or none where PATH is 'none' (default: ir-report.html).",
-        group=REPORTS,
         make=_html,
         default="ir-report.html",
     )
     json = Report(
         "Write everything in the report as JSON to PATH; '-' is for a short JSON document on"
         " standard output, all else then goes to standard error (default: not written).",
-        group=REPORTS,
         make=_json,
     )
     markdown = Report(
         "Write the report as Markdown to PATH (default: only to $GITHUB_STEP_SUMMARY, where that"
         " is set).",
-        group=REPORTS,
         make=_markdown,
         also="GITHUB_STEP_SUMMARY",
     )
@@ -124,7 +121,6 @@ class Reports(Declared):
         "Write what nobody has graded yet, to the first N results of each query, as a page to grade"
         " in (.html) or a list to fill in (.csv) (default: not written; N is the suite's top_k).",
         "PATH[,depth=N]",
-        group=JUDGMENTS,
         suffixes=(".html", ".csv"),
         words={"depth": at_least_one},
         make=_judging,

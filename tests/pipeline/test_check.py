@@ -208,7 +208,11 @@ def nothing(ranking: object, grades: object, k: int) -> float:
 @pytest.mark.parametrize(
     ("suite", "given", "said"),
     [
-        (SUITE, {"baseline": "nope"}, "^--ir-baseline nope: there is no such file or folder; a revision is git:nope$"),
+        (
+            SUITE,
+            {"baseline": "nope"},
+            "^--ir-baseline nope: there is no such file or folder; a revision is git:nope$",
+        ),
         (
             SUITE,
             {"baseline": "shop.ir.yaml"},

@@ -1,4 +1,4 @@
-"""``pytest --help``: every option in one full sentence, with its default, among its like."""
+"""``pytest --help``: every option in one full sentence, with its default."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.plugin.declared import GROUPS, Flag, Option
+from pytest_irquality.plugin.declared import Flag, Option
 from pytest_irquality.plugin.options import Options
 from tests.conftest import Project
 
@@ -18,12 +18,6 @@ def test_an_option_is_one_sentence_with_its_default(option: Option[Any]) -> None
     assert "\n" not in option.help
     if not isinstance(option, Flag):
         assert "(default: " in option.help
-
-
-def test_options_stand_among_their_like(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest("--help")
-    seen = [line.rstrip(":") for line in result.outlines if line.rstrip(":") in GROUPS]
-    assert seen == list(GROUPS)
 
 
 def test_an_option_is_what_it_is_called() -> None:

@@ -191,23 +191,6 @@ class Repository:
         """True where older commits are missing here."""
         return self.output("rev-parse", "--is-shallow-repository").strip() == b"true"
 
-    def last_change(self, file: Path, at: str | None = None) -> tuple[str, str] | None:
-        """The commit, short, that last changed a file, and its time in ISO 8601.
-
-        The file is taken as it stands at the commit ``at``, or in the working tree. None where that
-        is not committed, or where only an older commit than a shallow clone has could tell.
-        """
-        name = self.path(file)
-        if at is None and self.ask("diff", "--quiet", "HEAD", "--", name).returncode:
-            return None
-        said = self.output("log", "-1", "--format=%h %ct %p", at or "HEAD", "--", name)
-        commit, time, *parents = said.decode().split() or ("", "")
-        if not commit or (
-            not parents and self.is_shallow
-        ):  # which looks as if it had made every file
-            return None
-        return commit, time_of(int(time))
-
     def tracks(self, file: Path) -> bool:
         """Tell whether a file, or a link of that name, is in the commit that is checked out."""
         return bool(self.output("ls-files", "-z", "--", self.path(file)))
@@ -274,31 +257,9 @@ def _digest(top: Path, names: Sequence[str]) -> str:
     return digest.hexdigest()[:12]
 
 
-def last_change(folder: Path, file: Path, at: str | None = None) -> tuple[str | None, str | None]:
-    """The commit that last changed a file, and its time; the time alone where git knows none.
-
-    The file is taken as it stands at the commit ``at``, or in the working tree. ``folder`` is in
-    the checkout that is asked.
-    """
-    try:
-        repository = Repository.holding(folder)
-        if known := (repository if at else repository.around(file)).last_change(file, at):
-            return known
-    except OSError:  # no git, or a file outside the checkout
-        pass
-    return None, None if at else time_of(file.stat().st_mtime)
-
-
-def time_of(seconds: float) -> str:
-    """A time in UTC, to the second, ISO 8601."""
-    from datetime import datetime, timezone  # noqa: PLC0415 - only where a file is read or written
-
-    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def now() -> str:
-    """The time now."""
-    return time_of(time.time())
+    """The time now in UTC, to the second, ISO 8601."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def package_version() -> str | None:

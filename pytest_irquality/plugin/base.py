@@ -18,8 +18,9 @@ from pytest_irquality.pipeline.base.messages import ANSWERS, COLLECTED, Asked, C
 from pytest_irquality.pipeline.base.process import default_command
 from pytest_irquality.pipeline.base.worktree import BaseError, new_folder, remove
 from pytest_irquality.plugin.collect import retrieved_by
+from pytest_irquality.plugin.internals import looks_only
 from pytest_irquality.plugin.items import CheckItem
-from pytest_irquality.plugin.options import Options, looks_only
+from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.planning import PLAN
 from pytest_irquality.plugin.services import Written
 from pytest_irquality.storage.commits import RUN, AtCommit

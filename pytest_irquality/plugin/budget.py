@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from pytest_irquality.pipeline.plan import Plan
+from pytest_irquality.plugin.internals import looks_only
 from pytest_irquality.plugin.items import CheckItem
-from pytest_irquality.plugin.options import Options, looks_only
+from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.outcomes import Judging
 from pytest_irquality.plugin.planning import PLAN
 from pytest_irquality.retrieval.run import deeper_than

@@ -102,6 +102,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             plan.replaced(target)
 
 
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+    """Say it where there is no suite at all, though the command line asks for some."""
+    asked = any(str(arg).startswith("--ir-suite") for arg in config.invocation_params.args)
+    if config.stash.get(COLLECTED, {}) or not asked:
+        return []
+    patterns = " ".join(config.stash[PLAN].project.patterns)
+    return [f"irquality: no suite was found: no file there matches {patterns!r}"]
+
+
 def _left_out(session: pytest.Session) -> list[str]:
     """The suites and retrievers of which no check is selected, each with its checks."""
     modules = session.config.stash.get(COLLECTED, {}).values()

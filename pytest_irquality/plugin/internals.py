@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 else:
     Failure = pytest.fail.Exception
 
-NOTHING_AWAITED = r"requested an async fixture '(\w+)'"
-"""Words of pytest's own error, of which we say what helps (``test_async.py``)."""
-
 
 def inside(holder: object, name: str, otherwise: Any = None) -> Any:
     """Give what pytest holds inside, or what serves in its place."""
@@ -344,3 +341,11 @@ def asked_for_less(config: pytest.Config) -> bool:
     chosen = ("keyword", "markexpr", "lf", "deselect", "stepwise", "ir_shard")
     named = any("::" in str(arg) for arg in getattr(given, "file_or_dir", ()))
     return named or any(getattr(given, name, None) for name in chosen)
+
+
+LOOKS_ONLY = ("collectonly", "setupplan", "showfixtures", "show_fixtures_per_test")
+
+
+def looks_only(config: pytest.Config) -> bool:
+    """Tell whether nothing is meant to run."""
+    return any(getattr(config.option, name, False) for name in LOOKS_ONLY)

@@ -27,8 +27,6 @@ from pytest_irquality.plugin.declared import (
 from pytest_irquality.plugin.internals import named_on_command_line
 from pytest_irquality.plugin.reports import Reports
 
-LOOKS_ONLY = ("collectonly", "setupplan", "showfixtures", "show_fixtures_per_test")
-
 
 class Options(Reports):
     """Every option and ini key. Paths are relative to where pytest was called."""
@@ -210,8 +208,3 @@ def is_suite(config: pytest.Config, path: Path, named: bool) -> bool:
         return False
     matches = any(map(path.match, options.suite_files))
     return (options.suite and (named or matches)) or (named and matches)
-
-
-def looks_only(config: pytest.Config) -> bool:
-    """Tell whether nothing is meant to run."""
-    return any(getattr(config.option, name, False) for name in LOOKS_ONLY)

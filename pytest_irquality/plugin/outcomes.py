@@ -125,7 +125,7 @@ class Judging:
         if run.interrupted:
             self.session.shouldstop = f"interrupted while asking the queries of {suite.path}"
         to_grade = None
-        if options.grades:
+        if options.judge:
             to_grade = self._pool(name, [run, *filter(None, [before.run])], retriever)
         if not (run.unanswered or suite.baseline_retriever):
             # They are large. What reports may show of them keeps them until it is read.

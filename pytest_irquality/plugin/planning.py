@@ -101,17 +101,15 @@ def _shared(config: pytest.Config) -> Path | None:
 
 def _refuse_contradictions(options: Options) -> None:
     """Raise ``pytest.UsageError`` where an option has no meaning beside another, or without one."""
-    for_all = options.runs and Options.runs.flag
-    if options.update_baseline:
-        for_all = Options.update_baseline.flag
-    if options.shard and for_all:
+    if (options.runs or options.update_baseline) and options.shard:
         raise pytest.UsageError(
-            f"a shard asks a share of the queries, and {for_all} is for all of them"
+            "a shard asks a share of the queries, and --ir-runs and --ir-update-baseline are for"
+            " all of them"
         )
-    if options.resume and is_trec(Path(options.save_runs or "")):
-        raise pytest.UsageError("--ir-save-runs: resume goes on with the runs of a folder")
-    if options.resume and options.runs:
-        raise pytest.UsageError("resume asks the retriever, and --ir-runs does not: leave one")
+    if options.resume and (options.runs or is_trec(Path(options.save_runs or ""))):
+        raise pytest.UsageError(
+            "resume asks what a folder of runs lacks: leave --ir-runs and TREC's format"
+        )
 
 
 def _named_folders(config: pytest.Config) -> Iterator[Path]:

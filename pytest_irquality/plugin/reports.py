@@ -27,7 +27,7 @@ class Gathered(NamedTuple):
 
     ``missing`` are the suites that were collected and have no result, ``left_out`` those of which
     nothing was meant to be judged; ``pools`` is what there is
-    to grade, what could move a verdict most first (empty unless a report ``grades``). ``judging``
+    to grade, what could move a verdict most first (empty without ``--ir-judge``). ``judging``
     is where a page to grade in goes, ``path`` where the report goes that is made.
     """
 
@@ -45,8 +45,7 @@ class Report(Text):
 
     ``make`` gives its text. ``default`` is where it goes unasked, where there is a result; 'none'
     then is for no file. ``also`` is an environment variable that names a file to add it to.
-    ``what`` and ``amount`` are how the terminal speaks of it. ``grades``: it is made of what there
-    is to grade, which is gathered for such reports only.
+    ``what`` and ``amount`` are how the terminal speaks of it.
     """
 
     make: Callable[[Gathered], str] = field(kw_only=True)
@@ -54,7 +53,6 @@ class Report(Text):
     also: str = field(default="", kw_only=True)
     what: str = field(default="report", kw_only=True)
     amount: Callable[[Gathered], str] = field(default=lambda gathered: "", kw_only=True)
-    grades: bool = field(default=False, kw_only=True)
 
     def path(self, given: Declared, gathered: Gathered) -> str | None:
         """Path it is written to, from where pytest was called; None: to no file."""
@@ -126,15 +124,9 @@ class Reports(Declared):
         make=_judging,
         what="to grade",
         amount=_to_grade,
-        grades=True,
     )
 
     @classmethod
     def reports(cls) -> Iterator[Report]:
         """Reports that can be written."""
         return (option for option in cls.settings() if isinstance(option, Report))
-
-    @property
-    def grades(self) -> bool:
-        """True where a report is asked for that is made of what there is to grade."""
-        return any(report.grades and report.read(self) for report in self.reports())

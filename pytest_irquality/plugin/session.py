@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,10 +15,9 @@ from pytest_irquality.edges.printable import terminal
 from pytest_irquality.plugin.again import saying_again
 from pytest_irquality.plugin.collect import GONE, HIDDEN, LEFT_OUT
 from pytest_irquality.plugin.failures import lay_out, of_all_suites, width_of
-from pytest_irquality.plugin.internals import asked_for_less, named_on_command_line
+from pytest_irquality.plugin.internals import asked_for_less, looks_only
 from pytest_irquality.plugin.items import RESULTS, CheckItem, KnownItem
 from pytest_irquality.plugin.marks import Mark, as_ended, mark_of
-from pytest_irquality.plugin.options import looks_only
 from pytest_irquality.plugin.planning import PLAN
 from pytest_irquality.plugin.writing import Writing, github
 from pytest_irquality.report.text import quiet, summary
@@ -69,31 +67,6 @@ class Session:
             file = Path(id.partition("::")[0])
             if any(map(file.match, self.config.stash[PLAN].project.patterns)):
                 self.items.setdefault(id, None)
-
-    def pytest_report_collectionfinish(
-        self, config: pytest.Config, items: Sequence[pytest.Item]
-    ) -> list[str]:
-        """Name folders without a suite.
-
-        A reader would otherwise take them for a pass. Nothing where ``--ir-suite`` stands in the
-        project's settings: it then means "suites, too".
-        """
-        if not any(str(arg).startswith("--ir-suite") for arg in config.invocation_params.args):
-            return []
-        suites = {item.path.resolve() for item in items if isinstance(item, CheckItem)}
-        found = {folder for path in suites for folder in path.parents}
-        patterns = config.stash[PLAN].project.patterns
-        lines = []
-        for named in named_on_command_line(config):
-            folder = named.resolve()
-            # A suite may be there and deselected, so what was not collected is looked for on the
-            # disk.
-            inside = (next(folder.rglob(pattern), None) for pattern in patterns)
-            if folder.is_dir() and folder not in found and not any(inside):
-                where = os.path.relpath(named, config.invocation_params.dir)
-                none = f"no file there matches {' '.join(patterns)}"
-                lines.append(f"irquality: no suite in {where}: {none}")
-        return list(map(terminal, lines))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Note what could not be collected."""

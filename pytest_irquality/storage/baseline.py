@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from pytest_irquality.edges.git import last_change
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.project import Project
 from pytest_irquality.storage.elsewhere import (
@@ -80,8 +79,7 @@ class BaselineFiles(Source):
             self._refuse_left_out(file)
             return self._elsewhere(found)
         found = replace(found, stored=stored)
-        of = whose(found, file.path, named=file.allowed is None)
-        return replace(found, of=of, changed=last_change(self.project.root, file.path))
+        return replace(found, of=whose(found, file.path, named=file.allowed is None))
 
     def _refuse_left_out(self, file: RunFile) -> None:
         """Raise ``StoredRunError`` for a file that git has and a sparse checkout leaves out."""
@@ -104,7 +102,7 @@ class BaselineFiles(Source):
     def _elsewhere(self, found: Found) -> Found:
         """Look among kept runs in the folder that the user named, or for a file of another name."""
         if self.given is None:
-            return taken_over(found, self.project, self.shelf)
+            return taken_over(found, self.shelf)
         if self.updating or not (self.project.start / self.given).exists():
             return found
         kept = KeptRuns([self.given], self.project, "--ir-baseline").find(found.target)
@@ -141,8 +139,8 @@ def whose(found: Found, file: Path, *, named: bool = False) -> str:
     return theirs
 
 
-def taken_over(found: Found, project: Project, shelf: Shelf, at: str | None = None) -> Found:
-    """Add what lies under another name, now or ``at`` a commit; nothing, as a rule.
+def taken_over(found: Found, shelf: Shelf) -> Found:
+    """Add what lies under another name; nothing, as a rule.
 
     Raises ``StoredRunError``.
     """
@@ -150,6 +148,5 @@ def taken_over(found: Found, project: Project, shelf: Shelf, at: str | None = No
     if not several:
         return found
     taken, stored = several[0], joined(several)
-    changed = last_change(project.root, taken.file.path, at)
     source = " and ".join(one.file.shown for one in several)
-    return replace(found, source=source, stored=stored, of=taken.of, taken=taken, changed=changed)
+    return replace(found, source=source, stored=stored, of=taken.of, taken=taken)

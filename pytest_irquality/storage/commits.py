@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from pytest_irquality.edges.git import last_change
 from pytest_irquality.edges.objects import Tree
 from pytest_irquality.edges.project import Project
 from pytest_irquality.storage.baseline import BaselineFiles, taken_over, whose
@@ -129,9 +128,8 @@ class AtCommit(Source):
         if content is not None:
             stored = parse_run(content.splitlines(keepends=True), found.source)
             found = replace(found, stored=stored)
-            changed = last_change(self.project.root, path, self.base)
-            return replace(found, of=whose(found, path), changed=changed)
-        found = taken_over(found, self.project, self.shelf, self.base)
+            return replace(found, of=whose(found, path))
+        found = taken_over(found, self.shelf)
         if found.stored is not None:
             return found
         # Without a baseline in this change either nothing would ever be compared, which must not

@@ -25,8 +25,7 @@ UNGUARDED = (
 class Found:
     """The run that a source has for a target, or the reason why it has none.
 
-    ``source`` is its name in messages. ``changed`` are the commit and the time (ISO 8601) of the
-    last change of its file, which made a run that does not say so itself. ``of`` is the suite and
+    ``source`` is its name in messages. ``of`` is the suite and
     retriever that it was made for, where they have another name now, and ``taken`` its place, where
     it was found under that name. ``headers`` are those of all files that it was put together from;
     ``lacking`` names what TREC's format cannot tell: by file the queries that it has nothing for,
@@ -46,7 +45,6 @@ class Found:
     target: Target
     source: str = ""
     stored: StoredRun | None = None
-    changed: tuple[str | None, str | None] = (None, None)
     of: str = ""
     taken: Shelved | None = None
     headers: Sequence[Header] = ()
@@ -89,12 +87,11 @@ class Found:
         if self.stored is None:
             return Baseline(self.source, new=self.new) if self.new else None
         header, queries = self.stored.header, self.stored.queries.values()
-        commit, time = (header.commit, header.time) if header.time else self.changed
         return Baseline(
             self.source,
             sum(not line.of for line in queries),  # variants stand beside theirs
-            commit,
-            time,
+            header.commit,
+            header.time,
             self.stored.version,
             left=self.matching.gone,
             edited=tuple(self.matching.edited),

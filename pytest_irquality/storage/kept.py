@@ -88,10 +88,8 @@ class KeptRuns(Source):
     @property
     def _source(self) -> str:
         """The name of all that was given, in messages."""
-        if len(self.given) == 1:
-            return self.given[0]
-        more = f" and {len(self.given) - 2} more" if len(self.given) > 2 else ""
-        return f"{len(self.given)} builds ({', '.join(self.given[:2])}{more})"
+        several = f"{len(self.given)} builds: " if len(self.given) > 1 else ""
+        return several + ", ".join(self.given)
 
     # -- what there is -----------------------------------------------------------------------------
 

@@ -86,14 +86,12 @@ def _misfit(
 ) -> str:
     """Say why a share does not fit those before it; "" where it does."""
     name, stored = first
-    if header.depth != stored.header.depth:
-        return f"has {header.depth} results a query, {name} {stored.header.depth}"
     # Abbreviated alike everywhere, unlike ``commit``; edits count for nothing.
     mine, theirs = ((one.code or "").partition("+")[0] for one in (header, stored.header))
-    if mine and theirs and mine != theirs:
-        return f"is of commit {mine}, {name} of {theirs}"
     if shard in seen:
         return f"is there twice: {seen[shard]} is the other"
+    if (mine and theirs and mine != theirs) or header.depth != stored.header.depth:
+        return f"and {name} are of other code, or asked for another number of results"
     if any(shard.count != other.count for other in seen):
         return f"is of another division than {name} ({stored.header.shard})"
     return ""

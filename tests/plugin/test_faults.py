@@ -116,35 +116,6 @@ def test_a_fixture_that_is_not_there_is_named_with_its_line_and_its_like(project
     )
 
 
-@pytest.mark.parametrize(
-    ("fixture", "said"),
-    [
-        ("def retriever(query, k): ...", "no fixture 'query', which the fixture 'retriever' asks for, is found from here*; the fixture of a retriever returns a function that takes the query"),
-        ("def retriever(monkeypatsh): ...", "no fixture 'monkeypatsh', which the fixture 'retriever' asks for, is found from here; did you mean 'monkeypatch'?; the fixture *"),
-    ],
-)  # fmt: skip
-def test_a_retriever_that_asks_for_no_fixture_is_one_line(
-    project: Project, fixture: str, said: str
-) -> None:
-    project.suite(SUITE)
-    project.conftest(f"@pytest.fixture\n{fixture}\n")
-    result = project.run()
-    result.assert_outcomes(errors=10)
-    result.stdout.fnmatch_lines([f"shop.ir.yaml: {said}"])
-    result.stdout.no_fnmatch_line("*available fixtures*")
-
-
-def test_an_async_fixture_that_nothing_awaits_says_what_would(project: Project) -> None:
-    project.suite(SUITE)
-    project.conftest("@pytest.fixture\nasync def retriever(): return lambda query: []\n")
-    result = project.run("-W", "ignore")
-    assert (
-        "is async and nothing has awaited it: pytest needs pytest-asyncio (whose strict mode"
-        in result.stdout.str()
-    )
-    result.stdout.no_fnmatch_line("*requested an async fixture*")
-
-
 def test_what_cannot_be_asked_is_told_once(project: Project) -> None:
     project.suite(SUITE)
     project.conftest("@pytest.fixture\ndef retriever(): return 42\n")

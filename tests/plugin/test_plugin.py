@@ -68,7 +68,7 @@ def test_a_folder_without_a_suite_gets_one_line(project: Project) -> None:
     result = project.run("empty")
     result.stdout.fnmatch_lines(
         [
-            "irquality: no suite in empty: no file there matches *.ir.yaml *.ir.yml ir_*.yaml ir_*.yml"
+            "irquality: no suite was found: no file there matches '*.ir.yaml *.ir.yml ir_*.yaml ir_*.yml'"
         ]
     )
     assert result.ret == 5

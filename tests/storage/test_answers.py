@@ -163,7 +163,7 @@ def test_several_builds_are_a_baseline(project: Project) -> None:
     (suite,) = project.data["suites"]
     noise = suite["noise"]
     assert (noise["builds"], noise["builds_before"]) == (3, 4)
-    assert suite["baseline"]["source"] == "4 builds (before/1, before/2 and 2 more)"
+    assert suite["baseline"]["source"] == "4 builds: before/1, before/2, before/3, before/4"
     change = suite["means"][0]["change"]
     assert change["before"] == pytest.approx(3 / 4)
     assert change["now"] == pytest.approx(2 / 3)

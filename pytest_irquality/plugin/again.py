@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality.plugin.internals import positional
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.storage.commits import COMMITS
 from pytest_irquality.storage.provenance import Again
@@ -43,10 +42,9 @@ NAMED_SECRET = rf"(?s)^((?:-[^=]*=)?[^=]*{SECRET}[^=]*=).+"
 def _called(config: pytest.Config) -> Again:
     """Give the way in which pytest was called."""
     args = [os.fspath(arg) for arg in config.invocation_params.args]
-    named = [*positional(config, args)]
     options = shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
-    options += (arg for arg, is_file in zip(args, named, strict=True) if not is_file)
-    files = [arg for arg, is_file in zip(args, named, strict=True) if is_file]
+    options += (arg for arg in args if arg not in config.args)
+    files = [arg for arg in args if arg in config.args]
     as_module = Path(sys.argv[0]).parts[-2:] == ("pytest", "__main__.py")
     given = Options(config).baseline
     return Again(

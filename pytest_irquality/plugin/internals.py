@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -308,29 +308,6 @@ def named_on_command_line(config: pytest.Config) -> Iterable[Path]:
     """The files and folders that pytest was asked for, by the command line or ``testpaths``."""
     for arg in config.args:
         yield Path(config.invocation_params.dir, arg.partition("::")[0])
-
-
-def positional(config: pytest.Config, args: Sequence[str]) -> Iterator[bool]:
-    """Tell of each argument whether it is a file or folder, and no option or an option's value.
-
-    Only what is one makes the list of those longer.
-    """
-    known, parser = 0, config.stash.get(PARSER, None)
-    if parser is None:  # the plugin was loaded late
-        yield from (not arg.startswith("-") and arg in config.args for arg in args)
-        return
-    for end, arg in enumerate(args, 1):
-        if arg.startswith("-") and arg != "-" and "--" not in args[:end]:
-            yield False
-            continue
-        try:
-            given = parser.parse_known_args(args[:end])
-        except pytest.UsageError:  # an option without its value
-            yield False
-            continue
-        named = len(getattr(given, "file_or_dir", ()))
-        yield named > known
-        known = named
 
 
 def asked_for_less(config: pytest.Config) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from pytest_irquality.edges.objects import NowhereError, Tree
 from pytest_irquality.edges.project import Project
 from pytest_irquality.metrics.errors import MeasureError
-from pytest_irquality.storage.jsonl import parse_run
+from pytest_irquality.storage.jsonl import parse_run, read_header
 from pytest_irquality.storage.run_file import RunFile
 from pytest_irquality.storage.stored import Header, StoredQuery, StoredRun, StoredRunError
 from pytest_irquality.storage.target import Target, run_file, run_name
@@ -189,7 +189,7 @@ def in_tree(project: Project) -> Shelf:
 def _shelved(path: Path, project: Project) -> Iterator[Shelved]:
     file = RunFile.of(project, path, project.allowed().within(path.parent))
     try:
-        header = file.header()
+        header = read_header(*file)
     except (StoredRunError, OSError):  # reported where it is asked for by its name
         return
     suite = path.parent.parent / PurePosixPath(header.path).name

@@ -9,8 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, product
-from os.path import samefile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +16,7 @@ from pytest_irquality.edges.open import Allowed, Unreadable, files_below
 from pytest_irquality.edges.project import Project
 from pytest_irquality.retrieval.run import Answer, Ranking, Run
 from pytest_irquality.storage.found import NAMED, Found, Source
-from pytest_irquality.storage.jsonl import read_run
+from pytest_irquality.storage.jsonl import read_header, read_run
 from pytest_irquality.storage.run_file import RunFile
 from pytest_irquality.storage.shards import join
 from pytest_irquality.storage.stored import (
@@ -104,7 +102,9 @@ class KeptRuns(Source):
             files = []
             for file in self._possible(given):
                 try:
-                    files.append(KeptFile(file) if file.is_trec else KeptFile(file, file.header()))
+                    files.append(
+                        KeptFile(file) if file.is_trec else KeptFile(file, read_header(*file))
+                    )
                 except StoredRunError as error:
                     if file.allowed is None:  # the user named it
                         raise
@@ -115,8 +115,6 @@ class KeptRuns(Source):
     def _possible(self, given: str) -> Iterator[RunFile]:
         """Give the files of a name that was given, whatever they hold."""
         path = self.project.start / given
-        if not path.exists():
-            raise StoredRunError(f"{self.option} {given}: there is no such file or folder")
         if not path.is_dir():
             yield RunFile.of(self.project, path)
             return
@@ -299,7 +297,7 @@ def _many(target: Target, found: Sequence[KeptFile]) -> str:
 
 
 def _refuse_no_builds(target: Target, builds: Sequence[Build]) -> None:
-    """Raise ``StoredRunError`` for runs of several commits, and for one run that is given twice."""
+    """Raise ``StoredRunError`` for runs of several commits."""
     made = {file.header.commit for build in builds for file in build.files}
     commits = sorted(filter(None, made))
     if len(commits) > 1:
@@ -307,12 +305,6 @@ def _refuse_no_builds(target: Target, builds: Sequence[Build]) -> None:
             f"the kept runs of {target.name} are of several commits ({', '.join(commits)}): the"
             " builds of one side are of one"
         )
-    for one, other in combinations(builds, 2):
-        for (mine, _), (theirs, _) in product(one.files, other.files):
-            if samefile(mine.path, theirs.path):
-                raise StoredRunError(
-                    f"{mine.shown} is in {one.given} and in {other.given}: one run is one build"
-                )
 
 
 def together(runs: Sequence[StoredRun]) -> StoredRun:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from pytest_irquality.edges.open import Allowed
 from pytest_irquality.edges.project import Project
-from pytest_irquality.storage.jsonl import read_header, read_run
-from pytest_irquality.storage.stored import Header, StoredRun, StoredRunError
+from pytest_irquality.storage.jsonl import read_run
+from pytest_irquality.storage.stored import StoredRun, StoredRunError
 from pytest_irquality.storage.trec import is_trec
 
 
@@ -38,7 +38,3 @@ class RunFile(NamedTuple):
         except OSError as error:
             why = error.strerror or error
             raise StoredRunError(f"{self.shown}: cannot be read: {why}") from None
-
-    def header(self) -> Header:
-        """Give its header alone. Raises ``StoredRunError``, ``OSError``."""
-        return read_header(*self)

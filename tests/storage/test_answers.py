@@ -242,7 +242,6 @@ def test_builds_of_two_commits_are_no_side_where_only_ci_knows_these(
     ("given", "error"),
     [
         (["runs"], "more than one kept run: runs/1/shop.jsonl, runs/2/shop.jsonl; of several"),
-        (["runs/1", "runs/1"], "runs/1/shop.jsonl is in runs/1 and in runs/1: one run is one"),
         (["runs/1", "other"], "of several commits (abc, def)"),
     ],
 )

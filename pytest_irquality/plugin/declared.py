@@ -204,8 +204,9 @@ class Count(Option["int | None"]):
 
 @dataclass(eq=False)
 class Ini(Setting[Value]):
-    """A key of the ini file, of a ``kind`` that pytest knows."""
+    """A key of the ini file, of a ``kind`` that pytest knows; ``wanted`` says it in words."""
 
+    wanted: ClassVar[str] = "of its kind"
     default: Any = ""
     kind: Any = field(default="string", kw_only=True)
 
@@ -214,8 +215,11 @@ class Ini(Setting[Value]):
         parser.addini(self.key, type=self.kind, default=self.default, help=self.help)
 
     def read(self, given: Declared) -> Value:
-        """Give its value."""
-        value: Value = given.config.getini(self.key)
+        """Give its value. Raises ``pytest.UsageError`` where it is of another kind."""
+        try:
+            value: Value = given.config.getini(self.key)
+        except (TypeError, ValueError, pytest.UsageError) as error:
+            raise pytest.UsageError(f"ini key {self.key} must be {self.wanted}: {error}") from None
         return value
 
 
@@ -243,24 +247,17 @@ class IniTexts(Ini["list[str]"]):
 class IniCount(Ini["int | None"]):
     """A key that is a whole number of at least 1."""
 
+    wanted = "a whole number of at least 1"
     default: None = None
     kind: Any = field(default=INT, kw_only=True)
 
     def read(self, given: Declared) -> int | None:
         """Give its value. Raises ``pytest.UsageError`` where it is no such number."""
-        try:
-            value = given.config.getini(self.key)
-        except (TypeError, ValueError, pytest.UsageError) as error:  # which ends in the value
-            raise self._wrong(str(error).rpartition(": ")[2]) from None
+        value = super().read(given)
         try:
             return at_least_one(str(value)) if value else None
-        except argparse.ArgumentTypeError:
-            raise self._wrong(repr(value)) from None
-
-    def _wrong(self, written: str) -> pytest.UsageError:
-        return pytest.UsageError(
-            f"ini key {self.key} must be a whole number of at least 1, not {written}"
-        )
+        except argparse.ArgumentTypeError as error:
+            raise pytest.UsageError(f"ini key {self.key}: {error}") from None
 
 
 @dataclass(eq=False)
@@ -282,12 +279,6 @@ class IniChoice(Ini[str]):
 class IniFlag(Ini[bool]):
     """A key that is true or false, and false by default."""
 
+    wanted = "true or false"
     default: bool = False
     kind: Any = field(default="bool", kw_only=True)
-
-    def read(self, given: Declared) -> bool:
-        """Give its value. Raises ``pytest.UsageError`` where it is neither."""
-        try:
-            return super().read(given)
-        except (TypeError, ValueError, pytest.UsageError):
-            raise pytest.UsageError(f"ini key {self.key} must be true or false") from None

@@ -165,7 +165,7 @@ def test_the_command_line_beats_the_suite(
             "",
             "*: argument --ir-concurrency: it must be a whole number of at least 1, not '0'",
         ),
-        ([], "many", "ERROR: ini key ir_max_calls must be a whole number*, not 'many'"),
+        ([], "many", "ERROR: ini key ir_max_calls*must be a whole number of at least 1*many*"),
     ],
 )
 def test_a_count_that_is_no_number_is_a_usage_error(

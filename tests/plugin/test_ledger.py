@@ -308,4 +308,4 @@ def test_strict_must_be_true_or_false(project: Project) -> None:
     project.pytester.makeini("[pytest]\nir_strict = perhaps\n")
     result = project.run()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: ini key ir_strict must be true or false"])
+    result.stderr.fnmatch_lines(["ERROR: ini key ir_strict must be true or false: *"])

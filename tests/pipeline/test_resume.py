@@ -231,8 +231,8 @@ def retriever():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--ir-save-runs=shop.run,resume"], "goes on with the runs of a folder"),
-        (["--ir-save-runs=kept,resume", "--ir-runs=."], "asks the retriever"),
+        (["--ir-save-runs=shop.run,resume"], "resume asks what a folder of runs lacks"),
+        (["--ir-save-runs=kept,resume", "--ir-runs=."], "resume asks what a folder of runs lacks"),
         (["--ir-save-runs=kept,resum"], "--ir-save-runs: 'resum' is none of resume, shard"),
         (["--ir-save-runs=kept,resume=no"], "resume: it takes no value, not 'no'"),
     ],

@@ -92,7 +92,7 @@ def _unwatched(audit: Audit) -> Iterator[str]:
             f" that they find, and no check would fail: {named}"
         )
     elif watch.tried:
-        yield f"a check fails where one of {watch.tried} queries loses all that it finds"
+        yield f"a check fails where any of {watch.tried} queries loses all that it finds"
     if watch.unbroken:
         held = counted(len(watch.unbroken), "limit holds", "limits hold")
         labels = few([repr(label) for label in watch.unbroken])

@@ -39,8 +39,6 @@ CUTOFF = 1_000_000
 """The deepest cutoff and depth, and the longest stored ranking."""
 ANSWERS = 1_000
 """Answers to one query."""
-SECONDS = 1e9
-"""The longest duration, some thirty years."""
 NUMBER = 1e30
 """The largest grade or weight; 32-bit floats end at 3.4e38, and sums of these stay finite."""
 

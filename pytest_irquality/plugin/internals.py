@@ -315,7 +315,7 @@ def asked_for_less(config: pytest.Config) -> bool:
     if PARSER not in config.stash:
         return False
     given = config.stash[PARSER].parse_known_args([*config.invocation_params.args])
-    chosen = ("keyword", "markexpr", "lf", "deselect", "stepwise", "ir_shard")
+    chosen = ("keyword", "markexpr", "lf", "deselect", "stepwise")
     named = any("::" in str(arg) for arg in getattr(given, "file_or_dir", ()))
     return named or any(getattr(given, name, None) for name in chosen)
 

@@ -30,6 +30,8 @@ VARYING = re.compile(
     r"|\b[^\W\d]*-?\d[\w-]*",
     re.IGNORECASE,
 )
+STATUS = re.compile(rf"(?<![\w.,-])[45]\d\d(?![\w.]|,\d|\s?{UNIT}\b|\s?%)", re.IGNORECASE)
+"""An HTTP status that a message names: no time, size or number of tokens."""
 
 
 @dataclass(frozen=True)
@@ -140,8 +142,8 @@ class Fault:
             forms = {self.asked, quote(self.asked), quote_plus(self.asked)}
             either = "|".join(map(re.escape, forms))
             text = re.sub(rf"(?<!\w)({either})(?!\w)", "…", text)
-        status = status_of(self.error) if self.error else None
-        return f"{status or ''} {VARYING.sub('#', text)}"
+        status = (status_of(self.error) if self.error else None) or STATUS.findall(text)[:1]
+        return f"{status} {VARYING.sub('#', text)}"
 
 
 def deeper_than(depth: int) -> int:

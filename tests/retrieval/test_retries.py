@@ -119,4 +119,6 @@ def test_failures_are_one_cause_whatever_ids_units_and_digits_they_carry(words: 
 
 
 def test_a_status_tells_causes_apart() -> None:
+    assert Fault("HTTP 429: no").cause != Fault("HTTP 503: no").cause
+    assert Fault("no within 500 ms").cause == Fault("no within 503 ms").cause
     assert Fault("no", Limited(429)).cause != Fault("no", Limited(503)).cause

@@ -19,4 +19,4 @@ try:
     sys.argv = ["pytest", *sys.argv[1:], *shlex.split(os.environ["IR_ARGS"])]
 except ValueError:
     sys.exit("::error::args cannot be split into words, as a shell would: is a quote left open?")
-sys.exit(pytest.console_main())
+sys.exit(pytest.main())

@@ -287,7 +287,7 @@ class Story:
         """The other facts that a reader must know."""
         told = noted(self.result)
         others = (text for fact, text in told if not isinstance(fact, IN_STORY) or as_before(fact))
-        return tuple(filter(None, (self.coverage, *others)))
+        return tuple(filter(None, (*others, self.coverage)))
 
     # -- what broke --------------------------------------------------------------------------------
 

@@ -154,7 +154,7 @@ def _limit_line(document: Document, name: str, place: Place, event: Event) -> Li
     bounds: dict[str, WrittenBound] = {}
     known_issue: str | None = None
     issue_line = 0
-    for key, at, value in fields_read(LINE_KEYS, document, event, name):
+    for key, at, value in fields_read(LINE_KEYS, document, event, f"the limit of {name}"):
         if isinstance(value, WrittenBound):
             bounds[key] = value
         else:

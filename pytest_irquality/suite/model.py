@@ -218,7 +218,7 @@ class Check(NamedTuple):
 class Suite(SuiteSettings):
     """A whole suite file.
 
-    ``path`` is how messages name it; ``notes`` say what its files hold beside what was used.
+    ``path`` is how messages name it; ``notes`` are sentences that reports have of it besides.
     ``unasked`` are the notes on judgments of queries that it does not ask. ``guards`` are the keys
     of those that are written, if only to be ignored. ``places`` holds the place of each key that is
     written. ``reworded`` are the queries' variants: asked like them, but in no mean, rule or guard.

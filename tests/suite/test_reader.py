@@ -58,6 +58,7 @@ def load(tmp_path: Path, text: str | bytes) -> str:
         (Q + "thresholds: {ndcg@10: {}}\n", "2:14: ndcg@10 has no limit: give min, max, max_drop or warn_below"),
         (Q + "thresholds: {ndcg@10: {warn_below: 1, known_issue: X}}\n", "2:14: 'known_issue' on a line whose limits only warn: nothing could fail"),
         (Q + "tags: {haed: {mrr: 0.5}}\n", "2:8: no query has the tag 'haed'"),
+        (Q + "robustness: {typo: {mrr: {max_drop: 0.1}}}\n", "2:21: unknown key 'mrr' in the limit of typo"),
         (Q + "depth: 5\nmetrics: [ndcg@10]\n", "2:1: 'depth' is 5, but top_k reads 10 results"),
         (Q + "thresholds: {latency_p95: 200}\n", "2:27: a limit of latency_p95 is a duration with its unit"),
         (Q + "thresholds: {latency_p95: {max_rise: 5%}}\n", "2:38: max_rise of latency_p95: times are of a machine"),

@@ -30,7 +30,6 @@ def check(
     retriever: object = None,
     *,
     retrievers: Mapping[str, object] | None = None,
-    rankings: Mapping[str, object] | None = None,
     baseline: Compared = True,
     update_baseline: bool = False,
     concurrency: int | None = None,
@@ -40,10 +39,9 @@ def check(
 ) -> CheckResult:
     """Judge a suite file as ``pytest --ir-suite`` does.
 
-    What answers its queries is one of: ``retriever``, whatever the fixture may give;
-    ``retrievers``, several of them by name; ``rankings``, results that are there already, by the
-    query's id or text. ``baseline`` says what to compare with: what stands in ``.ir-baseline/``
-    beside the suite (True), nothing (False), a file or folder, or ``git:REF``; with
+    What answers its queries is ``retriever``, whatever the fixture may give, or ``retrievers``,
+    several of them by name. ``baseline`` says what to compare with: what stands beside the suite in
+    ``.ir-baseline/`` (True), nothing (False), a file or folder, or ``git:REF``; with
     ``update_baseline`` it is written. ``measures`` are the project's own, made by ``own_measure``.
     Paths are relative to ``start`` (default: the working directory), and so are those that are
     printed. The suite may name files of its project, which is the git checkout that it is in:
@@ -80,7 +78,7 @@ def check(
     for place, text in lint(read):
         at = str(start / place.path if place.path else file)
         warnings.warn_explicit(IRQualityWarning(text), None, at, place.line)
-    asked = _asked(read, retriever, retrievers, rankings)
+    asked = _asked(read, retriever, retrievers)
     results = _judge_all(plan, file, plan.guarded(read, file), asked, concurrency)
     return CheckResult(tuple(judged_together([*results])))
 
@@ -89,15 +87,10 @@ def _asked(
     suite: Suite,
     retriever: object,
     retrievers: Mapping[str, object] | None,
-    rankings: Mapping[str, object] | None,
 ) -> dict[str, object]:
     """Give the retrievers by name, first the one that others are compared with."""
-    if [retriever, retrievers, rankings].count(None) != 2:
-        raise TypeError(
-            "check() takes one of a retriever, retrievers by name, or rankings by query"
-        )
-    if rankings is not None:
-        retriever = _Rankings(suite, rankings)
+    if (retriever is None) == (retrievers is None):
+        raise TypeError("check() takes a retriever, or retrievers by name")
     named = dict(retrievers) if retrievers is not None else {"": retriever}
     base = suite.baseline_retriever
     if base is None:
@@ -106,31 +99,6 @@ def _asked(
         known = ", ".join(map(repr, retrievers or ())) or "no retriever has a name"
         raise ValueError(f"{suite.path} compares with the retriever {base!r}; here: {known}")
     return {base: named.pop(base), **named}
-
-
-class _Rankings:
-    """Results that are there already, given out as if they were asked for."""
-
-    def __init__(self, suite: Suite, rankings: Mapping[str, object]) -> None:
-        self.by_text: dict[str, object] = {}
-        known, texts = set[str](), set[str]()
-        for query in suite.queries:
-            if query.text in texts:
-                raise ValueError(
-                    f"{suite.path} has two queries {query.text!r}: rankings cannot tell them apart"
-                )
-            texts.add(query.text)
-            known.update((query.text, query.id))
-            for name in (query.text, query.id):
-                if name in rankings:
-                    self.by_text[query.text] = rankings[name]
-        if unknown := [name for name in rankings if name not in known]:
-            raise ValueError(f"{suite.path} has no query {unknown[0]!r}, whose ranking is given")
-
-    def search(self, query: str, **params: object) -> object:
-        if query not in self.by_text:
-            raise LookupError("no ranking of this query is given")
-        return self.by_text[query]
 
 
 def _judge_all(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pytest_irquality.edges.codec import Tagged
-from pytest_irquality.verdict.findings import Cause, Change, RankedDocument
+from pytest_irquality.verdict.findings import Change, RankedDocument
 
 
 class Fact(Tagged):
@@ -79,8 +79,7 @@ class ReturnedNothing(Fact):
     """Queries (ids) of ``total`` that returned nothing and should have.
 
     Those of ``newly`` returned something in the baseline, to which ``compared`` of all were
-    compared. So many are ``undefined``: they have no relevant document, and are in no mean of
-    relevance.
+    compared. So many are ``undefined``: they have no relevant document.
     """
 
     queries: tuple[str, ...]
@@ -303,14 +302,13 @@ class FewerThanAsked(Fact):
 
 @dataclass(frozen=True)
 class CandidatesUnknown(Fact):
-    """Queries (ids) of ``total`` whose candidates could not be had, and why.
+    """Queries (ids) of ``total`` whose candidates could not be had.
 
-    Those that failed alike stand together. They are in no measure of candidates.
+    They are in no measure of candidates.
     """
 
     queries: tuple[str, ...]
     total: int
-    causes: tuple[Cause, ...]
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.accepted import acceptance
 from pytest_irquality.verdict.classes import Skipped
 from pytest_irquality.verdict.comparison import SIGNIFICANT, Comparison
-from pytest_irquality.verdict.findings import Cause, RankedDocument
+from pytest_irquality.verdict.findings import RankedDocument
 from pytest_irquality.verdict.guards import blind
 from pytest_irquality.verdict.renumbered import renumbered
 from pytest_irquality.verdict.result import Verdict
-from pytest_irquality.verdict.sides import Side, Sides, causes_of
+from pytest_irquality.verdict.sides import Side, Sides
 from pytest_irquality.verdict.verdicts import Verdicts, on_answers
 
 FEW = 3
@@ -99,13 +99,12 @@ def _retrieval(comparison: Comparison) -> Iterator[facts.Fact]:
 def _returned_nothing(sides: Sides) -> facts.Fact:
     """The queries that came back empty, with what the baseline says of each."""
     ids = tuple(query.id for query in sides.empty)
-    undefined = sum(not sides.suite.defines(query) for query in sides.empty)
     return facts.ReturnedNothing(
         ids,
         len(sides.asked),
         newly=tuple(id for id in ids if sides.answers_before.returned.get(id)),
         compared=sum(id in sides.before for id in ids),
-        undefined=undefined,
+        undefined=sum(not sides.suite.defines(query) for query in sides.empty),
     )
 
 
@@ -150,18 +149,10 @@ def _cuts_short(sides: Sides) -> bool:
 
 def _stages(sides: Sides) -> Iterator[facts.Fact]:
     """The queries whose candidates could not be had, of any stage."""
-    faults = {id: fault for run in sides.run.stages.values() for id, fault in run.faults.items()}
-    if unknown := faults.keys() - sides.run.faults.keys():
-        asked = tuple(query.id for query in sides.asked if query.id in unknown)
-        causes = tuple(_causes_of(unknown, causes_of(faults)))
-        yield facts.CandidatesUnknown(asked, len(sides.asked), causes)
-
-
-def _causes_of(queries: Set[str], causes: Sequence[Cause]) -> Iterator[Cause]:
-    """The causes of some queries, each with those of them that it concerns."""
-    for cause in causes:
-        if of_these := tuple(id for id in cause.queries if id in queries):
-            yield Cause(cause.message, of_these)
+    unknown = sides.run.unanswered.keys() - sides.run.faults.keys()
+    asked = tuple(query.id for query in sides.asked if query.id in unknown)
+    if asked:
+        yield facts.CandidatesUnknown(asked, len(sides.asked))
 
 
 def _queries_on_one_side(comparison: Comparison) -> Iterator[facts.Fact]:

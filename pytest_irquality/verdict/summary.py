@@ -10,7 +10,7 @@ from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.classes import classes_of
 from pytest_irquality.verdict.comparison import Comparison, Then
-from pytest_irquality.verdict.findings import Loss
+from pytest_irquality.verdict.findings import Cause, Loss
 from pytest_irquality.verdict.not_found import Losses
 from pytest_irquality.verdict.noticed import noticed
 from pytest_irquality.verdict.query_result import query_result
@@ -56,7 +56,7 @@ def summary(
         queries=queries,
         verdicts=verdicts,
         facts=tuple(noticed(judged)),
-        causes=tuple(causes_of(sides.run.failed)),
+        causes=tuple(_causes(sides.run)),
         gated=suite.gated,
         judged=graded,
         returned=returned,
@@ -120,6 +120,14 @@ def _means(comparison: Comparison) -> Iterator[Mean]:
                 higher_is_better=measure.higher_is_better,
                 change=comparison.over(measure, tag),
             )
+
+
+def _causes(run: Run) -> Iterator[Cause]:
+    """The causes why queries have no ranking, then why they have nothing of a stage alone."""
+    yield from causes_of(run.failed)
+    staged = {id: fault for id, fault in run.unanswered.items() if id not in run.faults}
+    for cause in causes_of(staged):
+        yield replace(cause, message=f"candidates: {cause.message}")
 
 
 def _seconds(run: Run) -> float:

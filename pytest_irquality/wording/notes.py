@@ -298,8 +298,8 @@ def _(fact: facts.FewerThanAsked, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.CandidatesUnknown, result: SuiteResult) -> str:
-    unknown, why = share(len(fact.queries), fact.total), [cause.message for cause in fact.causes]
-    return f"the candidates of {unknown} queries could not be had: {few(why)}"
+    unknown, why = share(len(fact.queries), fact.total), causes(result, fact.queries)
+    return f"the candidates of {unknown} queries could not be had: {why}"
 
 
 @note.register

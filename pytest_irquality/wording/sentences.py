@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 from pytest_irquality.suite.demands import Together
-from pytest_irquality.verdict import facts
-from pytest_irquality.verdict.findings import Cause, Finding
+from pytest_irquality.verdict.findings import Finding
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.verdict.together import LARGE, LIKELY
 from pytest_irquality.wording.answers import in_answers
@@ -20,27 +19,12 @@ def causes(result: SuiteResult, ids: Iterable[str]) -> str:
 
     Those that failed alike are reported once, and counted where there are several.
     """
-    of_candidates = _of_candidates(result)
-    faults = {
-        id: result.by_id[id].fault or of_candidates.get(id, "") for id in ids if id in result.by_id
-    }
-    all_causes = [*result.causes, *_causes_of_candidates(result)]
-    groups = [[id for id in cause.queries if id in faults] for cause in all_causes]
-    groups = sorted(filter(None, groups), key=len, reverse=True)
+    wanted = {*ids}
+    groups = [(len(wanted.intersection(one.queries)), one.message) for one in result.causes]
+    groups = sorted((group for group in groups if group[0]), key=lambda one: -one[0])
     if len(groups) > 1:
-        return few([f"{faults[alike[0]]} ({len(alike)})" for alike in groups])
-    return next(filter(None, faults.values()), "another process had no answer")
-
-
-def _causes_of_candidates(result: SuiteResult) -> Sequence[Cause]:
-    unknown = (fact for fact in result.facts if isinstance(fact, facts.CandidatesUnknown))
-    return next((fact.causes for fact in unknown), ())
-
-
-def _of_candidates(result: SuiteResult) -> Mapping[str, str]:
-    """The cause why the first stage of a query could not be asked, by its id."""
-    causes = _causes_of_candidates(result)
-    return {id: f"candidates: {cause.message}" for cause in causes for id in cause.queries}
+        return few([f"{message} ({many})" for many, message in groups])
+    return groups[0][1] if groups else "another process had no answer"
 
 
 def warnings(result: SuiteResult) -> tuple[str, ...]:

@@ -110,7 +110,7 @@ def test_a_known_issue_is_no_failure(folder: Path) -> None:
 
 
 def test_what_failed_is_raised_in_full(folder: Path) -> None:
-    result = check("shop.ir.yaml", rankings=BAD)
+    result = check("shop.ir.yaml", lambda query: BAD[query])
     with pytest.raises(SearchQualityError, match=r"mrr@10 is 0.000, below its floor 0.500"):
         result.raise_for_failures()
     with pytest.raises(AssertionError, match=r"at shop\.ir\.yaml:5"):
@@ -121,13 +121,17 @@ def test_the_committed_baseline_is_compared_with_and_can_be_written(folder: Path
     (folder / "shop.ir.yaml").write_text(SUITE.replace("0.5", "0.2"))
     written = check("shop.ir.yaml", search, update_baseline=True)
     assert "baseline written: .ir-baseline/shop.jsonl" in str(written)
-    lost = check("shop.ir.yaml", rankings={**GOOD, "chair": ["d8"]})
+    lost = check("shop.ir.yaml", lambda query: ["d8"] if query == "chair" else GOOD[query])
     assert "each_query: lost_all_relevant" in str(lost)
     assert lost.failed
-    assert not check("shop.ir.yaml", rankings={**GOOD, "chair": ["d8"]}, baseline=False).failed
+    assert not check(
+        "shop.ir.yaml", lambda query: ["d8"] if query == "chair" else GOOD[query], baseline=False
+    ).failed
     shutil.move(folder / ".ir-baseline", folder / "kept")
     assert check(
-        "shop.ir.yaml", rankings={**GOOD, "chair": ["d8"]}, baseline="kept/shop.jsonl"
+        "shop.ir.yaml",
+        lambda query: ["d8"] if query == "chair" else GOOD[query],
+        baseline="kept/shop.jsonl",
     ).failed
 
 
@@ -140,19 +144,6 @@ def test_several_retrievers_stand_side_by_side(folder: Path) -> None:
     assert "retrievers side by side" in str(result)
     with pytest.raises(ValueError, match="compares with the retriever 'bm25'; here: 'hybrid'"):
         check("shop.ir.yaml", retrievers={"hybrid": search})
-
-
-def test_rankings_are_found_by_text_or_id(folder: Path) -> None:
-    assert not check("shop.ir.yaml", rankings={"chair": ["d1"], "q2": ["d9"]}).failed
-    with pytest.raises(ValueError, match="has no query 'sofa', whose ranking is given"):
-        check("shop.ir.yaml", rankings={"sofa": []})
-
-
-def test_a_ranking_that_is_not_given_is_no_empty_one(folder: Path) -> None:
-    result = check("shop.ir.yaml", rankings={"chair": ["d1"]})
-    assert result.failed
-    assert "no ranking of this query is given" in str(result)
-    assert result.results[0].verdicts[0].outcome == "passed"
 
 
 def test_a_call_that_fails_is_an_error_of_its_query(folder: Path) -> None:
@@ -174,10 +165,8 @@ def test_a_notebook_shows_the_report_in_a_frame_of_its_own(folder: Path) -> None
 def test_mistakes_are_told_in_one_line(folder: Path) -> None:
     with pytest.raises(SuiteError, match=r"^nope\.ir\.yaml:1:1: no such file$"):
         check("nope.ir.yaml", search)
-    for given in ({}, {"retriever": search, "rankings": GOOD}):
-        with pytest.raises(
-            TypeError, match="takes one of a retriever, retrievers by name, or rankings"
-        ):
+    for given in ({}, {"retriever": search, "retrievers": {"a": search}}):
+        with pytest.raises(TypeError, match="takes a retriever, or retrievers by name"):
             check("shop.ir.yaml", **given)  # type: ignore[arg-type]
 
 
@@ -255,7 +244,7 @@ def test_passages_in_no_chunk_are_a_warning(folder: Path) -> None:
     (folder / "shop.ir.yaml").write_text(ELSEWHERE + PASSAGES)
     (folder / "chunks.jsonl").write_text('{"id": "k1", "text": "nothing of this"}\n')
     with pytest.warns(IRQualityWarning, match="2 passages stand whole in no chunk of the corpus"):
-        check("shop.ir.yaml", rankings={"chair": [{"id": "k1", "text": "nothing of this"}]})
+        check("shop.ir.yaml", lambda query: [{"id": "k1", "text": "nothing of this"}])
 
 
 def test_baselines_that_nothing_needs_are_named_and_those_in_need_stay(folder: Path) -> None:

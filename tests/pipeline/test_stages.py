@@ -148,7 +148,7 @@ def test_candidates_that_cannot_be_had_are_no_fault_of_the_query(shop: Project) 
         [
             "*ERROR at setup of candidates-recall-100*",
             "*AssertionError: no candidates today*",
-            "*the candidates of 1 of 3 (33 %) queries could not be had: AssertionError*",
+            "*the candidates of 1 of 3 (33 %) queries could not be had: candidates: AssertionError*",
         ]
     )
     outcomes = shop.outcomes()

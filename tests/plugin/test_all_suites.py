@@ -175,7 +175,7 @@ def test_two_queries_are_too_few_and_three_need_a_large_drop(project: Project) -
 def test_check_judges_it_too(project: Project) -> None:
     compared(project, {"s": names("s", 20)}, ())
     now = answers(names("s", 20), names("s", 6))
-    result = check(project.path / "s.ir.yaml", rankings=now)
+    result = check(project.path / "s.ir.yaml", lambda query: now[query])
     assert result.failed
     assert "which chance does not explain (p = 0.016)" in result.failures[0]
     assert "write another limit under 'thresholds'" in result.failures[0]

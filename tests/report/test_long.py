@@ -87,7 +87,7 @@ def test_a_result_holds_twenty_documents_of_a_query_however_deep_it_is_measured(
 ) -> None:
     file = tmp_path / "deep.ir.yaml"
     file.write_text("top_k: 50\nqueries: [{query: a, relevant: [d0]}]\n", encoding="utf-8")
-    found = check_suite(file, rankings={"a": [f"d{rank}" for rank in range(40)]})
+    found = check_suite(file, lambda query: [f"d{rank}" for rank in range(40)])
     (asked,) = found.results[0].queries
     assert len(asked.ranking) == 20
     assert asked.returned == 40

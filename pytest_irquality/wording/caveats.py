@@ -37,32 +37,26 @@ def caveats(result: SuiteResult) -> tuple[str, ...]:
     return tuple(_caveats(result))
 
 
-def urgent(result: SuiteResult) -> Iterator[str]:
-    """The caveats that stand in the headline of a red build, too."""
-    for fact in result.facts:
-        if isinstance(fact, BrokenBuilds):
-            yield broken(fact)
-        if isinstance(fact, BlindGuard):
-            yield blind(fact)
-        if isinstance(fact, facts.ReturnedNothing) and fact.newly:
-            more = counted(len(fact.newly), "more query returns", "more queries return")
-            yield f"{more} nothing: {queries(result, fact.newly)}"
+def _caveats(result: SuiteResult) -> Iterator[str]:
     yield from of_the_base(result)
+    yield from filter(None, map(_of_builds, result.facts))
+    yield from filter(None, (_of_fact(fact, result) for fact in result.facts))
     yield from _tied(result)
     yield from _partly(result)
     new = sum(verdict.caveat == "new" for verdict in result.verdicts)
     if new:
         yield f"{counted(new, 'limit')} new"
-
-
-def _caveats(result: SuiteResult) -> Iterator[str]:
-    yield from urgent(result)
-    yield from filter(None, (_of_fact(fact, result) for fact in result.facts))
     yield from _comparison(result)
     yield from _covered(result)
     ignored = sum(query.weight == 0 for query in result.queries)
     if ignored:
         yield f"{counted(ignored, 'query has', 'queries have')} weight 0"
+
+
+def _of_builds(fact: facts.Fact) -> str:
+    if isinstance(fact, BrokenBuilds):
+        return broken(fact)
+    return blind(fact) if isinstance(fact, BlindGuard) else ""
 
 
 def _of_fact(fact: facts.Fact, result: SuiteResult) -> str:
@@ -72,6 +66,9 @@ def _of_fact(fact: facts.Fact, result: SuiteResult) -> str:
             return fact.short
         case facts.ReturnedNothing() if len(fact.queries) == fact.total:
             return "nothing was returned"
+        case facts.ReturnedNothing() if fact.newly:
+            more = counted(len(fact.newly), "more query returns", "more queries return")
+            return f"{more} nothing: {queries(result, fact.newly)}"
         case facts.WithoutRelevant():
             return _without_relevant(fact, result)
         case facts.Unsettled():

@@ -113,17 +113,17 @@ def _one_of(story: Story, verdict: Verdict, finding: Finding, rank: int) -> Iter
 def _of_mean(story: Story, finding: Finding) -> Iterator[Part]:
     """The certainty of a change, and the queries that did most of it."""
     if finding.change and finding.demand.on_change:
-        yield Part(IN_FULL, _sure(finding.change, story.result.unit(finding.measure)))
+        sure = _sure(finding.change, story.result.unit(finding.measure))
+        yield from _all(IN_FULL, [sure])
     worst = worst_of([story], WORST, finding.subject)
     if worst.rows:
         yield Part(IN_FULL, worst)
 
 
 def _sure(change: Change, unit: str) -> str:
-    """The interval that a change lies in, and its p-value: ``90 % interval −0.1 to 0.0``."""
+    """The interval that a change lies in, and its p-value; "" where it is not known."""
     between = interval(change, unit)
-    p = judged(change) if change.p is not None else ""
-    return ", ".join(filter(None, (f"90 % interval {between}" if between else "", p)))
+    return f"90 % interval {between}, {judged(change)}" if between else ""
 
 
 def _on_means(verdict: Verdict, finding: Finding) -> bool:

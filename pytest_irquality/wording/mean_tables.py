@@ -103,18 +103,14 @@ def suites(stories: Sequence[Story]) -> Table:
         cells = (
             Cell(story.name, section=place),
             Cell(story.headline, state=mark(story)),
-            str(len(story.damage.failures) or ""),
             story.tally,
-            str(asked),
             *(mean_cell(result, mean, asked) if mean else "" for mean in means),
         )
         rows.append(Row(cells))
     columns = (
         Column("suite"),
         Column("verdict"),
-        Column("failures", number=True),
         Column("worse and better"),
-        Column("queries", number=True, rank=2),
         *(Column(measure, number=True, rank=n) for n, measure in enumerate(measures)),
     )
     return Table(columns, tuple(rows)).without_empty()

@@ -233,7 +233,7 @@ class Queries:
         if first := next(iter(guards), query.fault):
             return cut(first)
         moved = moves(query) if self.damage.gain(query) else ""
-        return cut(moved) or _found(query)
+        return cut(moved) or found(query)
 
     # -- what a row opens to -----------------------------------------------------------------------
 
@@ -278,12 +278,6 @@ def _order(keys: Iterable[float | str | None]) -> tuple[int, ...]:
     """The rows as sorted by their keys, those that have none left out."""
     of_rows: dict[int, Any] = {row: key for row, key in enumerate(keys) if key not in (None, "")}
     return tuple(sorted(of_rows, key=of_rows.__getitem__))
-
-
-def _found(query: QueryResult) -> str:
-    """The number of results, and of those that are relevant."""
-    relevant = sum(document.relevant for document in query.ranking)
-    return f"{found(query)}, {relevant} relevant among the shown" if relevant else found(query)
 
 
 def _then(query: QueryResult, at: int, now: float | None, unit: str) -> str:

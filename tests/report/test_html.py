@@ -577,7 +577,7 @@ def test_a_row_says_what_moved_where_its_value_changed() -> None:
     said = [row(page, text).one("summary").text for text in ("office chair", "sofa")]
     assert said == [
         "office chair: Lost one (lost) 2 → left the index, The best one (best) 1 → 2",
-        "sofa: 1 result, 1 relevant among the shown",
+        "sofa: 1 result",
     ]
     two = (
         ShownDocument(1, "near", "A near one", 1.0, True, before=5),

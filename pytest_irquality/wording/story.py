@@ -287,7 +287,8 @@ class Story:
         """The other facts that a reader must know."""
         told = noted(self.result)
         others = (text for fact, text in told if not isinstance(fact, IN_STORY) or as_before(fact))
-        return tuple(filter(None, (*others, self.coverage)))
+        first, last = (self.coverage, "") if self.state == "failed" else ("", self.coverage)
+        return tuple(filter(None, (first, *others, last)))
 
     # -- what broke --------------------------------------------------------------------------------
 

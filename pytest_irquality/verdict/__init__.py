@@ -14,7 +14,9 @@ from pytest_irquality.verdict.facts import Fact as Fact
 from pytest_irquality.verdict.findings import (
     Cause as Cause,
     Change as Change,
+    FateCount as FateCount,
     Fated as Fated,
+    Fates as Fates,
     Finding as Finding,
     Holder as Holder,
     Lack as Lack,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from pytest_irquality.verdict.facts import LeftIndex
 from pytest_irquality.verdict.findings import Finding, Loss, RankedDocument
+from pytest_irquality.verdict.not_found import recounted
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
 
 UNEXPLAINED = ("in no stage", "not returned")
@@ -38,6 +39,7 @@ def with_gone(result: SuiteResult, found: Gone) -> SuiteResult:
         queries=queries,
         verdicts=tuple(_of_verdict(verdict, found) for verdict in result.verdicts),
         facts=facts,
+        fates=result.fates and recounted(result.fates, queries),
     )
 
 

@@ -24,8 +24,12 @@ Fate = Literal[
     "not in the corpus",
     "in no stage",
     "not returned",
+    "unknown",
 ]
-"""What may become of a relevant passage or document; it is the first of these that is true."""
+"""What may become of a relevant passage or document; it is the first of these that is true.
+
+``unknown``: the baseline has no text of some results, so that none of the others can be told.
+"""
 
 
 @dataclass(frozen=True)
@@ -63,14 +67,40 @@ class Loss:
 
 
 class Fated(NamedTuple):
-    """A relevant passage or document of a query, and its fate.
+    """A relevant passage or document of a query, and its fate on both sides.
 
-    ``found_before``: the baseline found it; None where that lacks the query.
+    ``before`` None: the baseline lacks the query.
     """
 
     id: str
     now: Fate
-    found_before: bool | None = None
+    before: Fate | None = None
+
+
+@dataclass(frozen=True)
+class FateCount:
+    """The number of relevant passages or documents of one fate.
+
+    ``before`` None: there is no baseline, or it holds nothing that would tell.
+    """
+
+    fate: Fate
+    now: int
+    before: int | None = None
+
+
+@dataclass(frozen=True)
+class Fates:
+    """The fates of all relevant passages or documents of so many ``queries``, of ``asked``.
+
+    ``what`` they are. ``compared``: the counts are over the queries that the baseline holds, too.
+    """
+
+    what: Literal["passages", "documents"]
+    counts: tuple[FateCount, ...]
+    queries: int
+    asked: int
+    compared: bool = False
 
 
 @dataclass(frozen=True)

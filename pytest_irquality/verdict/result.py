@@ -22,6 +22,7 @@ from pytest_irquality.verdict.findings import (
     Cause,
     Change,
     Fated,
+    Fates,
     Finding,
     Noise,
     Robustness,
@@ -310,7 +311,7 @@ class SuiteResult:
     each once. ``past`` are the last lines of the history, today's at the end.
     ``variant`` is what stands behind a check's name in a node id, where
     another fixture brings parameters, too. ``share`` is what it adds to the verdict over all
-    suites. ``wants`` is what its judgments are of.
+    suites. ``fates`` is what became of all relevant passages or documents, where these are told.
     ``classes`` has the number of queries in each class of the ledger, ``deselected`` is how many
     checks were not to be judged. ``refused`` are the classes of it for which the project's
     ``ir_strict`` fails the run. ``exams`` are those of the base. Without ``again`` no pytest ran.
@@ -347,7 +348,7 @@ class SuiteResult:
     texts: tuple[str, ...] = ()
     variant: str = ""
     share: Share | None = None
-    wants: Literal["documents", "passages"] = "documents"
+    fates: Fates | None = None
     classes: Mapping[str, int] = field(default_factory=dict)
     deselected: int = 0
     refused: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from pytest_irquality.suite.model import Suite
 from pytest_irquality.verdict.classes import classes_of
 from pytest_irquality.verdict.comparison import Comparison, Then
 from pytest_irquality.verdict.findings import Cause, Loss
-from pytest_irquality.verdict.not_found import Losses
+from pytest_irquality.verdict.not_found import Losses, together
 from pytest_irquality.verdict.noticed import noticed
 from pytest_irquality.verdict.query_result import query_result
 from pytest_irquality.verdict.result import Mean, QueryResult, SuiteResult
@@ -63,7 +63,7 @@ def summary(
         interrupted=sides.run.interrupted,
         seconds=_seconds(sides.run),
         baseline=before and replace(before, judged=graded_before, returned=returned_before),
-        wants="passages" if suite.by_text else "documents",
+        fates=together(suite, queries, losses),
         version=sides.run.version,
         past=tuple(judged.history[-SHOWN:]),
         robustness=variants.robustness() if variants else None,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from pytest_irquality.verdict.findings import FateCount
 from pytest_irquality.verdict.ledger import MISSING, Ledger
 from pytest_irquality.verdict.result import SuiteResult, Verdict
 from pytest_irquality.wording.examined import differs
@@ -111,15 +111,26 @@ def missing(ledger: Ledger) -> Iterator[str]:
 
 
 def fates(result: SuiteResult) -> str:
-    """The fates of all relevant passages or documents; "" where none tell.
+    """The fates of all relevant passages or documents, those that grew first; "" where none tell.
 
-    ``passages: found 44, cut 11, in no stage 5 (found before: 58)``.
+    ``passages: cut 0 → 11, in no stage 2 → 5, found 58 → 44``.
     """
-    told = [fated for query in result.queries for fated in query.fates]
-    counts, before = (
-        Counter(fated.now for fated in told),
-        sum(bool(one.found_before) for one in told),
-    )
-    parts = [f"{FATES[fate]} {grouped(counts[fate])}" for fate in FATES if counts[fate]]
-    then = f" (found before: {grouped(before)})" if before > counts["found"] else ""
-    return f"{result.wants}: {', '.join(parts)}{then}" if parts else ""
+    if result.fates is None:
+        return ""
+    told = [count for count in result.fates.counts if count.now or count.before]
+    told.sort(key=lambda count: (count.fate == "found", (count.before or 0) - count.now))
+    if not result.fates.compared:
+        told.sort(key=lambda count: count.fate != "found")
+    parts = [_counted(count, compared=result.fates.compared) for count in told]
+    some = result.fates.queries < result.fates.asked
+    over = f" (over {result.fates.queries} of {result.fates.asked} queries)" if some else ""
+    return f"{result.fates.what}{over}: {', '.join(parts)}"
+
+
+def _counted(count: FateCount, *, compared: bool) -> str:
+    words = FATES[count.fate]
+    if not compared or count.before == count.now:
+        return f"{words} {grouped(count.now)}"
+    if count.before is None:
+        return f"{words} {grouped(count.now)} (unknown then)"
+    return f"{words} {grouped(count.before)} → {grouped(count.now)}"

@@ -81,6 +81,7 @@ LOSSES: Mapping[str, Callable[[Loss], str]] = {
     "not in the corpus": _not_in_the_corpus,
     "in no stage": lambda loss: "in no stage",
     "not returned": lambda loss: "cause unknown",
+    "unknown": lambda loss: "",
 }
 FATES: Mapping[Fate, str] = {
     "unanswered": "unanswered",
@@ -92,6 +93,7 @@ FATES: Mapping[Fate, str] = {
     "not in the corpus": "not in the corpus",
     "in no stage": "in no stage",
     "not returned": "not returned, cause unknown",
+    "unknown": "elsewhere",
 }
 assert set(LOSSES) == set(FATES) == set(get_args(Fate))
 

@@ -169,10 +169,11 @@ def value_and_limit(finding: Finding) -> tuple[str, str]:
 
 
 def relevant(result: SuiteResult, number: int = 2) -> str:
-    """The name of what queries want: ``relevant documents``, or passages."""
+    """The name of what queries want: ``relevant documents``, or passages, or both."""
     return f"relevant {wanted(result, number)}"
 
 
 def wanted(result: SuiteResult, number: int = 2) -> str:
-    """The name of what is judged: ``documents``, or passages."""
-    return result.wants if number != 1 else result.wants[:-1]
+    """The name of what is judged: ``documents``, or passages, or both."""
+    what = result.fates.what if result.fates else "documents"
+    return what if number != 1 else what.replace("s and ", " or ")[:-1]

@@ -166,7 +166,10 @@ def test_one_ledger_in_every_medium(
     (sunk,) = (loss for loss in lost if loss["fate"] == "in stage")
     assert sunk["stage"] == "sparse"
     assert sum(fate == "found" for fate in now.values()) == 2
-    ledger = "assages: found 2, cut 1, changed 1, in a stage only 1, not in the corpus 1 (found before: 3)"
+    ledger = (
+        "assages: in a stage only 1 (unknown then), not in the corpus 1 (unknown then), cut 1, changed 1,"
+        " not returned, cause unknown 1 → 0, found 3 → 2"
+    )
     page = unescape(
         re.sub(r"<[^>]+>", "", re.sub(r"(?s)<(script|style).*?</\1>", "", read("out.html")))
     )

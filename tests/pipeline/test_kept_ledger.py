@@ -22,7 +22,7 @@ def judged(project: Project, *arguments: str) -> dict[str, Any]:
     project.run("-q", *arguments)
     (result,) = project.data["suites"]
     queries = {query["id"]: query["fates"] for query in result["queries"]}
-    return queries
+    return {"queries": queries, "counts": result["fates"]["counts"]}
 
 
 @pytest.mark.slow
@@ -58,10 +58,13 @@ def test_shares_that_were_resumed_have_the_ledger_of_one_run(
     served(project, World(then.passages, now.chunks, now.results, now.stages))
     compared = judged(project, "--ir-baseline=whole")
     assert judged(project, "--ir-baseline=shares") == compared
-    for query, fates in compared.items():
-        first = {id: fate for id, fate, _ in whole[query]}
+    for query, fates in compared["queries"].items():
+        first = {id: fate for id, fate, _ in whole["queries"][query]}
         for id, _, before in fates:
-            assert before is (first[id] == "found"), (query, id)
+            known = first[id] in ("found", "further down", "in stage")
+            assert before == first[id] or not known, (query, id)
+    before = {one["fate"]: one["before"] for one in compared["counts"]}
+    assert before["not in the corpus"] is None
 
 
 SHOP = """
@@ -89,4 +92,9 @@ def test_a_run_that_knows_no_stages_leaves_them_unknown(
     project.run("--ir-save-runs=old.run")
     monkeypatch.setenv("ORDER", "cb")
     compared = judged(project, "--ir-baseline=old.run")
-    assert compared == {"vouchers": [["a", "in stage", True], ["c", "found", False]]}
+    assert compared["queries"] == {
+        "vouchers": [["a", "in stage", "found"], ["c", "found", "further down"]],
+    }
+    before = {one["fate"]: one["before"] for one in compared["counts"]}
+    assert (before["found"], before["further down"]) == (1, 1)
+    assert {before[fate] for fate in ("in stage", "in no stage", "not in the corpus")} == {None}

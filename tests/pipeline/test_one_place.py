@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator
 from html import unescape
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ PHRASES = {
 COUNTED = {
     "found": "found", "further down": "further down", "cut": "cut", "changed": "changed",
     "in a stage only": "in stage", "not in the corpus": "not in the corpus",
-    "in no stage": "in no stage", "not returned, cause unknown": "not returned", "unanswered": "unanswered",
+    "in no stage": "in no stage", "not returned, cause unknown": "not returned", "unanswered": "unanswered", "elsewhere": "unknown",
 }  # fmt: skip
 
 
@@ -168,6 +169,12 @@ def test_no_screen_names_two_places(seed: int, project: Project) -> None:
         for query in now.passages
         if query not in failing
     } == {query: sorted(some) for query, some in now.passages.items() if query not in failing}
+    counts = {one["fate"]: one for one in result["fates"]["counts"]}
+    counted = [one for query in result["queries"] for one in query["fates"]
+               if not result["fates"]["compared"] or one[2] is not None]  # fmt: skip
+    assert {fate: one["now"] for fate, one in counts.items() if one["now"]} == {
+        fate: many for fate, many in Counter(one[1] for one in counted).items() if fate != "unknown"
+    }
     for medium, text in texts.items():
         named = re.search(r".*\bdocuments?\b.*", text)
         assert not named, (medium, named and named[0])

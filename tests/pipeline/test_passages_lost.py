@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 
 import pytest
 
@@ -54,7 +53,7 @@ CUT = {
 
 def fates(project: Project) -> dict[str, int]:
     (suite,) = project.data["suites"]
-    return dict(Counter(fate for query in suite["queries"] for _, fate, _ in query["fates"]))
+    return {one["fate"]: one["now"] for one in suite["fates"]["counts"] if one["now"]}
 
 
 def test_a_chunker_that_cuts_three_passages_and_moves_one_down(project: Project) -> None:
@@ -79,9 +78,12 @@ def test_a_chunker_that_cuts_three_passages_and_moves_one_down(project: Project)
     assert {id: loss["fate"] for id, loss in losses.items()} == {
         "refunds": "cut", "receipts": "cut", "letters": "cut",
     }  # fmt: skip
-    said = "passages: further down 1, cut 3 (found before: 4)"
+    said = "passages: cut 0 → 3, further down 0 → 1, found 4 → 0"
     assert said in text
     assert fates(project) == {"cut": 3, "further down": 1}
+    (suite,) = project.data["suites"]
+    unknown = [one["fate"] for one in suite["fates"]["counts"] if one["before"] is None]
+    assert unknown == ["in stage", "not in the corpus", "in no stage"]
     result = project.run("-q", "--ir-markdown=out.md", "--ir-report=out.html")
     assert said in result.stdout.str()
     assert "4 queries lost all their relevant passages: " in result.stdout.str()
@@ -259,7 +261,7 @@ def test_a_baseline_has_texts_as_far_down_as_something_reads_them(project: Proje
     assert '{"text":"Cookies' not in baseline
     project.answers(CUT)
     text = project.run("-v").stdout.str()
-    assert "passages: further down 1, cut 3 (found before: 3)" in text
+    assert "passages: cut 3 (unknown then), further down 1 (unknown then), found 3 → 0" in text
     project.suite(SUITE.replace("recall@3", "recall@5"))
     result = project.run("-v", "--ir-markdown=out.md", "--ir-report=out.html")
     (query,) = [q for q in project.data["suites"][0]["queries"] if q["id"] == "cookies"]

@@ -77,6 +77,8 @@ def test_every_report_counts_what_each_stage_lost(shop: Project) -> None:
     assert page.count("<b>Relevant:</b>") == 3
     assert "in a stage only 1, in no stage 1" in page
     (suite,) = shop.data["suites"]
+    told = {one["fate"]: one["now"] for one in suite["fates"]["counts"] if one["now"]}
+    assert told == {"found": 1, "further down": 2, "in stage": 1, "in no stage": 1}
     assert [[fated[1] for fated in query["fates"]] for query in suite["queries"]] == [
         ["found", "further down"],
         ["in stage", "in no stage"],
@@ -100,7 +102,17 @@ def test_a_limit_on_candidates_is_one_like_any_other(shop: Project) -> None:
 def test_stages_are_compared_with_those_of_the_baseline(shop: Project) -> None:
     shop.run("--ir-update-baseline")
     shop.conftest(RETRIEVER.replace('"desk": ["d9", "d8", "d3"]', '"desk": ["d9", "d8"]'))
-    shop.run().stdout.fnmatch_lines(["*documents: found 1, further down 2, in no stage 2"])
+    shop.run().stdout.fnmatch_lines(
+        ["*documents: in no stage 1 → 2, further down 2, in a stage only 1 → 0, found 1"]
+    )
+
+
+def test_what_a_baseline_never_held_is_unknown(shop: Project) -> None:
+    shop.suite(SUITE.replace("candidates recall@100: {min: 0.6, max_drop: 0.05}", "ndcg@2: 0.1"))
+    shop.run("--ir-update-baseline")
+    shop.run().stdout.fnmatch_lines(
+        ["*documents: *in a stage only 1 (unknown then), in no stage 1 (unknown then)*"]
+    )
 
 
 def test_a_baseline_without_candidates_never_lets_a_drop_pass(shop: Project) -> None:
@@ -257,7 +269,7 @@ def test_what_was_kept_of_stages_is_judged_alike(hybrid: Project) -> None:
     asked = hybrid.data
     hybrid.run("--ir-runs=kept")
     (now,), (kept,) = asked["suites"], hybrid.data["suites"]
-    for told in ("means", "queries", "verdicts"):
+    for told in ("means", "queries", "verdicts", "fates"):
         assert now[told] == kept[told]
 
 
@@ -443,6 +455,8 @@ def test_ties_among_candidates_are_no_drift(tmp_path: Any) -> None:
     one, other = retrieve(suite, Tied(["d1", "d2"])), retrieve(suite, Tied(["d2", "d1"]))
     result = judge(suite, one, before=other)
     assert next(q for q in result.queries if q.id == "chair").compared is not None
+    assert result.fates is not None
+    assert all(one.before in (one.now, None) for one in result.fates.counts)
 
 
 def test_names_of_measures_of_candidates() -> None:

@@ -108,6 +108,8 @@ def test_every_passage_is_in_its_place(name: str) -> None:
     wrong = {id: (told[id], case.fate) for id, case in known.items() if told[id] != case.fate}
     assert len(wrong) <= 0.02 * len(known), wrong
     assert {case.fate for case in known.values()} >= {"found", "further down", "not in the corpus"}
+    assert result.fates is not None
+    assert sum(one.now for one in result.fates.counts) == len(known)
 
 
 def test_candidates_tell_what_the_ranking_lost() -> None:

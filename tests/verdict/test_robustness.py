@@ -138,7 +138,7 @@ def test_failed_calls_of_variants_are_counted_apart(tmp_path: Path) -> None:
             "robustness: {mrr@10: {max_significant_drop: 0.1}}\n",
             "max_significant_drop is a test against the baseline; for variants use max_drop",
         ),
-        ("tags: {head: {robustness: {mrr@10: 0.1}}}\n", "in robustness"),
+        ("tags: {head: {robustness: {mrr@10: 0.1}}}\n", "in the limit of robustness"),
         ("repeat: 0\n", "'repeat' must be a whole number of at least 1"),
         ("repeat: 1001\n", "'repeat' is at most 1000, not 1001"),
     ],

@@ -11,6 +11,7 @@ from pytest_irquality.pipeline.judged import NotJudged
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.retrieval.wrappers import UnreadableResult
 from pytest_irquality.storage.kept import KeptRuns
+from pytest_irquality.storage.sources import BASELINE, must_exist
 from pytest_irquality.storage.stored import StoredRunError
 from pytest_irquality.storage.target import Target
 from pytest_irquality.suite.yaml import SuiteError
@@ -32,7 +33,8 @@ def to_grade(
     ``NotJudged``.
     """
     try:
-        every = [*runs, *KeptRuns(named, project, "--ir-baseline").every(target.suite)]
+        must_exist(named, project, BASELINE)
+        every = [*runs, *KeptRuns(named, project, BASELINE).every(target.suite)]
         corpus = on_a_page(chunks_of(target, retriever, project.allowed(target.file)))
     except (StoredRunError, SuiteError, UnreadableResult) as error:
         raise NotJudged(str(error)) from None

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pytest_irquality.retrieval.explain import explanation, no_longer_there
 from pytest_irquality.suite.model import Suite
-from pytest_irquality.verdict.explanations import Gone, with_gone
+from pytest_irquality.verdict.explanations import with_gone
 from pytest_irquality.verdict.named import not_returned
 from pytest_irquality.verdict.result import SuiteResult
 
@@ -19,11 +19,12 @@ MOST_EXPLAINED = 10
 def explained(result: SuiteResult, retriever: object, suite: Suite) -> SuiteResult:
     """The result with what the retriever says of the documents that its failures miss.
 
-    Where a suite looks for passages, it is asked whether these exist, and for no reasons.
+    A passage has no id that it could be asked of: what became of it the corpus tells.
     """
+    if suite.by_text:
+        return result
     complete, gone = no_longer_there(retriever, not_returned(result))
-    result = with_gone(result, Gone(gone, complete, suite.by_text))
-    return result if suite.by_text else _in_its_words(result, retriever)
+    return _in_its_words(with_gone(result, gone, complete=complete), retriever)
 
 
 def _in_its_words(result: SuiteResult, retriever: object) -> SuiteResult:

@@ -2,55 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence, Set
+from dataclasses import replace
 
 from pytest_irquality.verdict.facts import LeftIndex
-from pytest_irquality.verdict.findings import Finding, Loss, RankedDocument
+from pytest_irquality.verdict.findings import Loss, RankedDocument
 from pytest_irquality.verdict.not_found import recounted
 from pytest_irquality.verdict.result import QueryResult, ShownDocument, SuiteResult, Verdict
 
 UNEXPLAINED = ("in no stage", "not returned")
 
 
-@dataclass(frozen=True)
-class Gone:
-    """Documents that are ``gone``, none of which anything has returned.
+def with_gone(result: SuiteResult, gone: Sequence[str], *, complete: bool) -> SuiteResult:
+    """The result with which of its documents are ``gone``, none of which anything has returned.
 
-    ``complete``: all that could be gone were looked up. ``passages``: that is what they are, which
-    leave no index.
+    ``complete``: all that could be gone were looked up.
     """
-
-    gone: Sequence[str]
-    complete: bool
-    passages: bool
-
-
-def with_gone(result: SuiteResult, found: Gone) -> SuiteResult:
-    """The result with which of its documents are gone."""
-    if not found.gone:
+    if not gone:
         return result
-    facts = result.facts
-    if not found.passages:
-        facts = (*facts, _left_index(result, found))
-    queries = tuple(_of_query(query, found) for query in result.queries)
+    ids = frozenset(gone)
+    queries = tuple(_of_query(query, ids) for query in result.queries)
     return replace(
         result,
         queries=queries,
-        verdicts=tuple(_of_verdict(verdict, found) for verdict in result.verdicts),
-        facts=facts,
+        verdicts=tuple(_of_verdict(verdict, ids) for verdict in result.verdicts),
+        facts=(*result.facts, _left_index(result, gone, complete=complete)),
         fates=result.fates and recounted(result.fates, queries),
     )
 
 
-def _of_query(query: QueryResult, found: Gone) -> QueryResult:
+def _of_query(query: QueryResult, gone: Set[str]) -> QueryResult:
     """One query with which of its documents are gone."""
-    gone = {*found.gone}
 
     def with_reason(document: ShownDocument) -> ShownDocument:
         if document.id not in gone:
             return document
-        return document._replace(gone=not found.passages, loss=_nowhere(document.loss))
+        return document._replace(gone=True, loss=_nowhere(document.loss))
 
     return replace(
         query,
@@ -70,30 +57,27 @@ def _nowhere(loss: Loss | None) -> Loss | None:
     return Loss("not in the corpus") if loss and loss.fate in UNEXPLAINED else loss
 
 
-def _of_verdict(verdict: Verdict, found: Gone) -> Verdict:
+def _of_verdict(verdict: Verdict, gone: Set[str]) -> Verdict:
     """A verdict whose findings say which of the documents that they speak of left the index."""
-    gone = {*found.gone}
 
     def of_document(document: RankedDocument) -> RankedDocument:
         if document.id not in gone:
             return document
-        return replace(document, gone=not found.passages, loss=_nowhere(document.loss))
+        return replace(document, gone=True, loss=_nowhere(document.loss))
 
-    def of_finding(finding: Finding) -> Finding:
-        if gone.isdisjoint(document.id for document in finding.ranked):
-            return finding
-        return replace(finding, ranked=tuple(map(of_document, finding.ranked)))
+    findings = (
+        replace(finding, ranked=tuple(map(of_document, finding.ranked)))
+        for finding in verdict.findings
+    )
+    return replace(verdict, findings=tuple(findings))
 
-    return replace(verdict, findings=tuple(map(of_finding, verdict.findings)))
 
-
-def _left_index(result: SuiteResult, found: Gone) -> LeftIndex:
+def _left_index(result: SuiteResult, gone: Sequence[str], *, complete: bool) -> LeftIndex:
     titles: dict[str, str | None] = {}
     missed = []
-    left = {*found.gone}
     for query in result.queries:
         titles |= {d.id: d.title for d in (*query.missing, *query.ranking_before)}
-        if any(document.relevant and document.id in left for document in query.missing):
+        if any(document.relevant and document.id in gone for document in query.missing):
             missed.append(query.id)
-    documents = [RankedDocument(id, title=titles.get(id)) for id in found.gone]
-    return LeftIndex(tuple(documents), not found.complete, tuple(missed))
+    documents = [RankedDocument(id, title=titles.get(id)) for id in gone]
+    return LeftIndex(tuple(documents), not complete, tuple(missed))

@@ -186,26 +186,20 @@ def test_bad_corpora_get_one_line(project: Project) -> None:
     project.run().stdout.fnmatch_lines(["*shop.ir.yaml:1:*'corpus': no such file: none.jsonl"])
 
 
-def test_exists_is_asked_for_passages_and_never_for_labels(project: Project) -> None:
+def test_exists_is_asked_of_ids_and_never_of_passages(project: Project) -> None:
     project.suite(SUITE)
     project.conftest(
         f"""
-ASKED = []
 class Engine:
     def search(self, query): return {OTHERS!r}
-    def exists(self, passage):
-        open("asked.txt", "a").write(passage + "\\n")
-        return False
+    def exists(self, passage): open("asked.txt", "a").write(passage)
 @pytest.fixture
 def retriever(): return Engine()
 """
     )
     project.run()
-    asked = (project.path / "asked.txt").read_text().splitlines()
-    assert set(asked) == {GOODS, KEEP, BOTH, "Cookies are kept for a whole year"}
-    kinds = {d["loss"]["fate"] for q in project.data["suites"][0]["queries"] for d in q["missing"]}
-    assert kinds == {"not in the corpus"}
-    assert fates(project) == {"not in the corpus": 4}
+    assert not (project.path / "asked.txt").exists()
+    assert fates(project) == {"not returned": 4}
 
 
 @pytest.mark.parametrize(

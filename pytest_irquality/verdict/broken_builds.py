@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pytest_irquality.metrics import Measure
 from pytest_irquality.retrieval.run import Run
@@ -53,13 +53,8 @@ class BrokenBuilds(Fact):
         return self.of == "today"
 
 
-class Read(NamedTuple):
-    """Both sides, what the change commits, and the facts on broken builds."""
-
-    run: Run
-    before: Run | None
-    accepting: Accepting | None
-    facts: tuple[Fact, ...]
+Read = tuple[Run, "Run | None", "Accepting | None", tuple[Fact, ...]]
+"""Both sides, what the change commits, and the facts on broken builds."""
 
 
 def as_read(
@@ -90,7 +85,7 @@ def as_read(
                 raise
             before, accepting = Run(before.retriever), replace(accepting, lacks=str(error))
         found.append(fact)
-    return Read(run, before, accepting, tuple(fact for fact in found if fact))
+    return run, before, accepting, tuple(fact for fact in found if fact)
 
 
 def broken_builds(suite: Suite, run: Run, of: Of) -> BrokenBuilds | None:

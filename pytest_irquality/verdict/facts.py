@@ -207,14 +207,9 @@ class TiesMoved(Fact):
 
 @dataclass(frozen=True)
 class Unsettled(Fact):
-    """Queries (ids) with the documents that may have left them, or be hidden by equal scores.
-
-    Asked once more, for ``depth`` results, the engine does not tell; ``unasked``: it was not asked.
-    """
+    """Queries (ids) with the documents that may have left them, or be hidden by equal scores."""
 
     queries: tuple[tuple[str, tuple[RankedDocument, ...]], ...]
-    depth: int
-    unasked: bool
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from math import inf
 
-from pytest_irquality.retrieval.run import deeper_than
 from pytest_irquality.suite.lint import unmatched
 from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.accepted import acceptance
@@ -202,15 +201,9 @@ def _reordered(sides: Sides) -> Iterator[str]:
 
 def _unsettled(comparison: Comparison) -> Iterator[facts.Fact]:
     """The documents of which nobody knows whether a tie at the cut hides them."""
-    sides, depth = comparison.sides, comparison.sides.depth
-    if sides.unsettled:
-        named = [
-            (id, tuple(_at(comparison, id, documents))) for id, documents in sides.unsettled.items()
-        ]
-        kept = not any(
-            answer.given.rankings[id].deeper for answer in sides.answers for id in sides.unsettled
-        )
-        yield facts.Unsettled(tuple(named), deeper_than(depth), kept)
+    if unsettled := comparison.sides.unsettled:
+        named = [(id, tuple(_at(comparison, id, some))) for id, some in unsettled.items()]
+        yield facts.Unsettled(tuple(named))
 
 
 def _at(comparison: Comparison, query: str, documents: Iterable[str]) -> Iterator[RankedDocument]:

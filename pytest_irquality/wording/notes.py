@@ -212,13 +212,10 @@ def _(fact: facts.Unsettled, result: SuiteResult) -> str:
     named = [
         f"{query(result, id)} {few(list(map(move, documents)))}" for id, documents in fact.queries
     ]
-    why = f"asked for {fact.depth} results, the engine does not tell"
-    if fact.unasked:
-        why = "the kept run has no deeper answer: ask the engine again"
     return (
         f"{counted(len(named), 'query is', 'queries are')} unsettled, for what is gone may be"
-        f" hidden by equal scores at the cut: {few(named)}; {why}. A larger 'depth' in the suite"
-        " would, and an engine that orders equal scores by id leaves nothing open"
+        f" hidden by equal scores at the cut: {few(named)}; ask the engine (a kept run may have no"
+        " deeper answer) with a larger 'depth' in the suite, or have it order equal scores by id"
     )
 
 

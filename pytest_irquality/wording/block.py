@@ -83,15 +83,16 @@ class Cell(NamedTuple):
     """A cell: its text, and in small by how much that ``moved`` and what stands ``beside`` it.
 
     Where there is too little room for the text its ``short`` form stands. ``css`` is its colour,
-    for a picture with its shade. A cell with a ``query`` (id) or the number of a ``section``
-    leads there, one with ``tags`` to their queries, and one with ``find`` to those
-    that a search for it finds. Its bar is ``filled`` so far, as a part of its width.
+    and ``shade``, from 1 to 4, how dark that is in a map. A cell with a ``query`` (id) or the
+    number of a ``section`` leads there, one with ``tags`` to their queries, and one with ``find``
+    to those that a search for it finds. Its bar is ``filled`` so far, as a part of its width.
     """
 
     text: str
     moved: str = ""
     beside: str = ""
     css: str = ""
+    shade: int = 1
     state: State | None = None
     filled: float | None = None
     query: str = ""

@@ -182,9 +182,11 @@ def _worsened(finding: Finding, change: Change) -> str:
     beyond = finding.value is None or finding.value > (finding.limit or 0.0) + EQUAL
     of_all = issubclass(finding.demand, Together)
     by = "" if of_all else f", by {_beside_limit(finding, beyond)}"
-    sure = f", {chance(change)}" if beyond and finding.demand.tested else ""
     total = counted(change.queries, "query", "queries")
-    return f"{by}{sure} ({change.worse} worse, {change.better} better of {total})"
+    told = f"{change.worse} worse, {change.better} better of {total}"
+    if beyond and finding.demand.tested:
+        return f"{by}, {chance(change)}: {told}"
+    return f"{by} ({told})"
 
 
 def _beside_limit(finding: Finding, beyond: bool) -> str:

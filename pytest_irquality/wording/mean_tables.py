@@ -19,6 +19,8 @@ from pytest_irquality.wording.story import End, Story
 
 ENDS: Mapping[End, str] = {"failed": "fail", "partial": "partial", "passed": "pass"}
 STAR = "★"
+SHADES = (0.02, 0.05, 0.1)
+"""The changes from which on a cell is darker; of times and counts, parts of what was."""
 OF_TAGS = Column("tag"), Column("n", number=True, about="queries")
 
 
@@ -46,8 +48,19 @@ def mean_cell(
         signed(change, mean.unit) if abs(change) > EQUAL else "",
         "; ".join(filter(None, (over, whole(mean)))),
         coloured(result, mean.measure, change),
+        _shade(mean),
         state,
     )
+
+
+def _shade(mean: Mean) -> int:
+    """The shade of a change."""
+    if mean.change is None:
+        return 1
+    by = abs(mean.change.difference)
+    if mean.unit:
+        by /= abs(mean.change.before) or 1
+    return 1 + sum(by >= step for step in SHADES)
 
 
 def tags(result: SuiteResult, limits: Limits) -> Table:

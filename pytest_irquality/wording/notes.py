@@ -195,7 +195,8 @@ def _(fact: facts.LeftSuite, result: SuiteResult) -> str:
 
 @note.register
 def _(fact: facts.Moved, result: SuiteResult) -> str:
-    return f"{share(fact.rankings, fact.total)} rankings changed"
+    changed = share(fact.rankings, fact.total) if fact.rankings else f"none of {fact.total}"
+    return f"{changed} rankings changed"
 
 
 @note.register

@@ -619,6 +619,7 @@ def test_tags_are_sorted_by_damage() -> None:
     rows = page.one("section", "slices").all("tr")[1:]
     assert [line.one("th").text for line in rows] == ["all queries", "head", "tail"]
     assert "−0.500" in rows[1].text
+    assert "bad shade4" in rows[1].all("td")[1].attributes["class"]
 
 
 def test_filters_count_what_they_let_through() -> None:

@@ -116,7 +116,7 @@ def test_a_rule_that_an_unchanged_ranking_breaks_shows_that_ranking(project: Pro
     project.run("--ir-update-baseline")
     project.run("--ir-markdown=report.md")
     text = (project.path / "report.md").read_text("utf-8")
-    assert "0 of 1 (0 %) rankings changed" in text
+    assert "none of 1 rankings changed" in text
     assert "| 3 | 3 | unjudged | d3 |" in text
 
 

@@ -226,7 +226,7 @@ def test_a_limit_that_holds_by_ties_alone_gets_no_tick_and_both_values(tmp_path:
     assert "0.000 as returned" in table
     assert "tie order only" in table
     assert "✓" not in table
-    assert "0 of 5 (0 %) rankings changed" in table
+    assert "none of 5 rankings changed" in table
     assert "in no ranking now" not in table
 
 

@@ -2,7 +2,7 @@
 
 An engine that is asked too fast answers 429, or says when to come back. Then no call begins before
 that, the refused one is made again, and the calls that follow are spaced as the engine bore them:
-between two refusals it has answered what its rate gave meanwhile.
+in no time has it answered more than it lets follow at once, and what its rate gave meanwhile.
 Processes of one machine keep one pace where they share a file.
 """
 
@@ -27,10 +27,12 @@ TICK = 0.25  # seconds; a wait without an end would not be woken by Ctrl-C on ev
 OWED = 0.5  # seconds by which calls may be late that are made up for, at most
 NARROW = 0.6  # of the seconds between calls, while time is made up for
 FIRST = 4.0  # times the rate that was surely borne is tried first
-SAFE = 0.98  # of the rate that an engine bears
-LEAST = 0.5  # of the rate that was refused
-FASTER = 1.05  # times the rate with each answer, until it is measured
-NEARER = 1.001  # times the rate, from then on
+DOUBLED = 2.0  # times as many calls as may follow at once, and the rate is doubled
+SAFE = 0.96  # of the rate that an engine bears
+LEAST = 0.3  # of the rate that was refused
+NEARER = 0.05  # of the way to the rate that was refused, with each second that goes well
+BEYOND = 0.003  # of that rate, likewise
+NOTED = 200  # last calls from which a rate is worked out
 
 
 @dataclass
@@ -43,12 +45,14 @@ class Clock:
 
     most: float = inf
     rate: float = 0.0  # calls a second; 0: whenever they come
-    measured: bool = False  # between two refusals
+    refused_rate: float = inf  # calls a second that the engine did not bear
+    at_once: float = inf  # calls that it lets follow at once, at most
     next: float = 0.0  # no call begins before
     due: float = 0.0  # when the next call would begin if none had been late
     since: float = 0.0  # the last refusal, when the engine had nothing left; or the first call
     refusal: float = 0.0  # one of which nothing was learned yet
     answers: int = 0  # to calls that began since then
+    begun: list[float] = field(default_factory=list)  # when the last of those began
     silent: float = 0.0  # the first refusal since the last answer
     pauses: int = 0  # in a row, without an answer between them
 
@@ -68,7 +72,7 @@ class Clock:
         if self.refusal:
             self._learn()
         if self.rate:
-            made_up = OWED if self.most < inf else 0.0
+            made_up = min((self.at_once - 1) / 2 / self.rate, OWED)
             self.due = max(self.due, now - made_up) + 1 / self.rate
             self.next = max(self.due, now + NARROW / self.rate)
         return 0.0
@@ -79,9 +83,16 @@ class Clock:
         if not self.since <= began <= (self.refusal or began):
             return
         self.answers += 1
-        if self.rate and not self.refusal:
-            faster = NEARER if self.measured else FASTER
-            self.rate = min(self.rate * faster, self.most)
+        self.begun = [*self.begun[1 - NOTED :], began]
+        if not self.rate or self.refusal:
+            return
+        seconds = min(1 / self.rate, 1.0)
+        if self.refused_rate == inf:
+            self.rate *= 2 ** (1 / (DOUBLED * self.at_once))
+        else:
+            self.rate += NEARER * seconds * (self.refused_rate - self.rate)
+            self.refused_rate *= 1 + BEYOND * seconds
+        self.rate = min(self.rate, self.most)
 
     def refused(self, now: float, began: float) -> None:
         """Take note that a call which began then was refused, be it one of several under way."""
@@ -97,14 +108,21 @@ class Clock:
 
     def _learn(self) -> None:
         """Set the rate after a refusal, when all calls before it have been answered."""
-        if self.rate:
-            borne = SAFE * self.answers / max(self.refusal - self.since, 1e-3)
-            self.rate = max(min(borne, self.rate), LEAST * self.rate)
-            self.measured = self.answers > 0
+        if not self.rate:
+            self.at_once = max(self.answers, 1)
+            self.rate = FIRST * self.at_once / max(self.next - self.since, 1e-3)
         else:
-            self.rate = FIRST * max(self.answers, 1) / max(self.next - self.since, 1e-3)
+            spans = [(n, self.refusal - at) for n, at in enumerate(reversed(self.begun), 1)]
+            if self.at_once == inf:
+                self.at_once = max([1.0, *(n - self.rate * seconds - 1 for n, seconds in spans)])
+            borne = self.answers / max(self.refusal - self.since, 1e-3)
+            for n, seconds in spans:
+                if n > self.at_once and seconds > 0:
+                    borne = max(borne, (n + 0.5 - self.at_once) / seconds)
+            self.refused_rate = self.rate
+            self.rate = max(min(SAFE * borne, self.rate), LEAST * self.rate)
         self.rate = min(self.rate, self.most)
-        self.since, self.refusal, self.answers = self.refusal, 0.0, 0
+        self.since, self.refusal, self.answers, self.begun = self.refusal, 0.0, 0, []
 
 
 class Pace:
@@ -114,7 +132,7 @@ class Pace:
     """
 
     def __init__(self, rate: float | None = None, file: Path | None = None) -> None:
-        self._clock = Clock(rate, rate) if rate else Clock()
+        self._clock = Clock(rate, rate, rate) if rate else Clock()
         self._file = file
         self._lock = threading.Lock()
 

@@ -24,31 +24,22 @@ RESULTS = 100  # of each call
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Refuse a session that would make too many."""
-    if not session.config.stash[PLAN].kept and not looks_only(session.config):
-        _reckon(session)
-
-
-def _reckon(session: pytest.Session) -> None:
     config, plan = session.config, session.config.stash[PLAN]
+    if plan.kept or looks_only(config):
+        return
     options = Options(config)
     sides = 1 + any(given.startswith(RUN) for given in options.baseline)
     by_suite = [*_calls(plan, session.items)]
     calls = sides * sum(number for _, number in by_suite)
     results = sides * sum(number * suite.depth for suite, number in by_suite)
     most = options.max_calls or MOST
-    reckoned = f"{calls:,} calls for {results:,} results"
     if calls > most or results > RESULTS * most:
-        _refuse(
-            config,
-            f"these suites ask for {reckoned}, and the ini key ir_max_calls allows {most:,} calls"
-            f" for {RESULTS * most:,}; raise it if that is meant",
+        plan.over_budget = (
+            f"these suites ask for {calls:,} calls for {results:,} results, and the ini key"
+            f" ir_max_calls allows {most:,} calls for {RESULTS * most:,}; raise it if that is meant"
         )
-
-
-def _refuse(config: pytest.Config, why: str) -> None:
-    config.stash[PLAN].over_budget = why
-    if not hasattr(config, "workerinput"):  # of pytest-xdist, whose items say it
-        raise pytest.UsageError(why)
+        if not hasattr(config, "workerinput"):  # of pytest-xdist, whose items say it
+            raise pytest.UsageError(plan.over_budget)
 
 
 def _calls(plan: Plan, items: Sequence[pytest.Item]) -> Iterator[tuple[Suite, int]]:

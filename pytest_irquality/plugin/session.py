@@ -220,7 +220,9 @@ class Session:
         whole = self._refuses_left_out and bool(self.left_out)
         if self.config.stash[PLAN].accepts_nothing:
             whole = whole or any(line.endswith((GONE, HIDDEN)) for line in self.left_out)
-        return whole or any(map(_is_refused, self.ordered))
+        results = self.ordered
+        refused = any(one.refused for one in results)
+        return whole or refused or any(exam.failed for one in results for exam in one.exams)
 
     def _contradicts(self) -> bool:
         """Tell whether a verdict is bad that no item could show.
@@ -260,10 +262,6 @@ class Session:
             terminalreporter.write_line(terminal(line), red=bad)
         for command in github(self.config, results):
             terminalreporter.write_line(command)
-
-
-def _is_refused(result: SuiteResult) -> bool:
-    return bool(result.refused) or any(exam.failed for exam in result.exams)
 
 
 def _why_skipped(marks: Sequence[Mark | None]) -> str:

@@ -153,14 +153,9 @@ def query_of(row: Row, shared: Shared) -> StoredQuery:
         row.get("build", 0),
         of,
         {name: query_of(_alone(stage, row), shared) for name, stage in stages.items()},
-        _deeper(row, shared),
+        query_of(_alone(row["deeper"], row), shared) if "deeper" in row else None,
         fields=row.get("fields", {}),
     )
-
-
-def _deeper(row: Row, shared: Shared) -> StoredQuery | None:
-    """The answer to the same query when it was asked for more, where it was."""
-    return query_of(_alone(row["deeper"], row), shared) if "deeper" in row else None
 
 
 def _hold(row: Row) -> None:

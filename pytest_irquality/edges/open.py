@@ -177,7 +177,7 @@ def read_text(path: Path, most: int, allowed: Allowed | None = None) -> str:
 
     Raises ``Unreadable``, also for what the system says of the file.
     """
-    with _told(path), open_bytes(path, allowed) as file:
+    with _told(), open_bytes(path, allowed) as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise Unreadable(
@@ -192,7 +192,7 @@ def read_text(path: Path, most: int, allowed: Allowed | None = None) -> str:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _told() -> Iterator[None]:
     """Raise ``Unreadable`` for whatever the system says of a file."""
     try:
         yield
@@ -228,7 +228,7 @@ def open_lines(path: Path, allowed: Allowed | None = None, head: bool = False) -
     ``head``: only its first lines matter, so that the rest is not looked through. Raises
     ``Unreadable`` for whatever goes wrong, also while lines are read.
     """
-    with _told(path):
+    with _told():
         with open_unpacked(path, allowed) as data:
             _look_through(data, head)
         with io.TextIOWrapper(open_unpacked(path, allowed), "utf-8-sig") as text:

@@ -45,7 +45,7 @@ def _whole(found: Found, run: Run, *, staged: bool) -> set[str]:
     if staged and not _has_stages(run, suite):
         return set()
     same = found.matching.same.items()
-    whole = {id for id, stored in same if _is_whole(lines[stored], id, suite)}
+    whole = {id for id, stored in same if _is_whole(lines[stored], suite)}
     for stage in run.stages.values():
         whole &= stage.answered
     variants = run.variants.answered if run.variants else ()
@@ -57,7 +57,7 @@ def _has_stages(run: Run, suite: Suite) -> bool:
     return bool(run.stages) and run.stages.keys() >= suite.stages
 
 
-def _is_whole(line: StoredQuery, id: str, suite: Suite) -> bool:
+def _is_whole(line: StoredQuery, suite: Suite) -> bool:
     """Tell whether a line has every answer that would be asked for, with its texts."""
     has_texts = not suite.by_text or line.knows_texts
     return line.ranking is not None and len(line.every_answer) == suite.repeat and has_texts

@@ -209,7 +209,7 @@ def _server(written: Written) -> Callable[..., Any]:
     """The server of ``ir_serve``, one for all URLs that have its port."""
 
     @pytest.fixture(scope="session", name=SERVER)
-    def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    def server() -> Iterator[Server]:
         from pytest_irquality.retrieval.server import Server  # noqa: PLC0415
 
         with _told_in_one_line():

@@ -85,7 +85,7 @@ class Base:
             collected.write(self.folder / COLLECTED)
             status = self._run(tree)
             from_base = FromBase.read(self.folder / FROM_BASE)
-            _check_guard(self, commit, from_base)
+            _check_guard(self, commit)
             left, (spoken, spoke) = Left.read(self.folder / SUPERVISED), spoken_to(self.folder)
             left.check(f"the base {commit[:7]}", spoken)
             ended = _Ended(commit, status, from_base, last_lines(self.folder / OUTPUT))
@@ -184,7 +184,7 @@ class _Ended:
         return runs if self.believed else {}
 
 
-def _check_guard(base: Base, commit: str, from_base: FromBase) -> None:
+def _check_guard(base: Base, commit: str) -> None:
     """Refuse what the base took from elsewhere than its own checkout. Raises ``BaseError``."""
     notes = base.folder / NOTES
     lines = (

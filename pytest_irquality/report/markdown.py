@@ -25,8 +25,8 @@ from pytest_irquality.wording.told import told, worst_of
 from pytest_irquality.wording.words import cut
 
 LONGEST = 65_000
-WORST, SUITES, NOTES, QUERIES = 5, 100, 20, 10
-SEEN = Space(parts=5, rank=29, rows=40, rank_of_rows=2)
+WORST, SUITES, NOTES, QUERIES = 4, 100, 20, 10
+SEEN = Space(rank=6, rows=40, rank_of_rows=2)
 FOLDED = Space(parts=NOTES, rows=40, rank_of_rows=2)
 """The room before the fold and in it."""
 ELSEWHERE = "The rest is in the HTML report."
@@ -38,7 +38,7 @@ def markdown_report(
     not_evaluated: Sequence[str] = (),
     left_out: Sequence[str] = (),
 ) -> str:
-    """The verdict, why, the five worst queries, and the rest folded: under 65,000 characters."""
+    """The verdict, why, the worst queries, and the rest folded: under 65,000 characters."""
     text = ""
     for block in filter(None, _blocks(worst_first(results), not_evaluated, left_out)):
         if len(text) + len(block) + len(ELSEWHERE) + 100 > LONGEST:
@@ -95,7 +95,7 @@ def _headline(
 
 def _seen(story: Story) -> Sequence[Section]:
     """The sections before the fold."""
-    return [one.within(SEEN) for one in told(story) if one.tab == "Overview"]
+    return [one.within(SEEN) for one in told(story, WORST) if one.tab == "Overview"]
 
 
 def _only(sections: Sequence[Section], others: Sequence[Section]) -> Iterator[Section]:
@@ -114,7 +114,7 @@ def _rest(story: Story, *, alone: bool) -> Iterator[str]:
     """All of a suite that is not seen, in one fold: limits, notes, queries and tags."""
     title = "Limits, queries, tags and notes" if alone else story.name
     yield f"<details><summary>{html(title)}</summary>\n"
-    every = [section.within(FOLDED) for section in told(story)]
+    every = [section.within(FOLDED) for section in told(story, WORST)]
     yield from map(markdown_section, _only(every, _seen(story) if alone else ()))
     yield from _queries(story)
     yield "</details>\n"

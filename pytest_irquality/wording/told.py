@@ -32,7 +32,7 @@ def told(story: Story, most: int = 5) -> Sequence[Section]:
     worst = worst_of([story], most)
     sections = (
         Section("", (*_listed(25, map(": ".join, result.remarks.items())), *_sums(story))),
-        Section(worst.columns[0].about, (*_table(3, worst), *_listed(6, _lost(story)))),
+        Section(worst.columns[0].about, (*_table(3, worst), *_listed(7, _lost(story)))),
         Section("What happened", _listed(6, story.causes)),
         *_measures(limits),
         Section(
@@ -63,7 +63,7 @@ def told(story: Story, most: int = 5) -> Sequence[Section]:
         Section("Files", tuple(Part(5, line) for line in result.written), small=True),
         Section(
             "",
-            _listed(5, ["; ".join(filter(None, (story.compared_with, story.ledger)))]),
+            _listed(7, ["; ".join(filter(None, (story.compared_with, story.ledger)))]),
             small=True,
         ),
         Section(

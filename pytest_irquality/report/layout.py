@@ -10,7 +10,7 @@ from pytest_irquality.edges.printable import (
     markdown_code,
     terminal,
 )
-from pytest_irquality.wording.block import Cell, Changes, Column, Part, Section, Step, Table
+from pytest_irquality.wording.block import Cell, Changes, Column, Part, Section, Series, Step, Table
 from pytest_irquality.wording.words import cells, cut, fit, fitted, wrapped
 
 NARROWEST, WIDEST, LAST = 16, 36, 12
@@ -24,7 +24,7 @@ def text_part(part: Part, width: int, mark: str = "") -> Sequence[str]:
     block = part.block
     if isinstance(block, Table):
         return [*text_table(block, width)]
-    if isinstance(block, Changes):
+    if isinstance(block, Changes | Series):
         return ()
     if isinstance(block, Step):
         ending = ":" if block.command else ""
@@ -125,7 +125,7 @@ def markdown_section(section: Section) -> str:
             told.append(markdown_table(part.block))
         elif isinstance(part.block, Step):
             listed.append(markdown_step(part.block))
-        elif isinstance(part.block, Changes):
+        elif isinstance(part.block, Changes | Series):
             told.append(f"{markdown(part.block.said)}\n")
         elif part.lead:
             beside = f"; {markdown(part.block)}" if part.block else ""

@@ -212,6 +212,17 @@ class Changes(NamedTuple):
     bars: tuple[ChangeBar, ...]
 
 
+class Series(NamedTuple):
+    """Values as a line in a box of one by one, whose points are counted from its lower left.
+
+    ``said`` is what they are, and ``limit`` the height of what they are held to.
+    """
+
+    said: str
+    points: tuple[tuple[float, float], ...]
+    limit: float | None = None
+
+
 class Space(NamedTuple):
     """The room that a medium states: parts of a section, rows of a table, and the ranks of both.
 
@@ -231,7 +242,7 @@ class Part(NamedTuple):
     """
 
     rank: int
-    block: str | Step | Table | Changes
+    block: str | Step | Table | Changes | Series
     lead: str = ""
 
     def within(self, space: Space) -> Part:

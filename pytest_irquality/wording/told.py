@@ -19,6 +19,7 @@ from pytest_irquality.wording.numbers import counted, figure, grouped
 from pytest_irquality.wording.sentences import warnings
 from pytest_irquality.wording.stories import known_issues, steps_of
 from pytest_irquality.wording.story import Story
+from pytest_irquality.wording.trails import over_time
 from pytest_irquality.wording.words import cut, revision
 
 BROKEN_IN_BRIEF, LONGEST = 4, 80
@@ -55,7 +56,7 @@ def told(story: Story, most: int = 5) -> Sequence[Section]:
             _listed(16, noise_said(result)),
             "Unchanged code",
         ),
-        Section("Over the last changes", _table(PAGE, _past(result)), "History"),
+        Section("Over the last changes", _history(result), "History"),
         *(
             Section("The base's suite", (Part(PAGE, said), Part(PAGE, differences)), "Base")
             for said, differences in map(in_full, result.exams)
@@ -83,6 +84,11 @@ def _lost(story: Story) -> Iterator[str]:
 def _listed(rank: int, texts: Iterable[str]) -> tuple[Part, ...]:
     """Sentences, each less weighty than the one before."""
     return tuple(Part(rank + at, text) for at, text in enumerate(filter(None, texts)))
+
+
+def _history(result: SuiteResult) -> tuple[Part, ...]:
+    drawn = (Part(PAGE, line) for line in over_time(result))
+    return (*drawn, *_table(PAGE, _past(result)))
 
 
 def _past(result: SuiteResult) -> Table:

@@ -268,6 +268,20 @@ def test_the_page_has_the_measures_after_each_of_the_last_changes(shop: Project)
         head = change(shop, bad)
         shop.run(HISTORY)
     page = re.sub(r"<[^>]*>|\s", " ", (shop.path / "ir-report.html").read_text())
-    last = re.search(r"Over the last changes +change +mrr @10 +(\w+) +0\.950 +\w+ +1\.000 ", page)
+    last = re.search(
+        r"Over the last changes .*? change +mrr @10 +(\w+) +0\.950 +\w+ +1\.000 ", page
+    )
     assert last
     assert last[1] == head
+
+
+@pytest.mark.usefixtures("pages")
+def test_the_page_draws_each_measure_with_the_floor_it_is_held_to(shop: Project) -> None:
+    shop.suite(QUERIES + "metrics: [mrr]\nthresholds: {mrr: 0.9, zero_results: {max: 2%}}\n")
+    for bad in (0, 5):
+        change(shop, bad)
+        shop.run(HISTORY)
+    page = (shop.path / "ir-report.html").read_text()
+    assert "<p>mrr@10: now 0.950, 0.950 to 1.000 over 2 changes, limit 0.900</p>" in page
+    assert 'points="0.0,3.0 300.0,20.0 "' in page
+    assert 'x2="300" y1="37.0" y2="37.0"' in page

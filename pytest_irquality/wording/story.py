@@ -126,13 +126,19 @@ class Story:
         return "Some rankings changed" if warned else "Rankings stayed alike"
 
     @property
+    def _uncompared(self) -> bool:
+        """True where all that failed had nothing to be compared with."""
+        lacks = [finding.lacks for finding in self.result.broken]
+        examined = any(exam.verdicts for exam in self.result.exams)
+        return not examined and all(lack is not None and lack.why.uncompared for lack in lacks)
+
+    @property
     def _failed(self) -> str:
         if words := renumbered(self.result):
             return words
         if self.damage.worse:
             return "Search got worse"
-        lacks = [finding.lacks for finding in self.result.broken]
-        if all(lack is not None and lack.why.uncompared for lack in lacks):
+        if self._uncompared:
             return "Search could not be compared"
         if self.says_nothing and self.on_baseline:
             return "Rankings changed too much"

@@ -19,12 +19,16 @@ def causes(result: SuiteResult, ids: Iterable[str]) -> str:
 
     Those that failed alike are reported once, and counted where there are several.
     """
+    ids = [*ids]
     wanted = {*ids}
     groups = [(len(wanted.intersection(one.queries)), one.message) for one in result.causes]
     groups = sorted((group for group in groups if group[0]), key=lambda one: -one[0])
     if len(groups) > 1:
         return few([f"{message} ({many})" for many, message in groups])
-    return groups[0][1] if groups else "another process had no answer"
+    if groups:
+        return groups[0][1]
+    own = (result.by_id[id].fault for id in ids if id in result.by_id)  # of those left out
+    return next(filter(None, own), "another process had no answer")
 
 
 def warnings(result: SuiteResult) -> tuple[str, ...]:

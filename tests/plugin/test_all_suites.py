@@ -80,9 +80,9 @@ def test_s41_one_bug_in_two_suites_is_red_as_one_build(
     result.stdout.fnmatch_lines(
         [
             "over 2 suites together ndcg@10 fell 0.631 → 0.608, which chance does not explain (p = 0.008)"
-            " (7 worse, 0 better of 40 queries)",
+            ": 7 worse, 0 better of 40 queries",
             "✗ FAILED  2 of 2 suites failed, the worst is s: over 2 suites together ndcg@10 fell 0.631 → 0.608,"
-            " which chance does not explain (p = 0.008); 7 worse, 0 better",
+            " which chance does not explain; 7 worse, 0 better",
             "FAILED s.ir.yaml::ndcg-10-together - over 2 suites together ndcg@10 fell*",
         ]
     )

@@ -288,7 +288,7 @@ def _(fact: facts.LeftIndex, result: SuiteResult) -> str:
 def _(fact: facts.FewerThanAsked, result: SuiteResult) -> str:
     return (
         f"{share(fact.queries, fact.total)} queries have fewer than {fact.k} documents (the fewest:"
-        f" {fact.documents}), over which recall@{fact.k} and its like are: let the retriever return"
+        f" {fact.documents}), so recall@{fact.k} and its like read fewer: let the retriever return"
         f" {fact.k}, and where several results are chunks of one document ask for more with 'depth:"
         f" {3 * fact.k}'"
     )

@@ -68,7 +68,7 @@ COMPLEX = {
     "report/html.py: _page",
     "retrieval/results.py: _fields", "retrieval/results.py: _rows",
     "retrieval/retrieve.py: retrieve", "retrieval/wrappers.py: _mapping", "storage/kept.py: _read",
-    "suite/files/formats.py: recognise",
+    "storage/trec.py: _add_lines", "storage/trec.py: _ranking", "suite/files/formats.py: recognise",
     "suite/files/judgment_files.py: _read_regular", "suite/files/judgment_files.py: _take", "suite/first_suite.py: _query",
     "suite/limit_reader.py: _bound_on_change", "suite/lint.py: _out_of_reach",
     "verdict/checks.py: _outcome", "verdict/checks.py: findings",

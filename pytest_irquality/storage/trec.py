@@ -13,6 +13,8 @@ import math
 import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 from operator import gt
 from pathlib import Path
 from typing import BinaryIO
@@ -28,8 +30,15 @@ TAG = "pytest-irquality"
 LARGEST = 3.4028234663852886e38  # of 32 bits; what is beyond is infinite to trec_eval
 UNFIT = re.compile(r"\s|%(?=[0-9A-Fa-f]{2})|^%$")
 ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
-Lines = dict[bytes, tuple[list[bytes], "array[float]"]]
-"""The documents and scores of each query."""
+BLOCK = 2**14
+"""Bytes whose lines are split at once: what becomes of more does not fit a processor's caches."""
+END, MARKED_END = "\0", b" \0 "
+"""Stands for the end of a line where a block of lines is split at once."""
+NOT_BETWEEN_FIELDS = (
+    "\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
+    "\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+"""White space to Python that is none to trec_eval."""
 
 
 def is_trec(path: Path) -> bool:
@@ -51,14 +60,98 @@ def read_trec(
     that trec_eval would not read either, ``OSError``.
     """
     where = shown or str(path)
-    with opened(path, where, allowed, open_unpacked) as file:
-        return _read(file, where)
+    try:
+        with opened(path, where, allowed, open_unpacked) as file:
+            return _read_regular(file)
+    except ValueError:  # an odd line, or a wrong one
+        with opened(path, where, allowed, open_unpacked) as file:
+            return _read_carefully(file, where)
 
 
-def _read(file: BinaryIO, where: str) -> Mapping[str, Ranking]:
-    read: Lines = {}
-    number, last, ours, score = 0, None, False, b""
-    documents, scores = list[bytes](), array("f")
+# -- many lines at a time --------------------------------------------------------------------------
+
+
+def _read_regular(file: BinaryIO) -> Mapping[str, Ranking]:
+    """A file without a surprise: six fields on every line, the lines of each query together.
+
+    Raises ``ValueError`` for any other.
+    """
+    found, rest = _Found(), b""
+    while block := file.read(BLOCK) or (rest and b"\n"):
+        lines, end, rest = (rest + block).rpartition(b"\n")
+        if len(rest) > BLOCK:
+            raise ValueError
+        _add_lines(lines + end, found)
+    found.close()
+    return found.rankings
+
+
+@dataclass
+class _Found:
+    """The rankings so far, and the lines of the query that is being read.
+
+    Each ranking is made as soon as its lines are complete, while the processor still has them at
+    hand. ``ours``: we wrote the file; None before the first line.
+    """
+
+    rankings: dict[str, Ranking] = field(default_factory=dict)
+    query: str | None = None
+    documents: list[str] = field(default_factory=list)
+    scores: array[float] = field(default_factory=lambda: array("f"))
+    ours: bool | None = None
+
+    def add(self, query: str, documents: Sequence[str], scores: array[float]) -> None:
+        """Further lines of a query."""
+        if query != self.query:
+            self.close()
+            self.query, self.documents, self.scores = query, [], array("f")
+        self.documents += documents
+        self.scores += scores
+
+    def close(self) -> None:
+        """The query has no further lines. Raises ``ValueError`` where it had some before."""
+        if self.query is None:
+            return
+        id = _read_id(self.query, bool(self.ours))
+        if id in self.rankings:
+            raise ValueError
+        self.rankings[id] = _ranking(self.documents, self.scores, bool(self.ours))
+
+
+def _add_lines(lines: bytes, found: _Found) -> None:
+    """Add whole lines, a column at a time."""
+    if b"\0" in lines:
+        raise ValueError
+    marked = lines.replace(b"\n", MARKED_END)
+    count = (len(marked) - len(lines)) // (len(MARKED_END) - 1)
+    text = marked.decode()
+    if any(map(text.__contains__, NOT_BETWEEN_FIELDS)):
+        raise ValueError
+    fields = text.split()
+    if len(fields) != 7 * count or fields[6::7].count(END) != count:
+        raise ValueError
+    queries, documents, written = fields[::7], fields[2::7], fields[4::7]
+    if not text.isascii() and not "".join(written).isascii():
+        raise ValueError  # the digits of other scripts are none to trec_eval
+    ours = TAG in text and any(tag.startswith(TAG) for tag in fields[5::7])
+    if found.ours not in (None, ours):
+        raise ValueError
+    found.ours = ours
+    scores = array("f", [*map(float, written)])
+    start = 0
+    for query, same in groupby(queries):
+        end = start + len([*same])
+        found.add(query, documents[start:end], scores[start:end])
+        start = end
+
+
+# -- a line at a time ------------------------------------------------------------------------------
+
+
+def _read_carefully(file: BinaryIO, where: str) -> Mapping[str, Ranking]:
+    """Any file, with an error for whatever is wrong with a line."""
+    read: dict[bytes, dict[bytes, float]] = {}
+    ours, number = False, 0
     try:
         for number, line in enumerate(bounded_lines(file), 1):
             fields = line.split()
@@ -70,38 +163,47 @@ def _read(file: BinaryIO, where: str) -> Mapping[str, Ranking]:
                     " score tag"
                 )
             query, _, document, _, score, tag = fields
-            if query != last:
-                documents, scores = read.setdefault(query, ([], array("f")))
-                last, ours = query, ours or tag.startswith(TAG.encode())
-            documents.append(document)
-            scores.append(float(score))
+            ranked = read.setdefault(query, {})
+            if document in ranked:
+                shown_document = document.decode(errors="replace")
+                raise StoredRunError(
+                    f"{where}:{number}: the document {shown_document!r} stands twice in this query"
+                )
+            ranked[document] = float(score)
+            ours = ours or tag.startswith(TAG.encode())
+            if math.isnan(ranked[document]):
+                raise ValueError
     except ValueError:
-        shown = score[:60].decode(errors="replace")
-        raise StoredRunError(f"{where}:{number}: the score {shown!r} is no number") from None
+        shown_score = score[:60].decode(errors="replace")
+        raise StoredRunError(f"{where}:{number}: the score {shown_score!r} is no number") from None
+    rankings = {}
     try:
-        return dict(_rankings(read, ours, where))
+        for query in [*read]:  # files of millions of lines are never in memory twice
+            ranked = read.pop(query)
+            documents, scores = [*map(bytes.decode, ranked)], array("f", ranked.values())
+            rankings[_read_id(query.decode(), ours)] = _ranking(documents, scores, ours)
     except UnicodeDecodeError:
         raise StoredRunError(f"{where}: its ids are not UTF-8") from None
-
-
-def _rankings(read: Lines, ours: bool, where: str) -> Iterator[tuple[str, Ranking]]:
-    for query in [*read]:  # files of millions of lines are never in memory twice
-        documents, scores = read.pop(query)
-        id, names = _read_id(query.decode(), ours), [*map(bytes.decode, documents)]
-        if len({*names}) < len(names):
-            raise StoredRunError(f"{where}: a document stands twice in the query {id!r}")
-        if any(map(math.isnan, scores)):
-            raise StoredRunError(f"{where}: a score of the query {id!r} is no number")
-        yield id, _ranking(names, scores, ours)
+    return rankings
 
 
 def _ranking(documents: Sequence[str], scores: array[float], ours: bool) -> Ranking:
+    """Make a ranking of the lines of a query.
+
+    Raises ``ValueError`` for a document that stands twice, a score that is no number.
+    """
+    if len({*documents}) < len(documents):
+        raise ValueError
     if not all(map(gt, scores, scores[1:])):
+        if any(map(math.isnan, scores)):
+            raise ValueError
         # strcmp compares UTF-8 as Python compares strings.
         ordered = sorted(zip(scores, documents, strict=True), reverse=True)
         documents = [document for _, document in ordered]
         scores = array("f", [score for score, _ in ordered])
     if not -LARGEST <= scores[-1] <= scores[0] <= LARGEST:
+        if math.isnan(scores[0]):
+            raise ValueError
         scores = array("f", [min(max(score, -LARGEST), LARGEST) for score in scores])
     if ours:
         return Ranking(tuple([_read_id(document, True) for document in documents]), scores)

@@ -113,6 +113,29 @@ def test_what_is_written_comes_back_in_its_order_under_its_ids(tmp_path: Path, n
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("tag", ["t", "pytest-irquality:bm25"])
+@pytest.mark.parametrize(
+    "odd", ["\n", "q1\u00a0 0 d 1 1 t\n", "other 0 d\x1c 1 1 t\r\n", "the first line"]
+)
+def test_many_lines_at_a_time_say_what_each_line_says(tmp_path: Path, tag: str, odd: str) -> None:
+    lines = [
+        f"later-{at // 40} Q0 d%20{at * 7919 % 9000:04} 1 {at * 31 % 700 / 8} {tag}\n"
+        for at in range(9000)
+    ]
+    apart = [*lines[1:], lines[0]] if odd == "the first line" else [*lines, odd]
+    rankings = []
+    for name, written in (("alike.run", lines), ("odd.run", apart)):
+        text = "".join(
+            written
+        )  # any odd line, or one away from its query's: each is read by itself
+        (tmp_path / name).write_text(text, newline="")
+        rankings.append(read_trec(tmp_path / name))
+    alike, one_by_one = rankings
+    assert sum(len(ranking.ids) for ranking in alike.values()) == 9000
+    for query, ranking in alike.items():
+        assert one_by_one[query] == ranking
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -121,14 +144,14 @@ def test_what_is_written_comes_back_in_its_order_under_its_ids(tmp_path: Path, n
             "a.run:1: 5 fields; a line is: query Q0 document rank score tag",
         ),
         ("q 0 d 1 \u0661 t\n".encode(), "a.run:1: the score '\u0661' is no number"),
-        (b"q 0 \0 1 nan t\n", "a.run: a score of the query 'q' is no number"),
+        (b"q 0 \0 1 nan t\n", "a.run:1: the score 'nan' is no number"),
         (
             b"q 0 d 1 1 t\nq 0 d 1\n",
             "a.run:2: 4 fields; a line is: query Q0 document rank score tag",
         ),
         (b"q 0 d 1 x t\n", "a.run:1: the score 'x' is no number"),
-        (b"q 0 d 1 nan t\n", "a.run: a score of the query 'q' is no number"),
-        (b"q 0 d 1 1 t\nq 0 d 2 1 t\n", "a.run: a document stands twice in the query 'q'"),
+        (b"q 0 d 1 nan t\n", "a.run:1: the score 'nan' is no number"),
+        (b"q 0 d 1 1 t\nq 0 d 2 1 t\n", "a.run:2: the document 'd' stands twice in this query"),
         (b"q 0 \xff 1 1 t\n", "a.run: its ids are not UTF-8"),
     ],
 )

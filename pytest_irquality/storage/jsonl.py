@@ -10,7 +10,9 @@ changed is between the two.
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -38,6 +40,7 @@ OURS = json.dumps(FORMAT).encode()
 SIDES = (b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>")
 LABEL = b'"'  # with which the id before a query's line begins
 NEEDED = ("suite", "path", "depth")  # of a header
+TEXT_OF = b'"text_of":'  # texts stand once in a file, and rows have their keys
 NAMED = 3
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -50,12 +53,68 @@ def write_run(path: Path, stored: StoredRun, allowed: Allowed | None = None) -> 
 
 def _lines(stored: StoredRun) -> Iterator[bytes]:
     yield header_line(stored.header)
+    home, at = _homes(stored)
     for id, query in stored.queries.items():
+        row = row_of(query)
+        for key, text in _texts(row):
+            if home.setdefault(key, id) == id:
+                at[id][key] = text
         yield b"\n"
         yield line_of(id)
-        yield line_of(row_of(query))
+        yield line_of(row)
+        yield from (line_of({"text": text}) for _, text in sorted(at.pop(id, {}).items()))
     yield b"\n"
     yield line_of(END)
+
+
+def _homes(stored: StoredRun) -> tuple[dict[str, str], defaultdict[str, dict[str, str]]]:
+    """The queries behind which texts stood, and the texts that still stand there, by their keys.
+
+    A text stays where it was as long as any query has it: a change of one query is of no other.
+    """
+    home = {key: id for key, id in stored.homes.items() if id in stored.queries}
+    at: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for query in stored.queries.values() if home else ():
+        for key, text in _texts(row_of(query)):
+            if key in home:
+                at[home[key]][key] = text
+    return home, at
+
+
+def _texts(row: Row) -> Iterator[tuple[str, str]]:
+    """The texts of a row, which is left with the key of each."""
+    for part in _parts(row):
+        if texts := part.pop("texts", None):
+            part["text_of"] = {document: _key(text) for document, text in texts.items()}
+            yield from zip(part["text_of"].values(), texts.values(), strict=True)
+
+
+def _with_texts(row: Row, texts: Mapping[str, str]) -> Row:
+    """A row with its texts. Raises ``DamagedRowError`` where one is missing."""
+    for part in _parts(row):
+        keys = part.pop("text_of", {})
+        if not isinstance(keys, dict) or not all(key in texts for key in keys.values()):
+            raise DamagedRowError(
+                f"a text is missing, as a merge may leave it: write the file anew with `{UPDATE}`"
+            )
+        if keys:
+            part["texts"] = {document: texts[key] for document, key in keys.items()}
+    return row
+
+
+def _parts(row: Row) -> Iterator[Row]:
+    """The row of a query, and those of further answers and stages within it."""
+    yield row
+    stages, answers = row.get("stages"), row.get("answers")
+    within = [*stages.values()] if isinstance(stages, dict) else []
+    within += answers if isinstance(answers, list | tuple) else []
+    for part in (*within, row.get("deeper")):
+        if isinstance(part, dict):
+            yield from _parts(part)
+
+
+def _key(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def header_line(header: Header) -> bytes:
@@ -99,8 +158,7 @@ def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:
     """The run in the lines of a file that messages call ``shown``. Raises ``StoredRunError``."""
     lines = iter(lines)
     header = header_in(lines, shown)
-    queries: dict[str, StoredQuery] = {}
-    shared: Shared = {}
+    queries = _Queries(shown)
     number, ended = 1, False
     for number, line in enumerate(lines, 2):
         where = f"{shown}:{number}"
@@ -112,22 +170,53 @@ def parse_run(lines: Iterable[bytes], shown: str) -> StoredRun:
             raise DamagedRunError(f"{where}: damaged: this stands behind its last line")
         data = object_on(line, where)
         if not (ended := data == END):
-            query = _query(data, shared, where)
-            if queries.setdefault(query.id, query) != query:  # equal ones are of both sides
-                raise DamagedRunError(
-                    f"{where}: the query {query.id!r} stands here twice, as a merge may leave it:"
-                    f" keep one, or write the file anew with `{UPDATE}`"
-                )
+            queries.take(number, data, waits=TEXT_OF in line)
     if not ended:
         raise DamagedRunError(f"{shown}:{number}: damaged: it was cut off here")
-    return StoredRun(header, queries)
+    queries.end()
+    return StoredRun(header, queries.found, queries.homes)
 
 
-def _query(row: Row, shared: Shared, where: str) -> StoredQuery:
-    try:
-        return query_of(row, shared)
-    except DamagedRowError as error:
-        raise DamagedRunError(f"{where}: damaged: {error}") from None
+class _Queries:
+    """The queries of a file, line by line; those with texts wait for these until its end."""
+
+    def __init__(self, shown: str) -> None:
+        self.found: dict[str, StoredQuery] = {}
+        self.homes: dict[str, str] = {}
+        self._shown = shown
+        self._texts: dict[str, str] = {}
+        self._places: dict[str, int] = {}
+        self._shared: Shared = {}
+        self._waiting: list[tuple[int, Row]] = []
+
+    def take(self, number: int, data: Row, *, waits: bool) -> None:
+        """Take the row or the text on a line."""
+        if waits or (self._waiting and "id" in data):
+            self._waiting.append((number, data))
+        elif self._waiting and isinstance(text := data.get("text"), str):
+            key = _key(text)
+            self._texts[key], self.homes[key] = text, str(self._waiting[-1][1].get("id"))
+        else:
+            self._add(number, data)
+
+    def end(self) -> None:
+        """Add the rows that have waited. Raises ``StoredRunError``."""
+        for number, row in self._waiting:
+            self._add(number, row)
+
+    def _add(self, number: int, row: Row) -> None:
+        where = f"{self._shown}:{number}"
+        try:
+            query = query_of(_with_texts(row, self._texts), self._shared)
+        except DamagedRowError as error:
+            raise DamagedRunError(f"{where}: damaged: {error}") from None
+        if self.found.get(query.id, query) != query:  # equal ones are of both sides of a merge
+            raise DamagedRunError(
+                f"{where}: the query {query.id!r} stands here twice (line {self._places[query.id]}"
+                " is the other), as a merge may leave it: keep one, or write the file anew with"
+                f" `{UPDATE}`"
+            )
+        self.found[query.id], self._places[query.id] = query, number
 
 
 def _conflict(rest: Iterator[bytes]) -> str:

@@ -172,10 +172,14 @@ class StoredQuery:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run in a file, or about to be written to one: its queries by id, in suite order."""
+    """A run in a file, or about to be written to one: its queries by id, in suite order.
+
+    ``homes`` are the queries behind which its texts stand there.
+    """
 
     header: Header
     queries: Mapping[str, StoredQuery]
+    homes: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def run(self, suite: Suite, matching: Matching | None = None) -> Run:
         """Give its answers to today's queries.

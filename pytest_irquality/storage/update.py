@@ -41,12 +41,16 @@ def update(
     changes = [*_changes(found, before, lines, header.depth)]
     stay = f"; {len(run.faults)} had no answer, and stay as they were" if run.faults else ""
     if changes:
-        write_run(file.path, StoredRun(header, lines), file.allowed)
+        write_run(file.path, StoredRun(header, lines, _homes(found)), file.allowed)
         yield f"baseline written: {file.shown}: {', '.join(changes)}{stay}"
     else:
         yield f"baseline unchanged: {file.shown}: {_rankings(len(lines))}{stay}"
     if file.path.is_file():
         yield from _put_away(found, files, siblings)
+
+
+def _homes(found: Found) -> Mapping[str, str]:
+    return found.stored.homes if found.stored else {}
 
 
 def _refusal(

@@ -194,18 +194,48 @@ def retriever():
 """
 
 
-def test_passages_merge_as_well(shop: Project) -> None:
+@pytest.fixture
+def help_pages(shop: Project) -> Project:
+    """The same with passages: every query has the text of d1, which stands in the file once."""
     shop.suite("match: text\n" + SUITE.replace("[d1]", "[text of d1]"))
     shop.conftest(CONFTEST.partition("@pytest.fixture")[0] + TEXTS)
     updated(shop, "passages")
-    branched(shop, a="d3 d4")
-    updated(shop, "the change")
-    git(shop.path, "checkout", "-q", "main")
+    return shop
+
+
+def texts_in(project: Project) -> list[str]:
+    lines = map(json.loads, filter(None, (project.path / BASELINE).read_text().split("\n")))
+    return [line["text"] for line in lines if isinstance(line, dict) and "text" in line]
+
+
+def test_texts_stand_once_and_stay_where_they_are(help_pages: Project) -> None:
+    assert texts_in(help_pages) == ["text of d1", "text of d2"]
+    branched(help_pages, a="d3 d4")  # the first, behind which both texts stand
+    updated(help_pages, "the change")
+    git(help_pages.path, "checkout", "-q", "main")
     for query in ("query b", "query f"):
-        answer(shop, query, "d5 d1")
-    updated(shop, "main moves on")
-    git(shop.path, "merge", "-q", "--no-edit", "change")
-    assert shop.run().ret == 0
-    assert "none of 6 rankings changed" in shop.data["suites"][0]["notes"]
-    assert shop.run("--ir-update-baseline").ret == 0
-    assert git(shop.path, "status", "--porcelain") == ""
+        answer(help_pages, query, "d5 d1")
+    updated(help_pages, "main moves on")
+    git(help_pages.path, "merge", "-q", "--no-edit", "change")
+    assert help_pages.run().ret == 0
+    assert "none of 6 rankings changed" in help_pages.data["suites"][0]["notes"]
+    assert sorted(texts_in(help_pages)) == [f"text of d{n}" for n in range(1, 6)]
+    assert help_pages.run("--ir-update-baseline").ret == 0
+    assert git(help_pages.path, "status", "--porcelain") == ""
+
+
+@pytest.mark.slow
+def test_a_text_that_a_merge_lost_is_said(help_pages: Project) -> None:
+    answer(help_pages, "query c", "d1 d7")
+    updated(help_pages, "only here")
+    branched(help_pages, c="d1 d2")
+    updated(help_pages, "used no more")
+    git(help_pages.path, "checkout", "-q", "main")
+    answer(help_pages, "query f", "d7 d1")
+    updated(help_pages, "used by another")
+    git(help_pages.path, "merge", "-q", "--no-edit", "change")
+    result = help_pages.run()
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["*shop.jsonl:*: a text is missing, as a merge may leave it*"])
+    help_pages.run("--ir-update-baseline")
+    assert help_pages.run().ret == 0

@@ -83,8 +83,8 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         "bm25", RUN.faults, RUN.first.titles, RUN.first.texts, "v7",
     )  # fmt: skip
     lines = path.read_bytes().split(b"\n")
-    assert len(lines) == 19  # a header, five queries of three lines, and the last line
-    assert lines[1:6] == [b"", b'"q1"', lines[3], b"", b'"q2"']
+    assert len(lines) == 20  # a header, five queries of three lines, a text, and the last line
+    assert lines[1:7] == [b"", b'"q1"', *lines[3:5], b"", b'"q2"']
     assert [*path.parent.iterdir()] == [path]
 
 
@@ -204,7 +204,7 @@ DAMAGED = [
     (HEAD.replace(b'"depth":10', b'"depth":1,"time":5'), "run:1: damaged: no 'time' in the header, or no such thing"),
     (HEAD + LINE, "run:2: damaged: it was cut off here"),
     (HEAD + LINE + END + LINE, "run:5: damaged: this stands behind its last line"),
-    (HEAD + LINE + b"\n" + LINE.replace(b'"d"', b'"e"'), f"run:4: the query 'q' stands here twice, as a merge may leave it: keep one, or write the file anew with {UPDATE}"),
+    (HEAD + LINE + b"\n" + LINE.replace(b'"d"', b'"e"'), f"run:4: the query 'q' stands here twice (line 2 is the other), as a merge may leave it: keep one, or write the file anew with {UPDATE}"),
     (HEAD + LINE[:-9], "run:2: not a line of JSON"),
     (HEAD + b"\n" + CONFLICT + END, f"run:3: {UNRESOLVED} write the file anew with {UPDATE}"),
     (CONFLICT.replace(LINE, HEAD) + LINE + END, f"run:1: {UNRESOLVED} write the file anew with {UPDATE}".replace(" over 'q'", "")),

@@ -136,7 +136,7 @@ def test_a_hostile_trec_run_is_one_line(shop: Project, score: str) -> None:
     assert "Traceback" not in result.stdout.str()
     if score == "nan":
         assert result.ret == 2
-        result.stdout.fnmatch_lines(["*shop.run: a score of the query 'a' is no number*"])
+        result.stdout.fnmatch_lines(["*shop.run:1: the score 'nan' is no number*"])
     else:  # infinite to trec_eval, and a number in our reports
         assert result.ret == 0
         assert shop.outcomes() == {"a": "passed"}

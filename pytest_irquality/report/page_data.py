@@ -20,7 +20,10 @@ from pytest_irquality.verdict.shown import Mark
 from pytest_irquality.wording.block import Cell, Column, Documents, Opened
 from pytest_irquality.wording.query_table import HIDDEN, Queries
 from pytest_irquality.wording.story import Story
+from pytest_irquality.wording.words import cut
 
+TITLES = 1_800_000
+"""Characters that all titles of the page take at the most: of very many each has its share."""
 LEVEL = 1
 """Of zlib: five times as quick as its usual one, and what is packed a quarter larger."""
 SIDES = ("", "good", "bad")
@@ -86,12 +89,13 @@ def _data(tables: Sequence[Queries]) -> dict[str, Any]:
     shared.texts[""]  # number 0 is no text
     kinds = [*dict.fromkeys(kind for one in tables for kind in one.table.filters)]
     sections = [{**_table(one, kinds, shared), "details": _details(one, shared)} for one in tables]
+    longest = max(20, TITLES // max(1, len(shared.documents)))
     return {
         "kinds": kinds,
         "sections": sections,
         "ids": [id for id, _ in shared.documents],
         "fields": _fields(tables, [id for id, _ in shared.documents]),
-        "titles": [title for _, title in shared.documents],
+        "titles": [cut(title, longest) for _, title in shared.documents],
         "grades": [*shared.grades],
         "moves": [*shared.moves],
         "states": [*shared.states],

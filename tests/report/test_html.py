@@ -528,6 +528,14 @@ def test_long_and_broken_text() -> None:
     assert "a" * 10_000 in page.one("p", "whole").text
 
 
+def test_titles_of_very_many_documents_are_cut() -> None:
+    def shown(n: int) -> ShownDocument:
+        return ShownDocument(1, f"d{n}", f"{n} {'title ' * 50}")
+
+    made = suite(*(query(f"q{n}", ranking=(shown(n),)) for n in range(10_000)))
+    assert sum(map(len, data_of(html_report([made]))["titles"])) <= 1_800_000
+
+
 # -- compared with a baseline ------------------------------------------------------------------------------------------
 
 NOW = datetime(2026, 1, 3, 12, tzinfo=timezone.utc)

@@ -185,8 +185,8 @@ def _worsened(finding: Finding, change: Change) -> str:
     total = counted(change.queries, "query", "queries")
     told = f"{change.worse} worse, {change.better} better of {total}"
     if beyond and finding.demand.tested:
-        return f"{by}, {chance(change)}: {told}"
-    return f"{by} ({told})"
+        return f"{by}, {chance(change, fails=finding.breaks)}: {told}"
+    return f"{by} ({told})" if change.queries > 1 else by
 
 
 def _beside_limit(finding: Finding, beyond: bool) -> str:

@@ -98,13 +98,15 @@ def judged(change: Change) -> str:
     return f"{probability(change.judged_p or 0.0)}{corrected}"
 
 
-def chance(change: Change) -> str:
+def chance(change: Change, *, fails: bool = False) -> str:
     """The certainty of a change: ``which chance does not explain (p = 0.002)``."""
     if change.noise and abs(change.difference) <= change.noise:
         return f"which is no more than unchanged code does (±{change.noise:.3f})"
     if change.judged_p is None:
         return "which no test could tell from chance"
-    explains = "chance does not explain" if change.judged_p < SIGNIFICANT else "may be chance"
+    explains = "chance is unlikely to explain" if fails else "may be chance"
+    if change.judged_p < SIGNIFICANT:
+        explains = "chance does not explain"
     return f"which {explains} ({judged(change)})"
 
 

@@ -169,7 +169,7 @@ def _ends(stories: Sequence[Story], left_out: Sequence[str], of_all: str) -> tup
 
 def _drop_of_all(story: Story, verdict: Verdict) -> str:
     """The drop over all suites that fails; its queries are counted elsewhere."""
-    return reason(story.result, verdict).rpartition(" (")[0]
+    return reason(story.result, verdict).rpartition(": ")[0]
 
 
 def _balance(stories: Sequence[Story]) -> Iterator[str]:

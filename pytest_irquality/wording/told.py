@@ -157,7 +157,7 @@ def worst_of(stories: Sequence[Story], most: int, tag: str = "") -> Table:
     lowest = all(story.lowest for story in stories)
     every = _losers([story for story in stories if story.lowest == lowest], tag)
     worst = [(story, story.in_words(query)) for story, query in every[:most]]
-    measures = ", ".join(dict.fromkeys(story.damage.measure for story, _ in worst))
+    measures = ", ".join(dict.fromkeys(story.damage.measure for story, _ in every))
     rest = f"{measures}, the worst of {grouped(len(every))}" if len(every) > most else measures
     title = f"{'Lowest' if lowest else 'Lost most'} {rest}"
     return _under(title, lowest, _rows(worst, several=len(stories) > 1))

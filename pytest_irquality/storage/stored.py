@@ -72,7 +72,7 @@ class StoredQuery:
     """One line: a query as it was asked, and its ranking or its fault.
 
     ``titles`` and ``texts`` are those of its documents, one each where any is known. In a baseline
-    ``version`` is that of the retriever which gave this ranking,
+    ``version`` is that of the retriever which gave this ranking.
 
     ``answers`` are further answers to the query, each with the number of the ``build`` it came
     from. A line that is ``of`` another query (its id) is a variant's. ``stages`` is what those

@@ -50,8 +50,7 @@ class Loss:
     ``cut``: ``holders`` hold its parts in order, not all of it where it is not ``whole``.
     ``changed``, and ``not in the corpus`` where something is near: the one that holds the most of
     its words, a ``share`` of them, with the words that are ``missing`` there and those that were
-    ``added``. ``duplicate``: the holder has another relevant passage, in the top, that says the
-    same. ``further down``: the holder below the top. ``in stage``: the place among the ``of``
+    ``added``. ``further down``: the holder below the top. ``in stage``: the place among the ``of``
     results of the last ``stage`` before the ranking that gave it.
     """
 

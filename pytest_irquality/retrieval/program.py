@@ -87,8 +87,8 @@ class Program(Service):
             self.kept.append(process)
             return self.checked(answer)
         how = process.end(TICK)
-        hint = "" if process.answered else ": does it flush its output after each line?"
-        said = f"it wrote nothing{hint}"
+        hint = "" if process.answered else ": does it end each line, and flush it?"
+        said = f"it wrote no whole line{hint}"
         if process.log:
             said = f"it wrote {self.secrets.quoted(b''.join([*process.log]))!r}"
         if late.is_set():

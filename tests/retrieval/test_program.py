@@ -238,7 +238,7 @@ def test_silence_says_that_output_may_need_flushing_and_is_given_up(tmp_path: Pa
     got = run(tmp_path, code, suite(timeout=0.5))
     why = (
         "no answer within 1 s; search.py was ended;"
-        " it wrote nothing: does it flush its output after each line?"
+        " it wrote no whole line: does it end each line, and flush it?"
     )
     assert messages(got.faults) == {
         "q0": why,
@@ -255,7 +255,7 @@ def test_a_hang_costs_one_query_and_its_answer_comes_too_late(tmp_path: Path) ->
     got = run(tmp_path, code, suite("q0", "q1", "q2", "q3", timeout=2.0))
     assert right(got) == {"q0", "q2", "q3"}
     assert messages(got.faults) == {
-        "q1": "no answer within 2 s; search.py was ended; it wrote nothing"
+        "q1": "no answer within 2 s; search.py was ended; it wrote no whole line"
     }
     assert len(starts(tmp_path)) == 2
 
@@ -326,7 +326,7 @@ def test_an_answer_without_hits_is_said(tmp_path: Path) -> None:
 
 def test_one_that_closes_its_output_is_said(tmp_path: Path) -> None:
     got = run(tmp_path, "os.close(1)\ntime.sleep(600)")
-    assert got.faults["q0"].message.startswith("search.py stopped answering; it wrote nothing")
+    assert got.faults["q0"].message.startswith("search.py stopped answering; it wrote no whole line")
     assert all(map(gone, starts(tmp_path)))
 
 

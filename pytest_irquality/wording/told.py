@@ -126,7 +126,7 @@ def _measures(limits: Limits) -> Iterator[Section]:
     """The limits that are broken, and all measures and limits."""
     broken, many = broken_limits(limits), len(limits.damage.failed_limits)
     yield Section("", _table(5, broken))
-    parts = _table(PAGE if broken.rows else 4, limits.table)
+    parts = _table(PAGE - 1 if broken.rows else 4, limits.table)
     parts += () if limits.verdicts else (Part(PAGE, NO_LIMIT),)
     yield Section("Measures and limits", parts, "Limits", note=f"{many} broken" if many else "")
 

@@ -269,6 +269,7 @@ def test_where_room_is_short_the_least_weighty_lines_go(tmp_path: Path) -> None:
     assert lines[1:3] == ["  Lost most mrr@10:", "    q0  −0.667  1.000 → 0.333  d0 1 → 3"]
     assert "rankings changed" not in told
     whole = "\n".join(summary([result], 100)).split("✗ FAILED")[0].splitlines()
+    assert any(line.split()[:3] == ["measure", "before", "now"] for line in whole)
     left = int(re.findall(r"… (\d+) more lines in the report", told)[0])
     assert len(lines) - 1 + left == len(whole)
 

@@ -275,10 +275,12 @@ def _trend(result: SuiteResult, finding: Finding) -> str:
     if not finding.queries:
         return f"no change of {finding.measure} is in the history yet"
     lost, most = apart(finding.value, finding.limit, finding.unit)
-    since = "" if finding.ok else f"; it began with {finding.since}"
+    allows = f"more than {most}; it began with {finding.since}"
+    if finding.ok:
+        allows = f"within max_drop {most}"
     return (
         f"{finding.measure} lost {lost} in the last {counted(finding.queries, 'change')} together,"
-        f" each against its own baseline, of at most {most}{since}"
+        f" each against its own baseline: {allows}"
     )
 
 

@@ -225,6 +225,8 @@ def _(fact: facts.Resolution, result: SuiteResult) -> str:
     """One sentence on what this suite cannot tell."""
     changed, n = fact.change.better + fact.change.worse, fact.change.queries
     few_changed = f"only {changed} of {n} queries changed in {fact.measure}"
+    if changed == n:
+        few_changed = f"only {counted(n, 'query is', 'queries are')} compared"
     of_many = any(finding.suites > 1 for _, finding in result.findings)
     where = "in this suite alone " if of_many else ""
     stands = "; the failures above do not rest on it" if fact.apart else ""

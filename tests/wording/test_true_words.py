@@ -31,6 +31,8 @@ def test_a_drop_that_a_test_excuses_is_told_by_its_size(tmp_path: Path) -> None:
     told = "\n".join(summary([result], 200))
     assert "1.000  0.900  −0.100 " in told
     assert "only 1 of 5 queries changed in mrr@10: no test could tell this from chance" in told
+    two = judged(tmp_path, suite("de", limits), {key: [("x", 2.0)] for key in "de"}, found(*"de"))
+    assert "only 2 queries are compared: no test" in "\n".join(summary([two], 200))
 
 
 def test_causes_that_differ_by_an_id_are_one() -> None:

@@ -326,7 +326,9 @@ def test_an_answer_without_hits_is_said(tmp_path: Path) -> None:
 
 def test_one_that_closes_its_output_is_said(tmp_path: Path) -> None:
     got = run(tmp_path, "os.close(1)\ntime.sleep(600)")
-    assert got.faults["q0"].message.startswith("search.py stopped answering; it wrote no whole line")
+    assert got.faults["q0"].message.startswith(
+        "search.py stopped answering; it wrote no whole line"
+    )
     assert all(map(gone, starts(tmp_path)))
 
 

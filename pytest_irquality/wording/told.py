@@ -69,7 +69,7 @@ def told(story: Story, most: int = 5) -> Sequence[Section]:
         ),
         Section(
             "Next",
-            tuple(Part(5 if step.command else 8, step) for step in steps_of([story])),
+            tuple(Part(5 if step.command else 6, step) for step in steps_of([story])),
             beside=True,
         ),
     )

@@ -74,6 +74,8 @@ def advised(project: Project, result: pytest.RunResult) -> Advice:
     steps = {html.unescape(words): html.unescape(command) for words, command in items}
     assert {words: command for words, command in steps.items() if command} == commands
     assert all(f"\n  {words}" in told for words in steps)
+    seen = markdown.partition("<details>")[0].replace("\\", "")
+    assert all(f"\n- {words}" in seen for words in steps)
     return steps
 
 

@@ -497,11 +497,8 @@
     event.preventDefault();
     if (target.dataset.query) openRow(s, Number(target.dataset.query));
     else {
-      const place = document.getElementById(target.getAttribute("href").slice(1));
-      change({ s, open: null, tab: place.closest("[data-tab]")?.dataset.tab ?? "Overview" });
-      document.querySelectorAll(".marked").forEach((old) => old.classList.remove("marked"));
-      place.classList.add("marked");
-      place.scrollIntoView();
+      change({ s, open: null, tab: "Overview" });
+      suites[s].scrollIntoView();
     }
   });
 

@@ -25,10 +25,10 @@ def causes(result: SuiteResult, ids: Iterable[str]) -> str:
     groups = sorted((group for group in groups if group[0]), key=lambda one: -one[0])
     if len(groups) > 1:
         return few([f"{message} ({many})" for many, message in groups])
-    if groups:
-        return groups[0][1]
-    own = (result.by_id[id].fault for id in ids if id in result.by_id)  # of those left out
-    return next(filter(None, own), "another process had no answer")
+    # Those left out, and those of a base's suite, have faults of their own alone.
+    own = (result.by_id[id].fault for id in ids if id in result.by_id)
+    known = groups[0][1] if groups else "another process had no answer"
+    return next(filter(None, own), known)
 
 
 def warnings(result: SuiteResult) -> tuple[str, ...]:

@@ -247,6 +247,29 @@ def test_a_passage_that_is_edited_is_one_difference(shop: Project) -> None:
     assert "1 query's judgments changed" in said
 
 
+def test_what_the_base_lacks_is_said_not_what_another_query_lacks_today(shop: Project) -> None:
+    shop.conftest(
+        "class Staged:\n"
+        "    def search(self, query, n=None):\n"
+        "        return [{'id': f'{query}-d', 'text': f'it is {query}-d'}]\n"
+        "    def candidates(self, query, n=None):\n"
+        "        assert query != 'q3'\n"
+        "        return self.search(query)\n"
+        "@pytest.fixture\ndef retriever(): return Staged()\n"
+    )
+    staged = BASE.replace("thresholds", "metrics: [candidates recall@10]\nthresholds", 1)
+    git(shop.path, "checkout", "-q", "main")
+    shop.suite(f"match: text\n{staged}")
+    shop.run("--ir-update-baseline")
+    commit(shop)
+    git(shop.path, "checkout", "-qB", "change")
+    shop.suite(staged)
+    shop.run("--ir-update-baseline")
+    commit(shop)
+    said = " ".join(shop.run(AGAINST, "-v").stdout.str().split())
+    assert "and 9 more: 'match: text' needs the text" in said
+
+
 @pytest.mark.usefixtures("pages")
 def test_reports_have_a_section_of_it(shop: Project) -> None:
     judged = BASE.replace("-d], must", "-d, x], must")

@@ -160,10 +160,15 @@ def shares_half(stored: StoredRun, suite: Suite) -> bool:
 
 
 def own_files(suite_file: Path) -> Iterator[Path]:
-    """Find the baselines that a suite's name leads to, for whichever retrievers."""
+    """Find the baselines that a suite's name leads to, for whichever retrievers.
+
+    That of a list of queries, from which a suite of the same stem was made, is the list's.
+    """
     stem = run_file(suite_file, "", "")
     for path in (suite_file.parent / FOLDER).glob("*.jsonl"):
-        if path.name == f"{stem}.jsonl" or path.name.startswith(f"{stem}."):
+        own, _, more = path.stem.partition(f"{stem}.")
+        a_list = suite_file.with_name(f"{stem}.{more.partition('.')[0]}")
+        if path.stem == stem or (not own and more and not a_list.is_file()):
             yield path
 
 

@@ -114,6 +114,19 @@ def test_what_can_go_wrong_is_one_line_and_writes_nothing(project: Project) -> N
     assert not list(project.path.glob("*.ir.yaml"))
 
 
+@pytest.mark.parametrize("params", ["", "(params=['a', 'b'])"])
+def test_the_baseline_of_a_list_is_none_of_the_suite_made_of_it(
+    project: Project, params: str
+) -> None:
+    project.conftest(f"@pytest.fixture{params}\ndef retriever(): return lambda query: [query]\n")
+    (project.path / "queries.txt").write_text("desk\nchair\n")
+    assert project.run("queries.txt", "--ir-update-baseline").ret == 0
+    init(project, "queries.txt")
+    result = project.run("queries.ir.yaml")
+    assert result.ret == 0
+    assert "nothing was compared" in str(result.stdout)
+
+
 @pytest.mark.slow
 def test_it_works_in_a_worker_of_xdist(project: Project) -> None:
     project.suite("a\n", "q.txt")

@@ -297,7 +297,11 @@ def _many(target: Target, found: Sequence[KeptFile]) -> str:
 
 
 def _refuse_no_builds(target: Target, builds: Sequence[Build]) -> None:
-    """Raise ``StoredRunError`` for runs of several commits."""
+    """Raise ``StoredRunError`` for one run given twice, and for runs of several commits."""
+    paths = [file.file.path.resolve() for build in builds for file in build.files]
+    if len({*paths}) < len(paths):
+        given = " and ".join(build.given for build in builds)
+        raise StoredRunError(f"a run of {target.name} is given twice by {given}: it is one build")
     made = {file.header.commit for build in builds for file in build.files}
     commits = sorted(filter(None, made))
     if len(commits) > 1:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.differences import Difference
 from pytest_irquality.verdict.result import Exam, SuiteResult
 from pytest_irquality.wording.block import Column, Row, Table
+from pytest_irquality.wording.losers import worsened
 from pytest_irquality.wording.numbers import counted, few
 from pytest_irquality.wording.reasons import reason
 from pytest_irquality.wording.words import quoted
 
-TOLD = 5
+WORST, TOLD = 3, 5
 ORDER = ("weaker", "other", "stronger")
 OF_A_QUERY: Mapping[str, str] = {
     "query removed": "removed", "query variant": "made variants", "query reworded": "reworded",
@@ -39,11 +41,16 @@ def exam_lines(result: SuiteResult) -> Iterator[str]:
 
 
 def _accepted(exam: Exam, then: SuiteResult, of: str) -> Iterator[str]:
-    """The checks that fail, and the differences at work."""
+    """The checks that fail, the queries that are worse, and the differences at work."""
     failed = [reason(then, verdict) or verdict.label for verdict in exam.verdicts]
     does = "Refused by ir_accepted" if exam.refused else "Accepted, not passed"
     against = f"today's suite lets pass what that of {of} fails"
     yield f"{does}: {against}: {few(failed)}"
+    damage = Damage(then)
+    worse = [worsened(damage, query) for query in damage.worse[:WORST]]
+    if worse:
+        told = few([f"{quoted(one.query.text)} {one.values}" for one in worse], len(damage.worse))
+        yield f"worse by the base's judgments: {told}"
     touching = _touching(exam)
     yield from map(difference, touching[:TOLD])
     if others := len(exam.differences) - len(touching[:TOLD]):

@@ -64,7 +64,7 @@ def told(story: Story, most: int = 5) -> Sequence[Section]:
         Section("Files", tuple(Part(5, line) for line in result.written), small=True),
         Section(
             "",
-            _listed(7, ["; ".join(filter(None, (story.compared_with, story.ledger)))]),
+            _compared(story),
             small=True,
         ),
         Section(
@@ -74,6 +74,12 @@ def told(story: Story, most: int = 5) -> Sequence[Section]:
         ),
     )
     return [section for section in sections if section.parts]
+
+
+def _compared(story: Story) -> tuple[Part, ...]:
+    """Tell what was compared: the sums that a tick rests on come first where nothing failed."""
+    said = "; ".join(filter(None, (story.compared_with, story.ledger)))
+    return _listed(7 if story.state == "failed" else 1, [said])
 
 
 def _lost(story: Story) -> Iterator[str]:

@@ -243,6 +243,7 @@ def test_builds_of_two_commits_are_no_side_where_only_ci_knows_these(
     [
         (["runs"], "more than one kept run: runs/1/shop.jsonl, runs/2/shop.jsonl; of several"),
         (["runs/1", "other"], "of several commits (abc, def)"),
+        (["runs/1", "runs/1"], "is given twice by runs/1 and runs/1: it is one build"),
     ],
 )
 def test_what_are_no_builds_of_one_side(

@@ -38,8 +38,8 @@ class Declared:
 
     @classmethod
     def settings(cls) -> Iterator[Setting[Any]]:
-        """Everything that is declared, those of base classes first."""
-        for base in reversed(cls.__mro__):
+        """Everything that is declared, what base classes declare last."""
+        for base in cls.__mro__:
             for declared in vars(base).values():
                 if isinstance(declared, Setting):
                     yield declared

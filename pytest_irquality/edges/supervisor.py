@@ -165,6 +165,8 @@ def _end_when_told(process: subprocess.Popen[bytes], by: int, patience: float) -
 
 def _end_rest() -> None:
     """End what the command has left, on Linux."""
+    if sys.platform != "linux":
+        return
     began = time.monotonic()
     while _has_children():
         waited = time.monotonic() - began

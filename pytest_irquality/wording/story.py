@@ -78,10 +78,10 @@ class Story:
         """A pass for which no plain tick can stand.
 
         Something was not compared, holds in the order of equal scores alone, or ids may be wrong;
-        or an update takes what queries lost.
+        an update takes what queries lost; or nothing can fail.
         """
         lost = self._has(facts.Replacing) and bool(self.damage.worse)
-        wrong = lost or self._has(facts.Unmatched)
+        wrong = lost or self._has(facts.Unmatched) or not self.result.gated
         return self.state == "passed" and (wrong or any(v.caveat for v in self.result.verdicts))
 
     @property

@@ -54,7 +54,7 @@ def test_a_list_is_asked_and_says_what_is_next(listed: Project) -> None:
         [
             "*keep today's rankings as the baseline, to see changes:",
             "*pytest --ir-suite * --ir-update-baseline queries.txt",
-            "✓ passed  queries (queries.txt): *nothing is graded: grade one query to tell worse from different*",
+            "! passed  queries (queries.txt): *nothing is graded: grade one query to tell worse from different*",
         ]
     )
     result.stdout.no_fnmatch_line("*rbo*")  # which has no value yet

@@ -151,7 +151,7 @@ def test_nothing_gated_and_nothing_judged_are_said() -> None:
     gated = html_report([suite(query("sofa"), verdicts=(check("sofa", findings=()),), gated=False)])
     assert (
         parse(gated).one("h1").text
-        == "✓ Nothing can fail 1 query, no rule and no limit that could fail, but nothing was compared"
+        == "⚠ Nothing can fail 1 query, no rule and no limit that could fail, but nothing was compared"
     )
     assert "Nothing was judged" in parse(html_report([])).one("h1").text
 

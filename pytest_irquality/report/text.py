@@ -148,7 +148,9 @@ def _section(section: Section, width: int) -> Iterator[Block]:
     space = Space(MOST.get(section.title, KINDS), ROWS, PAGE - 1, rank_of_rows=0)
     for part in section.within(space).parts:
         lines = text_part(part, width, mark)
-        whole = HEAD if isinstance(part.block, Table) else len(lines)
+        whole = len(lines)
+        if isinstance(part.block, Table):
+            whole = HEAD if part.block.columns[0].name else 1
         yield Block(part.rank, lines[:whole])
         yield from (Block(part.rank, [line]) for line in lines[whole:])
 

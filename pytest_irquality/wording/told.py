@@ -33,7 +33,7 @@ def told(story: Story, most: int = 5) -> Sequence[Section]:
     worst = worst_of([story], most)
     sections = (
         Section("", (*_listed(25, map(": ".join, result.remarks.items())), *_sums(story))),
-        Section(worst.columns[0].about, (*_table(3, worst), *_listed(7, _lost(story)))),
+        Section(worst.columns[0].about, (*_table(3, worst), *_listed(4, _lost(story)))),
         Section("What happened", _listed(6, story.causes)),
         *_measures(limits),
         Section(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,3 +69,17 @@ def test_a_red_build_is_told_in_fifteen_lines(kind: str, width: int, tmp_path: P
     lines = [*summary(results, width, ["report: ir-report.html"], brief=True)]
     assert 4 <= len(lines) <= BRIEF == 15, "\n".join(lines)
     assert any(line.startswith("✗ FAILED") for line in lines[-4:])
+
+
+@pytest.mark.parametrize("worse", [1, 3])
+def test_of_broken_limits_the_first_are_shown(worse: int, tmp_path: Path) -> None:
+    text = f"{queries(RELEVANT)}thresholds: {{{LIMITS}}}\n"
+    now = {**FIRST, **{f"q{n}": ("x",) for n in range(worse)}}
+    one = result(tmp_path, text.replace("0.9", "0.99"), run_of(now), run_of(FIRST))
+
+    def limits(lines: Iterator[str]) -> list[str]:
+        return [line.split()[1] for line in lines if line.startswith("  ✗ ")]
+
+    for written in range(9):
+        shown = limits(summary([one], 80, ["report: x"] * written, brief=True))
+        assert shown == limits(summary([one], 80))[: len(shown)]

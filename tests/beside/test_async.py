@@ -94,4 +94,5 @@ def test_a_fixture_that_no_plugin_awaits_gets_a_clear_error(beside: Beside) -> N
     beside.project.conftest(f"{CLIENT}\n@pytest.fixture" + BODY.format(arguments=""))
     result = beside.run("--ir-suite", "-W", "default", plugins=[])  # older pytests only warn of it
     result.assert_outcomes(errors=6)
-    assert "is async and nothing has awaited it" in result.stdout.str()
+    told = result.stdout.str()  # by a newer pytest itself
+    assert "requested an async fixture" in told or "is async and nothing has awaited it" in told

@@ -28,10 +28,18 @@ INSIDE = (
     "document.", "entity.", "node.",
 )  # fmt: skip
 TOLD = 4  # names that were tried
+HINTS = {
+    "DocAddress": (
+        "tantivy's addresses are of one index only: return"
+        " [(score, searcher.doc(address)) for score, address in found.hits]"
+    )
+}
 
 
 def no_id(hit: Any, id_field: str | None) -> UnreadableResult:
     """The message where a hit has no id."""
+    if hint := HINTS.get(type(hit).__name__):
+        return UnreadableResult(hint)
     found = [*dict.fromkeys(_places(hit))]
     places = ", ".join(found)
     has = f"a hit has {places}"

@@ -143,6 +143,20 @@ def _array(thing: Any, wanted: Wanted) -> object:
     return inside
 
 
+def _cursor(thing: Any, wanted: Wanted) -> object:
+    """A database's cursor: its rows, by the names of their columns where one of them is an id's."""
+    description = getattr(thing, "description", None)
+    if not description or not callable(getattr(thing, "fetchall", None)):
+        return None
+    names = [column[0] for column in description]
+    some = getattr(thing, "fetchmany", None)
+    rows = some(wanted.depth) if callable(some) else thing.fetchall()
+    has_ids = any(name in wanted.columns for name in names)
+    if has_ids and all(type(row) is tuple for row in rows):
+        return [dict(zip(names, row, strict=True)) for row in rows]
+    return rows
+
+
 def _frame(thing: Any, wanted: Wanted) -> object:
     """A data frame, row by row; a named index is a column too."""
     names = getattr(thing, "columns", None)
@@ -261,7 +275,7 @@ def _is_lone_row(inside: Sequence[Any]) -> bool:
 
 
 OPENERS: tuple[Callable[[Any, Wanted], object], ...] = (
-    _array, _frame, _two_columns, _vespa, _mapping, _attributes, _batch_of_one,
+    _array, _cursor, _frame, _two_columns, _vespa, _mapping, _attributes, _batch_of_one,
 )  # fmt: skip
 TO_LIST = ("tolist", "to_list", "to_pylist", "read_all")
 TWO_COLUMNS = (

@@ -79,8 +79,6 @@ def test_sqlite(ask: Ask, fts: sqlite3.Connection, columns: str, factory: Any, f
 
 
 def test_sqlite_by_a_column_of_the_users_own(ask: Ask, fts: sqlite3.Connection) -> None:
-    fts.row_factory = sqlite3.Row
-
     def search(query: str, k: int) -> Any:
         return fts.execute(SQL.format("text, rank, 'sku-' || id as sku"), (query, k))
 

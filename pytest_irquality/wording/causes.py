@@ -22,11 +22,15 @@ CAUSES: tuple[type[Fact], ...] = (
 """Facts that may be why search got worse, the most telling first."""
 
 
-def known_causes(result: SuiteResult, damage: Damage) -> Iterator[str]:
+def known_causes(result: SuiteResult) -> Iterator[str]:
     """The known causes, the most telling first."""
     news = [fact for fact in result.facts if not as_before(fact)]
     for kind in CAUSES:
         yield from (note(fact, result) for fact in news if isinstance(fact, kind))
+
+
+def risen(damage: Damage) -> Iterator[str]:
+    """The documents that rose where search got worse, which may be why."""
     if damage.risen:
         rose = [f"{name(document)} in {times}" for document, times in damage.risen]
         yield f"rose in several queries that got worse: {few(rose)}"

@@ -15,7 +15,7 @@ from pytest_irquality.verdict import facts
 from pytest_irquality.verdict.damage import Damage
 from pytest_irquality.verdict.result import Outcome, QueryResult, SuiteResult, Verdict
 from pytest_irquality.verdict.statistics import EQUAL
-from pytest_irquality.wording.causes import CAUSES, as_before, known_causes, renumbered
+from pytest_irquality.wording.causes import CAUSES, as_before, known_causes, renumbered, risen
 from pytest_irquality.wording.caveats import caveats, with_caveats
 from pytest_irquality.wording.counts import counts, fates, sums
 from pytest_irquality.wording.demand_words import beyond_chance, rose_or_fell
@@ -218,7 +218,7 @@ class Story:
     @property
     def causes(self) -> tuple[str, ...]:
         """The known causes, the most telling first."""
-        return tuple(known_causes(self.result, self.damage))
+        return (*known_causes(self.result), *risen(self.damage))
 
     def in_words(self, query: QueryResult) -> Worse:
         """A query's loss; of a failure by which no query lost its value, and what keeps it low."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pytest_irquality.verdict.result import QueryResult, SuiteResult
 from pytest_irquality.wording.answers import noise_said, wordings_said
 from pytest_irquality.wording.block import Cell, Column, Part, Row, Section, Table
+from pytest_irquality.wording.causes import known_causes, risen
 from pytest_irquality.wording.examined import in_full
 from pytest_irquality.wording.limit_table import Limits
 from pytest_irquality.wording.losers import Worse
@@ -33,8 +34,10 @@ def told(story: Story, most: int = 5) -> Sequence[Section]:
     worst = worst_of([story], most)
     sections = (
         Section("", (*_listed(25, map(": ".join, result.remarks.items())), *_sums(story))),
-        Section(worst.columns[0].about, (*_table(3, worst), *_listed(4, _lost(story)))),
-        Section("What happened", _listed(6, story.causes)),
+        Section(worst.columns[0].about, (*_table(3, worst), *_listed(7, _lost(story)))),
+        Section(
+            "What happened", (*_listed(6, known_causes(result)), *_listed(8, risen(story.damage)))
+        ),
         *_measures(limits),
         Section(
             f"Tags, {'most damaged' if result.baseline else 'lowest'} first",

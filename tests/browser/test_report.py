@@ -206,6 +206,8 @@ def test_nothing_is_drawn_while_somebody_scrolls_to_the_end_and_back(
     show: Open, number: int, width: int
 ) -> None:
     page = show(many(number), QUERIES, viewport={"width": width, "height": 800})
+    # The rows beyond the first follow a moment after the page is ready.
+    page.wait_for_function(f"document.querySelectorAll('tr.row').length == {min(number, 500)}")
     page.evaluate(
         """() => {
           window.drawn = 0;

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pytest_irquality.retrieval.run import Ranking
+from pytest_irquality.retrieval.run import Answer, Ranking
 from pytest_irquality.suite.by_default import guarded
 from pytest_irquality.suite.model import Check, Query, Suite
 from pytest_irquality.verdict.audit_facts import Audit, Dead, LowFloor, Watch
@@ -124,13 +124,11 @@ def _found(suite: Suite, query: Query, builds: Units) -> bool:
 def _losing(suite: Suite, builds: Units, queries: Sequence[Query]) -> Units:
     """The builds, in which some queries find nothing relevant."""
 
-    def lost(rankings: dict[str, Ranking]) -> dict[str, Ranking]:
-        return {query.id: _left(suite, query, rankings[query.id]) for query in queries}
+    def without(answer: Answer) -> Answer:
+        lost = {query.id: _left(suite, query, answer.rankings[query.id]) for query in queries}
+        return replace(answer, rankings={**answer.rankings, **lost})
 
-    return [
-        tuple(replace(one, rankings={**one.rankings, **lost({**one.rankings})}) for one in unit)
-        for unit in builds
-    ]
+    return [tuple(map(without, unit)) for unit in builds]
 
 
 def _left(suite: Suite, query: Query, ranking: Ranking) -> Ranking:

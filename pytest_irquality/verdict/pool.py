@@ -259,9 +259,11 @@ def _lacks(result: SuiteResult, verdict: Verdict, finding: Finding) -> Iterator[
         yield finding.subject, 1 / log2(result.top_k + 1)
     elif _is_of_grades(finding) and finding.value is not None and finding.limit is not None:
         lack = abs(finding.value - finding.limit) * max(finding.queries, 1)
+        if verdict.over.queries:
+            yield finding.subject, lack
+            return
         for query in result.queries:
-            names = (query.id,) if verdict.over.queries else ("", *query.tags)
-            if finding.subject in names:
+            if finding.subject in ("", *query.tags):
                 yield query.id, lack
 
 

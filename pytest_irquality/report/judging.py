@@ -13,7 +13,6 @@ from pathlib import PurePath, PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
-from pytest_irquality.edges.codec import as_dict
 from pytest_irquality.edges.printable import GRADED_COLUMNS, TO_GRADE_COLUMNS, csv_cell, visible
 from pytest_irquality.report.assets import asset, environment, script_json
 from pytest_irquality.verdict.pool import Pool, Pooled, PooledQuery
@@ -125,8 +124,19 @@ def _scale(scale: Sequence[tuple[str, float]]) -> Iterator[dict[str, Any]]:
 
 
 def _query(query: PooledQuery, suite: int) -> dict[str, Any]:
-    documents = [*map(_document, query.documents)]
-    return {**as_dict(query), "suite": suite, "empty": query.empty, "documents": documents}
+    # What a judge may see, and nothing else: ranks and retrievers are not to be guessed.
+    return {
+        "suite": suite,
+        "id": query.id,
+        "text": query.text,
+        "why": query.why,
+        "tags": query.tags,
+        "found": query.found,
+        "skipped": query.skipped,
+        "empty": query.empty,
+        "decides": query.decides,
+        "documents": [*map(_document, query.documents)],
+    }
 
 
 def _document(document: Pooled) -> dict[str, Any]:

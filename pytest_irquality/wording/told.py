@@ -96,8 +96,9 @@ def _listed(rank: int, texts: Iterable[str]) -> tuple[Part, ...]:
 
 
 def _history(result: SuiteResult) -> tuple[Part, ...]:
-    drawn = (Part(PAGE, line) for line in over_time(result))
-    return (*drawn, *_table(PAGE, _past(result)))
+    drawn = tuple(Part(PAGE, line) for line in over_time(result))
+    each = _listed(PAGE, ["each value is over the queries and grades of its change"])
+    return (*drawn, *_table(PAGE, _past(result)), *(each if drawn else ()))
 
 
 def _past(result: SuiteResult) -> Table:

@@ -285,3 +285,4 @@ def test_the_page_draws_each_measure_with_the_floor_it_is_held_to(shop: Project)
     assert "<p>mrr@10: now 0.950, 0.950 to 1.000 over 2 changes, limit 0.900</p>" in page
     assert 'points="0.0,3.0 300.0,20.0 "' in page
     assert 'x2="300" y1="37.0" y2="37.0"' in page
+    assert "each value is over the queries and grades of its change" in page

@@ -284,7 +284,7 @@ def matching(pattern: str, folder: Path) -> list[str]:
         raise Unreadable(f"a path longer than {bounds.PATH} characters")
     first, *parts = PurePath(pattern).parts or ("",)
     found = [""] if first != PurePath(pattern).anchor else [first]
-    looked_at = count()
+    looked_at = count(1)
     for part in parts if found[0] else (first, *parts):
         found = [
             os.path.join(base, name)

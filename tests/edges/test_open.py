@@ -145,7 +145,10 @@ def test_a_folder_may_hold_as_many_files_as_the_bound_says(
         (project / name).write_text("x")
     monkeypatch.setattr(bounds, "ENTRIES", 3)
     assert len(list(files_below(project, (".csv",)))) == 3
+    assert len(matching("*.csv", project)) == 3
     monkeypatch.setattr(bounds, "ENTRIES", 2)
+    with pytest.raises(Unreadable, match="looks at more than 2 files"):
+        matching("*.csv", project)
     with pytest.raises(Unreadable, match="holds more than 2 files"):
         list(files_below(project, (".csv",)))
 

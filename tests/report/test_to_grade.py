@@ -216,11 +216,12 @@ def test_where_the_build_passed_the_queries_that_could_turn_it_red_decide(projec
         "top_k: 3\nqueries:\n"
         "  - {query: near, relevant: {a: 1}, thresholds: {ndcg@3: 0.49}}\n"
         "  - {query: far, relevant: {a: 1}}\n"
+        "  - {query: safe, relevant: {a: 1}, thresholds: {ndcg@3: 0.1}}\n"
     )
-    project.answers({"near": ["x", "y", "a"], "far": ["a", "b"]})
+    project.answers({"near": ["x", "y", "a"], "far": ["a", "b"], "safe": ["a", "x"]})
     result = project.run("--ir-judge=judge.html")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*; judge.html#decides has 1 query that could turn the verdict*"])
-    project.answers({"near": ["a"], "far": ["a", "b"]})
+    project.answers({"near": ["a"], "far": ["a", "b"], "safe": ["a", "x"]})
     result = project.run("--ir-judge=judge.html")
     result.stdout.no_fnmatch_line("*#decides*")

@@ -97,6 +97,8 @@ def test_no_change_rewrites_its_own_exam(shop: Project, exam: str) -> None:
     assert "✓ passed" not in result.stdout.str()
     first = "Accepted, not passed: today's suite lets pass what that of "
     assert result.stdout.str().partition(" search quality ")[2].partition("\n")[2].startswith(first)
+    if exam == "reworded":
+        assert "12 queries: 4 reworded, 8 compared; " in result.stdout.str()
     worse = "worse by the base's judgments: 'q0' 1.000 → 0.000, 'q1' 1.000 → 0.000"
     assert (worse in result.stdout.str()) == bool(shop.data["suites"][0]["exams"][0]["verdicts"])
     comment = (shop.path / "out.md").read_text()

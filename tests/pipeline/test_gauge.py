@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pytest_irquality.verdict.gauge import share_interval
 from tests.conftest import Project
 
 SUITE = "metrics: [recall@5]\nqueries:\n" + "".join(
@@ -116,7 +117,10 @@ def test_a_rate_is_that_of_every_split(project: Project) -> None:
     _, found = gauge(project, *builds(project, 6, lambda build, i: build != 2 or i < 17))
     splits = [now for now in combinations(range(6), 3) if 2 in now]
     assert len(splits) / comb(6, 3) == 0.5
-    assert rates(found)[3]["share"] == pytest.approx(0.5, abs=0.12)
+    rate = rates(found)[3]
+    assert rate["share"] == pytest.approx(0.5, abs=0.12)
+    # Three of six builds a side are two groups of builds, however many splits are judged.
+    assert (rate["low"], rate["high"]) == pytest.approx(share_interval(rate["share"], 2))
 
 
 @pytest.mark.slow

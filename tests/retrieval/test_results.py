@@ -429,6 +429,32 @@ def test_what_is_wrong_is_said(result: object, why: str) -> None:
         read_result(result, 10)
 
 
+class Cursor:
+    """That of a database whose connection is the answer, and cannot be looped over."""
+
+    description = (("title", None), ("id", None))
+
+    def fetchmany(self, number: int) -> list[tuple[str, str]]:
+        return [("Office chair", "d1"), ("Desk", "d2")][:number]
+
+    def fetchall(self) -> Any:
+        raise AssertionError("only as many as are wanted")
+
+
+def test_a_cursor_is_read_by_the_names_of_its_columns() -> None:
+    read = read_result(Cursor(), 1)
+    assert (read.ids, read.titles) == (("d1",), {"d1": "Office chair"})
+
+
+class DocAddress:
+    """What tantivy's searcher gives beside a score."""
+
+
+def test_addresses_of_tantivy_are_refused_with_what_to_return() -> None:
+    with pytest.raises(UnreadableResult, match=r"return \[\(score, searcher\.doc\(address\)\)"):
+        read_result([(0.5, DocAddress()), (0.4, DocAddress())], 10)
+
+
 @pytest.mark.parametrize("given", [{"id_field": "1"}, {"text_field": "1", "texts": True}])
 def test_a_column_of_rows_has_no_number_as_a_name(given: dict[str, Any]) -> None:
     with pytest.raises(UnreadableResult, match="columns of rows have no number as a name"):

@@ -64,6 +64,7 @@ def load(tmp_path: Path, text: str | bytes) -> str:
         (Q + "thresholds: {latency_p95: {max_rise: 5%}}\n", "2:38: max_rise of latency_p95: times are of a machine"),
         (Q + "thresholds: {rbo@10: {max_drop: 0.1}}\n", "2:33: rbo(p=0.9)@10 is a comparison with the baseline already"),
         (Q + "thresholds: {ndcg@10: {max_rise: 0.1}}\n", "2:34: max_rise on ndcg@10, which is better high; max_drop is"),
+        (Q + "thresholds: {zero_results: {max: 150%}}\n", "2:34: a share is between 0% and 100%, not 150%"),
         (Q + "thresholds: {zero_results: {max_drop: 1}}\n", "2:39: max_drop on zero_results, which is better low; max_rise"),
         (Q + "thresholds: {ndcg@10: {max_drop: 5}}\n", "2:34: ndcg@10 can never change by 5, so max_drop would never fail; did you mean 5%?"),
         (Q + "thresholds: {ndcg@10: {max_drop: 500%}}\n", "2:34: ndcg@10 can never change by 500%"),

@@ -1,1 +1,1 @@
-"""pytest, all of it and nowhere else."""
+"""See the modules of this package."""

@@ -1,392 +1,384 @@
-"""The suite as the other stages see it: frozen, checked, with places in its file."""
+"""The nouns of a suite: queries, rules, thresholds and what they are about.
+
+Everything here is immutable and answers questions about itself only, so a test can build any of
+these objects in a line or two. Large fields are left out of the representation, because pytest
+prints it if an assertion fails.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from enum import Enum
 from functools import cached_property
-from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from pytest_irquality.edges.printable import as_read, clipped
-from pytest_irquality.metrics import Judgments, Measure
-from pytest_irquality.suite.demands import (
-    BOUNDS,
-    GUARDS,
-    SCOPES,
-    Answered,
-    Audited,
-    Bound,
-    Demand,
-    Examined,
-    Guard,
-    Scope,
-    Together,
-    Trend,
-)
-from pytest_irquality.suite.judges import UNNAMED, Votes
-from pytest_irquality.suite.key_tables import remarks
-from pytest_irquality.suite.keys import QuerySettings, SuiteSettings
-from pytest_irquality.suite.rules import RULES, Rule
-from pytest_irquality.suite.yaml import Place
+from pytest_irquality.metrics import Judgments, Metric, parse_metric
+from pytest_irquality.suite.rules import Rule
 
-__all__ = ["Answered", "Bound", "Check", "Guard", "Limits", "Place", "Query", "Rule", "Suite"]
-
-LONGEST_QUOTE = 100
-FEWEST_CANDIDATES = 100  # asked for, whatever is measured
-
-DEMANDS: Mapping[str, type[Demand]] = {
-    **RULES,
-    **GUARDS,
-    **BOUNDS,
-    Trend.key: Trend,
-    Together.key: Together,
-    Audited.key: Audited,
-}
-"""Whatever a finding may be on, by its key."""
+DEFAULT_METRIC = parse_metric("ndcg@10")
+VARIANT_TAG = "variant"
+PROBE_TAG = "probe"
 
 
-@dataclass(frozen=True)
-class Limits:
-    """All the bounds one line puts on one measure.
+class Location(NamedTuple):
+    """A place in a suite or one of its files. ``str()`` gives a clickable ``path:line``."""
 
-    Those that nobody has ``written`` hold where there is nothing to compare with.
+    path: str = ""
+    line: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
+class RetrieverId(NamedTuple):
+    """What identifies a retriever: answers and baselines are filed under it.
+
+    Attributes:
+        fixture: The name of the fixture.
+        folder: The folder of the conftest that defines it, relative to the root of the project.
+        parameter: The id of the fixture's parameter, or an empty string.
     """
 
-    measure: Measure
-    bounds: tuple[Bound, ...]
-    known_issue: str | None = None
-    place: Place = field(default=Place(1), compare=False)
-    issue_line: int = field(default=0, compare=False, kw_only=True)
-    written: bool = field(default=True, kw_only=True)
+    fixture: str = "retriever"
+    folder: str = ""
+    parameter: str = ""
 
-    @property
-    def can_fail(self) -> bool:
-        """True where breaking any of them fails the check."""
-        return any(bound.fails for bound in self.bounds)
+    def __str__(self) -> str:
+        return f"{self.fixture}[{self.parameter}]" if self.parameter else self.fixture
 
-    @property
-    def tested(self) -> bool:
-        """True where a test decides over any of them."""
-        return any(bound.tested for bound in self.bounds)
 
-    @property
-    def needs_relevant(self) -> bool:
-        """True where other judgments could make them hold."""
-        return self.measure.needs_relevant
+class RunKey(NamedTuple):
+    """What suites must share to share answers: the retriever and how its results are read."""
+
+    retriever: RetrieverId
+    id_field: str = ""
+    text_field: str = ""
+    match: str = "id"
 
 
 @dataclass(frozen=True)
-class TrendLimits(Limits):
-    """Bounds on what the last ``over`` changes did together."""
+class KnownIssue:
+    """A failure that is tracked elsewhere and expected until a date.
 
-    over: int = 0
+    Attributes:
+        id: The issue, such as ``SEARCH-212``.
+        until: The last day (UTC) on which the failure is expected, or ``None``.
+    """
 
-    @property
-    def needs_relevant(self) -> bool:
-        """False, whatever is judged: these are history."""
-        return False
+    id: str
+    until: date | None = None
+    location: Location = field(default=Location(), compare=False)
+
+
+class BoundUnit(Enum):
+    """What the number of a bound counts."""
+
+    VALUE = "value"
+    QUERY_FRACTION = "fraction of the queries"
+    BASELINE_FRACTION = "fraction of the baseline's value"
 
 
 @dataclass(frozen=True)
-class Query(QuerySettings):
-    """A query with what is expected of its ranking.
+class Bound:
+    """One number that a metric or its change is compared with.
 
-    ``bulk``: it stands in a file of queries, not in the suite. ``of`` is for other wordings: the
-    query's id. ``votes`` holds every grade of the documents that a named judge graded, which
-    ``judgments`` has joined to one; ``settled`` has the judges of the others, on which somebody
-    decided. ``notes`` are what judges wrote, by document; of ``THE_QUERY`` why they skipped it.
-    ``passages`` are those of the names in its judgments and rules that are passages, where the
-    others are ids.
+    Attributes:
+        value: The number. A percentage is a fraction here: ``5%`` is 0.05.
+        text: The bound as the suite has it, such as ``5%`` or ``0.85``.
+    """
+
+    value: float
+    unit: BoundUnit = BoundUnit.VALUE
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text or f"{self.value:g}"
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The bounds that a suite puts on one metric in one place.
+
+    Attributes:
+        is_warning: Whether a broken bound warns and fails nothing (``warn: true``).
+    """
+
+    metric: Metric
+    min: Bound | None = None
+    max: Bound | None = None
+    max_drop: Bound | None = None
+    max_rise: Bound | None = None
+    max_significant_drop: Bound | None = None
+    is_warning: bool = False
+    known_issue: KnownIssue | None = field(default=None, compare=False)
+    location: Location = field(default=Location(), compare=False)
+
+    @property
+    def compares(self) -> bool:
+        """Return whether a bound needs a baseline."""
+        return bool(self.max_drop or self.max_rise or self.max_significant_drop)
+
+    @property
+    def limits_drop(self) -> bool:
+        """Return whether the suite itself says how far this relevance metric may drop."""
+        return self.metric.is_relevance and bool(self.max_drop or self.max_significant_drop)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The document that a probe was made of.
+
+    Attributes:
+        field: The field that the probe's text comes from.
+        way: Whether the text is the whole field or a quote from it.
+        position: Where the quote begins in the field, in characters.
+        length: The length of the field in characters.
+        source: A value that says where the document comes from, to find what broken probes share.
+    """
+
+    doc_id: str
+    title: str = ""
+    field: str = ""
+    way: Literal["whole", "quote"] = "whole"
+    position: int = 0
+    length: int = 0
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Query:
+    """A text to search for, and the requirements on its answer.
+
+    Attributes:
+        params: Keyword arguments of the call, those of the suite included.
+        variant_of: The id of the query that this one is a variant of.
+        is_sampled: Whether the query comes from a file. Such queries are a sample of what users
+            search for, so a single one decides nothing. A query in the suite is there on purpose.
+        passages: The names in judgments and rules that are passages (``match: text``).
+        probe: What the query was made of, if a probe.
+        assessor_grades: The grade of each assessor by document, if a file has several.
     """
 
     id: str
     text: str
-    judgments: Judgments = field(default_factory=lambda: Judgments({}), compare=False)
+    judgments: Judgments = field(default_factory=lambda: Judgments({}), repr=False)
     rules: tuple[Rule, ...] = ()
-    thresholds: tuple[Limits, ...] = ()
-    bulk: bool = False
-    place: Place = field(default=Place(1), compare=False)
-    issue_line: int = field(default=0, compare=False)
-    votes: Votes = field(default_factory=dict, compare=False)
-    settled: Mapping[str, Sequence[str]] = field(default_factory=dict, compare=False)
-    notes: Mapping[str, Mapping[str, str]] = field(default_factory=dict, compare=False)
-    of: str = ""
+    thresholds: tuple[Threshold, ...] = ()
+    tags: tuple[str, ...] = ()
+    weight: float = 1.0
+    params: Mapping[str, object] = field(default_factory=dict)
+    why: str = ""
+    variant_of: str = ""
+    is_sampled: bool = False
+    known_issue: KnownIssue | None = field(default=None, compare=False)
+    passages: tuple[str, ...] = field(default=(), repr=False)
+    probe: Probe | None = None
+    assessor_grades: Mapping[str, Mapping[str, float]] = field(default_factory=dict, repr=False)
+    location: Location = field(default=Location(), compare=False)
 
-    def variant(self, number: int, text: str) -> Query:
-        """Another wording of the query that shares its expectation, but none of its demands."""
-        return replace(
-            self,
-            id=f"{self.id} ~ variants {number}",
-            text=text,
-            rules=tuple(rule for rule in self.rules if rule.expects_nothing),
-            thresholds=(),
-            variants=(),
-            tags=(),
-            known_issue=None,
-            of=self.id,
-        )
+    @cached_property
+    def request(self) -> str:
+        """Return the key of this query's answer in a run.
 
-    @property
-    def demands(self) -> bool:
-        """True where anything is demanded of it alone."""
-        return bool(self.rules or self.thresholds)
-
-    @property
-    def can_fail(self) -> bool:
-        """True where it carries anything of its own that could fail."""
-        return bool(self.rules) or any(limits.can_fail for limits in self.thresholds)
-
-    @property
-    def needs_relevant(self) -> bool:
-        """True where other judgments could make all of it hold.
-
-        Rules name their documents.
+        The key depends on the text and parameters and not on the id, so a query keeps its baseline
+        if it is renamed or moved, and has none if it searches for something else.
         """
-        return not self.rules and any(limits.needs_relevant for limits in self.thresholds)
+        return make_request(self.text, self.params)
 
     @property
-    def remarks(self) -> Mapping[str, str]:
-        """The words that reports show of it, by key: its ``why``."""
-        return remarks(QuerySettings, self)
+    def is_variant(self) -> bool:
+        """Return whether the query is a paraphrase or typo of another one."""
+        return bool(self.variant_of)
 
     @property
-    def quoted(self) -> str:
-        """The text as messages quote it, never longer than a line."""
-        return repr(clipped(as_read(self.text), LONGEST_QUOTE))
-
-    @property
-    def expects_nothing(self) -> bool:
-        """True where an empty ranking is the right answer; such a query is in no mean."""
-        return bool(self.rules) and any(rule.expects_nothing for rule in self.rules)
+    def expects_no_results(self) -> bool:
+        """Return whether an empty ranking is the right answer. Means leave such queries out."""
+        return any(rule.key == "expect_no_results" for rule in self.rules)
 
 
-class Check(NamedTuple):
-    """The demand that one test item checks: a query's own, a line of limits, and others.
+def make_request(text: str, params: Mapping[str, object]) -> str:
+    """Make the key under which the answer to a text with these parameters is filed."""
+    if not params:
+        return text
+    return f"{text}\n{json.dumps(params, sort_keys=True, ensure_ascii=False, default=str)}"
 
-    The others are a rule or a guard over every query, what an audit counts, and that every bulk
-    query is answered. ``name`` is the item's; ``label`` is what a person reads. ``scope`` is one of
-    ``SCOPES``.
+
+class LostQueriesMode(Enum):
+    """What ``each_query: lost_all_relevant`` says about queries that lost all relevant documents."""
+
+    NET = "net"
+    FAIL = "fail"
+    WARN = "warn"
+    IGNORE = "ignore"
+    MAX = "max"
+
+
+@dataclass(frozen=True)
+class LostQueriesSetting:
+    """How check 1 decides.
+
+    Attributes:
+        maximum: The number of queries that may be lost, if the mode is ``MAX``.
+    """
+
+    mode: LostQueriesMode = LostQueriesMode.NET
+    maximum: int = 0
+
+
+@dataclass(frozen=True)
+class Retry:
+    """How often a failed call is made again, and after which failures.
+
+    Attributes:
+        on: HTTP statuses (``429``, ``5xx``) and ``timeout``.
+    """
+
+    times: int = 0
+    on: tuple[str, ...] = ("429", "5xx", "timeout")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The documents as indexed, in files of JSON lines.
+
+    Attributes:
+        files: Absolute paths.
+        missing: Whether a relevant passage that no document contains warns or fails.
+    """
+
+    files: tuple[str, ...] = ()
+    missing: Literal["warn", "fail"] = "warn"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the queries of a suite run. Times are in seconds.
+
+    Attributes:
+        depth: How many results are requested, or ``None`` for as many as metrics and rules need.
+        max_errors: How many queries may have no answer.
+    """
+
+    top_k: int = 10
+    depth: int | None = None
+    undefined: Literal["skip", "zero"] = "skip"
+    relevant_from: float = 1.0
+    match: Literal["id", "text"] = "id"
+    id_field: str = ""
+    text_field: str = ""
+    corpus: Corpus = Corpus()
+    show: tuple[str, ...] = ()
+    concurrency: int = 1
+    timeout: float | None = None
+    retry: Retry = Retry()
+    rate: float | None = None
+    repeat: int = 1
+    max_errors: int = 0
+
+
+class ItemKind(Enum):
+    """What one pytest item of a suite checks."""
+
+    QUERY = "query"
+    THRESHOLD = "threshold"
+    EACH_QUERY = "each_query"
+    ANSWERS = "answers"
+    DEFAULT_CHECKS = "default checks"
+
+
+@dataclass(frozen=True)
+class CheckItem:
+    """One pytest item: an inline query, a line of thresholds, or something about all queries.
+
+    Attributes:
+        name: A name that is unique in the suite and safe in node ids and ``-k``.
+        label: What a person reads, such as ``each_tag recall@10``.
+        query_id: The query, if the item is about one.
+        tag: The tag, if a threshold is about one.
+        is_each_tag: Whether the threshold applies to every tag (``each_tag``).
+        rule: The rule of ``each_query``.
     """
 
     name: str
     label: str
-    place: Place
-    demand: Query | Limits | Rule | Guard | Audited | Answered | Examined
-    scope: str = "suite"
-    tag: str | None = None
-
-    @property
-    def over(self) -> Scope:
-        """The things that it is over."""
-        return SCOPES[self.scope]
-
-    @property
-    def query(self) -> Query | None:
-        """The query that it is of, where it is of one."""
-        return self.demand if isinstance(self.demand, Query) else None
-
-    @property
-    def limits(self) -> Limits | None:
-        """The line of limits that it is, where it is one."""
-        return self.demand if isinstance(self.demand, Limits) else None
-
-    @property
-    def by_default(self) -> bool:
-        """True where it is a limit that nobody wrote."""
-        return self.limits is not None and not self.limits.written
-
-    @property
-    def over_suites(self) -> bool:
-        """True where it is the drop that all suites of a retriever share."""
-        return self.by_default and not (self.limits and self.limits.measure.definition.compares)
-
-    @property
-    def allowed(self) -> int:
-        """The number of queries that may break it, where it is a guard."""
-        return (self.demand.most or 0) if isinstance(self.demand, Guard) else 0
-
-    @property
-    def all_limits(self) -> tuple[Limits, ...]:
-        """The limits it holds: those of its query, or its own."""
-        if isinstance(self.demand, Query):
-            return self.demand.thresholds
-        return (self.limits,) if self.limits else ()
+    kind: ItemKind
+    location: Location = Location()
+    query_id: str = ""
+    tag: str = ""
+    is_each_tag: bool = False
+    threshold: Threshold | None = None
+    rule: Rule | None = None
 
 
 @dataclass(frozen=True)
-class Suite(SuiteSettings):
-    """A whole suite file.
+class Suite:
+    """The queries of a file and the requirements on their answers.
 
-    ``path`` is how messages name it; ``notes`` are sentences that reports have of it besides.
-    ``unasked`` are the notes on judgments of queries that it does not ask. ``guards`` are the keys
-    of those that are written, if only to be ignored. ``places`` holds the place of each key that is
-    written. ``reworded`` are the queries' variants: asked like them, but in no mean, rule or guard.
-    ``trends`` are the checks of the history. ``files`` are those, and the BEIR folders, that
-    queries and judgments were read from.
+    Attributes:
+        path: The path of the file, relative to the root of the project, with ``/``.
+        queries: All queries, variants and probes included, in the order of the file.
+        items: What pytest collects. Every check belongs to one of them.
+        metrics: The metrics that reports show. Thresholds may use others.
+        baseline_retriever: A retriever to compare with instead of a stored baseline.
+        files: The files of queries, judgments and documents that the suite reads.
+        notes: Remarks about the files, such as the columns used and the judgments overridden.
     """
 
     name: str
-    path: str
-    queries: tuple[Query, ...]
-    depth: int = 10
-    read_depth: int | None = None
-    reworded: tuple[Query, ...] = ()
-    guards: frozenset[str] = frozenset()
-    metrics: tuple[Measure, ...] = ()
-    checks: tuple[Check, ...] = ()
-    trends: tuple[Check, ...] = ()
+    queries: tuple[Query, ...] = field(default=(), repr=False)
+    path: str = ""
+    metrics: tuple[Metric, ...] = ()
+    items: tuple[CheckItem, ...] = field(default=(), repr=False)
+    retriever: RetrieverId = RetrieverId()
+    settings: Settings = Settings()
+    lost_queries: LostQueriesSetting = LostQueriesSetting()
+    baseline_retriever: str = ""
+    is_probe_suite: bool = False
+    files: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    unasked: tuple[str, ...] = ()
-    places: Mapping[str, Place] = field(default_factory=dict)
-    files: tuple[Path, ...] = ()
-    reread: Callable[..., Suite] | None = field(default=None, compare=False, repr=False)
 
     @property
-    def remarks(self) -> Mapping[str, str]:
-        """The words that reports show of it, by key."""
-        return remarks(SuiteSettings, self)
+    def run_key(self) -> RunKey:
+        """Return the key of the run that holds this suite's answers."""
+        settings = self.settings
+        return RunKey(self.retriever, settings.id_field, settings.text_field, settings.match)
 
     @cached_property
-    def by_id(self) -> Mapping[str, Query]:
-        """Every query by its id."""
+    def primary_metric(self) -> Metric:
+        """Return the first relevance metric, which decides what "better" and "worse" mean."""
+        for metric in self.metrics:
+            if metric.can_be_primary:
+                return metric
+        return DEFAULT_METRIC
+
+    @cached_property
+    def queries_by_id(self) -> Mapping[str, Query]:
+        """Return every query by its id."""
         return {query.id: query for query in self.queries}
 
-    @property
-    def by_text(self) -> bool:
-        """True where all that judgments and rules name are passages."""
-        return self.match == "text"
+    @cached_property
+    def thresholds(self) -> tuple[Threshold, ...]:
+        """Return the thresholds over the whole suite."""
+        found = []
+        for item in self.items:
+            if item.threshold and not item.tag and not item.is_each_tag and not item.query_id:
+                if item.kind is ItemKind.THRESHOLD:
+                    found.append(item.threshold)
+        return tuple(found)
 
     @cached_property
-    def rules_of_all(self) -> tuple[Rule, ...]:
-        """The rules that every query is held to."""
-        return tuple(check.demand for check in self.checks if isinstance(check.demand, Rule))
-
-    @cached_property
-    def qrels(self) -> Mapping[str, Judgments]:
-        """The judgments of every query by its id, as ``metrics.evaluate`` takes them."""
-        return {query.id: query.judgments for query in self.queries}
-
-    @cached_property
-    def weights(self) -> Mapping[str, float]:
-        """The weight of every query by its id."""
-        return {query.id: query.weight for query in self.queries}
-
-    @cached_property
-    def tags(self) -> Mapping[str, tuple[Query, ...]]:
-        """The queries of each tag, tags in the order of their first use."""
+    def queries_by_tag(self) -> Mapping[str, Sequence[Query]]:
+        """Return the queries of each tag, tags in the order of their first use."""
         tags: dict[str, list[Query]] = {}
         for query in self.queries:
             for tag in query.tags:
                 tags.setdefault(tag, []).append(query)
-        return {tag: tuple(queries) for tag, queries in tags.items()}
-
-    def tagged(self, tag: str | None) -> tuple[Query, ...]:
-        """The queries of a tag; all where it is None."""
-        return self.queries if tag is None else self.tags[tag]
-
-    @cached_property
-    def named_judges(self) -> tuple[str, ...]:
-        """Everybody who graded something under a name, in the order of the queries."""
-        judges = dict.fromkeys(
-            judge for query in self.queries for given in query.votes.values() for judge in given
-        )
-        return tuple(judge for judge in judges if judge != UNNAMED)
-
-    @cached_property
-    def measures(self) -> tuple[Measure, ...]:
-        """Every measure that is shown or held to a limit, shown ones first, each once."""
-        return tuple(dict.fromkeys([*self.metrics, *self.limited]))
-
-    @cached_property
-    def counts(self) -> frozenset[str]:
-        """The numbers of results that its measures read: words, tokens."""
-        return frozenset(measure.counts for measure in self.measures if measure.counts)
-
-    @cached_property
-    def column_of(self) -> Mapping[Measure, int]:
-        """The place of each measure in a row of values."""
-        return {measure: place for place, measure in enumerate(self.measures)}
-
-    @cached_property
-    def stages(self) -> frozenset[str]:
-        """The stages before the ranking that measures are of."""
-        return frozenset(measure.stage for measure in self.measures if measure.stage)
-
-    @cached_property
-    def stage_depth(self) -> int:
-        """The number of results that each stage is asked for: as measures read, and some."""
-        read = [measure.depth(0) or 0 for measure in self.measures if measure.stage]
-        return max(FEWEST_CANDIDATES, self.depth, *read)
-
-    def depth_of(self, stage: str) -> int:
-        """The number of results that a stage is asked for; of the ranking itself (``""``), too."""
-        return self.stage_depth if stage else self.depth
-
-    @cached_property
-    def most_relevant(self) -> int:
-        """The largest number of relevant documents that a query has: how deep R-precision reads."""
-        return max((len(query.judgments.relevant) for query in self.queries), default=0)
-
-    @cached_property
-    def limited(self) -> tuple[Measure, ...]:
-        """Every measure that is held to a limit."""
-        measures = [check.limits.measure for check in (*self.checks, *self.trends) if check.limits]
-        for query in self.queries:
-            measures += (limits.measure for limits in query.thresholds)
-        return tuple(measures)
+        return tags
 
     @property
-    def gated(self) -> bool:
-        """True where anything in it could fail."""
-        return any(check.demand.can_fail for check in self.checks)
-
-    def with_trends(self) -> Suite:
-        """The suite with its limits on many changes together, for where there is a history."""
-        return replace(self, trends=(), checks=(*self.checks, *self.trends))
-
-    @property
-    def says_nothing(self) -> bool:
-        """True where nobody said what is right: it has neither judgments nor rules."""
-        return not (
-            self.rules_of_all
-            or any(query.judgments.grades or query.demands for query in self.queries)
-        )
-
-    def audited(self) -> Suite:
-        """The suite with the limit of its audit, for where there is one."""
-        if self.audit is None:
-            return self
-        place = self.places.get("audit", Place(1))
-        check = Check("audit-dead", "audit: dead", place, Audited(self.audit), "audit")
-        return replace(self, checks=(*self.checks, check))
-
-    def defines(self, query: Query) -> bool:
-        """Tell whether measures of relevance have a value for a query, once it is answered.
-
-        One without a relevant document has one only where it scores 0.
-        """
-        if self.undefined == "judged_zero":
-            return bool(query.judgments.grades)
-        return self.undefined == "zero" or bool(query.judgments.relevant)
-
-    def judged_as(self, judgments: Mapping[str, Judgments]) -> Suite:
-        """The suite with other judgments of the queries with these ids."""
-        queries = tuple(
-            replace(query, judgments=judgments[query.id]) if query.id in judgments else query
-            for query in self.queries
-        )
-        by_id = {query.id: query for query in queries}
-        checks = tuple(
-            check._replace(demand=by_id[check.query.id]) if check.query else check
-            for check in self.checks
-        )
-        return replace(self, queries=queries, checks=checks)
-
-    def needed(self, check: Check) -> tuple[Query, ...]:
-        """The queries whose rankings a check reads."""
-        if check.query:
-            return (check.query,)
-        if check.over.answers:
-            return tuple(query for query in self.queries if query.bulk)
-        return self.tagged(check.tag)
+    def has_judgments(self) -> bool:
+        """Return whether any query can be scored."""
+        return any(query.judgments.grades for query in self.queries)

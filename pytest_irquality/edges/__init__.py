@@ -1,1 +1,0 @@
-"""Whatever comes in and goes out: files, git, JSON, text that is printed."""

@@ -1,0 +1,121 @@
+"""What an evaluation consists of: outcomes, results of checks, and notices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+
+from pytest_irquality.io.text import Text
+from pytest_irquality.suite.model import Location, RetrieverId, Threshold
+from pytest_irquality.suite.rules import Rule
+
+
+class Outcome(IntEnum):
+    """The outcome of a check, a notice, a suite or a build, ordered by severity.
+
+    There is one scale, so the outcome of anything is the worst outcome of its parts.
+    """
+
+    PASSED = 0
+    INCOMPLETE = 1
+    REVIEW = 2
+    FAILED = 3
+    ERROR = 4
+
+
+class DefaultCheck(Enum):
+    """The checks that need no YAML, by the label that reports use."""
+
+    LOST_QUERIES = "no more queries lost all relevant documents than gained one"
+    SIGNIFICANT_DROP = "no statistically significant drop"
+    FEW_DROPS = "no large drops in a few changed queries"
+    UNRECOGNIZABLE = "rankings without judgments resemble the baseline"
+
+
+class Requirement(Enum):
+    """Requirements that are neither a rule, a threshold nor a default check."""
+
+    ANSWERS = "every query has an answer"
+    CORPUS = "every relevant passage is in the corpus"
+
+
+Check = Rule | Threshold | DefaultCheck | Requirement
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The outcome of a check.
+
+    Attributes:
+        check: The rule, threshold or default check.
+        subject: The name of the suite, or the names of all suites that share the check.
+        text: The finding, worded to follow the subject.
+        label: What the check is called in tables, such as ``head ndcg@10``.
+        item: The name of the suite's item that reports the result. Empty if several suites share it.
+        suite_path: The suite, or empty if several share the check.
+        retriever: The retriever, or ``None`` if several share the check.
+        value: The number that the check compares with the bound, if it compares one.
+        baseline_value: The same number for the baseline.
+        bound: The bound that decided, as a number, and ``bound_text`` as the suite has it.
+        tag: The tag, if the check is about one.
+        query_ids: The queries that the finding is about, or none if it is about the suite.
+        doc_ids: The documents that the finding is about.
+        is_warning: Whether the check is broken but may only warn (``warn: true``). It passes then.
+        known_issue: The id of the known issue that covers a failure. The check passes then.
+        was_evaluated: Whether the check could fail with the queries at hand.
+    """
+
+    check: Check
+    subject: str
+    outcome: Outcome
+    text: Text
+    label: str = ""
+    item: str = ""
+    suite_path: str = ""
+    retriever: RetrieverId | None = None
+    value: float | None = None
+    baseline_value: float | None = None
+    bound: float | None = None
+    bound_text: str = ""
+    tag: str = ""
+    query_ids: tuple[str, ...] = ()
+    doc_ids: tuple[str, ...] = ()
+    is_warning: bool = False
+    known_issue: str = ""
+    was_evaluated: bool = True
+    location: Location = Location()
+
+
+@dataclass(frozen=True)
+class Notice:
+    """An observation that a report shows next to the checks.
+
+    Attributes:
+        code: A stable name for programs and tests, such as ``stale-baseline``.
+        outcome: The outcome that this notice alone gives to a build.
+        subject: The name of the suite that the notice is about, or empty for the build.
+        is_cause: Whether the notice explains the outcome and so belongs next to the headline, such
+            as ids that do not match or a retriever that gives no answers.
+        next_step: What the reader can do about it: a sentence, a command, or a key to change.
+    """
+
+    code: str
+    outcome: Outcome
+    subject: str
+    text: Text
+    query_ids: tuple[str, ...] = ()
+    doc_ids: tuple[str, ...] = ()
+    suite_path: str = ""
+    retriever: RetrieverId | None = None
+    is_cause: bool = False
+    next_step: Text = field(default=Text())
+
+
+def find_worst_outcome(results: Iterable[CheckResult], notices: Iterable[Notice]) -> Outcome:
+    """Return the outcome of a suite or build with these parts."""
+    outcomes = [result.outcome for result in results]
+    outcomes += [notice.outcome for notice in notices]
+    return max(outcomes, default=Outcome.PASSED)
+
+

@@ -1,0 +1,118 @@
+"""Texts that consist of parts, so each report can escape, link and shorten what comes from data.
+
+A message such as ``"red shoes" lost all its relevant documents (sku-12)`` mixes our own words with
+a query and a document id. A terminal prints it, Markdown escapes the data, and HTML links the query
+and isolates its writing direction. Therefore a message stays a sequence of parts until a report
+renders it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+MAX_LISTED_PARTS = 3
+
+
+@dataclass(frozen=True)
+class QueryPart:
+    """A query that a message names. ``str()`` gives its text in quotes."""
+
+    query_id: str
+    text: str
+
+    def __str__(self) -> str:
+        return f'"{self.text}"'
+
+
+@dataclass(frozen=True)
+class DocPart:
+    """A document that a message names. ``str()`` gives its title and id."""
+
+    doc_id: str
+    title: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.doc_id})" if self.title else self.doc_id
+
+
+@dataclass(frozen=True)
+class DataPart:
+    """Another text from data, such as the message of an exception or the name of a suite."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class CodePart:
+    """A command, a key or a ``path:line`` that a reader can copy."""
+
+    code: str
+
+    def __str__(self) -> str:
+        return f"`{self.code}`"
+
+
+Part = str | QueryPart | DocPart | DataPart | CodePart
+
+
+@dataclass(frozen=True)
+class Text:
+    """A message. Plain strings among its parts are our own words and need no escaping."""
+
+    parts: tuple[Part, ...] = ()
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.parts))
+
+    def __bool__(self) -> bool:
+        return bool(self.parts)
+
+    def __add__(self, other: Text | str) -> Text:
+        added = (other,) if isinstance(other, str) else other.parts
+        return Text((*self.parts, *added))
+
+    def render(self, render_part: Callable[[Part], str]) -> str:
+        """Render every part with a function and join the results."""
+        return "".join(map(render_part, self.parts))
+
+
+def write(*parts: Part | Text | int) -> Text:
+    """Write a text from its parts: ``write(query, " has no answer")``."""
+    flat: list[Part] = []
+    for part in parts:
+        if isinstance(part, Text):
+            flat += part.parts
+        elif isinstance(part, int):
+            flat.append(str(part))
+        else:
+            flat.append(part)
+    return Text(tuple(flat))
+
+
+def join(parts: Sequence[Part | Text], separator: str = ", ") -> Text:
+    """Join parts with a separator."""
+    joined: list[Part | Text] = []
+    for part in parts:
+        if joined:
+            joined.append(separator)
+        joined.append(part)
+    return write(*joined)
+
+
+def list_some(parts: Iterable[Part | Text], limit: int = MAX_LISTED_PARTS) -> Text:
+    """Join the first few parts and say how many others there are."""
+    every = list(parts)
+    text = join(every[:limit])
+    hidden = len(every) - limit
+    return text + f" and {hidden} more" if hidden > 0 else text
+
+
+def format_count(number: int, singular: str, plural: str = "") -> str:
+    """Format a number and its noun, such as ``1 query`` or ``2 queries``."""
+    if number == 1:
+        return f"1 {singular}"
+    return f"{number:,} {plural or singular + 's'}"

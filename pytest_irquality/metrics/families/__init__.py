@@ -1,1 +1,0 @@
-"""The measures, a family of kindred ones a file, each beside its definition."""

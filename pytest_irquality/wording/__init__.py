@@ -1,1 +1,0 @@
-"""English about judged results, and nowhere else."""

@@ -1,1 +1,0 @@
-"""Inputs without end for every reader: ``python -m tests.fuzz N``."""

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Which Python judges: that of the input, else the project's, else one of the action's own that has the plugin.
-# IR_PYTHON: the input. The answer goes to GITHUB_OUTPUT.
+# Find the Python to run: the input's, or the project's, or a new one with the plugin installed. IR_PYTHON is the input.
+# The result goes to GITHUB_OUTPUT.
 set -euo pipefail
 
 if [ -z "$IR_PYTHON" ]; then
   IR_PYTHON=python
-  # Not from the working folder, which is the empty path.
+  # The empty entry of sys.path is the working folder, which must not provide the plugin.
   if ! python -c 'import sys; sys.path = [path for path in sys.path if path]; import pytest_irquality' >/dev/null 2>&1; then
     own="$RUNNER_TEMP/irquality-python"
     python3 -I -m venv "$own"

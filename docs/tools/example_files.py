@@ -1,6 +1,6 @@
-"""Write the YAML files that the documentation shows, to be held against their services' schemas.
+"""Write the YAML files that the documentation shows, so their services' schemas can check them.
 
-``python -m docs.tools.shown_files FOLDER``. Each page has a folder of its own.
+Usage: ``python -m docs.tools.example_files FOLDER``. Each page gets a folder of its own.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```yaml\n# ([\w./-]+)\n(.*?)^```$", re.M | re.S)
 
 
-def main(folder: Path) -> None:
-    """Write them all."""
+def write_example_files(folder: Path) -> None:
+    """Write every YAML block that begins with the name of a file."""
     for page in sorted((ROOT / "docs").rglob("*.md")):
         for name, text in BLOCK.findall(page.read_text("utf-8")):
             path = folder / page.stem / name
@@ -23,4 +23,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    write_example_files(Path(sys.argv[1]))

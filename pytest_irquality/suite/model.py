@@ -17,20 +17,11 @@ from typing import Literal, NamedTuple
 
 from pytest_irquality.metrics import Judgments, Metric, parse_metric
 from pytest_irquality.suite.rules import Rule
+from pytest_irquality.suite.yaml_source import Location as Location
 
 DEFAULT_METRIC = parse_metric("ndcg@10")
 VARIANT_TAG = "variant"
 PROBE_TAG = "probe"
-
-
-class Location(NamedTuple):
-    """A place in a suite or one of its files. ``str()`` gives a clickable ``path:line``."""
-
-    path: str = ""
-    line: int = 1
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}"
 
 
 class RetrieverId(NamedTuple):

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 from pytest_irquality.metrics import Judgments, Metric, parse_metric
 from pytest_irquality.suite.rules import Rule
-from pytest_irquality.suite.yaml_source import Location as Location
+from pytest_irquality.suite.yaml_source import Location as Location  # noqa: PLC0414
 
 DEFAULT_METRIC = parse_metric("ndcg@10")
 VARIANT_TAG = "variant"
@@ -198,7 +198,7 @@ def make_request(text: str, params: Mapping[str, object]) -> str:
 
 
 class LostQueriesMode(Enum):
-    """What ``each_query: lost_all_relevant`` says about queries that lost all relevant documents."""
+    """What ``each_query: lost_all_relevant`` says about queries that lost all their relevant hits."""
 
     NET = "net"
     FAIL = "fail"
@@ -355,9 +355,9 @@ class Suite:
         """Return the thresholds over the whole suite."""
         found = []
         for item in self.items:
-            if item.threshold and not item.tag and not item.is_each_tag and not item.query_id:
-                if item.kind is ItemKind.THRESHOLD:
-                    found.append(item.threshold)
+            is_about_tags = item.tag or item.is_each_tag
+            if item.kind is ItemKind.THRESHOLD and item.threshold and not is_about_tags:
+                found.append(item.threshold)
         return tuple(found)
 
     @cached_property

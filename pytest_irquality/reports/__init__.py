@@ -1,1 +1,1 @@
-"""See the modules of this package."""
+"""Reports: one view of a decision, rendered for terminals, Markdown, HTML and programs."""

@@ -6,7 +6,7 @@ have millions of hits. ``Ranking.hits`` gives objects to code that prefers them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -126,3 +126,11 @@ class Run:
     missing_doc_ids: frozenset[str] = frozenset()
     provenance: Provenance = Provenance()
     notes: tuple[str, ...] = ()
+
+
+def merge_runs(runs: Iterable[Run]) -> Run:
+    """Merge runs of one retriever, such as those of shards, into one.
+
+    The first answer to a request counts, and a request has an error only if no run answers it.
+    """
+    raise NotImplementedError

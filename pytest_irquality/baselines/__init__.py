@@ -1,1 +1,1 @@
-"""See the modules of this package."""
+"""Answers to compare with: baseline files, saved runs, TREC runs, and other commits."""

@@ -1,0 +1,65 @@
+"""What all sources of baselines have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pytest_irquality.io.text import Text
+from pytest_irquality.retrieval.run import Run
+from pytest_irquality.suite.model import RetrieverId, Suite
+
+
+class BaselineError(Exception):
+    """A baseline or run cannot be used. The message starts with ``path:line:`` or an option."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The answers of a retriever that current answers are compared with.
+
+    Attributes:
+        retriever: The retriever, with the folder of its conftest and its parameter.
+        suite_path: The suite that the answers were recorded for, relative to the project's root.
+            Answers are looked up by request; the suite only decides between two answers.
+        path: The file, as messages name it, or empty if there is none.
+    """
+
+    run: Run = field(repr=False)
+    retriever: RetrieverId = RetrieverId()
+    suite_path: str = ""
+    path: str = ""
+
+
+class BaselineSource(Protocol):
+    """Where baselines come from.
+
+    Attributes:
+        label: What reports call the source, such as ``git:main``, or empty for committed files.
+        commit: The commit of the answers, or empty if they are those of the working tree.
+        errors: After reading: why baselines cannot be used, by the path of the file.
+        notices: After reading: remarks for the report.
+    """
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def commit(self) -> str: ...
+    @property
+    def errors(self) -> dict[str, str]: ...
+    @property
+    def notices(self) -> list[Text]: ...
+
+    def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
+        """Return all baselines of the source.
+
+        Args:
+            suites: The current suites, one for each retriever. A baseline file that belongs to one
+                of them by name has its path as ``suite_path``.
+
+        Raises:
+            BaselineError: The source itself cannot be used. What is wrong with single files is in
+                ``errors``.
+        """
+        ...

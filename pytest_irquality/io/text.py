@@ -116,3 +116,11 @@ def format_count(number: int, singular: str, plural: str = "") -> str:
     if number == 1:
         return f"1 {singular}"
     return f"{number:,} {plural or singular + 's'}"
+
+
+def find_closest(name: str, known: Iterable[str], min_similarity: float = 0.6) -> str | None:
+    """Return the known name that a misspelt one is most similar to, for "Did you mean …?"."""
+    from difflib import get_close_matches
+
+    matches = get_close_matches(name, list(known), 1, min_similarity)
+    return matches[0] if matches else None

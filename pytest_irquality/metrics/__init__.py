@@ -1,1 +1,25 @@
-"""See the modules of this package."""
+"""Metrics of search quality: definitions, names and scoring.
+
+This package knows document ids and grades, and nothing of queries, suites or runs.
+"""
+
+from pytest_irquality.metrics.catalog import METRICS as METRICS
+from pytest_irquality.metrics.comparing import (
+    compute_overlap as compute_overlap,
+    compute_rbo as compute_rbo,
+)
+from pytest_irquality.metrics.errors import MetricError as MetricError
+from pytest_irquality.metrics.judgments import Judgments as Judgments
+from pytest_irquality.metrics.metric import (
+    Definition as Definition,
+    Metric as Metric,
+    Parameter as Parameter,
+)
+from pytest_irquality.metrics.names import parse_metric as parse_metric
+from pytest_irquality.metrics.own_metrics import make_own_metric as make_own_metric
+from pytest_irquality.metrics.scoring import (
+    RankingBatch as RankingBatch,
+    aggregate_values as aggregate_values,
+    combine_values as combine_values,
+    score_rankings as score_rankings,
+)

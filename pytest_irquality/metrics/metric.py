@@ -1,0 +1,255 @@
+"""Definitions of metrics, and metrics as suites name them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Literal
+
+from pytest_irquality.metrics.judged_rankings import JudgedRankings
+from pytest_irquality.metrics.judgments import Judgments
+
+Value = float | str
+ScoreFunction = Callable[[JudgedRankings], Sequence[float | None]]
+Aggregation = Literal["mean", "sum", "p50", "p95"]
+Unit = Literal["", "count", "seconds"]
+
+WEIGHTED = "weighted"
+CANDIDATES = "candidates"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter in the parentheses of a name: one of several words, or a number above 0.
+
+    Attributes:
+        default: The value if the name gives none, or ``None`` if the suite decides.
+        meaning: What the parameter does, for the documentation.
+        choices: The allowed words. Without any, the parameter is a number.
+        upper_bound: What a number must stay below.
+        is_always_shown: Whether the canonical name has the parameter at its default, too, because
+            other tools have other defaults.
+    """
+
+    name: str
+    default: Value | None
+    meaning: str
+    choices: tuple[str, ...] = ()
+    upper_bound: float = inf
+    is_always_shown: bool = False
+
+
+RELEVANT_FROM = Parameter(
+    "rel", None, "lowest grade that counts as relevant; the suite's `relevant_from` by default"
+)
+BUDGETS = (
+    Parameter("tokens", None, "results that fit into this many tokens, in place of a cutoff"),
+    Parameter("words", None, "results that fit into this many words, in place of a cutoff"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """One family of metrics: how it is computed, and what its documentation says.
+
+    Attributes:
+        name: The name in suites, without cutoff and parameters.
+        title: The name in the documentation.
+        formula: The definition in one line.
+        source: The paper or program that defines the metric.
+        make: Receives ``cutoff`` (unless ``has_cutoff`` is false) and the parameters, and returns
+            the function that scores a batch of rankings.
+        undefined: The queries for which the metric has no value.
+        differences: How other tools differ.
+        aliases: Other names, as other tools write them.
+        has_cutoff: Whether ``@k`` belongs to the name.
+        needs: What a query must have: a relevant document, a positive grade, or nothing.
+        reach: How deep the metric reads a ranking: to the cutoff, to the number of relevant
+            documents, everything, only the first result, or nothing.
+        range: The lowest and the highest value.
+        compares: Whether the metric compares the ranking with one of the baseline.
+        is_own: Whether the metric comes from a user's project.
+        max_grade: Receives the parameters and returns the highest grade that the formula can take.
+    """
+
+    name: str
+    title: str
+    formula: str
+    source: str
+    make: Callable[..., ScoreFunction]
+    undefined: str = "for a query without a relevant document"
+    differences: str = ""
+    aliases: tuple[str, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    has_cutoff: bool = True
+    needs: Literal["relevant", "gain", ""] = "relevant"
+    reach: Literal["cutoff", "relevant", "all", "first", "nothing"] = "cutoff"
+    range: tuple[float, float] = (0, 1)
+    higher_is_better: bool = True
+    aggregate: Aggregation = "mean"
+    unit: Unit = ""
+    compares: bool = False
+    is_own: bool = False
+    max_grade: Callable[..., float] | None = None
+
+    @property
+    def allowed_parameters(self) -> tuple[Parameter, ...]:
+        """Return the parameters that a name may give, budgets included."""
+        reads_top = self.has_cutoff and self.reach == "cutoff" and bool(self.needs)
+        has_budget = reads_top and self.higher_is_better
+        return self.parameters + (BUDGETS if has_budget else ())
+
+    @property
+    def usual_name(self) -> str:
+        """Return the name as it is most often written, such as ``ndcg@10``."""
+        return f"{self.name}@10" if self.has_cutoff else self.name
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric as a suite names it. ``str()`` gives the one canonical name.
+
+    Attributes:
+        cutoff: The last rank that counts, or ``None`` without one.
+        parameters: The parameters that the canonical name shows, in the order of the definition.
+        weighted: Whether the mean over queries uses their weights.
+        stage: The stage of the retriever that is scored, or empty for the final ranking.
+    """
+
+    definition: Definition
+    cutoff: int | None = None
+    parameters: tuple[tuple[str, Value], ...] = ()
+    weighted: bool = False
+    stage: str = ""
+
+    def __str__(self) -> str:
+        words = [WEIGHTED] if self.weighted else []
+        if self.stage:
+            words.append(self.stage)
+        if self.stage not in ("", CANDIDATES):
+            words.append(CANDIDATES)
+        name = self.definition.name
+        if self.parameters:
+            settings = ",".join(f"{key}={_format_value(value)}" for key, value in self.parameters)
+            name += f"({settings})"
+        if self.cutoff is not None:
+            name += f"@{self.cutoff}"
+        return " ".join([*words, name])
+
+    @property
+    def name(self) -> str:
+        """Return the name of the family, such as ``ndcg``."""
+        return self.definition.name
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Return whether a higher value is better."""
+        return self.definition.higher_is_better
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Return the lowest and the highest possible value."""
+        return self.definition.range
+
+    @property
+    def aggregate(self) -> Aggregation:
+        """Return how the values of several queries become one value."""
+        return self.definition.aggregate
+
+    @property
+    def unit(self) -> Unit:
+        """Return the unit of the values: ``count``, ``seconds``, or an empty string."""
+        return self.definition.unit
+
+    @property
+    def compares(self) -> bool:
+        """Return whether the metric compares the ranking with one of the baseline."""
+        return self.definition.compares
+
+    @property
+    def needs_judgments(self) -> bool:
+        """Return whether the metric is undefined for a query without relevant documents."""
+        return bool(self.definition.needs)
+
+    @property
+    def is_relevance(self) -> bool:
+        """Return whether a higher value means that the final ranking is more relevant."""
+        return self.needs_judgments and self.higher_is_better and not self.stage
+
+    @property
+    def can_be_primary(self) -> bool:
+        """Return whether headlines and default checks may use the metric."""
+        # A budget needs sizes that a baseline may lack, so a default check could lose its values.
+        is_builtin = not self.definition.is_own and self.aggregate == "mean"
+        return is_builtin and self.is_relevance and self.range == (0, 1) and not self.budget
+
+    @property
+    def rel(self) -> float | None:
+        """Return the lowest relevant grade, if the name overrides ``relevant_from``."""
+        for name, value in self.parameters:
+            if name == RELEVANT_FROM.name:
+                return float(value)
+        return None
+
+    @property
+    def budget(self) -> tuple[str, int] | None:
+        """Return the unit (``tokens`` or ``words``) and size of the budget, if there is one."""
+        for name, value in self.parameters:
+            if name in ("tokens", "words"):
+                return name, int(value)
+        return None
+
+    @property
+    def settings(self) -> Mapping[str, Value]:
+        """Return the parameters of the formula, defaults included."""
+        values = dict(self.parameters)
+        settings = {}
+        for parameter in self.definition.parameters:
+            value = values.get(parameter.name, parameter.default)
+            if value is not None and parameter is not RELEVANT_FROM:
+                settings[parameter.name] = value
+        return settings
+
+    @property
+    def max_grade(self) -> float:
+        """Return the highest grade that the formula can take."""
+        max_grade = self.definition.max_grade
+        return inf if max_grade is None else max_grade(**self.settings)
+
+    def compute_depth(self, relevant_count: int = 0) -> int | None:
+        """Compute how many results the metric reads, or return ``None`` for all of them.
+
+        Args:
+            relevant_count: The number of relevant documents of the query.
+        """
+        reach = self.definition.reach
+        if reach == "cutoff":
+            return self.cutoff
+        if reach == "relevant":
+            return relevant_count
+        return {"all": None, "first": 1, "nothing": 0}[reach]
+
+    def is_defined_for(self, judgments: Judgments) -> bool:
+        """Return whether the judgments of a query allow to compute the metric."""
+        if self.definition.needs == "relevant":
+            rel = self.rel
+            read = judgments if rel is None else judgments.with_relevant_from(rel)
+            return bool(read.relevant)
+        return not self.definition.needs or bool(judgments.gains)
+
+    def with_cutoff(self, cutoff: int) -> Metric:
+        """Return the metric at a cutoff, in place of its own cutoff or budget."""
+        kept = tuple(pair for pair in self.parameters if pair[0] not in ("tokens", "words"))
+        return replace(self, cutoff=cutoff, parameters=kept)
+
+    def make_score_function(self) -> ScoreFunction:
+        """Return the function that scores a batch of rankings."""
+        if self.definition.has_cutoff:
+            return self.definition.make(cutoff=self.cutoff, **self.settings)
+        return self.definition.make(**self.settings)
+
+
+def _format_value(value: Value) -> str:
+    """Format a parameter, ``2`` for ``2.0``."""
+    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,0 +1,250 @@
+"""Score rankings: judgments and rankings in, one value for each metric and ranking out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil, fsum, inf
+from sys import maxsize
+from typing import Literal, TypeVar
+
+from pytest_irquality.metrics.errors import MetricError
+from pytest_irquality.metrics.judged_rankings import (
+    DocIds,
+    JudgedRankings,
+    RankedGains,
+    find_gains,
+    find_relevant_ranks,
+)
+from pytest_irquality.metrics.judgments import Judgments
+from pytest_irquality.metrics.metric import Aggregation, Metric
+
+Undefined = Literal["skip", "zero"]
+Sizes = Mapping[str, Sequence[float]]
+T = TypeVar("T")
+
+
+class RankingBatch:
+    """Rankings whose judged documents are found once, however many metrics score them.
+
+    ``score_rankings`` is the short way. Keep a batch instead if you score metric after metric.
+
+    Args:
+        judgments: The judgments for each ranking. A query with several answers is there repeatedly.
+        rankings: The document ids of each ranking, best first. Only the first occurrence of a
+            repeated document counts.
+        seconds: How long each call took, for latency metrics.
+        baseline_rankings: A ranking to compare each with, or ``None`` for those without one, for
+            metrics that compare.
+        sizes: The size of every result (duplicates included) by unit, ``words`` or ``tokens``, for
+            metrics with a budget.
+        depth: How deep documents are looked for at least. Metrics that read deeper repeat the
+            search, so pass the largest depth if you know it.
+    """
+
+    def __init__(
+        self,
+        judgments: Sequence[Judgments],
+        rankings: Sequence[DocIds],
+        *,
+        seconds: Sequence[float | None] | None = None,
+        baseline_rankings: Sequence[DocIds | None] | None = None,
+        sizes: Sequence[Sizes] | None = None,
+        depth: int = 0,
+    ) -> None:
+        self._judgments = judgments
+        self._rankings = rankings
+        self._seconds = seconds or [None] * len(rankings)
+        self._baseline_rankings = baseline_rankings or [None] * len(rankings)
+        self._sizes = sizes
+        self._depth = depth
+        self._reads_all_relevant = False
+        self._judged_rankings: JudgedRankings | None = None
+
+    def prepare(self, metrics: Sequence[Metric]) -> None:
+        """Search as deep as these metrics need, so that scoring them does not search again."""
+        depth = self._depth
+        reads_all_relevant = self._reads_all_relevant
+        for metric in metrics:
+            if not metric.needs_judgments or metric.budget:
+                continue
+            reach = metric.compute_depth()
+            depth = max(depth, maxsize if reach is None else reach)
+            if metric.definition.reach == "relevant":
+                reads_all_relevant = True
+        if (depth, reads_all_relevant) != (self._depth, self._reads_all_relevant):
+            self._depth, self._reads_all_relevant = depth, reads_all_relevant
+            self._judged_rankings = None
+
+    def score(self, metric: Metric, undefined: str = "skip") -> list[float | None]:
+        """Score every ranking with one metric.
+
+        Args:
+            metric: The metric. Its stage and weights do not matter here.
+            undefined: ``skip`` gives ``None`` if a query has no relevant document, ``zero`` the
+                score of a ranking without relevant documents, as in trec_eval.
+
+        Raises:
+            MetricError: A grade is too high for the metric, or a project's own metric failed.
+        """
+        if undefined not in ("skip", "zero"):
+            raise MetricError(f"'undefined' must be 'skip' or 'zero', not {undefined!r}")
+        if metric.budget:
+            return self._score_with_budget(metric, *metric.budget, undefined)
+        self.prepare([metric])
+        self._check_grades(metric)
+        batch = self.judged_rankings
+        if metric.rel is not None:
+            batch = batch.with_relevant_from(metric.rel)
+        compute_scores = metric.make_score_function()
+        if undefined == "zero" or not metric.needs_judgments or all(batch.relevant_counts):
+            return list(compute_scores(batch))
+        is_defined = [metric.is_defined_for(judgments) for judgments in batch.judgments]
+        scores = iter(compute_scores(batch.select(is_defined)))
+        return [next(scores) if defined else None for defined in is_defined]
+
+    @property
+    def judged_rankings(self) -> JudgedRankings:
+        """Return the rankings with the places of their judged documents."""
+        if self._judged_rankings is None:
+            self._judged_rankings = self._find_judged_documents()
+        return self._judged_rankings
+
+    def _find_judged_documents(self) -> JudgedRankings:
+        rankings: list[DocIds] = []
+        gains: list[RankedGains] = []
+        depth, reads_all_relevant = self._depth, self._reads_all_relevant
+        for judgments, ranking in zip(self._judgments, self._rankings, strict=True):
+            gain_by_doc_id = judgments.gains
+            reach = max(depth, len(gain_by_doc_id)) if reads_all_relevant else depth
+            distinct, ranked_gains = find_gains(ranking, gain_by_doc_id, reach)
+            rankings.append(distinct)
+            gains.append(ranked_gains)
+        return JudgedRankings(
+            rankings=rankings,
+            judgments=self._judgments,
+            gains=gains,
+            relevant_ranks=list(map(find_relevant_ranks, rankings, self._judgments, gains)),
+            relevant_counts=[judgments.relevant_count for judgments in self._judgments],
+            seconds=self._seconds,
+            baseline_rankings=self._baseline_rankings,
+            positions=range(len(rankings)),
+        )
+
+    def _check_grades(self, metric: Metric) -> None:
+        max_grade = metric.max_grade
+        if max_grade == inf:
+            return
+        for position, judgments in enumerate(self._judgments):
+            if judgments.top_grade > max_grade:
+                raise MetricError(
+                    f"The grade {judgments.top_grade:g} is too high for '{metric}', which allows"
+                    f" {max_grade:g}",
+                    position,
+                )
+
+    def _score_with_budget(
+        self, metric: Metric, unit: str, size: int, undefined: str
+    ) -> list[float | None]:
+        """Score each ranking at the number of documents that fit into the budget."""
+        positions_by_cutoff: dict[int, list[int]] = {}
+        for position, sizes in enumerate(self._sizes or ()):
+            if unit in sizes:
+                cutoff = _count_fitting_documents(self._rankings[position], sizes[unit], size)
+                positions_by_cutoff.setdefault(cutoff, []).append(position)
+        scores: list[float | None] = [None] * len(self._rankings)
+        for cutoff, positions in positions_by_cutoff.items():
+            batch = RankingBatch(
+                [self._judgments[position] for position in positions],
+                [self._rankings[position][:cutoff] for position in positions],
+            )
+            values = batch.score(metric.with_cutoff(max(cutoff, 1)), undefined)
+            for position, value in zip(positions, values, strict=True):
+                scores[position] = value
+        return scores
+
+
+def score_rankings(
+    metrics: Sequence[Metric],
+    judgments: Sequence[Judgments],
+    rankings: Sequence[DocIds],
+    *,
+    undefined: str = "skip",
+    seconds: Sequence[float | None] | None = None,
+    baseline_rankings: Sequence[DocIds | None] | None = None,
+    sizes: Sequence[Sizes] | None = None,
+) -> list[list[float | None]]:
+    """Score rankings with several metrics.
+
+    All sequences are aligned: the entry at an index belongs to the same ranking. See
+    ``RankingBatch`` for the arguments and ``RankingBatch.score`` for ``undefined``.
+
+    Returns:
+        One list for each metric, aligned with the rankings. A value is ``None`` if the metric is
+        undefined.
+
+    Raises:
+        MetricError: A grade is too high for a metric, or a project's own metric failed.
+    """
+    batch = RankingBatch(
+        judgments, rankings, seconds=seconds, baseline_rankings=baseline_rankings, sizes=sizes
+    )
+    batch.prepare(metrics)
+    return [batch.score(metric, undefined) for metric in metrics]
+
+
+def aggregate_values(
+    metric: Metric,
+    values: Sequence[float | None],
+    weights: Sequence[float] | None = None,
+) -> float | None:
+    """Combine the values of several queries into one, as the metric defines.
+
+    Args:
+        metric: Decides between mean, weighted mean, sum and percentile.
+        values: The value of each query. ``None`` values are left out.
+        weights: The weight of each query, read only if the metric is weighted.
+
+    Returns:
+        The combined value, or ``None`` if no query has one (or if all weights are 0).
+    """
+    if metric.weighted and weights is not None:
+        return _compute_weighted_mean(values, weights)
+    return combine_values(metric.aggregate, [value for value in values if value is not None])
+
+
+def combine_values(aggregate: Aggregation, values: Sequence[float]) -> float | None:
+    """Compute the mean, the sum or a nearest-rank percentile, ``None`` without values."""
+    if not values:
+        return None
+    if aggregate == "mean":
+        return fsum(values) / len(values)
+    if aggregate == "sum":
+        return fsum(values)
+    percent = int(aggregate.removeprefix("p"))
+    rank = ceil(percent * len(values) / 100)
+    return sorted(values)[rank - 1]
+
+
+def _compute_weighted_mean(
+    values: Sequence[float | None], weights: Sequence[float]
+) -> float | None:
+    products: list[float] = []
+    divisors: list[float] = []
+    for value, weight in zip(values, weights, strict=True):
+        if not 0 <= weight < inf:
+            raise MetricError(f"The weight {weight} of a query is not a number of 0 or more")
+        if weight and value is not None:
+            products.append(value * weight)
+            divisors.append(weight)
+    return fsum(products) / fsum(divisors) if divisors else None
+
+
+def _count_fitting_documents(ranking: DocIds, sizes: Sequence[float], budget: int) -> int:
+    """Count the documents in the results that fit. The first one that does not fit ends them."""
+    total, count = 0.0, 0
+    for size in sizes:
+        total += size
+        if total > budget:
+            break
+        count += 1
+    return len(set(ranking[:count]))

@@ -198,7 +198,7 @@ def make_request(text: str, params: Mapping[str, object]) -> str:
 
 
 class LostQueriesMode(Enum):
-    """What ``each_query: lost_all_relevant`` says about queries that lost all their relevant hits."""
+    """What ``each_query: lost_all_relevant`` says."""
 
     NET = "net"
     FAIL = "fail"

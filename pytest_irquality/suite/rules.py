@@ -1,17 +1,62 @@
 """Rules about the results of one query: each class defines, parses and checks one kind.
 
-To add a rule, write a subclass of ``Rule`` with its key. The parser, the JSON Schema and the
-reference page find it in ``RULES``.
+To add a rule, write a subclass of ``Rule`` and add it to ``RULES``. The parser, the JSON Schema
+and the reference page follow from its attributes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+import re
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple, Protocol
 
-from pytest_irquality.io.text import Text
-from pytest_irquality.suite.yaml_source import Location, Node
+from pytest_irquality.io.text import (
+    DataPart,
+    DocPart,
+    QueryPart,
+    Text,
+    format_count,
+    join,
+    write,
+)
+from pytest_irquality.suite.values import (
+    ANY_TEXT,
+    CUTOFF,
+    Schema,
+    make_list_schema,
+    make_object_schema,
+    make_reference,
+    parse_number,
+    read_count,
+    read_cutoff,
+    read_distinct_texts,
+    read_entries,
+    read_flag,
+    read_text,
+    read_value,
+    suggest,
+)
+from pytest_irquality.suite.yaml_source import (
+    ListNode,
+    Location,
+    MappingNode,
+    Mistake,
+    Node,
+    ScalarNode,
+    quote,
+)
+
+PARAM_PREFIX = "$params."
+_PARTS = re.compile(r"[0-9]+|[^\W\d_]+")
+RANKS_SCHEMA: Schema = {
+    "anyOf": [
+        ANY_TEXT,
+        make_list_schema(ANY_TEXT, minItems=1),
+        {"type": "object", "minProperties": 1, "additionalProperties": CUTOFF.schema},
+    ]
+}
 
 
 class Answer(Protocol):
@@ -49,21 +94,26 @@ class Rule:
     Attributes:
         key: The key in a suite.
         help: What the rule requires, for the reference page and editors.
+        form: What the reference page calls the value.
         is_for_each_query: Whether the rule may be written under ``each_query``.
         is_broken_by_any_repeat: Whether one of several answers to a query is enough to break the
             rule. Otherwise each part of the rule must hold in at least one answer.
         expects_results: Whether the rule contradicts ``expect_no_results``.
+        wants_documents: Whether the documents that the rule names must be found.
         reads_fields: Whether the rule reads fields of results. Such a rule is checked on the
             results themselves, also with ``match: text``.
     """
 
     location: Location = field(default=Location(), compare=False, kw_only=True)
 
-    key: ClassVar[str] = ""
-    help: ClassVar[str] = ""
+    key: ClassVar[str]
+    help: ClassVar[str]
+    form: ClassVar[str]
+    schema: ClassVar[Schema]
     is_for_each_query: ClassVar[bool] = False
     is_broken_by_any_repeat: ClassVar[bool] = False
     expects_results: ClassVar[bool] = True
+    wants_documents: ClassVar[bool] = False
     reads_fields: ClassVar[bool] = False
 
     @classmethod
@@ -85,8 +135,8 @@ class Rule:
 
     @property
     def wanted_doc_ids(self) -> tuple[str, ...]:
-        """Return the documents that must be found, and without which the rule cannot hold."""
-        return ()
+        """Return the documents that must be found."""
+        return self.doc_ids if self.wants_documents else ()
 
     @property
     def field_paths(self) -> tuple[str, ...]:
@@ -126,7 +176,9 @@ class Rule:
         Returns:
             One text for each violation, which names the query. Empty if the rule holds.
         """
-        return list(self.find_broken_parts(answer, query, top_k, titles).values())
+        broken = self._find_broken_parts(answer, query, top_k, titles)
+        # Parts may share a text, such as "none of them was returned".
+        return list(dict.fromkeys(broken.values()))
 
     def find_violations_in_repeats(
         self,
@@ -141,14 +193,17 @@ class Rule:
         A forbidding rule is broken by any answer. Each part of a demanding rule (such as one of its
         documents) must hold in at least one answer, because an engine may be nondeterministic.
         """
-        raise NotImplementedError
+        broken: dict[Hashable, Text] = {}
+        for index, answer in enumerate(answers):
+            parts = self._find_broken_parts(answer, query, top_k, titles)
+            if index == 0 or self.is_broken_by_any_repeat:
+                broken = {**parts, **broken}
+            else:
+                broken = {part: text for part, text in broken.items() if part in parts}
+        return list(dict.fromkeys(broken.values()))
 
-    def find_broken_parts(
-        self,
-        answer: Answer,
-        query: AnsweredQuery,
-        top_k: int,
-        titles: Mapping[str, str],
+    def _find_broken_parts(
+        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
     ) -> Mapping[Hashable, Text]:
         """Find the parts of the rule that an answer breaks, each with its text.
 
@@ -157,4 +212,660 @@ class Rule:
         raise NotImplementedError
 
 
-RULES: Mapping[str, type[Rule]] = {}
+# -- Rules about documents ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DocumentRule(Rule):
+    """A rule that names documents.
+
+    Attributes:
+        ranks: The rank of each document, or ``None`` for ``top_k``.
+    """
+
+    ranks: Mapping[str, int | None]
+
+    form = "documents, with ranks or without"
+    schema = make_reference("ranks")
+
+    def __hash__(self) -> int:
+        return hash((self.key, *self.ranks.items()))
+
+    @classmethod
+    def parse(cls, node: Node, location: Location) -> Rule | None:
+        """Parse documents: a mapping to ranks, a list, or a single id."""
+        ranks: dict[str, int | None] = {}
+        if isinstance(node, ListNode):
+            ranks = dict.fromkeys(text for text, _ in read_distinct_texts(node, f"'{cls.key}'"))
+        elif isinstance(node, ScalarNode):
+            ranks = {read_text(node, f"'{cls.key}'"): None}
+        else:
+            for key, value in read_entries(node, f"'{cls.key}'"):
+                _check_space_after_colon(key, value, cls.key)
+                ranks[key.text] = read_cutoff(value, f"The rank of {quote(key.text)}")
+        if not ranks:
+            raise Mistake(node.line, f"'{cls.key}' names no document")
+        return cls(ranks, location=location)
+
+    @property
+    def doc_ids(self) -> tuple[str, ...]:
+        """Return the documents that the rule names."""
+        return tuple(self.ranks)
+
+    def get_depth(self, top_k: int) -> int:
+        """Return the deepest rank."""
+        return max(rank or top_k for rank in self.ranks.values())
+
+    def relax_for_variant(self) -> Rule:
+        """Return the rule without ranks."""
+        return replace(self, ranks=dict.fromkeys(self.ranks))
+
+    def iter_ranks(self, top_k: int) -> Iterator[tuple[str, int]]:
+        """Yield each document with its rank."""
+        for doc_id, rank in self.ranks.items():
+            yield doc_id, rank or top_k
+
+
+def _check_space_after_colon(key: ScalarNode, value: Node, rule_key: str) -> None:
+    """Find ``{sku-609:3}``, which YAML reads as a key without a value."""
+    if isinstance(value, ScalarNode) and not value.text and not value.is_quoted:
+        doc_id, colon, rank = key.text.rpartition(":")
+        if colon and rank.isdecimal():
+            hint = f"Write a space after the colon: '{doc_id}: {rank}'"
+            raise Mistake(key.line, f"{quote(key.text)} has no rank. {hint}.")
+        hint = f"Write a list for documents within 'top_k', such as {rule_key}: [{key.text}]"
+        raise Mistake(key.line, f"The rank of {quote(key.text)} is empty. {hint}.")
+
+
+def _find_ranks(answer: Answer) -> dict[str, int]:
+    """Return the rank of each document, counted without duplicates such as chunks."""
+    return {doc_id: rank for rank, doc_id in enumerate(dict.fromkeys(answer.doc_ids), start=1)}
+
+
+def _name_document(doc_id: str, titles: Mapping[str, str]) -> DocPart:
+    title = titles.get(doc_id, "")
+    return DocPart(doc_id, title if title != doc_id else "")
+
+
+def _describe_rank(ranks: Mapping[str, int], doc_id: str) -> str:
+    return f"is at rank {ranks[doc_id]}" if doc_id in ranks else "was not returned"
+
+
+def _name_query(query: AnsweredQuery) -> QueryPart:
+    return QueryPart(query.id, query.text)
+
+
+class MustFind(DocumentRule):
+    """Each of some documents, at its rank or better."""
+
+    key = "must_find"
+    help = "Each of these documents, at its rank or better; in a list, within `top_k`."
+    wants_documents = True
+
+    def _find_broken_parts(
+        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
+    ) -> Mapping[Hashable, Text]:
+        ranks = _find_ranks(answer)
+        broken: dict[Hashable, Text] = {}
+        for doc_id, rank in self.iter_ranks(top_k):
+            if doc_id not in ranks or ranks[doc_id] > rank:
+                found = f" {_describe_rank(ranks, doc_id)}, and must be in the top {rank}"
+                document = _name_document(doc_id, titles)
+                broken[doc_id] = write(_name_query(query), ": ", document, found)
+        return broken
+
+
+class MustFindAny(DocumentRule):
+    """One of some documents, at its rank or better."""
+
+    key = "must_find_any"
+    help = "One of these documents is enough, at its rank or better."
+    wants_documents = True
+
+    def _find_broken_parts(
+        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
+    ) -> Mapping[Hashable, Text]:
+        ranks = _find_ranks(answer)
+        findings = []
+        for doc_id, rank in self.iter_ranks(top_k):
+            if doc_id in ranks and ranks[doc_id] <= rank:
+                return {}
+            found = f" {_describe_rank(ranks, doc_id)} (not in the top {rank})"
+            findings.append(write(_name_document(doc_id, titles), found))
+        text = write(_name_query(query), " must find one of these: ", join(findings))
+        return {self.key: text}
+
+
+class MustNotFind(DocumentRule):
+    """None of some documents down to its rank."""
+
+    key = "must_not_find"
+    help = "None of these documents in the top that many; in a list, not within `top_k`."
+    is_for_each_query = True
+    is_broken_by_any_repeat = True
+    expects_results = False
+
+    def _find_broken_parts(
+        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
+    ) -> Mapping[Hashable, Text]:
+        ranks = _find_ranks(answer)
+        broken: dict[Hashable, Text] = {}
+        for doc_id, rank in self.iter_ranks(top_k):
+            if doc_id in ranks and ranks[doc_id] <= rank:
+                found = f" is at rank {ranks[doc_id]}, and must not be in the top {rank}"
+                document = _name_document(doc_id, titles)
+                broken[doc_id] = write(_name_query(query), ": ", document, found)
+        return broken
+
+
+@dataclass(frozen=True)
+class InOrder(Rule):
+    """Some documents, each above the next. One that was not returned is below all others."""
+
+    documents: tuple[str, ...]
+
+    key = "in_order"
+    help = "These documents come in this order."
+    form = "a list of two or more documents"
+    schema = make_list_schema(ANY_TEXT, minItems=2)
+
+    @classmethod
+    def parse(cls, node: Node, location: Location) -> Rule | None:
+        """Parse a list of documents."""
+        doc_ids = [text for text, _ in read_distinct_texts(node, f"'{cls.key}'")]
+        if len(doc_ids) < 2:
+            raise Mistake(node.line, f"'{cls.key}' needs at least two documents")
+        return cls(tuple(doc_ids), location=location)
+
+    @property
+    def doc_ids(self) -> tuple[str, ...]:
+        """Return the documents in their order."""
+        return self.documents
+
+    def _find_broken_parts(
+        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
+    ) -> Mapping[Hashable, Text]:
+        ranks = _find_ranks(answer)
+        named = [_name_document(doc_id, titles) for doc_id in self.doc_ids]
+        if ranks.keys().isdisjoint(self.doc_ids):
+            # Nothing is in order if nothing is there. The pairs are broken, too, because another
+            # answer to the same query may have some of the documents.
+            text = write(_name_query(query), ": none of ", join(named), " was returned")
+            return dict.fromkeys(pairwise(self.doc_ids), text)
+        broken: dict[Hashable, Text] = {}
+        last = len(ranks) + 1
+        for (above, below), (above_part, below_part) in zip(
+            pairwise(self.doc_ids), pairwise(named), strict=True
+        ):
+            if below in ranks and ranks.get(above, last) > ranks[below]:
+                broken[above, below] = write(
+                    _name_query(query),
+                    ": ",
+                    above_part,
+                    f" {_describe_rank(ranks, above)}, and must be above ",
+                    below_part,
+                    f", which is at rank {ranks[below]}",
+                )
+        return broken
+
+
+@dataclass(frozen=True)
+class ExpectNoResults(Rule):
+    """An empty ranking."""
+
+    key = "expect_no_results"
+    help = "Whether nothing should be found."
+    form = "`true` or `false`"
+    schema = {"type": "boolean"}  # noqa: RUF012 - a JSON Schema, which nobody changes
+    is_broken_by_any_repeat = True
+    expects_results = False
+
+    @classmethod
+    def parse(cls, node: Node, location: Location) -> Rule | None:
+        """Parse ``true`` or ``false``."""
+        return cls(location=location) if read_flag(node, f"'{cls.key}'") else None
+
+    def get_depth(self, top_k: int) -> int:
+        """Return 1, since the first result breaks the rule."""
+        return 1
+
+    def _find_broken_parts(
+        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
+    ) -> Mapping[Hashable, Text]:
+        if not answer.doc_ids:
+            return {}
+        count = format_count(len(answer.doc_ids), "result")
+        first = _name_document(answer.doc_ids[0], titles)
+        text = write(
+            _name_query(query), f" must return nothing, and returned {count}, first ", first
+        )
+        return {self.key: text}
+
+
+# -- Rules about fields ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FieldCondition:
+    """What one field of every result must be.
+
+    Values are as written, or ``$params.name`` for a parameter of the query.
+
+    Attributes:
+        path: The dotted path of the field.
+        equal: The allowed values, or ``None`` if any.
+        unequal: The values that are not allowed.
+        minimum: The lowest allowed number, and ``maximum`` the highest.
+    """
+
+    path: str
+    equal: tuple[object, ...] | None = None
+    unequal: tuple[object, ...] = ()
+    minimum: object = None
+    maximum: object = None
+
+    @property
+    def param_names(self) -> tuple[str, ...]:
+        """Return the parameters of the query that the condition names."""
+        values = (*(self.equal or ()), *self.unequal, self.minimum, self.maximum)
+        return tuple(name for value in values if (name := _get_param_name(value)))
+
+    def explain_violation(self, value: object, params: Mapping[str, object]) -> Text:
+        """Say what the value must be, or return an empty text if it fulfills the condition.
+
+        A field with several values fulfills ``equal`` if one of them does.
+        """
+        values = value if isinstance(value, list | tuple) else (value,)
+        written = {_normalize(each) for each in values}
+        if self.equal is not None:
+            allowed = _resolve(self.equal, params)
+            if written.isdisjoint(map(_normalize, allowed)):
+                return write("must be ", _show_values(allowed))
+        forbidden = _resolve(self.unequal, params)
+        if not written.isdisjoint(map(_normalize, forbidden)):
+            return write("must not be ", _show_values(forbidden))
+        for bound, sign, word in ((self.minimum, 1, "at least "), (self.maximum, -1, "at most ")):
+            if bound is None:
+                continue
+            (limit,) = _resolve((bound,), params)
+            orders = [_compare_numbers(each, limit) for each in values]
+            if any(order is None or order * sign < 0 for order in orders):
+                return write("must be ", word, _show_values((limit,)))
+        return Text()
+
+
+_CONDITION_KEYS = ("not", "min", "max")
+_CONDITION_VALUE: Schema = {"type": ["string", "number", "boolean"]}
+_CONDITION_SCHEMA: Schema = {
+    "anyOf": [
+        _CONDITION_VALUE,
+        make_list_schema(_CONDITION_VALUE, minItems=1),
+        make_object_schema(
+            {
+                "not": {
+                    "anyOf": [_CONDITION_VALUE, make_list_schema(_CONDITION_VALUE, minItems=1)]
+                },
+                "min": _CONDITION_VALUE,
+                "max": _CONDITION_VALUE,
+            },
+            minProperties=1,
+        ),
+    ]
+}
+
+
+@dataclass(frozen=True)
+class EveryResult(Rule):
+    """Conditions on fields of each of the first results."""
+
+    conditions: tuple[FieldCondition, ...]
+
+    key = "every_result"
+    help = "What fields of the first `top_k` results must be: a value, `not`, `min` or `max`."
+    form = "fields, each with its condition"
+    schema: ClassVar[Schema] = {
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": _CONDITION_SCHEMA,
+    }
+    is_for_each_query = True
+    is_broken_by_any_repeat = True
+    expects_results = False
+    reads_fields = True
+
+    @classmethod
+    def parse(cls, node: Node, location: Location) -> Rule | None:
+        """Parse a mapping from fields to conditions."""
+        conditions = []
+        for key, value in read_entries(node, f"'{cls.key}'"):
+            conditions.append(_parse_condition(key.text, value))
+        if not conditions:
+            raise Mistake(node.line, f"'{cls.key}' names no field")
+        return cls(tuple(conditions), location=location)
+
+    @property
+    def field_paths(self) -> tuple[str, ...]:
+        """Return the fields of results that the rule reads."""
+        return tuple(condition.path for condition in self.conditions)
+
+    @property
+    def param_names(self) -> tuple[str, ...]:
+        """Return the parameters that the conditions name."""
+        names = [name for condition in self.conditions for name in condition.param_names]
+        return tuple(dict.fromkeys(names))
+
+    def _find_broken_parts(
+        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
+    ) -> Mapping[Hashable, Text]:
+        broken: dict[Hashable, Text] = {}
+        for result in _iter_results(answer, top_k):
+            for condition in self.conditions:
+                value = result.fields.get(condition.path)
+                if value is None:
+                    broken[result.doc_id, condition.path] = _describe_missing_field(
+                        query, result, condition.path, titles
+                    )
+                    continue
+                required = condition.explain_violation(value, query.params)
+                if required:
+                    broken[result.doc_id, condition.path] = write(
+                        _name_result(query, result, titles),
+                        f", has {condition.path} ",
+                        _show_values((value,)),
+                        ", and ",
+                        required,
+                    )
+        return broken
+
+
+@dataclass(frozen=True)
+class MaxPer(Rule):
+    """At most so many results with one value of a field, for diversity."""
+
+    limits: Mapping[str, int]
+
+    key = "max_per"
+    help = "At most that many of the first `top_k` results with the same value of a field."
+    form = "fields, each with a number"
+    schema: ClassVar[Schema] = {
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": {"type": "integer", "minimum": 1},
+    }
+    is_for_each_query = True
+    is_broken_by_any_repeat = True
+    expects_results = False
+    reads_fields = True
+
+    def __hash__(self) -> int:
+        return hash((self.key, *self.limits.items()))
+
+    @classmethod
+    def parse(cls, node: Node, location: Location) -> Rule | None:
+        """Parse a mapping from fields to numbers."""
+        limits = {}
+        for key, value in read_entries(node, f"'{cls.key}'"):
+            limits[key.text] = read_count(value, f"'{cls.key}: {key.text}'")
+        if not limits:
+            raise Mistake(node.line, f"'{cls.key}' names no field")
+        return cls(limits, location=location)
+
+    @property
+    def field_paths(self) -> tuple[str, ...]:
+        """Return the fields of results that the rule reads."""
+        return tuple(self.limits)
+
+    def _find_broken_parts(
+        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
+    ) -> Mapping[Hashable, Text]:
+        broken: dict[Hashable, Text] = {}
+        for path, limit in self.limits.items():
+            groups: dict[Hashable, list[_Result]] = {}
+            for result in _iter_results(answer, top_k):
+                value = result.fields.get(path)
+                if value is None:
+                    text = _describe_missing_field(query, result, path, titles)
+                    broken[result.doc_id, path] = text
+                else:
+                    groups.setdefault(_normalize(value), []).append(result)
+            for key, group in groups.items():
+                if len(group) > limit:
+                    broken[path, key] = write(
+                        _name_result(query, group[limit], titles),
+                        f", is number {limit + 1} of {len(group)} with {path} ",
+                        _show_values((group[limit].fields[path],)),
+                        f", and at most {limit} may have it",
+                    )
+        return broken
+
+
+@dataclass(frozen=True)
+class NewestFirst(Rule):
+    """Within results that share a field, no older version above a newer one.
+
+    Attributes:
+        group_path: The field that versions of one document share (``within``).
+        version_path: The field that orders them (``by``): numbers, dates or versions.
+    """
+
+    group_path: str
+    version_path: str
+
+    key = "newest_first"
+    help = "An outdated version is never above its successor."
+    form = "`{within: FIELD, by: FIELD}`"
+    schema: ClassVar[Schema] = make_object_schema(
+        {"within": {"type": "string"}, "by": {"type": "string"}}, required=["within", "by"]
+    )
+    is_for_each_query = True
+    is_broken_by_any_repeat = True
+    expects_results = False
+    reads_fields = True
+
+    @classmethod
+    def parse(cls, node: Node, location: Location) -> Rule | None:
+        """Parse ``{within: FIELD, by: FIELD}``."""
+        paths = {}
+        for key, value in read_entries(node, f"'{cls.key}'"):
+            if key.text not in ("within", "by"):
+                hint = suggest(key.text, ("within", "by"), "Its keys are 'within' and 'by'.")
+                raise Mistake(key.line, f"{quote(key.text)} is not a key of '{cls.key}'{hint}")
+            paths[key.text] = read_text(value, f"'{cls.key}: {key.text}'")
+        for name in ("within", "by"):
+            if name not in paths:
+                raise Mistake(node.line, f"'{cls.key}' needs '{name}', the name of a field")
+        return cls(paths["within"], paths["by"], location=location)
+
+    @property
+    def field_paths(self) -> tuple[str, ...]:
+        """Return the fields of results that the rule reads."""
+        return (self.group_path, self.version_path)
+
+    def _find_broken_parts(
+        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
+    ) -> Mapping[Hashable, Text]:
+        broken: dict[Hashable, Text] = {}
+        # Of the results so far, the one with the lowest version of each group. If any result is
+        # older than one below it, this one is.
+        oldest: dict[Hashable, _Result] = {}
+        for result in _iter_results(answer, top_k):
+            for path in self.field_paths:
+                if result.fields.get(path) is None:
+                    text = _describe_missing_field(query, result, path, titles)
+                    broken[result.doc_id, path] = text
+            group = result.fields.get(self.group_path)
+            version = result.fields.get(self.version_path)
+            if group is None or version is None:
+                continue
+            above = oldest.setdefault(_normalize(group), result)
+            order = _compare_versions(above.fields[self.version_path], version)
+            if order is None or order < 0:
+                problem = "is above" if order else "cannot be compared with"
+                broken[above.doc_id, result.doc_id] = write(
+                    _name_result(query, above, titles),
+                    f", has {self.version_path} ",
+                    _show_values((above.fields[self.version_path],)),
+                    f", and {problem} result {result.rank}, ",
+                    _name_document(result.doc_id, titles),
+                    f", with {self.version_path} ",
+                    _show_values((version,)),
+                )
+            elif order > 0:
+                oldest[_normalize(group)] = result
+        return broken
+
+
+def _parse_condition(path: str, node: Node) -> FieldCondition:
+    name = f"'every_result: {path}'"
+    if not isinstance(node, MappingNode):
+        return FieldCondition(path, equal=_read_condition_values(node, name))
+    values: dict[str, Any] = {}
+    for key, value in read_entries(node, name):
+        if key.text not in _CONDITION_KEYS:
+            hint = suggest(key.text, _CONDITION_KEYS, "Use 'not', 'min' or 'max'.")
+            raise Mistake(key.line, f"{quote(key.text)} is not a condition{hint}")
+        read = _read_condition_values(value, f"'{key.text}' of {path}")
+        if key.text != "not":
+            if len(read) != 1:
+                raise Mistake(value.line, f"'{key.text}' of {path} must be a single value")
+            if not _get_param_name(read[0]) and not _split_parts(read[0]):
+                message = f"'{key.text}' of {path} must be a number or a date"
+                raise Mistake(value.line, f"{message}, not {quote(str(read[0]))}")
+        values[key.text] = read
+    if not values:
+        raise Mistake(node.line, f"{name} needs a value, 'not', 'min' or 'max'")
+    return FieldCondition(
+        path,
+        unequal=values.get("not", ()),
+        minimum=values.get("min", (None,))[0],
+        maximum=values.get("max", (None,))[0],
+    )
+
+
+def _read_condition_values(node: Node, name: str) -> tuple[object, ...]:
+    """Read one value or a list of values of a condition."""
+    nodes = node.items if isinstance(node, ListNode) else [node]
+    if not nodes:
+        raise Mistake(node.line, f"{name} names no value")
+    values = []
+    for item in nodes:
+        text = read_text(item, name)
+        if text.startswith("$") and not (
+            text.startswith(PARAM_PREFIX) and text.removeprefix(PARAM_PREFIX)
+        ):
+            hint = f"Write '{PARAM_PREFIX}name' for a parameter of the query"
+            raise Mistake(item.line, f"{name} is {quote(text)}. {hint}.")
+        values.append(text if text.startswith(PARAM_PREFIX) else read_value(item, name))
+    return tuple(values)
+
+
+# -- Values of fields -----------------------------------------------------------------------------
+
+
+class _Result(NamedTuple):
+    rank: int
+    doc_id: str
+    fields: Mapping[str, object]
+
+
+def _iter_results(answer: Answer, top_k: int) -> Iterator[_Result]:
+    """Yield each of the first results with its fields."""
+    for index, doc_id in enumerate(answer.doc_ids[:top_k]):
+        fields = answer.fields[index] if index < len(answer.fields) else {}
+        yield _Result(index + 1, doc_id, fields)
+
+
+def _name_result(query: AnsweredQuery, result: _Result, titles: Mapping[str, str]) -> Text:
+    document = _name_document(result.doc_id, titles)
+    return write(_name_query(query), f": result {result.rank}, ", document)
+
+
+def _describe_missing_field(
+    query: AnsweredQuery, result: _Result, path: str, titles: Mapping[str, str]
+) -> Text:
+    return write(_name_result(query, result, titles), f", has no field '{path}'")
+
+
+def _show_values(values: Sequence[object]) -> Text:
+    """Show values of fields, which come from data."""
+    return join([DataPart(quote(str(value))) for value in values], " or ")
+
+
+def _get_param_name(value: object) -> str:
+    if isinstance(value, str) and value.startswith(PARAM_PREFIX):
+        return value.removeprefix(PARAM_PREFIX)
+    return ""
+
+
+def _resolve(values: Sequence[object], params: Mapping[str, object]) -> tuple[object, ...]:
+    """Replace the names of parameters by their values. A parameter may be a list of values."""
+    resolved: list[object] = []
+    for value in values:
+        name = _get_param_name(value)
+        found = params.get(name) if name else value
+        if isinstance(found, list | tuple):
+            resolved += found
+        else:
+            resolved.append(found)
+    return tuple(resolved)
+
+
+def _normalize(value: object) -> Hashable:
+    """Return a key that a number and the text that spells it share, such as 3, 3.0 and "3".
+
+    Texts are compared as they are, so the tenants "0123" and "123" differ.
+    """
+    if value is None:
+        return ()
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return f"{value:.0f}"
+    return str(value)
+
+
+def _compare_numbers(value: object, limit: object) -> int | None:
+    """Compare two numbers or dates. Return -1, 0 or 1, or ``None`` if that is not possible."""
+    number, bound = parse_number(str(value).strip()), parse_number(str(limit).strip())
+    if number is None or bound is None:
+        return _compare_parts(value, limit)
+    return (number > bound) - (number < bound)
+
+
+def _compare_versions(value: object, other: object) -> int | None:
+    """Compare numbers as numbers, and texts as dates or versions: "1.9" is below "1.10"."""
+    if isinstance(value, str) and isinstance(other, str):
+        return _compare_parts(value, other)
+    return _compare_numbers(value, other)
+
+
+def _compare_parts(value: object, other: object) -> int | None:
+    """Compare texts by the numbers and words in them, from left to right."""
+    parts, other_parts = _split_parts(value), _split_parts(other)
+    if not parts or not other_parts:
+        return None
+    return (parts > other_parts) - (parts < other_parts)
+
+
+def _split_parts(value: object) -> list[tuple[int, int, str]]:
+    """Split a text that contains a number into words and numbers. Words sort below numbers."""
+    parts: list[tuple[int, int, str]] = []
+    for part in _PARTS.findall(str(value).lower()):
+        is_number = part.isdecimal()
+        parts.append((1, int(part), "") if is_number else (0, 0, part))
+    return parts if any(kind for kind, _, _ in parts) else []
+
+
+RULES: Mapping[str, type[Rule]] = {
+    rule.key: rule
+    for rule in (
+        MustFind,
+        MustFindAny,
+        MustNotFind,
+        InOrder,
+        ExpectNoResults,
+        EveryResult,
+        MaxPer,
+        NewestFirst,
+    )
+}

@@ -8,14 +8,18 @@ libyaml are also the fastest way: composing PyYAML's own nodes takes five times 
 
 from __future__ import annotations
 
-import gc
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_irquality.io.text import format_count
+
+if TYPE_CHECKING:
+    import yaml
 
 MAX_NESTING = 40  # levels
 MAX_LISTED_MISTAKES = 10
+MAX_COLLECTED_MISTAKES = 100
 MAX_QUOTED_LENGTH = 60  # characters
 
 
@@ -34,11 +38,14 @@ class ScalarNode(NamedTuple):
 
     Attributes:
         is_quoted: Whether it is in quotes or in a block, and therefore text whatever it spells.
+        comment: The comment that follows on the line of a value that is empty. The author may have
+            meant it as the value.
     """
 
     text: str
     line: int
     is_quoted: bool = False
+    comment: str = ""
 
 
 class ListNode(NamedTuple):
@@ -88,9 +95,44 @@ class SuiteError(Exception):
             lines.append(f"{Location(mistake.path or path, mistake.line)}: {mistake}")
         hidden = len(mistakes) - MAX_LISTED_MISTAKES
         if hidden > 0:
-            lines.append(f"{path}: and {hidden} more mistakes")
-        super().__init__("\n".join(lines))
+            lines.append(f"{path}: and {format_count(hidden, 'more mistake')}")
+        super().__init__("\n".join(map(_make_printable, lines)))
         self.location = Location(mistakes[0].path or path, mistakes[0].line)
+
+
+class MistakeList:
+    """The mistakes of a suite and its files, which are reported together.
+
+    Attributes:
+        path: The suite.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._mistakes: list[Mistake] = []
+
+    def add(self, mistake: Mistake, path: str = "") -> None:
+        """Add a mistake in the suite or in another file.
+
+        Raises:
+            SuiteError: There are so many mistakes that nobody would read on.
+        """
+        mistake.path = mistake.path or path
+        self._mistakes.append(mistake)
+        if len(self._mistakes) >= MAX_COLLECTED_MISTAKES:
+            self.raise_any()
+
+    def raise_any(self) -> None:
+        """Raise a ``SuiteError`` if there are mistakes, in the order in which they were added."""
+        if self._mistakes:
+            raise SuiteError(self._mistakes, self.path)
+
+
+def _make_printable(line: str) -> str:
+    """Escape control characters, which a file name or a value may contain."""
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 
 def quote(text: str) -> str:
@@ -110,7 +152,70 @@ def read_yaml(text: str) -> Node | None:
         Mistake: The text is not valid YAML, has aliases or several documents, or is nested too
             deep.
     """
-    raise NotImplementedError
+    import yaml
+
+    try:
+        from yaml import CBaseLoader as Loader
+    except ImportError:  # PyYAML built without libyaml
+        from yaml import BaseLoader as Loader  # type: ignore[assignment]
+    try:
+        return _build_tree(yaml.parse(text, Loader=Loader), text)
+    except yaml.YAMLError as error:
+        raise _explain_syntax_error(error, text) from None
+
+
+def _build_tree(events: Iterable[Any], text: str) -> Node | None:
+    """Build nodes from events, without recursion and in one pass."""
+    from yaml import events as kinds
+
+    scalar, mapping, sequence = (
+        kinds.ScalarEvent,
+        kinds.MappingStartEvent,
+        kinds.SequenceStartEvent,
+    )
+    # The open collections: the children read so far, and the line where it begins. Children of a
+    # mapping are its keys and values in turn.
+    nodes: list[Node] = []
+    stack: list[tuple[list[Node], int]] = []
+    document_count = 0
+    for event in events:
+        kind = type(event)
+        if kind is scalar:
+            line = event.start_mark.line + 1
+            value = event.value
+            if event.anchor or event.tag:
+                raise _explain_indicator(event)
+            if event.style:
+                nodes.append(ScalarNode(value, line, True))
+            elif value:
+                nodes.append(ScalarNode(value, line))
+            else:
+                nodes.append(ScalarNode("", line, False, _find_comment(event.start_mark, text)))
+        elif kind is mapping or kind is sequence:
+            if event.anchor or event.tag:
+                raise _explain_indicator(event)
+            stack.append((nodes, event.start_mark.line + 1))
+            if len(stack) > MAX_NESTING:
+                raise Mistake(stack[-1][1], f"This is nested deeper than {MAX_NESTING} levels")
+            nodes = []
+        elif kind is kinds.MappingEndEvent:
+            entries = list(zip(nodes[::2], nodes[1::2], strict=True))
+            nodes, line = stack.pop()
+            nodes.append(MappingNode(entries, line))
+        elif kind is kinds.SequenceEndEvent:
+            items = nodes
+            nodes, line = stack.pop()
+            nodes.append(ListNode(items, line))
+        elif kind is kinds.AliasEvent:
+            raise _explain_indicator(event)
+        elif kind is kinds.DocumentStartEvent:
+            document_count += 1
+            if document_count > 1:
+                raise Mistake(
+                    event.start_mark.line + 1,
+                    "A second document begins here. Remove the line '---', or use two files.",
+                )
+    return nodes[0] if nodes else None
 
 
 def make_node(value: object, line: int) -> Node:
@@ -119,4 +224,211 @@ def make_node(value: object, line: int) -> Node:
     Raises:
         Mistake: The value is nested too deep.
     """
-    raise NotImplementedError
+    return _make_node(value, line, 0)
+
+
+def _make_node(value: object, line: int, depth: int) -> Node:
+    if depth > MAX_NESTING:
+        raise Mistake(line, f"This is nested deeper than {MAX_NESTING} levels")
+    if isinstance(value, dict):
+        entries: list[tuple[Node, Node]] = []
+        for key, child in value.items():
+            entries.append((ScalarNode(key, line, True), _make_node(child, line, depth + 1)))
+        return MappingNode(entries, line)
+    if isinstance(value, list):
+        return ListNode([_make_node(child, line, depth + 1) for child in value], line)
+    if value is None:
+        return ScalarNode("", line)
+    if isinstance(value, bool):
+        return ScalarNode("true" if value else "false", line)
+    # Numbers arrive as a subclass of `str` that keeps them as written.
+    return ScalarNode(str(value), line, type(value) is str)
+
+
+# -- Syntax errors --------------------------------------------------------------------------------
+#
+# libyaml reports where its grammar broke, in words of its grammar. The functions below look at the
+# lines around that place for what people who write YAML twice a year get wrong.
+
+_KEY_WITHOUT_SPACE = re.compile(r"\s*(?:- +)?([A-Za-z_]+)[:：](?=[^\s:/\\])")
+_KEY = re.compile(r"\s*(?:- +)*[^\s#'\"\[\]{},][^#'\"\[\]{},]*:(?:\s|$)")
+_SPECIAL_CHARACTERS = {
+    "@": "@",
+    "`": "a backtick",
+    "%": "%",
+    "*": "*",
+    "&": "&",
+    "!": "!",
+    "|": "|",
+    ">": ">",
+    "?": "?",
+    "-": "'- '",
+    ",": "a comma",
+    "]": "]",
+    "}": "}",
+}
+_CLOSING_BRACKETS = {"[": "]", "{": "}"}
+
+
+def find_missing_space(text: str) -> str:
+    """Return the key of a text such as ``query:red shoes``, or an empty string."""
+    match = _KEY_WITHOUT_SPACE.match(text)
+    return match[1] if match else ""
+
+
+def _find_comment(mark: Any, text: str) -> str:
+    """Return the comment that follows a mark on its line."""
+    end = text.find("\n", mark.index)
+    rest = text[mark.index : end if end >= 0 else None].strip()
+    return rest if rest.startswith("#") else ""
+
+
+def _explain_indicator(event: Any) -> Mistake:
+    """Explain a value that begins with ``*``, ``&`` or ``!``, which suites do not use."""
+    line = event.start_mark.line + 1
+    anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
+    written = f"!{str(tag).lstrip('!')}" if tag else f"&{anchor}"
+    if type(event).__name__ == "AliasEvent":
+        written = f"*{anchor}"
+    message = f"{quote(written)} has a meaning of its own in YAML that suites do not use"
+    return Mistake(line, f"{message}. Put the text in quotes, or write the value out.")
+
+
+def _explain_syntax_error(error: yaml.YAMLError, text: str) -> Mistake:
+    """Say in plain words what is wrong, and at which line the author must look."""
+    from yaml.reader import ReaderError
+
+    lines = text.split("\n")
+    if isinstance(error, ReaderError):
+        position = error.position if isinstance(error.position, int) else 0
+        line = text.count("\n", 0, position) + 1
+        return Mistake(line, "This line has a control character, which YAML does not allow")
+    mark = getattr(error, "problem_mark", None)
+    context_mark = getattr(error, "context_mark", None)
+    problem = str(getattr(error, "problem", ""))
+    context = str(getattr(error, "context", ""))
+    row = min(mark.line, len(lines) - 1) if mark else 0
+    column = mark.column if mark else 0
+    context_row = context_mark.line if context_mark else row
+    context_column = context_mark.column if context_mark else 0
+    row_text = lines[row]
+    character = row_text[column : column + 1]
+
+    indentation = row_text[: len(row_text) - len(row_text.lstrip())]
+    if "\t" in indentation:
+        return Mistake(row + 1, "This line is indented with a tab. Use spaces.")
+    if "quoted scalar" in context:
+        if "escape" in problem:
+            written = quote(row_text[column : column + 2])
+            hint = "Use single quotes, or write the backslash twice."
+            return Mistake(row + 1, f"{written} means nothing within double quotes. {hint}")
+        return Mistake(context_row + 1, "The quote that opens in this line is never closed")
+    if "flow" in context:
+        return _explain_brackets(lines, row, column, context_row, context_column)
+    if "simple key" in context:
+        return _explain_line_without_key(lines[context_row], context_row)
+    if "mapping values are not allowed" in problem:
+        return _explain_second_colon(lines, row, column)
+    if context.startswith("while scanning a") or "not allowed in this context" in problem:
+        # An alias, an anchor, a tag or a block scalar: the text begins where its scanning did.
+        start_row, start = (context_row, context_column) if context_mark else (row, column)
+        character = lines[start_row][start : start + 1]
+        if character in _SPECIAL_CHARACTERS:
+            return _explain_special_character(character, start_row)
+    if "node content" in problem and character in _SPECIAL_CHARACTERS:
+        return _explain_special_character(character, row)
+    if "block" in context and row_text[:column].strip():
+        return _explain_rest_of_line(row_text, row, column)
+    if "block" in context and column == len(indentation) and character:
+        return _explain_indentation(lines, row)
+    if character in _SPECIAL_CHARACTERS:
+        return _explain_special_character(character, row)
+    return Mistake(row + 1, f"This is not valid YAML ({problem or 'no reason given'})")
+
+
+def _explain_special_character(character: str, row: int) -> Mistake:
+    name = _SPECIAL_CHARACTERS[character]
+    return Mistake(row + 1, f"A text that begins with {name} must be in quotes")
+
+
+def _explain_brackets(
+    lines: Sequence[str], row: int, column: int, open_row: int, open_column: int
+) -> Mistake:
+    """Explain an error within ``[...]`` or ``{...}``."""
+    bracket = lines[open_row][open_column : open_column + 1]
+    closing = _CLOSING_BRACKETS.get(bracket, "]")
+    rest = lines[row][column:].strip()
+    is_closed_later = any(line.strip().startswith(closing) for line in lines[row : row + 100])
+    if not rest or (row > open_row and not is_closed_later):
+        message = f"The '{bracket}' in this line is never closed with '{closing}'"
+        return Mistake(open_row + 1, message)
+    if rest.startswith(":"):
+        return Mistake(row + 1, "A comma is missing, or a text that contains ': ' needs quotes")
+    if rest[0] in "]}":
+        return Mistake(row + 1, f"'{bracket}' must be closed with '{closing}', not '{rest[0]}'")
+    return Mistake(row + 1, f"A comma is missing before {quote(rest)}")
+
+
+def _explain_line_without_key(row_text: str, row: int) -> Mistake:
+    """Explain a line that should begin with a key and has none."""
+    key = find_missing_space(row_text)
+    if key:
+        return Mistake(row + 1, f"Write a space after the colon of '{key}:'")
+    return Mistake(row + 1, f"{quote(row_text.strip())} has no key. Write 'key: value'.")
+
+
+def _explain_second_colon(lines: Sequence[str], row: int, column: int) -> Mistake:
+    """Explain a colon where no key can be."""
+    row_text = lines[row]
+    previous_row = row - 1
+    while previous_row > 0 and not lines[previous_row].strip():
+        previous_row -= 1
+    before_colon = row_text[:column].strip().removeprefix("- ")
+    if ":" not in before_colon and previous_row >= 0:
+        # The line was read as the continuation of the text above it.
+        key = find_missing_space(lines[previous_row])
+        if key:
+            return Mistake(previous_row + 1, f"Write a space after the colon of '{key}:'")
+        return _explain_indentation(lines, row)
+    return Mistake(row + 1, "A text that contains ': ' must be in quotes")
+
+
+def _explain_rest_of_line(row_text: str, row: int, column: int) -> Mistake:
+    """Explain what follows a value that is complete."""
+    rest = row_text[column:].strip()
+    before = row_text[:column].rstrip()
+    if before[-1:] in ("'", '"'):
+        other = '"' if before[-1:] == "'" else "'"
+        hint = f"If the text contains {before[-1:]}, put {other} around it."
+        return Mistake(row + 1, f"{quote(rest)} follows the closing quote. {hint}")
+    if rest[:1] and rest[:1] in "]}":
+        return Mistake(row + 1, f"The '{rest[:1]}' closes nothing")
+    return Mistake(row + 1, f"{quote(rest)} follows a value that is complete. Use quotes.")
+
+
+def _explain_indentation(lines: Sequence[str], row: int) -> Mistake:
+    """Explain a line that does not begin where the lines above it begin."""
+    row_text = lines[row]
+    column = len(row_text) - len(row_text.lstrip())
+    if not _KEY.match(row_text) and not row_text.lstrip().startswith("-"):
+        return _explain_line_without_key(row_text, row)
+    is_item = row_text.lstrip().startswith("- ")
+    for above in range(row - 1, -1, -1):
+        candidate = lines[above]
+        if not candidate.strip() or candidate.lstrip().startswith("#"):
+            continue
+        marker = re.match(r"\s*(?:- +)*", candidate)
+        start = len(candidate) - len(candidate.lstrip())
+        if not is_item and marker:
+            start = marker.end()
+        if is_item and not candidate.lstrip().startswith("- "):
+            continue
+        if start != column:
+            where = f"as many as in line {above + 1}"
+            spaces = "space" if column == 1 else "spaces"
+            return Mistake(
+                row + 1,
+                f"This line begins after {column} {spaces}, and should after {start}, {where}",
+            )
+        break
+    return Mistake(row + 1, "This line is indented differently from the lines above it")

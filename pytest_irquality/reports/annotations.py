@@ -14,5 +14,6 @@ def render_annotations(view: View, *, root: Path, repository: Path | None = None
         view: The content.
         root: The folder that paths of suites are relative to.
         repository: The folder that GitHub wants paths relative to.
+
     """
     raise NotImplementedError

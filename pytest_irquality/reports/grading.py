@@ -18,6 +18,7 @@ def render_grading(decision: Decision, path: str) -> str:
     Args:
         decision: The decision on the build, whose runs and baselines have the documents.
         path: The path of the file to write.
+
     """
     raise NotImplementedError
 

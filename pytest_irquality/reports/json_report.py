@@ -22,6 +22,7 @@ def render_short_json(
         view: The content.
         exit_status: The exit status of pytest.
         protected_paths: Files that a program must not edit to make the build pass.
+
     """
     raise NotImplementedError
 

@@ -5,26 +5,29 @@ To add a column, add it to ``QUERY_COLUMNS``. Every report reads its columns fro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
-from pytest_irquality.evaluation.comparison import QueryChange, QueryStatus
+from pytest_irquality.evaluation.comparison import Comparison, QueryChange, QueryStatus, Side
 from pytest_irquality.evaluation.documents import DocChange
 from pytest_irquality.evaluation.evaluate import Evaluation
-from pytest_irquality.evaluation.results import CheckResult, Outcome
-from pytest_irquality.io.text import DataPart, DocPart, Text, join, write
-from pytest_irquality.reports.numbers import Number
+from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
+from pytest_irquality.io.text import DataPart, DocPart, QueryPart, Text, join, list_some, write
+from pytest_irquality.reports.numbers import Number, format_change, format_value
 from pytest_irquality.suite.model import Query
+
+MAX_MOVES = 2
 
 
 class Direction(Enum):
     """How the answer to a query changed, in the primary metric of its suite.
 
     Attributes:
-        CHANGED: The ranking of a query without judgments changed, or of one whose metric did not.
+        CHANGED: The ranking changed, and the query has no judgments that say for better or worse.
         NONE: The query was not compared.
+
     """
 
     WORSE = "worse"
@@ -39,24 +42,30 @@ class Move:
     """A document of a query that moved.
 
     Attributes:
+        is_loss: Whether the move is for the worse.
         finding: Why the document is missing or lower, if known.
+
     """
 
     doc: DocPart
     rank_before: int | None
     rank_now: int | None
     is_loss: bool
-    finding: Text = Text()
+    finding: Text = field(default=Text())
 
     @property
-    def ranks(self) -> str:
+    def ranks(self) -> Text:
         """Return both ranks: ``1 → 3``."""
-        raise NotImplementedError
+        if self.rank_before is None:
+            return write("new at ", self.rank_now or 0)
+        if self.rank_now is None:
+            return write(self.rank_before, " → ", self.finding or "not retrieved")
+        return write(self.rank_before, " → ", self.rank_now)
 
     @property
     def text(self) -> Text:
         """Return the title and both ranks."""
-        raise NotImplementedError
+        return write(self.doc, " ", self.ranks)
 
 
 @dataclass(frozen=True)
@@ -67,8 +76,9 @@ class QueryRow:
         suite: The name of the suite.
         outcome: The worst outcome of the query's own checks, or ``FAILED`` without an answer.
         metric: The primary metric of the suite, of which ``before`` and ``now`` are values.
-        delta: The change, negative for the worse, or 0.
-        evaluation: The evaluation of the suite, for details.
+        gain: The change for the better, negative for the worse, or 0.
+        known_issue: The known issue that covers a failure of the query.
+
     """
 
     query: Query
@@ -82,32 +92,72 @@ class QueryRow:
     before: Number | None = None
     now: Number | None = None
     change: Number | None = None
-    delta: float = 0.0
-    change_of_query: QueryChange | None = field(default=None, repr=False, compare=False)
-    evaluation: Evaluation | None = field(default=None, repr=False, compare=False)
+    gain: float = 0.0
+    known_issue: str = ""
+    error: str = ""
+    is_first_hit_new: bool = False
+    is_newly_empty: bool = False
+    comparison: Comparison | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def part(self) -> QueryPart:
+        """Return the query as a part of a text."""
+        return QueryPart(self.query.id, self.query.text)
 
     @cached_property
     def documents(self) -> tuple[DocChange, ...]:
         """Return the documents of both rankings."""
-        raise NotImplementedError
+        if self.comparison is None or self.status not in (QueryStatus.COMPARED, QueryStatus.NEW):
+            return ()
+        return self.comparison.list_documents(self.query.id)
 
     @cached_property
     def moves(self) -> tuple[Move, ...]:
         """Return the documents that explain the change, most important first."""
-        raise NotImplementedError
+        if self.direction in (Direction.UNCHANGED, Direction.NONE):
+            return ()
+        moved = [doc for doc in self.documents if doc.rank_before != doc.rank_now]
+        if self.direction is Direction.CHANGED:
+            # Without judgments, readers care about the result that users saw first.
+            first = [doc for doc in moved if doc.rank_before == 1]
+            return tuple(_create_move(doc) for doc in first)
+        is_worse = self.direction is Direction.WORSE
+        explaining = [doc for doc in moved if doc.is_relevant and _is_loss(doc) == is_worse]
+        explaining.sort(key=_get_importance)
+        return tuple(_create_move(doc) for doc in explaining)
 
     @cached_property
     def moves_text(self) -> Text:
         """Return the most important moves as a text."""
-        raise NotImplementedError
+        if self.error:
+            return write(DataPart(self.error))
+        return list_some([move.text for move in self.moves], MAX_MOVES)
 
     @cached_property
     def replacement(self) -> Text:
-        """Return what came instead: ``now first: Keyboard Wrist Rest``."""
-        raise NotImplementedError
+        """Return what came instead of the document that moved most: ``now first: …``."""
+        if self.direction in (Direction.UNCHANGED, Direction.NONE):
+            return Text()
+        if not any(doc.rank_now for doc in self.documents):
+            return write("nothing is returned now")
+        if not self.moves:
+            return Text()
+        move = self.moves[0]
+        if self.direction is Direction.BETTER:
+            rank = move.rank_now
+            others = [doc for doc in self.documents if doc.rank_before == rank]
+            verb = "was"
+        else:
+            rank = move.rank_before
+            others = [doc for doc in self.documents if doc.rank_now == rank]
+            verb = "now"
+        if rank is None or not others:
+            return Text()
+        place = "first" if rank == 1 else f"at {rank}"
+        return write(f"{verb} {place}: ", DocPart(others[0].doc_id, others[0].title))
 
 
-Cell = Text | Number | str | None
+Cell = Text | Number | None
 
 
 @dataclass(frozen=True)
@@ -119,6 +169,7 @@ class Column:
         read: Returns the cell of a row.
         is_number: Whether cells are numbers, which are aligned to the right.
         rank: Columns with the highest rank are left out first if a line is too narrow.
+
     """
 
     key: str
@@ -139,13 +190,89 @@ QUERY_COLUMNS: tuple[Column, ...] = (
 )
 
 
-def build_query_rows(
-    evaluation: Evaluation, results: Sequence[CheckResult] = ()
-) -> tuple[QueryRow, ...]:
-    """Build the rows of a suite, in the order of the suite.
+def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
+    """Build the rows of a suite, in the order of the suite."""
+    suite, comparison = evaluation.suite, evaluation.comparison
+    metric = suite.primary_metric
+    outcomes, issues = _collect_outcomes(evaluation.results)
+    values_now = comparison.values(metric, Side.RETURNED)
+    changes = comparison.changes_by_id
+    undecided = {change.query.id for change in comparison.list_undecided(metric)}
+    rows = []
+    for query in suite.queries:
+        status = comparison.statuses[query.id]
+        change = changes.get(query.id)
+        score = change.score(metric) if change else None
+        direction = _find_direction(change, score.gain if score else None, query.id in undecided)
+        error = evaluation.run.errors.get(query.request)
+        before = score.before if score else None
+        now = score.now if score else values_now.get(query.id)
+        rows.append(
+            QueryRow(
+                query=query,
+                suite=suite.name,
+                suite_path=suite.path,
+                retriever=str(suite.retriever),
+                status=status,
+                direction=direction,
+                outcome=outcomes.get(query.id, Outcome.PASSED),
+                metric=str(metric),
+                before=format_value(metric, before),
+                now=format_value(metric, now),
+                change=format_change(metric, before, now) if score else None,
+                gain=score.gain if score else 0.0,
+                known_issue=issues.get(query.id, ""),
+                error=error.message if error and status is QueryStatus.NO_ANSWER else "",
+                is_first_hit_new=change.is_first_hit_new if change else False,
+                is_newly_empty=change.is_newly_empty if change else False,
+                comparison=comparison,
+            )
+        )
+    return tuple(rows)
 
-    Args:
-        evaluation: The evaluation of the suite.
-        results: Results of checks that several suites share and that name queries of the suite.
-    """
-    raise NotImplementedError
+
+def _find_direction(change: QueryChange | None, gain: float | None, undecided: bool) -> Direction:
+    if change is None:
+        return Direction.NONE
+    if undecided:
+        return Direction.UNCHANGED
+    if gain is None:
+        return Direction.CHANGED if change.is_reordered else Direction.UNCHANGED
+    if gain == 0:
+        return Direction.UNCHANGED
+    return Direction.BETTER if gain > 0 else Direction.WORSE
+
+
+def _collect_outcomes(
+    results: Sequence[CheckResult],
+) -> tuple[Mapping[str, Outcome], Mapping[str, str]]:
+    """Return the worst outcome of each query's own checks, and the known issues of queries."""
+    outcomes: dict[str, Outcome] = {}
+    issues: dict[str, str] = {}
+    for result in results:
+        # A drop over the suite names every query that got worse, but no query fails by it.
+        if result.check in (DefaultCheck.SIGNIFICANT_DROP, DefaultCheck.FEW_DROPS):
+            continue
+        for query_id in result.query_ids:
+            worst = max(outcomes.get(query_id, Outcome.PASSED), result.outcome)
+            outcomes[query_id] = worst
+            if result.known_issue:
+                issues[query_id] = result.known_issue
+    return outcomes, issues
+
+
+def _create_move(doc: DocChange) -> Move:
+    part = DocPart(doc.doc_id, doc.title)
+    return Move(part, doc.rank_before, doc.rank_now, _is_loss(doc), doc.finding or Text())
+
+
+def _is_loss(doc: DocChange) -> bool:
+    if doc.rank_now is None:
+        return True
+    return doc.rank_before is not None and doc.rank_now > doc.rank_before
+
+
+def _get_importance(doc: DocChange) -> tuple[bool, float, int]:
+    """Return a sort key: documents that are gone first, then by grade, then by rank."""
+    is_on_both_sides = doc.rank_now is not None and doc.rank_before is not None
+    return is_on_both_sides, -(doc.grade or 0.0), min(doc.rank_before or 999, doc.rank_now or 999)

@@ -7,207 +7,53 @@ report escapes in its own way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Sequence
 
+from pytest_irquality.evaluation.branches import BranchEvaluation
+from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.coverage import Coverage
 from pytest_irquality.evaluation.decide import Decision
-from pytest_irquality.evaluation.edits import SuiteEdit
-from pytest_irquality.evaluation.results import Outcome
-from pytest_irquality.io.text import Text
-from pytest_irquality.reports.numbers import Number
-from pytest_irquality.reports.query_rows import QueryRow
-from pytest_irquality.reports.tiles import Tile
-from pytest_irquality.suite.model import Location
+from pytest_irquality.evaluation.evaluate import Evaluation
+from pytest_irquality.evaluation.results import (
+    CheckResult,
+    DefaultCheck,
+    Notice,
+    Outcome,
+    Requirement,
+)
+from pytest_irquality.io.text import DataPart, Text, write
+from pytest_irquality.reports.headlines import (
+    collect_rows,
+    write_coverage_line,
+    write_headline,
+    write_last_paragraph,
+    write_quiet_line,
+    write_suite_line,
+    write_summary,
+)
+from pytest_irquality.reports.next_steps import suggest_next_steps
+from pytest_irquality.reports.numbers import Number, format_bound, format_p_value, format_value
+from pytest_irquality.reports.query_rows import Direction, QueryRow, build_query_rows
+from pytest_irquality.reports.tiles import build_tile, build_tiles
+from pytest_irquality.reports.view_model import (
+    CheckRow,
+    Header,
+    HistoryPoint,
+    Message,
+    Step,
+    SuiteView,
+    TagRow,
+    View,
+    ViewSettings,
+)
+from pytest_irquality.suite.model import Threshold
+
+__all__ = ["HistoryPoint", "Step", "View", "ViewSettings", "build_check_row", "build_view"]
+
+COMMIT_LENGTH = 10
 
 
-@dataclass(frozen=True)
-class HistoryPoint:
-    """A value of a suite's primary metric in an earlier build.
-
-    Attributes:
-        date: When the build ran, as an ISO date, or empty.
-    """
-
-    value: float
-    date: str = ""
-    commit: str = ""
-
-
-@dataclass(frozen=True)
-class ViewSettings:
-    """What a report needs to know about the session besides the decision.
-
-    Attributes:
-        branch: The current branch, if known.
-        commit: The current commit, if known, with ``-dirty`` if files are edited.
-        compared_with: The baseline as the user named it, such as ``git:main`` or ``.ir-baseline``.
-        compared_commit: Its commit, if known.
-        now: When the session started.
-        command: The words of a command that runs suites again, such as ``pytest --ir-suite``.
-        node_suffixes: What follows ``path::item`` in a node id, by (suite path, retriever).
-        written: The reports that were written, by kind: ``{"report": "ir-report.html"}``.
-        grading_link: A relative link from the HTML report to the grading page, if one is written.
-        history: Earlier values of primary metrics by (suite path, retriever), oldest first.
-        seconds: How long the session took.
-        version: The version of this package.
-    """
-
-    branch: str = ""
-    commit: str = ""
-    compared_with: str = ""
-    compared_commit: str = ""
-    now: datetime | None = None
-    command: tuple[str, ...] = ("pytest", "--ir-suite")
-    node_suffixes: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    written: Mapping[str, str] = field(default_factory=dict)
-    grading_link: str = ""
-    history: Mapping[tuple[str, str], Sequence[HistoryPoint]] = field(default_factory=dict)
-    seconds: float | None = None
-    version: str = ""
-
-
-@dataclass(frozen=True)
-class Header:
-    """What was tested, and what it was compared with."""
-
-    suite: str
-    path: str = ""
-    branch: str = ""
-    commit: str = ""
-    compared_with: str = ""
-    date: str = ""
-
-
-@dataclass(frozen=True)
-class Message:
-    """A notice, reduced to what reports show."""
-
-    code: str
-    outcome: Outcome
-    subject: str
-    text: Text
-    query_ids: tuple[str, ...] = ()
-    suite_path: str = ""
-
-
-@dataclass(frozen=True)
-class CheckRow:
-    """A check with its value, its baseline value and its bound.
-
-    Attributes:
-        label: The check, such as ``head ndcg@10`` or ``must_find``.
-        text: The finding.
-        known_issue: The known issue that covers a failure.
-        edits: On a check of the base branch: what this change edits that touches it.
-    """
-
-    label: str
-    subject: str
-    outcome: Outcome
-    text: Text
-    value: Number | None = None
-    baseline_value: Number | None = None
-    bound: Number | None = None
-    tag: str = ""
-    query_ids: tuple[str, ...] = ()
-    suite_path: str = ""
-    retriever: str = ""
-    is_warning: bool = False
-    known_issue: str = ""
-    was_evaluated: bool = True
-    is_default: bool = False
-    location: Location = Location()
-    edits: tuple[Text, ...] = ()
-
-
-@dataclass(frozen=True)
-class TagRow:
-    """A tag of a suite, with the change of every metric shown."""
-
-    tag: str
-    query_count: int
-    worse_count: int
-    better_count: int
-    changes: tuple[Tile, ...] = ()
-
-
-@dataclass(frozen=True)
-class Step:
-    """What to do next: a sentence, and the command or the place for it."""
-
-    text: Text
-    command: str = ""
-    location: str = ""
-
-
-@dataclass(frozen=True)
-class SuiteView:
-    """One suite on one retriever.
-
-    Attributes:
-        line: The suite in one line, such as ``9 of 20 queries worse, 1 better``.
-        primary: The tile of the primary metric.
-        is_base: Whether the suite is the base branch's.
-    """
-
-    name: str
-    path: str
-    retriever: str
-    outcome: Outcome
-    line: Text
-    metric: str
-    primary: Tile | None = None
-    tiles: tuple[Tile, ...] = ()
-    rows: tuple[QueryRow, ...] = field(default=(), repr=False)
-    tags: tuple[TagRow, ...] = ()
-    coverage: Coverage = field(default=Coverage())
-    history: tuple[HistoryPoint, ...] = ()
-    is_base: bool = False
-
-
-@dataclass(frozen=True)
-class View:
-    """The content of a report.
-
-    Attributes:
-        headline: One sentence with the size of the outcome.
-        summary: What else matters: the most damaged tag, what improved, the significance.
-        causes: The notices that explain the outcome. They belong below the headline.
-        suites: Worst first.
-        worse: The queries that got worse in any suite, worst first.
-        better: The queries that got better, best first.
-        changed: The queries that changed and have no judgments.
-        checks: Failed ones first.
-        base_checks: The checks of the base branch that lead the report for ``REVIEW``.
-        notices: Those that are no causes, most severe first.
-        coverage_line: The queries by status, which adds up to all queries.
-        last_paragraph: The conclusion, which begins with the outcome.
-    """
-
-    outcome: Outcome
-    exit_status: int
-    header: Header
-    headline: Text
-    summary: Text
-    causes: tuple[Message, ...]
-    suites: tuple[SuiteView, ...]
-    worse: tuple[QueryRow, ...]
-    better: tuple[QueryRow, ...]
-    changed: tuple[QueryRow, ...]
-    checks: tuple[CheckRow, ...]
-    base_checks: tuple[CheckRow, ...]
-    edits: tuple[SuiteEdit, ...]
-    notices: tuple[Message, ...]
-    next_steps: tuple[Step, ...]
-    coverage: Coverage
-    coverage_line: Text
-    last_paragraph: Text
-    settings: ViewSettings = field(repr=False, default=ViewSettings())
-
-
-def build_view(decision: Decision, settings: ViewSettings = ViewSettings()) -> View:
+def build_view(decision: Decision, settings: ViewSettings | None = None) -> View:
     """Build the view of a decision.
 
     Args:
@@ -216,5 +62,254 @@ def build_view(decision: Decision, settings: ViewSettings = ViewSettings()) -> V
 
     Returns:
         The view that all reports render.
+
     """
-    raise NotImplementedError
+    settings = settings or ViewSettings()
+    suites = _build_suites(decision, settings)
+    causes = _find_causes(decision)
+    rows = collect_rows(suites)
+    headline = write_headline(decision, suites, causes)
+    coverage_line = write_coverage_line(decision.coverage)
+    several = len(suites) != 1
+    notices = [*decision.notices, *decision.current.notices]
+    notices.sort(key=lambda notice: -notice.outcome)
+    # The headline of a cause says all of it, so the cause is not repeated below.
+    shown_causes = [notice for notice in causes if str(notice.text) not in str(headline)]
+    return View(
+        outcome=decision.outcome,
+        exit_status=decision.exit_status,
+        header=_build_header(suites, settings),
+        headline=headline,
+        summary=write_summary(decision, suites),
+        causes=_create_messages(shown_causes, several),
+        suites=suites,
+        worse=_list_rows(rows, Direction.WORSE),
+        better=_list_rows(rows, Direction.BETTER),
+        changed=_list_rows(rows, Direction.CHANGED),
+        checks=_build_checks(decision.current),
+        base_checks=_build_base_checks(decision),
+        edits=decision.edits,
+        notices=_create_messages([notice for notice in notices if notice not in causes], several),
+        next_steps=suggest_next_steps(decision, causes, settings),
+        coverage=decision.coverage,
+        coverage_line=coverage_line,
+        last_paragraph=write_last_paragraph(decision, suites, headline, coverage_line),
+        quiet_line=write_quiet_line(decision, suites, headline, coverage_line),
+        settings=settings,
+    )
+
+
+# -- Suites --------------------------------------------------------------------------------------
+
+
+def _build_suites(decision: Decision, settings: ViewSettings) -> tuple[SuiteView, ...]:
+    """Build the suites that a report shows, worst first.
+
+    If only the base branch's checks fail, its suites are shown in place of the current ones, which
+    may have lost the queries that got worse, or may be gone.
+    """
+    base_keys = set()
+    suites = []
+    if decision.base and decision.outcome is Outcome.REVIEW:
+        names = set()
+        for failure in decision.base_failures:
+            names.update(failure.result.subject.split(", "))
+        for evaluation in decision.base.evaluations:
+            if evaluation.suite.name in names:
+                suites.append(_build_suite(evaluation, decision.base, settings, is_base=True))
+                base_keys.add((evaluation.suite.path, evaluation.suite.retriever))
+    for evaluation in decision.current.evaluations:
+        if (evaluation.suite.path, evaluation.suite.retriever) not in base_keys:
+            suites.append(_build_suite(evaluation, decision.current, settings))
+    return tuple(sorted(suites, key=_get_severity))
+
+
+def _get_severity(suite: SuiteView) -> tuple[int, float]:
+    """Return a sort key: worst outcome first, then the largest drop of the primary metric."""
+    return -suite.outcome, suite.primary.gain if suite.primary else 0.0
+
+
+def _build_suite(
+    evaluation: Evaluation,
+    branch: BranchEvaluation,
+    settings: ViewSettings,
+    *,
+    is_base: bool = False,
+) -> SuiteView:
+    suite = evaluation.suite
+    rows = build_query_rows(evaluation)
+    coverage = _count_coverage(rows)
+    outcome = _find_suite_outcome(evaluation, branch, rows)
+    primary = build_tile(evaluation, suite.primary_metric)
+    return SuiteView(
+        name=suite.name,
+        path=suite.path,
+        retriever=str(suite.retriever),
+        outcome=min(outcome, Outcome.REVIEW) if is_base else outcome,
+        line=write_suite_line(rows, coverage),
+        metric=str(suite.primary_metric),
+        primary=primary if primary.value is not None else None,
+        tiles=build_tiles(evaluation),
+        rows=rows,
+        tags=_build_tags(evaluation, rows),
+        coverage=coverage,
+        history=tuple(settings.history.get((suite.path, str(suite.retriever)), ())),
+        is_base=is_base,
+    )
+
+
+def _find_suite_outcome(
+    evaluation: Evaluation, branch: BranchEvaluation, rows: Sequence[QueryRow]
+) -> Outcome:
+    """Return the worst outcome of the suite, with the checks that it shares with others."""
+    suite = evaluation.suite
+    outcome = evaluation.outcome
+    has_drops = any(row.direction is Direction.WORSE for row in rows)
+    for result in branch.shared_results:
+        if result.retriever not in (None, suite.retriever):
+            continue
+        # A check over several suites concerns those in which something got worse.
+        if result.suite_path == suite.path or (not result.suite_path and has_drops):
+            outcome = max(outcome, result.outcome)
+    return outcome
+
+
+def _count_coverage(rows: Sequence[QueryRow]) -> Coverage:
+    counts = dict.fromkeys(QueryStatus, 0)
+    for row in rows:
+        counts[row.status] += 1
+    return Coverage(
+        compared=counts[QueryStatus.COMPARED],
+        new=counts[QueryStatus.NEW],
+        no_answer=counts[QueryStatus.NO_ANSWER],
+        not_run=counts[QueryStatus.NOT_RUN],
+    )
+
+
+def _build_tags(evaluation: Evaluation, rows: Sequence[QueryRow]) -> tuple[TagRow, ...]:
+    suite = evaluation.suite
+    directions = {row.query.id: row.direction for row in rows}
+    metrics = list(dict.fromkeys([suite.primary_metric, *suite.metrics]))
+    tags = []
+    for tag, queries in suite.queries_by_tag.items():
+        tiles = []
+        for metric in metrics:
+            tile = build_tile(evaluation, metric, tag)
+            if tile.value is not None:
+                tiles.append(tile)
+        worse = sum(directions[query.id] is Direction.WORSE for query in queries)
+        better = sum(directions[query.id] is Direction.BETTER for query in queries)
+        tags.append(TagRow(tag, len(queries), worse, better, tuple(tiles)))
+    return tuple(sorted(tags, key=lambda tag: tag.primary.gain if tag.primary else 0.0))
+
+
+def _list_rows(rows: Sequence[QueryRow], direction: Direction) -> tuple[QueryRow, ...]:
+    """Return the rows with a direction, largest change first."""
+    selected = [row for row in rows if row.direction is direction]
+    if direction is Direction.CHANGED:
+        return tuple(sorted(selected, key=lambda row: not row.is_first_hit_new))
+    return tuple(sorted(selected, key=lambda row: -abs(row.gain)))
+
+
+# -- Header, messages and checks -----------------------------------------------------------------
+
+
+def _build_header(suites: Sequence[SuiteView], settings: ViewSettings) -> Header:
+    names = list(dict.fromkeys(suite.name for suite in suites))
+    compared_with = settings.compared_with
+    if compared_with and settings.compared_commit:
+        compared_with += f" ({settings.compared_commit[:COMMIT_LENGTH]})"
+    return Header(
+        suite=names[0] if len(names) == 1 else f"{len(names)} suites",
+        path=suites[0].path if len(names) == 1 else "",
+        branch=settings.branch,
+        commit=settings.commit[:COMMIT_LENGTH],
+        compared_with=compared_with,
+        date=settings.now.strftime("%d %b %Y, %H:%M") if settings.now else "",
+    )
+
+
+def _find_causes(decision: Decision) -> list[Notice]:
+    """Return the notices that explain the outcome, most severe first."""
+    notices = [*decision.notices, *decision.current.notices]
+    causes = [notice for notice in notices if notice.is_cause]
+    if decision.outcome in (Outcome.ERROR, Outcome.INCOMPLETE, Outcome.REVIEW):
+        for notice in notices:
+            if notice.outcome is decision.outcome and not notice.is_cause:
+                causes.append(notice)
+    return sorted(causes, key=lambda notice: (not notice.is_cause, -notice.outcome))
+
+
+def _create_messages(notices: Sequence[Notice], several: bool) -> tuple[Message, ...]:
+    messages = []
+    for notice in notices:
+        text = notice.text
+        if several and notice.subject:
+            text = write(DataPart(notice.subject), ": ", text)
+        messages.append(
+            Message(
+                code=notice.code,
+                outcome=notice.outcome,
+                subject=notice.subject,
+                text=text,
+                query_ids=notice.query_ids,
+                suite_path=notice.suite_path,
+            )
+        )
+    return tuple(messages)
+
+
+def _build_checks(branch: BranchEvaluation) -> tuple[CheckRow, ...]:
+    rows = [build_check_row(result) for result in branch.results]
+    return tuple(sorted(rows, key=lambda row: (-row.outcome, not row.known_issue)))
+
+
+def _build_base_checks(decision: Decision) -> tuple[CheckRow, ...]:
+    rows = []
+    for failure in decision.base_failures:
+        rows.append(build_check_row(failure.result, failure.edits))
+    return tuple(rows)
+
+
+def build_check_row(result: CheckResult, edits: tuple[Text, ...] = ()) -> CheckRow:
+    """Build the row of a check in the table of checks."""
+    check = result.check
+    value: Number | None = None
+    baseline_value: Number | None = None
+    bound: Number | None = None
+    if isinstance(check, Threshold):
+        value = format_value(check.metric, result.value)
+        baseline_value = format_value(check.metric, result.baseline_value)
+        if result.bound is not None:
+            text = format_bound(check.metric, result.bound, result.bound_text)
+            bound = Number(result.bound, text)
+    elif check is DefaultCheck.SIGNIFICANT_DROP and result.value is not None:
+        value = Number(result.value, format_p_value(result.value))
+        bound = Number(result.bound, f"{result.bound:g}") if result.bound is not None else None
+    elif result.value is not None:
+        value = Number(result.value, f"{result.value:.4g}")
+        bound = Number(result.bound, f"{result.bound:.4g}") if result.bound is not None else None
+    label = result.label
+    if not label:
+        label = (
+            check.value if isinstance(check, DefaultCheck | Requirement) else type(check).__name__
+        )
+    return CheckRow(
+        label=label,
+        subject=result.subject,
+        outcome=result.outcome,
+        text=result.text,
+        value=value,
+        baseline_value=baseline_value,
+        bound=bound,
+        tag=result.tag,
+        query_ids=result.query_ids,
+        suite_path=result.suite_path,
+        retriever=str(result.retriever or ""),
+        is_warning=result.is_warning,
+        known_issue=result.known_issue,
+        was_evaluated=result.was_evaluated,
+        is_default=isinstance(check, DefaultCheck),
+        location=result.location,
+        edits=edits,
+    )

@@ -1,0 +1,379 @@
+"""The sentences of a report: its headline, its summary, and its last paragraph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_irquality.evaluation.coverage import Coverage
+from pytest_irquality.evaluation.decide import Decision
+from pytest_irquality.evaluation.results import (
+    Check,
+    CheckResult,
+    DefaultCheck,
+    Notice,
+    Outcome,
+)
+from pytest_irquality.io.text import CodePart, DataPart, Text, format_count, join, list_some, write
+from pytest_irquality.reports.numbers import format_p_value
+from pytest_irquality.reports.query_rows import Direction, QueryRow
+from pytest_irquality.reports.view_model import SuiteView, TagRow
+from pytest_irquality.suite.model import Threshold
+
+MAX_NAMED_SUITES = 5
+MIN_NEWLY_EMPTY = 2
+# The damage of a tag is worth a sentence if its mean fell visibly.
+MIN_NAMED_DROP = 0.01
+
+
+def write_headline(
+    decision: Decision, suites: Sequence[SuiteView], causes: Sequence[Notice]
+) -> Text:
+    """Write one sentence that says how the build ended, with the size of it."""
+    outcome = decision.outcome
+    if outcome is Outcome.PASSED:
+        return _write_passed_headline(decision, suites)
+    if causes and causes[0].is_cause:
+        return _prefix(causes[0], suites)
+    if outcome is Outcome.REVIEW and decision.base_failures:
+        count = format_count(len(decision.base_failures), "check")
+        verb = "fails" if len(decision.base_failures) == 1 else "fail"
+        return write(count, " of ", _name_base(decision), f" {verb}, but this branch's suites pass")
+    if outcome is Outcome.FAILED:
+        return _write_failed_headline(decision, suites)
+    for notice in _list_decisive_notices(decision):
+        return _prefix(notice, suites)
+    for result in decision.current.results:
+        if result.outcome is outcome:
+            return _prefix(result, suites)
+    return write("Nothing was evaluated")
+
+
+def write_summary(decision: Decision, suites: Sequence[SuiteView]) -> Text:
+    """Write what else matters: the most damaged tag, what improved, and the significance."""
+    rows = collect_rows(suites)
+    worse = count_direction(rows, Direction.WORSE)
+    better = count_direction(rows, Direction.BETTER)
+    sentences = []
+    if decision.outcome is Outcome.REVIEW and worse:
+        sentences.append(write(f"Search got worse for {_of_queries(worse, rows)}."))
+    if worse:
+        sentences += _write_tag_sentence(suites)
+    if better and decision.outcome is not Outcome.PASSED:
+        sentences.append(write(f"{format_count(better, 'query', 'queries')} got better."))
+    if worse:
+        sentences += _write_significance(decision)
+    if decision.outcome is Outcome.PASSED:
+        sentences += _write_passed_summary(suites, worse or better)
+    return join(sentences, " ")
+
+
+def write_suite_line(rows: Sequence[QueryRow], coverage: Coverage) -> Text:
+    """Write how the queries of one suite changed."""
+    parts = []
+    worse = count_direction(rows, Direction.WORSE)
+    better = count_direction(rows, Direction.BETTER)
+    graded = [row for row in rows if row.change is not None]
+    ungraded = list_ungraded(rows)
+    if graded and (worse or better):
+        parts.append(f"{worse} of {_count_queries(len(graded))} worse, {better} better")
+    elif graded:
+        parts.append(f"{_count_queries(len(graded))} unchanged")
+    if ungraded:
+        parts.append(_describe_first_results(ungraded))
+    if coverage.new:
+        parts.append(f"{coverage.new} new")
+    if coverage.no_answer:
+        parts.append(f"{coverage.no_answer} without an answer")
+    if coverage.not_run:
+        parts.append(f"{coverage.not_run} not run")
+    return write("; ".join(parts) or "no queries")
+
+
+def write_coverage_line(coverage: Coverage) -> Text:
+    """Write the queries by status. The numbers add up to the current queries."""
+    counts = [f"{coverage.compared:,} compared"]
+    for number, name in (
+        (coverage.new, "new"),
+        (coverage.no_answer, "no answer"),
+        (coverage.not_run, "not run"),
+        (coverage.removed, "removed"),
+    ):
+        if number:
+            counts.append(f"{number:,} {name}")
+    return write(", ".join(counts))
+
+
+def write_last_paragraph(
+    decision: Decision, suites: Sequence[SuiteView], headline: Text, coverage_line: Text
+) -> Text:
+    """Write the conclusion: outcome, suites concerned, coverage, and what is out of date."""
+    outcome = decision.outcome
+    subjects = _list_subjects(decision, suites)
+    parts: list[Text] = []
+    if outcome is Outcome.FAILED:
+        parts.append(_count_failures(decision))
+    elif outcome is Outcome.PASSED:
+        parts.append(_count_evaluated(decision))
+    else:
+        parts.append(headline)
+    parts.append(coverage_line)
+    parts += _write_extras(decision)
+    text = write(outcome.name)
+    if subjects:
+        text = write(text, " ", list_some(subjects, MAX_NAMED_SUITES), ":")
+    return write(text, " ", join([part for part in parts if part], "; "))
+
+
+def write_quiet_line(
+    decision: Decision, suites: Sequence[SuiteView], headline: Text, coverage_line: Text
+) -> Text:
+    """Write the conclusion in one short line for ``-q``."""
+    subjects = _list_subjects(decision, suites)
+    text = write(decision.outcome.name)
+    if subjects:
+        text = write(text, " ", list_some(subjects, 2), ":")
+    return write(text, " ", headline, "; ", coverage_line)
+
+
+def collect_rows(suites: Sequence[SuiteView]) -> list[QueryRow]:
+    """Return the rows of all suites."""
+    rows: list[QueryRow] = []
+    for suite in suites:
+        rows += suite.rows
+    return rows
+
+
+def count_direction(rows: Sequence[QueryRow], direction: Direction) -> int:
+    """Count the queries that changed in a direction."""
+    return sum(row.direction is direction for row in rows)
+
+
+def list_ungraded(rows: Sequence[QueryRow]) -> list[QueryRow]:
+    """Return the compared queries whose metric is undefined, for which only changes are known."""
+    ungraded = []
+    for row in rows:
+        if row.direction is not Direction.NONE and row.change is None:
+            ungraded.append(row)
+    return ungraded
+
+
+# -- Headlines -----------------------------------------------------------------------------------
+
+
+def _write_failed_headline(decision: Decision, suites: Sequence[SuiteView]) -> Text:
+    failures = [item for item in decision.current.results if item.outcome is Outcome.FAILED]
+    fixed = [result for result in failures if result.known_issue]
+    if fixed and len(fixed) == len(failures):
+        return _prefix(fixed[0], suites)
+    rows = collect_rows(suites)
+    worse = count_direction(rows, Direction.WORSE)
+    if worse and any(_compares(result.check) for result in failures):
+        text = write(f"Search got worse for {_of_queries(worse, rows)}")
+        empty = sum(row.is_newly_empty for row in rows)
+        if empty >= MIN_NEWLY_EMPTY:
+            text = write(text, f", and {empty} more queries return nothing")
+        return text
+    if any(result.check is DefaultCheck.UNRECOGNIZABLE for result in failures):
+        described = _describe_first_results(list_ungraded(rows))
+        return write(described[0].upper() + described[1:])
+    if len(failures) == 1:
+        return _prefix(failures[0], suites)
+    for notice in _list_decisive_notices(decision):
+        if not failures:
+            return _prefix(notice, suites)
+    return _count_failures(decision)
+
+
+def _write_passed_headline(decision: Decision, suites: Sequence[SuiteView]) -> Text:
+    rows = collect_rows(suites)
+    worse = count_direction(rows, Direction.WORSE)
+    better = count_direction(rows, Direction.BETTER)
+    compared = [row for row in rows if row.direction is not Direction.NONE]
+    ungraded = list_ungraded(rows)
+    if better:
+        text = f"Search got better for {_of_queries(better, rows)}"
+        return write(f"{text} and worse for {worse}" if worse else text)
+    if worse:
+        return write(f"Search got worse for {_of_queries(worse, rows)}, and no check failed")
+    if any(row.direction is Direction.CHANGED for row in ungraded):
+        described = _describe_first_results(ungraded)
+        return write(described[0].upper() + described[1:])
+    count = _count_evaluated(decision)
+    if compared:
+        return write("No query got worse or better, and ", count)
+    text = str(count)
+    return write(text[0].upper() + text[1:])
+
+
+def _write_passed_summary(suites: Sequence[SuiteView], has_changes: int) -> list[Text]:
+    rows = collect_rows(suites)
+    if not any(row.direction is not Direction.NONE for row in rows):
+        return [write("Nothing was compared, because there is no baseline yet.")]
+    ungraded = list_ungraded(rows)
+    if ungraded and not any(row.change for row in rows):
+        return [write("No query has grades, so only changes are reported.")]
+    return []
+
+
+def _write_tag_sentence(suites: Sequence[SuiteView]) -> list[Text]:
+    """Name the tag whose queries lost most, if they lost more than all queries."""
+    worst: tuple[float, SuiteView, TagRow] | None = None
+    for suite in suites:
+        suite_gain = suite.primary.gain if suite.primary else 0.0
+        for tag in suite.tags:
+            tile = tag.primary
+            if tile is None or tag.query_count < 2 or tile.gain >= min(suite_gain, -MIN_NAMED_DROP):
+                continue
+            if worst is None or tile.gain < worst[0]:
+                worst = (tile.gain, suite, tag)
+    if worst is None:
+        return []
+    _, suite, tag = worst
+    where = write(" of ", DataPart(suite.name)) if len(suites) > 1 else Text()
+    tile = tag.primary
+    assert tile is not None
+    return [
+        write(
+            "Queries tagged '",
+            DataPart(tag.tag),
+            "'",
+            where,
+            f" lost most: their {tile.metric} fell from {tile.baseline} to {tile.compared}.",
+        )
+    ]
+
+
+def _write_significance(decision: Decision) -> list[Text]:
+    results = [*decision.current.results]
+    if decision.outcome is Outcome.REVIEW and decision.base:
+        results = [*decision.base.results]
+    tests = []
+    for result in results:
+        if result.check is DefaultCheck.SIGNIFICANT_DROP and result.value is not None:
+            tests.append(result)
+    if not tests:
+        return []
+    # A failed test explains the outcome, whichever p-value is smaller.
+    tests.sort(key=lambda result: (-result.outcome, result.value or 0.0))
+    test = tests[0]
+    p_value = format_p_value(test.value or 0.0)
+    if test.outcome is Outcome.FAILED:
+        return [write(f"The drop is statistically significant ({p_value}).")]
+    if decision.outcome is Outcome.FAILED:
+        return [
+            write(
+                f"The drop of the mean alone is not statistically significant ({p_value}), and the"
+                " failure does not depend on it."
+            )
+        ]
+    return [write(f"The drop is not statistically significant ({p_value}).")]
+
+
+def _describe_first_results(rows: Sequence[QueryRow]) -> str:
+    changed = sum(row.is_first_hit_new for row in rows)
+    return f"the first result changed for {changed} of {_count_queries(len(rows))}"
+
+
+def _of_queries(count: int, rows: Sequence[QueryRow]) -> str:
+    compared = sum(row.direction is not Direction.NONE for row in rows)
+    return f"{count:,} of {_count_queries(compared)}"
+
+
+def _count_queries(number: int) -> str:
+    return format_count(number, "query", "queries")
+
+
+def _compares(check: Check) -> bool:
+    if isinstance(check, Threshold):
+        return check.compares
+    return isinstance(check, DefaultCheck) and check is not DefaultCheck.UNRECOGNIZABLE
+
+
+# -- The last paragraph --------------------------------------------------------------------------
+
+
+def _count_failures(decision: Decision) -> Text:
+    results = decision.current.results
+    failed = sum(result.outcome is Outcome.FAILED for result in results)
+    evaluated = _count_evaluated_checks(results)
+    unanswered = decision.coverage.no_answer
+    if not failed and unanswered:
+        verb = "has" if unanswered == 1 else "have"
+        return write(f"{_count_queries(unanswered)} {verb} no answer")
+    return write(f"{failed:,} of {format_count(evaluated, 'check')} failed")
+
+
+def _count_evaluated(decision: Decision) -> Text:
+    count = _count_evaluated_checks(decision.current.results)
+    if not count:
+        return write("no check was evaluated")
+    return write("1 check passed" if count == 1 else f"all {count:,} checks passed")
+
+
+def _count_evaluated_checks(results: Sequence[CheckResult]) -> int:
+    count = 0
+    for result in results:
+        count += result.was_evaluated and result.outcome is not Outcome.INCOMPLETE
+    return count
+
+
+def _list_decisive_notices(decision: Decision) -> list[Notice]:
+    """Return the notices that alone would give the outcome of the build."""
+    notices = [*decision.notices, *decision.current.notices]
+    return [notice for notice in notices if notice.outcome is decision.outcome]
+
+
+def _list_subjects(decision: Decision, suites: Sequence[SuiteView]) -> list[Text]:
+    """Return the suites that the outcome is about, or all if it is about none of them."""
+    names: list[str] = []
+    if decision.outcome is not Outcome.PASSED:
+        for suite in suites:
+            if suite.outcome is decision.outcome:
+                names.append(suite.name)
+        for notice in _list_decisive_notices(decision):
+            names.append(notice.subject)
+        for failure in decision.base_failures:
+            names.append(failure.result.subject)
+    names = names or [suite.name for suite in suites]
+    paths = {suite.name: suite.path for suite in suites}
+    unique = [name for name in dict.fromkeys(names) if name]
+    subjects = []
+    for name in unique:
+        path = paths.get(name, "")
+        if len(unique) == 1 and path and path != name:
+            subjects.append(write(DataPart(name), " (", DataPart(path), ")"))
+        else:
+            subjects.append(write(DataPart(name)))
+    return subjects
+
+
+def _write_extras(decision: Decision) -> list[Text]:
+    """Write what readers must see even if they read nothing above."""
+    extras = []
+    for notice in decision.notices:
+        if notice.code == "stale-baseline" and notice.outcome is not decision.outcome:
+            extras.append(notice.text)
+    for edit in decision.edits:
+        if edit.texts and not edit.is_added:
+            where = write(DataPart(edit.subject), ": ") if len(decision.edits) > 1 else Text()
+            extras.append(write(where, list_some(edit.texts)))
+    if decision.strict_source and decision.exit_status:
+        extras.append(decision.strict_source)
+    return extras
+
+
+def _name_base(decision: Decision) -> Text:
+    name = decision.base.branch.name if decision.base else ""
+    return write(DataPart(name)) if name else write("the base branch")
+
+
+def _prefix(item: Notice | CheckResult, suites: Sequence[SuiteView]) -> Text:
+    """Put the suite before a finding if there are several."""
+    if item.subject and len(suites) != 1 and item.subject not in str(item.text):
+        return write(DataPart(item.subject), ": ", item.text)
+    return item.text
+
+
+def write_command(words: Sequence[str]) -> CodePart:
+    """Write a command that a reader can copy."""
+    return CodePart(" ".join(words))

@@ -1,0 +1,126 @@
+"""Templates: what is inserted is escaped by default, for Markdown and for HTML."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from pytest_irquality.io.escaping import (
+    escape_markdown,
+    make_markdown_code,
+    make_visible,
+)
+from pytest_irquality.io.text import CodePart, DocPart, Part, QueryPart, Text
+
+PACKAGE = "pytest_irquality.reports"
+
+
+class Asset(NamedTuple):
+    """A script or style of ours, with the hash by which a content security policy allows it."""
+
+    text: Markup
+    hash: str
+
+
+def load_asset(*names: str) -> Asset:
+    """Load a script or style that consists of one or several files."""
+    folder = files(PACKAGE) / "templates"
+    text = "".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return Asset(Markup(text), f"sha256-{digest}")
+
+
+@cache
+def create_html_environment() -> Environment:
+    """Create the environment of HTML templates."""
+    return _create_environment(autoescape=True, finalize=_finalize_html)
+
+
+@cache
+def create_markdown_environment() -> Environment:
+    """Create the environment of Markdown templates."""
+    environment = _create_environment(autoescape=False, finalize=_finalize_markdown)
+    environment.filters["code"] = lambda text: Markup(make_markdown_code(text))
+    environment.filters["cell"] = render_markdown_cell
+    return environment
+
+
+def render_html_text(text: Text) -> Markup:
+    """Render a text as HTML. Data keeps its writing direction to itself."""
+    return Markup(text.render(_render_html_part))
+
+
+def render_markdown_text(text: Text) -> str:
+    """Render a text as Markdown on one line, with titles before ids."""
+    return text.render(_render_markdown_part)
+
+
+def render_markdown_cell(value: object) -> Markup:
+    """Render the cell of a table."""
+    return Markup(_finalize_markdown(value))
+
+
+def encode_script_json(value: object) -> Markup:
+    """Encode data as JSON that cannot end the script element that holds it."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
+
+
+def _create_environment(**options: Any) -> Environment:
+    return Environment(
+        loader=PackageLoader(PACKAGE),
+        undefined=StrictUndefined,  # A misspelled name fails instead of printing nothing.
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        **options,
+    )
+
+
+def _finalize_html(value: object) -> object:
+    if isinstance(value, Text):
+        return render_html_text(value)
+    if type(value) is str:
+        return make_visible(value)
+    return "" if value is None else value
+
+
+def _finalize_markdown(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Text):
+        return render_markdown_text(value)
+    if isinstance(value, Markup):
+        return str(value)
+    return escape_markdown(str(value))
+
+
+def _render_html_part(part: Part) -> str:
+    if isinstance(part, str):
+        return str(escape(part))
+    if isinstance(part, CodePart):
+        return Markup("<code>{}</code>").format(make_visible(part.code))
+    if isinstance(part, QueryPart):
+        quoted = Markup('<q><bdi data-query="{}">{}</bdi></q>')
+        return quoted.format(part.query_id, make_visible(part.text))
+    if isinstance(part, DocPart):
+        if not part.title:
+            return Markup("<bdi>{}</bdi>").format(make_visible(part.doc_id))
+        titled = Markup('<bdi title="{}">{}</bdi>')
+        return titled.format(make_visible(part.doc_id), make_visible(part.title))
+    return Markup("<bdi>{}</bdi>").format(make_visible(part.text))
+
+
+def _render_markdown_part(part: Part) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, CodePart):
+        return make_markdown_code(part.code)
+    return escape_markdown(str(part))

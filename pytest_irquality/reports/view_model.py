@@ -1,0 +1,227 @@
+"""The nouns of a report: the view and the parts that it consists of.
+
+Templates read these objects and decide how many entries fit and where they go. They compute nothing
+and word nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pytest_irquality.evaluation.coverage import Coverage
+from pytest_irquality.evaluation.edits import SuiteEdit
+from pytest_irquality.evaluation.results import Outcome
+from pytest_irquality.io.text import Text
+from pytest_irquality.reports.numbers import Number
+from pytest_irquality.reports.query_rows import QueryRow
+from pytest_irquality.reports.tiles import Tile
+from pytest_irquality.suite.model import Location
+
+
+@dataclass(frozen=True)
+class HistoryPoint:
+    """A value of a suite's primary metric in an earlier build.
+
+    Attributes:
+        date: When the build ran, as an ISO date, or empty.
+
+    """
+
+    value: float
+    date: str = ""
+    commit: str = ""
+
+
+@dataclass(frozen=True)
+class ViewSettings:
+    """What a report needs to know about the session besides the decision.
+
+    Attributes:
+        branch: The current branch, if known.
+        commit: The current commit, if known, with ``-dirty`` if files are edited.
+        compared_with: The baseline as the user named it, such as ``git:main`` or ``.ir-baseline``.
+        compared_commit: Its commit, if known.
+        now: When the session started.
+        command: The words of a command that runs suites again, such as ``pytest --ir-suite``.
+        node_suffixes: What follows ``path::item`` in a node id, by (suite path, retriever).
+        written: The reports that were written, by kind: ``{"report": "ir-report.html"}``.
+        grading_link: A relative link from the HTML report to the grading page, if one is written.
+        history: Earlier values of primary metrics by (suite path, retriever), oldest first.
+        seconds: How long the session took.
+        version: The version of this package.
+
+    """
+
+    branch: str = ""
+    commit: str = ""
+    compared_with: str = ""
+    compared_commit: str = ""
+    now: datetime | None = None
+    command: tuple[str, ...] = ("pytest", "--ir-suite")
+    node_suffixes: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    written: Mapping[str, str] = field(default_factory=dict)
+    grading_link: str = ""
+    history: Mapping[tuple[str, str], Sequence[HistoryPoint]] = field(default_factory=dict)
+    seconds: float | None = None
+    version: str = ""
+
+
+@dataclass(frozen=True)
+class Header:
+    """What was tested, and what it was compared with."""
+
+    suite: str
+    path: str = ""
+    branch: str = ""
+    commit: str = ""
+    compared_with: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A notice, reduced to what reports show.
+
+    Attributes:
+        text: The notice. It begins with the suite if the build has several.
+
+    """
+
+    code: str
+    outcome: Outcome
+    subject: str
+    text: Text
+    query_ids: tuple[str, ...] = ()
+    suite_path: str = ""
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    """A check with its value, its baseline value and its bound.
+
+    Attributes:
+        label: The check, such as ``head ndcg@10`` or ``must_find``.
+        text: The finding.
+        known_issue: The known issue that covers a failure.
+        edits: On a check of the base branch: what this change edits that touches it.
+
+    """
+
+    label: str
+    subject: str
+    outcome: Outcome
+    text: Text
+    value: Number | None = None
+    baseline_value: Number | None = None
+    bound: Number | None = None
+    tag: str = ""
+    query_ids: tuple[str, ...] = ()
+    suite_path: str = ""
+    retriever: str = ""
+    is_warning: bool = False
+    known_issue: str = ""
+    was_evaluated: bool = True
+    is_default: bool = False
+    location: Location = field(default=Location())
+    edits: tuple[Text, ...] = ()
+
+
+@dataclass(frozen=True)
+class TagRow:
+    """A tag of a suite.
+
+    Attributes:
+        tiles: The primary metric, then every other metric shown.
+
+    """
+
+    tag: str
+    query_count: int
+    worse_count: int
+    better_count: int
+    tiles: tuple[Tile, ...] = ()
+
+    @property
+    def primary(self) -> Tile | None:
+        """Return the tile of the primary metric, if the tag has judged queries."""
+        return self.tiles[0] if self.tiles else None
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to do next: a sentence, and the command or the place for it."""
+
+    text: Text
+    command: str = ""
+    location: str = ""
+
+
+@dataclass(frozen=True)
+class SuiteView:
+    """One suite on one retriever.
+
+    Attributes:
+        line: The suite in one line, such as ``9 of 20 queries worse, 1 better``.
+        primary: The tile of the primary metric.
+        is_base: Whether the suite is the base branch's.
+
+    """
+
+    name: str
+    path: str
+    retriever: str
+    outcome: Outcome
+    line: Text
+    metric: str
+    primary: Tile | None = None
+    tiles: tuple[Tile, ...] = ()
+    rows: tuple[QueryRow, ...] = field(default=(), repr=False)
+    tags: tuple[TagRow, ...] = ()
+    coverage: Coverage = field(default=Coverage())
+    history: tuple[HistoryPoint, ...] = ()
+    is_base: bool = False
+
+
+@dataclass(frozen=True)
+class View:
+    """The content of a report.
+
+    Attributes:
+        headline: One sentence with the size of the outcome.
+        summary: What else matters: the most damaged tag, what improved, the significance.
+        causes: The notices that explain the outcome. They belong below the headline.
+        suites: Worst first.
+        worse: The queries that got worse in any suite, worst first.
+        better: The queries that got better, best first.
+        changed: The queries that changed and have no judgments.
+        checks: Failed ones first.
+        base_checks: The checks of the base branch that lead the report for ``REVIEW``.
+        notices: Those that are no causes, most severe first.
+        coverage_line: The queries by status, which adds up to all queries.
+        last_paragraph: The conclusion, which begins with the outcome.
+        quiet_line: The conclusion in one line, for ``-q``.
+
+    """
+
+    outcome: Outcome
+    exit_status: int
+    header: Header
+    headline: Text
+    summary: Text
+    causes: tuple[Message, ...]
+    suites: tuple[SuiteView, ...]
+    worse: tuple[QueryRow, ...]
+    better: tuple[QueryRow, ...]
+    changed: tuple[QueryRow, ...]
+    checks: tuple[CheckRow, ...]
+    base_checks: tuple[CheckRow, ...]
+    edits: tuple[SuiteEdit, ...]
+    notices: tuple[Message, ...]
+    next_steps: tuple[Step, ...]
+    coverage: Coverage
+    coverage_line: Text
+    last_paragraph: Text
+    quiet_line: Text
+    settings: ViewSettings = field(repr=False, default=ViewSettings())

@@ -1,0 +1,193 @@
+"""Decode the text files that others wrote: one decoder for suites, qrels, runs and queries.
+
+UTF-8 is the rule. A byte order mark is dropped, UTF-16 is recognized by its byte order mark, and
+gzip by its first bytes. Lines end with LF, CRLF or CR.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO
+
+from pytest_irquality.io.files import MAX_FILE_BYTES, MIB, FileError, open_binary
+
+MAX_LINE_LENGTH = 16 * MIB  # characters
+# Text shrinks 5 to 30 times, a "zip bomb" a thousand times. Small files may do as they like.
+MAX_GZIP_GROWTH = 200
+MIN_BOUNDED_GZIP_BYTES = 64 * MIB
+
+_BLOCK_BYTES = 2**16
+_GZIP_MAGIC = b"\x1f\x8b"
+_NEWLINES = str.maketrans({"\r": "\n"})
+
+
+class DecodeError(FileError):
+    """The content of a file is not text, or is damaged or too large."""
+
+
+def decode_text(data: bytes, name: object) -> str:
+    """Decode the content of a file.
+
+    Args:
+        data: The bytes, possibly compressed with gzip.
+        name: What messages call the file.
+
+    Returns:
+        The text with ``\\n`` as line ends.
+
+    Raises:
+        DecodeError: The bytes are not text.
+    """
+    return "\n".join(chain.from_iterable(_decode_blocks(io.BytesIO(data), name, keep_end=True)))
+
+
+def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
+    """Read and decode a file of at most ``limit`` bytes, which it also may not exceed unpacked.
+
+    Raises:
+        FileError: The file cannot be opened. ``DecodeError`` if it is too large or not text.
+    """
+    with open_binary(path) as file, _unpack(file, path) as unpacked:
+        data = _read(unpacked, limit + 1, path)
+    if len(data) > limit:
+        raise DecodeError(path, f"The file is larger than {limit // MIB} MiB")
+    return decode_text(data, path)
+
+
+def open_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line of a file, without its end.
+
+    The file is read in blocks while the lines are consumed.
+
+    Raises:
+        FileError: The file cannot be opened. ``DecodeError`` if it is not text; lines before the
+            damage may have been yielded by then.
+    """
+    return enumerate(chain.from_iterable(open_line_blocks(path)), start=1)
+
+
+def open_line_blocks(path: Path) -> Iterator[list[str]]:
+    """Yield the lines of a file in lists, for readers of millions of lines.
+
+    Raises:
+        FileError: As ``open_lines`` does.
+    """
+    with open_binary(path) as file:
+        yield from _decode_blocks(file, path)
+
+
+def split_lines(data: bytes, name: object) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line of a content, as ``open_lines`` does."""
+    return enumerate(chain.from_iterable(_decode_blocks(io.BytesIO(data), name)), start=1)
+
+
+def _decode_blocks(file: BinaryIO, name: object, *, keep_end: bool = False) -> Iterator[list[str]]:
+    """Yield lines in lists. ``keep_end`` yields what follows the last line end, empty or not."""
+    line_count = 0
+    rest = ""
+    with _unpack(file, name) as unpacked:
+        decoder, data = None, b""
+        while True:
+            block = _read(unpacked, _BLOCK_BYTES, name)
+            if decoder is None:
+                decoder = _make_decoder(block)
+            try:
+                text = decoder.decode(block, final=not block)
+            except UnicodeDecodeError as error:
+                _raise_undecodable(error, name, line_count, rest)
+            *lines, rest_of_block = text.split("\n")
+            if lines:
+                lines[0] = rest + lines[0]
+                rest = rest_of_block
+            else:
+                rest += rest_of_block
+            if "\0" in text:
+                _raise_nul(name, [*lines, rest], line_count, data or block)
+            if len(rest) > MAX_LINE_LENGTH:
+                message = f"A line has more than {MAX_LINE_LENGTH:,} characters"
+                raise DecodeError(name, message, line_count + len(lines) + 1)
+            if lines:
+                line_count += len(lines)
+                yield lines
+            if not block:
+                break
+            data = block
+    if rest or keep_end:
+        yield [rest]
+
+
+def _make_decoder(start: bytes) -> io.IncrementalNewlineDecoder:
+    """Return the decoder for a file that starts with these bytes. It translates line ends."""
+    encoding = "utf-8-sig"
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    decoder = codecs.getincrementaldecoder(encoding)()
+    return io.IncrementalNewlineDecoder(decoder, translate=True)
+
+
+def _raise_undecodable(error: UnicodeDecodeError, name: object, line_count: int, rest: str) -> None:
+    before = bytes(error.object[: error.start]).decode(error.encoding, "replace")
+    text = rest + before.replace("\r\n", "\n").translate(_NEWLINES)
+    line = line_count + text.count("\n") + 1
+    column = len(text) - text.rfind("\n")
+    shown = f"0x{error.object[error.start]:02x}" if error.start < len(error.object) else "its end"
+    message = f"The byte {shown} is not valid {error.encoding.upper()}. Save the file as UTF-8."
+    raise DecodeError(name, message, line, column) from None
+
+
+def _raise_nul(name: object, lines: list[str], line_count: int, data: bytes) -> None:
+    index = next(index for index, line in enumerate(lines) if "\0" in line)
+    column = lines[index].index("\0") + 1
+    message = "A NUL character, so this is not a text file"
+    # Text of mostly ASCII in UTF-16 has a NUL in every other byte.
+    if data.count(b"\0") * 3 > len(data):
+        message = "The file seems to be UTF-16 without a byte order mark. Save it as UTF-8."
+    raise DecodeError(name, message, line_count + index + 1, column)
+
+
+def _read(file: BinaryIO, size: int, name: object) -> bytes:
+    try:
+        return file.read(size)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DecodeError(name, f"The gzip file is damaged: {error}") from None
+    except OSError as error:
+        raise FileError(name, f"The file cannot be read: {error.strerror or error}") from None
+
+
+def _unpack(file: BinaryIO, name: object) -> BinaryIO:
+    """Return a file that reads the content, unpacked if it is compressed."""
+    start = file.read(len(_GZIP_MAGIC))
+    file.seek(0)
+    if start != _GZIP_MAGIC:
+        return file
+    return io.BufferedReader(_BoundedGzip(file, name), _BLOCK_BYTES)
+
+
+class _BoundedGzip(io.RawIOBase):
+    """The content of a gzip file, as long as it does not grow beyond what text does."""
+
+    def __init__(self, file: BinaryIO, name: object) -> None:
+        size = file.seek(0, io.SEEK_END)
+        file.seek(0)
+        self._name = name
+        self._gzip = gzip.GzipFile(fileobj=file)
+        self._limit = max(MIN_BOUNDED_GZIP_BYTES, MAX_GZIP_GROWTH * size)
+        self._count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        block = self._gzip.read1(len(buffer))
+        self._count += len(block)
+        if self._count > self._limit:
+            message = f"The gzip file grows more than {MAX_GZIP_GROWTH} times when unpacked"
+            raise DecodeError(self._name, message)
+        buffer[: len(block)] = block
+        return len(block)

@@ -1,0 +1,260 @@
+"""Make texts from data harmless for the medium that shows them: one function for each medium.
+
+A query, a title, a tag or the name of a file may contain what a terminal, a CI system, Markdown, a
+spreadsheet or a file system acts on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+
+from pytest_irquality.io.files import FileError
+
+MAX_FILE_NAME_BYTES = 120
+
+# Characters without width: two ids that differ only in them look the same.
+_INVISIBLE = (0xAD, 0x180E, 0x200B, *range(0x2060, 0x2065), 0xFEFF, *range(0xE0000, 0xE0080))
+_CONTROLS = (
+    *(code for code in range(0x20) if code not in (0x09, 0x0A)),
+    *range(0x7F, 0xA0),
+    *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
+    *_INVISIBLE,
+)
+_VISIBLE = {code: f"⟨U+{code:04X}⟩" for code in _CONTROLS}
+_VISIBLE.update(dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}"))
+
+# Joiners, direction marks and variation selectors belong to some scripts. Between letters of ASCII,
+# Latin, Greek and Cyrillic they are only there to deceive, as are letters that are blank.
+_MARKS = "[\u061c\u200c-\u200f\ufe00-\ufe0f\U000e0100-\U000e01ef]+"
+_NO_SCRIPT_AFTER = r"(?!\s*[\u0590-\U0010ffff])"
+_BLANK_LETTERS = "[\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0]"
+_DECEPTIVE_MARKS = re.compile(
+    rf"(?<=[\w-])(?<![\u0590-\U0010ffff]){_MARKS}{_NO_SCRIPT_AFTER}"
+    rf"|(?<![^\s\"]){_MARKS}(?=[\w-]){_NO_SCRIPT_AFTER}|{_BLANK_LETTERS}"
+)
+# Letters of Cyrillic, Greek and Armenian that look like ASCII, in a word that looks like ASCII.
+_LOOKALIKES = "аеорсухіјѕһԁԛԝӏАВЕЅІЈКМНОРСТУХӀοΑΒΕΖΗΙΚΜΝΟΡΤΥΧօոսհ"
+_LOOKALIKE_NAMES = {ord(letter): f"⟨U+{ord(letter):04X}⟩" for letter in _LOOKALIKES}
+_MIXED_WORD = re.compile(
+    rf"(?<![\w-])(?=[\w-]*[A-Za-z])[A-Za-z0-9_-]*[{_LOOKALIKES}]"
+    rf"[A-Za-z0-9_{_LOOKALIKES}-]*(?!\w)"
+)
+_SPACES = dict.fromkeys((0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000), " ")
+
+# GitHub and GitLab read a command where a line begins with "::", and GitHub wherever "##[" is.
+# Azure reads "##vso[" and TeamCity "##teamcity[".
+_WORKFLOW_COMMAND = re.compile(r"^\s*:(?=:)|##(?=\w*\[)", re.MULTILINE)
+_HASH_COMMAND = re.compile(r"##(?=\w*\[)")
+_TERMINAL_SEQUENCE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]"
+)
+
+
+def clip(text: str, length: int) -> str:
+    """Shorten a text to a number of characters, with an ellipsis at its end if it was longer."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+# Terminal and CI logs
+
+
+def make_printable(text: str) -> str:
+    """Make one line of a terminal or log: no cursor moves, line ends or workflow commands."""
+    if not text.isprintable():
+        text = text.translate(_SPACES)
+    text = _reveal_deceptions(text)
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+    return _disarm_commands(text)
+
+
+def make_printable_lines(text: str) -> str:
+    """Make the output of another program harmless and keep its lines.
+
+    Colors and cursor moves are removed, so ``##`` before a removed sequence is no trick either.
+    """
+    lines = _TERMINAL_SEQUENCE.sub("", text).splitlines()
+    return "\n".join(make_printable(line.expandtabs()) for line in lines)
+
+
+def escape_workflow_message(text: str) -> str:
+    """Escape the message of a workflow command as GitHub decodes it."""
+    visible = make_visible(text.replace("\r", ""))
+    inert = _HASH_COMMAND.sub("#⟨#⟩", visible)
+    return inert.replace("%", "%25").replace("\n", "%0A")
+
+
+def escape_workflow_property(text: str) -> str:
+    """Escape a property of a workflow command, such as ``title=…``."""
+    return escape_workflow_message(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _disarm_commands(text: str) -> str:
+    if ":" not in text and "##" not in text:
+        return text
+    return _WORKFLOW_COMMAND.sub(lambda match: f"{match[0][:-1]}\\x{ord(match[0][-1]):02x}", text)
+
+
+# Pages
+
+
+def make_visible(text: str) -> str:
+    """Replace what a page would not show: controls, directions, invisible and deceptive letters.
+
+    Their names appear instead, such as ``⟨U+200B⟩``. Marks that letters of a script need stay.
+    """
+    text = _reveal_deceptions(text)
+    return text if text.isprintable() else text.translate(_VISIBLE)
+
+
+def _reveal_deceptions(text: str) -> str:
+    """Replace marks and letters that make a word look like another one by their names."""
+    if text.isascii():
+        return text
+    text = _DECEPTIVE_MARKS.sub(lambda match: _name_characters(match[0]), text)
+    return _MIXED_WORD.sub(lambda match: match[0].translate(_LOOKALIKE_NAMES), text)
+
+
+def _name_characters(text: str) -> str:
+    return "".join(f"⟨U+{ord(character):04X}⟩" for character in text)
+
+
+# Markdown
+
+_MARKUP = re.compile(r"([\\`*_\[\]|~#$])")
+_ENTITIES = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
+# What GitHub turns into a mention, a link or a reference anywhere in a text.
+_AUTOLINK = re.compile(
+    r"(?<![A-Za-z0-9_])@(?=\w)|@(?=[\w-]+\.\w)|#(?=\d)|:(?=//)|\bwww(?=\.)|\bgh-(?=\d)",
+    re.IGNORECASE,
+)
+
+
+def escape_markdown(text: str) -> str:
+    """Escape a text that stays one line in Markdown: no markup, HTML, mentions or links."""
+    return _MARKUP.sub(r"\\\1", _break_links(text)).translate(_ENTITIES)
+
+
+def escape_markdown_html(text: str) -> str:
+    """Escape a text inside an HTML element inside Markdown."""
+    return _break_links(text).translate(_ENTITIES)
+
+
+def escape_markdown_code(text: str) -> str:
+    """Make an inline code span, fenced by more backticks than the text has in a row."""
+    plain = re.sub(r"[\n\t]", " ", make_visible(text))
+    longest_run = max((len(run) for run in re.findall("`+", plain)), default=0)
+    fence = "`" * (longest_run + 1)
+    padding = " " if plain.startswith("`") or plain.endswith("`") else ""
+    return f"{fence}{padding}{plain}{padding}{fence}"
+
+
+def _break_links(text: str) -> str:
+    line = re.sub(r"\s+", " ", make_visible(text)).strip()
+    return _AUTOLINK.sub("\\g<0>\N{ZERO WIDTH SPACE}", line)
+
+
+# CSV
+
+# The file may be opened with another separator, which then begins cells inside ours.
+_FORMULA = re.compile(r"(?:^|(?<=[;|\t\r\n]))[ \"]*'*(?=[=+\-@＝＋－＠])|^'*(?=[\t\r\n])")
+
+
+def escape_csv_cell(text: str) -> str:
+    """Escape a cell so that a spreadsheet takes it for text: ``'`` before a possible formula."""
+    return _FORMULA.sub(lambda match: f"{match[0]}'", text)
+
+
+def unescape_csv_cell(cell: str) -> str:
+    """Undo ``escape_csv_cell``."""
+    return _FORMULA.sub(lambda match: match[0].removesuffix("'"), cell)
+
+
+# File names
+
+_UNSAFE_IN_NAME = re.compile(r"[^\w+=,@ -]| $")
+_WINDOWS_DEVICE = re.compile(r"^(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])$", re.IGNORECASE)
+
+
+def make_file_name(text: str) -> str:
+    """Make a part of a file name for any system, different for every text, percent-encoded."""
+    name = _UNSAFE_IN_NAME.sub(lambda match: _percent_encode(match[0]), text)
+    if _WINDOWS_DEVICE.match(name):
+        name = _percent_encode(name[0]) + name[1:]
+    if len(name.encode()) <= MAX_FILE_NAME_BYTES:
+        return name
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    start = name.encode()[: MAX_FILE_NAME_BYTES - 20].decode(errors="ignore")
+    return f"{start}~{digest}"
+
+
+def check_file_name(path: str) -> None:
+    """Refuse the path of a suite that could act on a terminal, a CI system or a command line.
+
+    Raises:
+        FileError: A name contains control characters, line breaks or a workflow command, or starts
+            with ``-``. The message shows the name escaped.
+    """
+    shown = make_printable(path)
+    for name in path.replace("\\", "/").split("/"):
+        problem = ""
+        if not name.isprintable():
+            problem = "contains control characters or line breaks"
+        elif _disarm_commands(name) != name:
+            problem = "contains a command of a CI system"
+        elif name.startswith("-"):
+            problem = "starts with '-', so it could be taken for an option"
+        if problem:
+            raise FileError(shown, f"The name '{make_printable(name)}' {problem}. Rename it.")
+
+
+def _percent_encode(text: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in text.encode("utf-8", "surrogatepass"))
+
+
+# Command lines
+
+# What cmd acts on outside quotes. Inside quotes it still replaces `%NAME%`.
+_ACTIVE_IN_CMD = re.compile(r'[()%!^"<>&|]')
+
+
+def quote_command(words: Sequence[str], paths: Sequence[str] = ()) -> str:
+    """Quote a command that a reader can copy into the shell of this system.
+
+    Args:
+        words: The program and its options.
+        paths: Files that follow them. One whose name could be an option or, starting with ``@``, a
+            file of arguments gets ``./`` in front.
+    """
+    quoted = [quote_word(word) for word in words]
+    for path in paths:
+        is_ambiguous = path.startswith(("-", "@"))
+        quoted.append(quote_word(f"./{path}" if is_ambiguous else path))
+    return " ".join(quoted)
+
+
+def quote_word(word: str) -> str:
+    """Quote a word of a command, also one whose characters would not survive being copied."""
+    if sys.platform == "win32":
+        return word if re.fullmatch(r"[\w./\\:=-]+", word) else _quote_for_cmd(word)
+    if word.isprintable():
+        return word if re.fullmatch(r"[\w./:=,@%+-]+", word, re.ASCII) else shlex.quote(word)
+    escaped = ""
+    for character in word:
+        is_plain = character.isprintable() and character not in "\\'"
+        escaped += character if is_plain else f"\\U{ord(character):08x}"
+    return f"$'{escaped}'"
+
+
+def _quote_for_cmd(word: str) -> str:
+    """Quote for cmd, which knows only double quotes and reads backslashes before them."""
+    inside = re.sub(r'(\\*)("|$)', lambda match: match[1] * 2 + match[2].replace('"', r"\""), word)
+    quoted = f'"{inside}"'
+    if re.search('"|%.+%', word):
+        return _ACTIVE_IN_CMD.sub(r"^\g<0>", quoted)
+    return quoted

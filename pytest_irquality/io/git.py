@@ -1,0 +1,538 @@
+"""Ask git about the project's repository without running anything that a repository configures.
+
+A pull request may contain a bare repository whose configuration runs commands. Therefore git runs
+only in the nearest folder at or above pytest's rootdir that has a ``.git`` entry, which no commit
+can contain, and every setting that could start a program is overridden.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import posixpath
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+GIT_TIMEOUT_S = 30.0
+MAX_LINKS = 20
+
+# Nothing may start another program. Only a partial clone uses the network, because it has to fetch
+# missing objects from the remote that its owner configured.
+_SAFE_CONFIG: Mapping[str, str] = {
+    "safe.bareRepository": "explicit",
+    "safe.directory": "*",
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.pager": "cat",
+    "core.editor": "true",
+    "core.askPass": "",
+    "core.sshCommand": "ssh",
+    "core.alternateRefsCommand": "",
+    "credential.helper": "",
+    "diff.external": "",
+    "log.showSignature": "false",
+    "protocol.allow": "user",
+    "submodule.recurse": "false",
+}
+_SAFE_OPTIONS = ("--no-pager", "--no-optional-locks", "--no-replace-objects")
+_COMMIT_VARIABLES = (
+    "GITHUB_SHA",
+    "CI_COMMIT_SHA",
+    "BUILDKITE_COMMIT",
+    "CIRCLE_SHA1",
+    "BITBUCKET_COMMIT",
+    "GIT_COMMIT",
+)
+_LINK_MODE, _SUBMODULE_MODE, _FOLDER_MODE = "120000", "160000", "040000"
+_LFS_POINTER = re.compile(
+    rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n"
+)
+_FETCH_ALL = "(actions/checkout: `with: {fetch-depth: 0}`)"
+
+
+class GitError(OSError):
+    """Git failed, is not installed, or does not have what was asked for."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def find_git() -> str:
+    """Return the absolute path of git.
+
+    Only absolute folders of ``PATH`` count. Windows would look into the current folder first, where
+    a pull request can put a ``git.exe``.
+
+    Raises:
+        GitError: Git is not installed.
+    """
+    return _find_program("git", os.environ.get("PATH", os.defpath))
+
+
+@lru_cache(maxsize=4)
+def _find_program(name: str, search_path: str) -> str:
+    file_name = f"{name}.exe" if sys.platform == "win32" else name
+    for folder in search_path.split(os.pathsep):
+        file = os.path.join(folder, file_name)
+        if os.path.isabs(folder) and os.path.isfile(file) and os.access(file, os.X_OK):
+            return file
+    raise GitError(f"There is no {name} in PATH")
+
+
+def find_checkout(folder: Path) -> Path | None:
+    """Return the nearest folder at or above this one that has a ``.git`` entry."""
+    start = Path(os.path.abspath(folder))
+    for candidate in (start, *start.parents):
+        if os.path.lexists(candidate / ".git"):
+            return candidate
+    return None
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A git checkout. Every method raises ``GitError``.
+
+    Attributes:
+        top: The folder that has the ``.git`` entry.
+    """
+
+    top: Path
+
+    @classmethod
+    def find(cls, folder: Path) -> Repository:
+        """Return the repository that a folder belongs to."""
+        top = find_checkout(folder)
+        if top is None:
+            raise GitError("The project is not in a git repository")
+        return cls(top)
+
+    @property
+    def is_available(self) -> bool:
+        """Return whether git is installed and finds a repository here.
+
+        A repository that git refuses to read is available: it must not look like a missing one.
+        """
+        try:
+            result = self.run("rev-parse", "--git-dir")
+        except GitError:
+            return _is_git_installed()
+        return not result.stderr.startswith(b"fatal: not a git repository")
+
+    @property
+    def is_shallow(self) -> bool:
+        """Return whether the clone lacks older commits."""
+        return self.read_output("rev-parse", "--is-shallow-repository").strip() == b"true"
+
+    # Running git
+
+    def run(
+        self,
+        *arguments: str,
+        timeout: float | None = GIT_TIMEOUT_S,
+        config: Mapping[str, str] | None = None,
+        literal_paths: bool = True,
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run git in this checkout and return its result, failures included.
+
+        Args:
+            arguments: The command and its arguments.
+            timeout: In seconds, or ``None`` to wait for as long as it takes.
+            config: More settings for this call.
+            literal_paths: Whether ``*`` in paths is only a character.
+        """
+        options = list(_SAFE_OPTIONS)
+        if literal_paths:
+            options.append("--literal-pathspecs")
+        for key, value in {**_SAFE_CONFIG, **(config or {})}.items():
+            options += ["-c", f"{key}={value}"]
+        try:
+            return subprocess.run(
+                [find_git(), *options, *arguments],
+                cwd=self.top,
+                env=self._make_environment(),
+                capture_output=True,
+                timeout=timeout,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+        except subprocess.TimeoutExpired:
+            message = f"`git {arguments[0]}` took more than {timeout:g} seconds"
+            raise GitError(message) from None
+        except GitError:
+            raise
+        except OSError as error:
+            raise GitError(f"Git cannot be run: {error.strerror or error}") from error
+
+    def read_output(self, *arguments: str) -> bytes:
+        """Run git and return what it prints."""
+        result = self.run(*arguments)
+        if result.returncode:
+            raise GitError(_get_error_line(result) or f"`git {arguments[0]}` failed")
+        return result.stdout
+
+    def list_names(self, command: str, *arguments: str) -> list[str]:
+        """Run a git command that lists files, and return their paths from the top."""
+        names = self.read_output(command, "-z", *arguments).split(b"\0")
+        return [os.fsdecode(name) for name in names if name]
+
+    def _make_environment(self) -> dict[str, str]:
+        # Variables such as GIT_DIR, which hooks set, would send git elsewhere or start programs.
+        environment = {}
+        for name, value in os.environ.items():
+            if not name.startswith("GIT_"):
+                environment[name] = value
+        environment.update(
+            GIT_TERMINAL_PROMPT="0",
+            GIT_ASKPASS="",
+            SSH_ASKPASS="",
+            GIT_CEILING_DIRECTORIES=str(self.top.parent),
+            LC_ALL="C",  # messages in English
+        )
+        return environment
+
+    # Commits
+
+    def resolve(self, ref: str) -> str:
+        """Return the commit that a branch, tag or other revision names."""
+        revision = f"{ref}^{{commit}}"
+        result = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", revision)
+        if result.returncode == 0:
+            return result.stdout.decode().strip()
+        if self.is_shallow:
+            raise GitError(
+                f"This clone is shallow and lacks '{ref}'. Fetch it, or clone the full history"
+                f" {_FETCH_ALL}."
+            )
+        raise GitError(
+            f"Git knows no revision '{ref}' here. `git fetch` gets what the remote has, and"
+            " `git branch --all` lists the names."
+        )
+
+    def merge_base(self, ref: str) -> str:
+        """Return the commit at which HEAD and a revision parted."""
+        result = self.run("merge-base", self.resolve(ref), "HEAD")
+        if result.returncode == 0:
+            return result.stdout.decode().strip()
+        if self.is_shallow:
+            raise GitError(
+                f"This clone is shallow and lacks the commit that '{ref}' and HEAD have in common."
+                f" Clone the full history {_FETCH_ALL}."
+            )
+        raise GitError(f"'{ref}' and HEAD have no commit in common")
+
+    def read_tree(self, commit: str) -> CommitTree:
+        """Return the files of a commit."""
+        return CommitTree(self, commit)
+
+    def read_file(self, commit: str, path: str) -> bytes | None:
+        """Return the content of a file in a commit, or ``None`` if there is no such file."""
+        return self.read_tree(commit).read_file(path)
+
+    def list_files(self, commit: str, folder: str = ".") -> list[str]:
+        """Return the paths of all files in a folder of a commit, from the top."""
+        return list(self.read_tree(commit).list_files(folder))
+
+    def list_changed_files(self, commit: str) -> list[str]:
+        """Return the tracked files that differ from a commit, from the top."""
+        return self.list_names("diff", "--name-only", "--no-renames", commit)
+
+    # Files of the working tree
+
+    def get_path(self, file: Path) -> str:
+        """Return the path of a file from the top, with ``/``."""
+        folder, top = os.path.realpath(file.parent), os.path.realpath(self.top)
+        try:
+            relative = Path(folder).relative_to(top)
+        except ValueError:
+            raise GitError(
+                f"'{file.name}' is not in the git repository '{self.top.name}'"
+            ) from None
+        return (relative / file.name).as_posix()
+
+    def find_inner(self, file: Path) -> Repository:
+        """Return the repository that a file belongs to: this one or a submodule of it."""
+        inner_top = find_checkout(Path(os.path.realpath(file.parent)))
+        if inner_top and inner_top.is_relative_to(os.path.realpath(self.top)):
+            return Repository(inner_top)
+        return self
+
+    def is_tracked(self, file: Path) -> bool:
+        """Return whether git tracks a file or link of this name."""
+        return bool(self.read_output("ls-files", "-z", "--", self.get_path(file)))
+
+    def is_left_out(self, file: Path) -> bool:
+        """Return whether a sparse checkout leaves out a tracked file."""
+        inner = self.find_inner(file)
+        listed = inner.read_output("ls-files", "-t", "-z", "--", inner.get_path(file))
+        return listed.startswith(b"S ")
+
+    def is_ignored(self, file: Path) -> bool:
+        """Return whether git ignores a file."""
+        return bool(self.find_ignore_rule(file))
+
+    def find_ignore_rule(self, file: Path) -> str:
+        """Return the place (``file:line:pattern``) that makes git ignore a file, or ``""``."""
+        inner = self.find_inner(file)
+        # `check-ignore` does not support --literal-pathspecs and does not expand patterns either.
+        arguments = ("check-ignore", "-v", "--", f"./{inner.get_path(file)}")
+        output = os.fsdecode(inner.run(*arguments, literal_paths=False).stdout)
+        rule = output.partition("\t")[0]
+        is_exception = re.search(r":\d+:!", rule)
+        return "" if is_exception else rule
+
+    # Worktrees
+
+    def add_worktree(self, folder: Path, commit: str) -> None:
+        """Check out a commit into a new folder, with the submodules that are checked out here."""
+        full = {"core.sparseCheckout": "false"}
+        arguments = ("worktree", "add", "--quiet", "--detach", str(folder), commit)
+        result = self.run(*arguments, timeout=None, config=full)
+        if result.returncode:
+            raise GitError(f"Git cannot check out {commit[:7]}: {_get_error_line(result)}")
+        for path, submodule_commit in Repository(folder)._list_submodules().items():
+            submodule = Repository(self.top / path)
+            if os.path.lexists(submodule.top / ".git"):
+                submodule.add_worktree(folder / path, submodule_commit)
+
+    def remove_worktree(self, folder: Path) -> None:
+        """Remove a worktree, what is left of it, and what git and submodules know of it."""
+        shutil.rmtree(folder, ignore_errors=True)
+        for path in self._list_submodules():
+            submodule = Repository(self.top / path)
+            if os.path.lexists(submodule.top / ".git"):
+                submodule.remove_worktree(folder / path)
+        self.run("worktree", "remove", "--force", str(folder))
+
+    def list_worktrees(self) -> list[Path]:
+        """Return the folders of all worktrees, removed ones that git still lists included."""
+        output = os.fsdecode(self.run("worktree", "list", "--porcelain").stdout)
+        prefix = "worktree "
+        lines = [line for line in output.splitlines() if line.startswith(prefix)]
+        return [Path(line.removeprefix(prefix)) for line in lines]
+
+    def _list_submodules(self) -> dict[str, str]:
+        """Return the commit of each submodule by its path."""
+        submodules = {}
+        listed = os.fsdecode(self.run("ls-files", "--stage", "-z").stdout)
+        for line in listed.split("\0"):
+            entry, _, path = line.partition("\t")
+            if entry.startswith(_SUBMODULE_MODE):
+                submodules[path] = entry.split()[1]
+        return submodules
+
+
+class TreeEntry(NamedTuple):
+    """An entry of a commit's tree. A file in a submodule has the submodule's tree."""
+
+    tree: CommitTree
+    path: str
+    mode: str
+    object_id: str
+
+    @property
+    def is_folder(self) -> bool:
+        """Return whether the entry is a folder."""
+        return self.mode == _FOLDER_MODE
+
+
+@dataclass(frozen=True)
+class CommitTree:
+    """The files of a commit, read from git's objects: nothing is checked out, no filter runs.
+
+    Paths are from the top of the repository, with ``/``. Links are followed if they stay in the
+    repository, and submodules are read at the commit that this one records.
+    """
+
+    repository: Repository
+    commit: str
+    _folders: dict[str, Mapping[str, TreeEntry]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    def read_file(self, path: str) -> bytes | None:
+        """Return the content of a file, or ``None`` if there is no such file.
+
+        Raises:
+            GitError: A link leaves the repository, or a submodule or a file of Git LFS is not here.
+        """
+        entry = self.find_entry(path)
+        if entry is None or entry.is_folder:
+            return None
+        content = entry.tree._read_object(entry)
+        pointer = _LFS_POINTER.match(content)
+        if pointer:
+            return entry.tree._read_lfs_file(entry.path, pointer[1].decode())
+        return content
+
+    def list_files(self, folder: str = ".") -> Iterator[str]:
+        """Yield the paths of all files in a folder, at any depth.
+
+        A submodule that is not checked out is a path that ends with ``/``.
+        """
+        entry = self.find_entry(folder)
+        if entry is None or not entry.is_folder:
+            return
+        prefix = "" if posixpath.normpath(folder) == "." else f"{posixpath.normpath(folder)}/"
+        tree_name = f"{entry.tree.commit}:{entry.path}" if entry.path else entry.tree.commit
+        listed = entry.tree.repository.read_output("ls-tree", "-r", "-z", tree_name)
+        for mode, object_id, name in _parse_tree(listed):
+            if mode != _SUBMODULE_MODE:
+                yield prefix + name
+                continue
+            try:
+                submodule = entry.tree._open_submodule(posixpath.join(entry.path, name), object_id)
+            except GitError:
+                yield f"{prefix}{name}/"
+                continue
+            for inner_path in submodule.list_files():
+                yield f"{prefix}{name}/{inner_path}"
+
+    def find_entry(self, path: str, max_links: int = MAX_LINKS) -> TreeEntry | None:
+        """Return the entry that a path leads to, or ``None`` if there is none."""
+        path = posixpath.normpath(path)
+        if path.startswith(("../", "/")) or path == "..":
+            raise GitError(f"'{path}' is outside the repository")
+        if path == ".":
+            return TreeEntry(self, "", _FOLDER_MODE, self.commit)
+        direct = self._find_listed(path)
+        if direct and direct.mode not in (_LINK_MODE, _SUBMODULE_MODE):
+            return direct
+        parts = path.split("/")
+        for count in range(1, len(parts) + 1):
+            entry = self._find_listed("/".join(parts[:count]))
+            if entry is None:
+                return None
+            if entry.mode in (_LINK_MODE, _SUBMODULE_MODE):
+                return self._follow(entry, parts[count:], max_links)
+        return None
+
+    def _follow(
+        self, entry: TreeEntry, remaining: Sequence[str], max_links: int
+    ) -> TreeEntry | None:
+        """Return the entry behind a link or in a submodule."""
+        if entry.mode == _SUBMODULE_MODE:
+            submodule = self._open_submodule(entry.path, entry.object_id)
+            return submodule.find_entry("/".join(remaining) or ".", max_links)
+        target = os.fsdecode(self._read_object(entry))
+        if target.startswith("/") or not max_links:
+            raise GitError(f"'{entry.path}' is a link that leads out of the repository")
+        folder = posixpath.dirname(entry.path)
+        return self.find_entry(posixpath.join(folder, target, *remaining), max_links - 1)
+
+    def _open_submodule(self, path: str, commit: str) -> CommitTree:
+        submodule = Repository(self.repository.top / path)
+        if not os.path.lexists(submodule.top / ".git"):
+            raise GitError(f"The submodule '{path}' is not checked out")
+        if submodule.run("cat-file", "-e", commit).returncode:
+            raise GitError(
+                f"The clone of the submodule '{path}' lacks commit {commit[:12]}. Fetch it"
+                " (actions/checkout: `with: {fetch-depth: 0, submodules: true}`)."
+            )
+        return CommitTree(submodule, commit)
+
+    def _find_listed(self, path: str) -> TreeEntry | None:
+        folder = posixpath.dirname(path)
+        if folder not in self._folders:
+            within = ("--", f"{folder}/") if folder else ()
+            arguments = ("ls-tree", "-z", "--full-tree", self.commit, *within)
+            entries = {}
+            for mode, object_id, name in _parse_tree(self.repository.read_output(*arguments)):
+                entries[name] = TreeEntry(self, name, mode, object_id)
+            self._folders[folder] = entries
+        return self._folders[folder].get(path)
+
+    def _read_object(self, entry: TreeEntry) -> bytes:
+        return self.repository.read_output("cat-file", "blob", entry.object_id)
+
+    def _read_lfs_file(self, path: str, object_id: str) -> bytes:
+        """Read a file of Git LFS from the working tree, if it is the same, or the local store."""
+        common = self.repository.read_output("rev-parse", "--git-common-dir").decode().strip()
+        store = self.repository.top / common / "lfs" / "objects"
+        stored = store / object_id[:2] / object_id[2:4] / object_id
+        for file in (self.repository.top / path, stored):
+            try:
+                content = file.read_bytes()
+            except OSError:
+                continue
+            if hashlib.sha256(content).hexdigest() == object_id:
+                return content
+        raise GitError(
+            f"'{path}' is in Git LFS and was not fetched. Run"
+            f" `git lfs fetch origin {self.commit[:12]}`."
+        )
+
+
+def describe_commit(folder: Path) -> str:
+    """Return the short commit of a folder, with ``-dirty`` if tracked files differ.
+
+    The variables of CI systems help where there is no git. The result is empty if nobody knows.
+    """
+    try:
+        output = Repository.find(folder).read_output(
+            "describe", "--always", "--dirty", "--exclude=*"
+        )
+        return output.decode().strip()
+    except GitError:
+        return _get_ci_commit()
+
+
+def fingerprint_code(folder: Path, suite_patterns: Sequence[str] = ()) -> str:
+    """Return a text that changes if the code of a checkout changes, edits and new modules included.
+
+    Edits of suites and baselines do not count. The result is empty if nobody knows the commit.
+    """
+    try:
+        repository = Repository.find(folder)
+        commit = repository.read_output("rev-parse", "--verify", "HEAD").decode().strip()[:12]
+        new_files = repository.list_names("ls-files", "--others", "--exclude-standard")
+        edited = repository.list_changed_files("HEAD")
+    except GitError:
+        return _get_ci_commit()
+    edited += [name for name in new_files if name.endswith((".py", ".pyi"))]
+    code_files = []
+    for name in sorted(edited):
+        path = Path(name)
+        is_suite = any(path.match(pattern) for pattern in suite_patterns)
+        if not is_suite and path.parent.name != ".ir-baseline":
+            code_files.append(name)
+    if not code_files:
+        return commit
+    digest = hashlib.sha256()
+    for name in code_files:
+        file = repository.top / name
+        content = file.read_bytes() if file.is_file() else b""
+        digest.update(b"%s\0%d\0%s" % (os.fsencode(name), len(content), content))
+    return f"{commit}+{digest.hexdigest()[:12]}"
+
+
+def _get_ci_commit() -> str:
+    for name in _COMMIT_VARIABLES:
+        if os.environ.get(name):
+            return os.environ[name][:12]
+    return ""
+
+
+def _is_git_installed() -> bool:
+    try:
+        return bool(find_git())
+    except GitError:
+        return False
+
+
+def _get_error_line(result: subprocess.CompletedProcess[bytes]) -> str:
+    return " ".join(result.stderr.decode(errors="replace").split())
+
+
+def _parse_tree(listed: bytes) -> Iterator[tuple[str, str, str]]:
+    """Yield the mode, the object id and the path of each entry that ``git ls-tree -z`` lists."""
+    for line in listed.split(b"\0")[:-1]:
+        about, _, name = line.partition(b"\t")
+        mode, _, object_id = about.decode().split()
+        yield mode, object_id, os.fsdecode(name)

@@ -7,18 +7,25 @@ the suites and baselines of the change, and against those of the base branch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import NamedTuple
 
+from pytest_irquality.baselines.sources import Baseline
+from pytest_irquality.evaluation.evaluate import Evaluation, EvaluationContext, evaluate
 from pytest_irquality.evaluation.results import CheckResult, Notice
+from pytest_irquality.evaluation.shared_checks import check_shared
 from pytest_irquality.io.text import Text
-from pytest_irquality.retrieval.run import Run
-from pytest_irquality.suite.model import RunKey, Suite
+from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.suite.model import RetrieverId, RunKey, Suite
 
-if TYPE_CHECKING:
-    from pytest_irquality.baselines import Baseline
-    from pytest_irquality.evaluation.evaluate import Evaluation, EvaluationContext
+
+class SuiteKey(NamedTuple):
+    """What identifies a suite on a branch: its file and the retriever that it runs on."""
+
+    path: str
+    retriever: RetrieverId = RetrieverId()
 
 
 @dataclass(frozen=True)
@@ -27,19 +34,24 @@ class Branch:
 
     Attributes:
         name: How the user names the branch, such as ``main``. Empty for the current branch.
-        commit: The full hash of its commit, if known. For the base branch, that is the merge base.
+        commit: The hash of its commit, if known. For the base branch, that is the merge base.
         suites: One suite for each suite file and retriever, so a suite whose fixture has two
-            parameters is here twice.
+            parameters is here twice. Suites that the command line leaves out can be missing or have
+            a context that says so.
         baselines: The answers of the branch: its committed files or, for the base branch of
             ``run:``, what its code returns.
         committed: The committed baseline files, if ``baselines`` are the answers of the code.
+        contexts: What suites are evaluated with besides their answers: selections, the texts of the
+            corpus. ``decide`` fills in the date and the side.
         errors: Why suites and baselines cannot be used, by the path of the file. An error of the
             current branch gives ``ERROR``, an error of the base branch ``REVIEW``.
-        missing_retrievers: Why retrievers are not available, by the key of their run.
-        texts: The text of each suite file by its path, for the plain diff. Files that suites read
-            can be here as well.
-        is_strict: Whether the configuration of this branch says ``ir_gate = strict``, at the path
-            of any of its suites.
+        missing_retrievers: Why retrievers are not available, by the key of their run. A retriever
+            without a run and a reason, such as a skipped fixture, only makes a build incomplete.
+        remarks: What reading suites and baselines had to say, such as a data file that git does not
+            track and that was read from the working tree.
+        texts: The texts of suite files and of the files that they read, by path, for the diff.
+        is_strict: Whether the configuration of this branch says ``ir_gate = strict`` at the path of
+            any of its suites.
     """
 
     name: str = ""
@@ -47,10 +59,26 @@ class Branch:
     suites: tuple[Suite, ...] = ()
     baselines: tuple[Baseline, ...] = field(default=(), repr=False)
     committed: tuple[Baseline, ...] | None = field(default=None, repr=False)
-    errors: Mapping[str, Text] = field(default_factory=dict)
-    missing_retrievers: Mapping[RunKey, Text] = field(default_factory=dict)
+    contexts: Mapping[SuiteKey, EvaluationContext] = field(default_factory=dict, repr=False)
+    errors: Mapping[str, Text | str] = field(default_factory=dict)
+    missing_retrievers: Mapping[RunKey, Text | str] = field(default_factory=dict)
+    remarks: tuple[Text, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_strict: bool = False
+
+    @property
+    def committed_files(self) -> tuple[Baseline, ...]:
+        """Return the baselines that the branch has committed."""
+        return self.baselines if self.committed is None else self.committed
+
+    def get_context(self, suite: Suite) -> EvaluationContext:
+        """Return what a suite is evaluated with besides its answers."""
+        return self.contexts.get(SuiteKey(suite.path, suite.retriever), EvaluationContext())
+
+    def is_deselected(self, suite: Suite) -> bool:
+        """Return whether the command line leaves out all queries of a suite."""
+        deselected = self.get_context(suite).deselected_query_ids
+        return bool(deselected) and all(query.id in deselected for query in suite.queries)
 
 
 @dataclass(frozen=True)
@@ -60,16 +88,19 @@ class BranchEvaluation:
     Attributes:
         branch: The branch.
         evaluations: One for each suite whose retriever ran, in the order of ``branch.suites``.
-        shared_results: The default checks that several suites share, passed ones included.
-        missing: The suites that cannot be evaluated because their retriever did not run.
-        comparable_count: How many queries have a baseline answer, whether they ran or not. Queries
-            that were deselected on the command line do not count.
+        shared_results: The default checks that several suites share, passed ones included. There
+            are none if only some checks of a suite were selected.
+        missing: The suites that could not be evaluated because their retriever did not run.
+        deselected: The suites that the command line left out.
+        comparable_count: How many queries were to be compared: they have a baseline answer and were
+            not deselected on the command line.
     """
 
     branch: Branch
     evaluations: tuple[Evaluation, ...] = ()
     shared_results: tuple[CheckResult, ...] = ()
     missing: tuple[Suite, ...] = ()
+    deselected: tuple[Suite, ...] = ()
     comparable_count: int = 0
 
     @property
@@ -94,27 +125,207 @@ def evaluate_branch(
     runs: Mapping[RunKey, Run],
     base: Branch | None = None,
     *,
-    context: EvaluationContext | None = None,
+    is_base_side: bool = False,
+    today: date | None = None,
 ) -> BranchEvaluation:
     """Evaluate the current answers against the suites and baselines of a branch.
 
     Args:
         branch: The suites and baselines to evaluate against.
         runs: The current answers, to the queries of both branches.
-        base: The branch that defines which queries of ``branch`` are new, if there is one.
-        context: What suites are evaluated with besides their answers.
+        base: The base branch, if ``branch`` is the current one and there is a base branch. It
+            defines which queries are new.
+        is_base_side: Whether ``branch`` is the base branch.
+        today: The date in UTC, or ``None`` if no known issue is to expire.
     """
-    raise NotImplementedError
+    evaluations = []
+    missing = []
+    deselected = []
+    comparable_count = 0
+    has_partial_suite = False
+    for suite in branch.suites:
+        if branch.is_deselected(suite):
+            deselected.append(suite)
+            continue
+        context = replace(
+            branch.get_context(suite),
+            today=today,
+            has_base_branch=is_base_side or base is not None,
+            is_base_side=is_base_side,
+        )
+        has_partial_suite |= _is_partial(suite, context)
+        for paired_suite, baseline_id in _pair_retrievers(suite, branch, runs, is_base_side):
+            run = runs.get(paired_suite.run_key)
+            if suite.baseline_retriever:
+                baseline_run, is_new = find_compared_run(suite, runs), False
+            else:
+                baseline_run, is_new = find_baseline(paired_suite, branch, base, baseline_id)
+            if baseline_run and not is_new:
+                for query in suite.queries:
+                    is_deselected = query.id in context.deselected_query_ids
+                    comparable_count += query.request in baseline_run.answers and not is_deselected
+            if run is None:
+                missing.append(paired_suite)
+            else:
+                evaluations.append(
+                    evaluate(paired_suite, run, baseline_run, is_new=is_new, context=context)
+                )
+    # Checks over suites and retrievers count as not run if only a part of a suite was selected.
+    shared_results: tuple[CheckResult, ...] = ()
+    if not has_partial_suite:
+        base_paths = None if base is None else {suite.path for suite in base.suites}
+        shared_results = check_shared(evaluations, base_paths)
+    return BranchEvaluation(
+        branch,
+        tuple(evaluations),
+        shared_results,
+        tuple(missing),
+        tuple(deselected),
+        comparable_count,
+    )
 
 
-def find_baseline(suite: Suite, branch: Branch, base: Branch | None) -> tuple[Run, bool]:
+def _is_partial(suite: Suite, context: EvaluationContext) -> bool:
+    if context.selected_items is None:
+        return False
+    return any(item.name not in context.selected_items for item in suite.items)
+
+
+def _pair_retrievers(
+    suite: Suite, branch: Branch, runs: Mapping[RunKey, Run], is_base_side: bool
+) -> list[tuple[Suite, RetrieverId]]:
+    """Pair the retrievers that run a suite with those that its baseline is filed under.
+
+    These differ only for a base suite whose fixture has gained or lost its parameters: such a suite
+    is evaluated for each parameter against the one run of the other side.
+    """
+    if not is_base_side:
+        return [(suite, suite.retriever)]
+    key = suite.run_key
+    available = [
+        run_key.retriever for run_key in runs if run_key._replace(retriever=key.retriever) == key
+    ]
+    recorded = [baseline.retriever for baseline in branch.baselines]
+    has_own = suite.retriever in recorded
+    pairs = []
+    for run_id in _match_parameters(suite.retriever, available):
+        wanted_id = suite.retriever if has_own else run_id
+        for baseline_id in _match_parameters(wanted_id, recorded):
+            pairs.append((replace(suite, retriever=run_id), baseline_id))
+    return pairs
+
+
+def _match_parameters(retriever: RetrieverId, others: Iterable[RetrieverId]) -> list[RetrieverId]:
+    """Return the ids of the same fixture, if it has parameters on one side only."""
+    parameters = []
+    for other in dict.fromkeys(others):
+        if other == retriever:
+            return [retriever]
+        if other._replace(parameter=retriever.parameter) == retriever:
+            parameters.append(other)
+    if retriever.parameter:
+        parameters = [other for other in parameters if not other.parameter]
+    return parameters or [retriever]
+
+
+def find_baseline(
+    suite: Suite, branch: Branch, base: Branch | None, retriever: RetrieverId | None = None
+) -> tuple[Run, bool]:
     """Find the answers that a suite is compared with.
 
     If there is a base branch, its answers count, and those that the change edits replace them. An
     answer that the change adds proves nothing about the change. Only a suite of new queries is
     compared with the answers that come with it, because it has no others.
 
+    Args:
+        suite: The suite.
+        branch: The branch that has the suite.
+        base: The base branch, if ``branch`` is the current one and there is a base branch.
+        retriever: The retriever that the answers are filed under, if not the suite's.
+
     Returns:
         The answers, and whether all queries of the suite are new.
     """
-    raise NotImplementedError
+    retriever = retriever or suite.retriever
+    run = collect_answers(suite, branch.baselines, retriever)
+    if base is None:
+        return run, False
+    base_run = collect_answers(suite, base.baselines, retriever)
+    if not base_run.answers:
+        return run, True
+
+    edited = find_edited_answers(suite, branch, base, retriever)
+    answers = {**base_run.answers}
+    for request, answer in edited.items():
+        if request in answers:
+            answers[request] = answer
+    return replace(base_run, answers=answers, titles={**run.titles, **base_run.titles}), False
+
+
+def find_edited_answers(
+    suite: Suite, branch: Branch, base: Branch, retriever: RetrieverId | None = None
+) -> dict[str, tuple[Ranking, ...]]:
+    """Find the committed answers to a suite's queries that a change adds or edits."""
+    retriever = retriever or suite.retriever
+    before = collect_answers(suite, base.committed_files, retriever).answers
+    now = collect_answers(suite, branch.committed_files, retriever).answers
+    return {request: answer for request, answer in now.items() if answer != before.get(request)}
+
+
+def collect_answers(suite: Suite, baselines: Iterable[Baseline], retriever: RetrieverId) -> Run:
+    """Collect the answers to a suite's queries from all baselines of a retriever.
+
+    All baseline files of a branch are one baseline, so suites can be renamed, split and merged. If
+    a request has two answers, the one in the suite's own file is used.
+    """
+    candidates = [baseline for baseline in baselines if baseline.retriever == retriever]
+    candidates.sort(key=lambda baseline: (baseline.suite_path != suite.path, baseline.path))
+    requests = [query.request for query in suite.queries]
+    return _merge_runs(requests, [baseline.run for baseline in candidates])
+
+
+def _merge_runs(requests: Iterable[str], runs: Sequence[Run]) -> Run:
+    """Merge runs into one for the given requests. Earlier runs take precedence."""
+    answers = {}
+    sources: list[Run] = []
+    for request in requests:
+        for run in runs:
+            if request in run.answers:
+                answers[request] = run.answers[request]
+                if not any(run is source for source in sources):
+                    sources.append(run)
+                break
+    if not sources:
+        return Run()
+    titles: dict[str, str] = {}
+    stage_names: dict[str, None] = {}
+    for source in reversed(sources):
+        titles.update(source.titles)
+        stage_names.update(dict.fromkeys(source.stages))
+    stages = {}
+    for name in stage_names:
+        stage_runs = [source.stages[name] for source in sources if name in source.stages]
+        stages[name] = _merge_runs(answers, stage_runs)
+    # No answer is compared deeper than the shallowest one was requested.
+    depths = [depth for source in sources if (depth := source.provenance.depth) is not None]
+    provenance = replace(sources[0].provenance, depth=min(depths, default=None))
+    return Run(answers, titles=titles, stages=stages, provenance=provenance)
+
+
+def find_compared_run(suite: Suite, runs: Mapping[RunKey, Run]) -> Run | None:
+    """Find the answers of the retriever that a suite names under ``baseline``."""
+    key = suite.run_key
+    candidates = []
+    for run_key in runs:
+        is_alike = run_key._replace(retriever=key.retriever) == key
+        if is_alike and run_key.retriever.fixture == suite.baseline_retriever:
+            candidates.append(run_key)
+    # Fixtures of one name can be in several folders and have parameters: the nearest one counts.
+    candidates.sort(
+        key=lambda candidate: (
+            candidate.retriever.folder != key.retriever.folder,
+            candidate.retriever.parameter != key.retriever.parameter,
+            candidate.retriever,
+        )
+    )
+    return runs[candidates[0]] if candidates else None

@@ -7,74 +7,60 @@ the base branch fails, a person has to look.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_irquality.evaluation.branches import Branch, BranchEvaluation
-from pytest_irquality.evaluation.coverage import Coverage
-from pytest_irquality.evaluation.edits import SuiteEdit
+from pytest_irquality.evaluation.branches import (
+    Branch,
+    BranchEvaluation,
+    SuiteKey,
+    evaluate_branch,
+)
+from pytest_irquality.evaluation.build_notices import (
+    BuildFacts,
+    create_base_failure_notice,
+    create_branch_notices,
+    create_edit_notices,
+    create_equal_sides_notice,
+    create_missing_baseline_notice,
+    create_session_notices,
+    create_slow_loss_notices,
+    create_stale_notice,
+    create_unanswered_base_notices,
+    rank_notices,
+)
+from pytest_irquality.evaluation.coverage import Coverage, count_coverage
+from pytest_irquality.evaluation.edits import SuiteEdit, find_edits
 from pytest_irquality.evaluation.results import (
     CheckResult,
+    DefaultCheck,
     Notice,
     Outcome,
     find_worst_outcome,
 )
-from pytest_irquality.io.text import Text
+from pytest_irquality.io.text import CodePart, DataPart, Text, write
 from pytest_irquality.retrieval.run import Run
-from pytest_irquality.suite.model import RetrieverId, RunKey
+from pytest_irquality.suite.model import RunKey
 
-if TYPE_CHECKING:
-    from pytest_irquality.evaluation.evaluate import EvaluationContext
+__all__ = ["BaseFailure", "BuildFacts", "Decision", "SuiteKey", "decide"]
 
-
-class SuiteKey(NamedTuple):
-    """What identifies a suite in a build: its file and the retriever that it runs on."""
-
-    path: str
-    retriever: RetrieverId
-
-
-@dataclass(frozen=True)
-class BuildFacts:
-    """What the plugin knows about a build and neither suites, runs nor baselines say.
-
-    Attributes:
-        selected_items: The names of the selected items of each suite, if there is a selection.
-            A suite that is not among the keys is complete.
-        deselected_by: What deselected the others, such as ``-m smoke in addopts``, for messages.
-        is_selected_in_addopts: Whether the selection comes from ``addopts``. It is held against the
-            run then.
-        saved_runs_in_addopts: The value of ``--ir-runs`` if only ``addopts`` names it.
-        is_interrupted: Whether Ctrl-C or ``--maxfail`` ended the session.
-        has_code_changes: Whether code differs between the two commits of ``run:``.
-            history: Earlier values of a suite's primary metric, oldest first.
-        update_command: The command that updates the baselines.
-    """
-
-    selected_items: Mapping[SuiteKey, frozenset[str]] = field(default_factory=dict)
-    deselected_by: str = ""
-    is_selected_in_addopts: bool = False
-    saved_runs_in_addopts: str = ""
-    is_interrupted: bool = False
-    has_code_changes: bool = False
-    history: Mapping[SuiteKey, Sequence[float]] = field(default_factory=dict)
-    update_command: str = "pytest --ir-update-baseline"
+SHARED_CHECKS = (DefaultCheck.SIGNIFICANT_DROP, DefaultCheck.FEW_DROPS)
 
 
 @dataclass(frozen=True)
 class BaseFailure:
-    """A check of the base branch that fails, while the current branch fails no such check.
+    """A check of the base branch that fails, while the current branch has no such failure.
 
     Attributes:
-        result: The result of the base check.
+        result: The result of the base check, with the values of both sides of the change.
         current_result: The result of the same check on the current branch, if it still has it.
-        edits: What this change edits that touches the check.
+        edits: The edits of suites that touch the check.
     """
 
     result: CheckResult
     current_result: CheckResult | None = None
-    edits: tuple[Text, ...] = ()
+    edits: tuple[SuiteEdit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,7 +75,7 @@ class Decision:
         base_failures: The checks of the base branch that lead a report for ``REVIEW``.
         edits: What the change edits in suites.
         strict: Whether a build exits with 0 only if it passes.
-        strict_source: Why it is strict, such as ``main says 'ir_gate = strict'``, or empty.
+        gate_source: Where the gate comes from, if not from the current branch alone.
         facts: What the plugin knows about the build.
     """
 
@@ -100,8 +86,8 @@ class Decision:
     base_failures: tuple[BaseFailure, ...] = ()
     edits: tuple[SuiteEdit, ...] = ()
     strict: bool = False
-    strict_source: Text = field(default=Text())
-    facts: BuildFacts = BuildFacts()
+    gate_source: Text = field(default=Text())
+    facts: BuildFacts = field(default=BuildFacts(), repr=False)
 
     @cached_property
     def outcome(self) -> Outcome:
@@ -113,7 +99,7 @@ class Decision:
         """Return 0, 1 or 2.
 
         Nobody reads the report of a strict build, so it has to pass. A build that compared too few
-        queries says too little to exit with 0, whatever its outcome is called.
+        of its queries says too little to exit with 0, also if it is for review for another reason.
         """
         if self.outcome is Outcome.ERROR:
             return 2
@@ -128,8 +114,8 @@ def decide(
     base: Branch | None = None,
     *,
     strict: bool | None = None,
-    facts: BuildFacts = BuildFacts(),
-    context: EvaluationContext | None = None,
+    today: date | None = None,
+    facts: BuildFacts | None = None,
 ) -> Decision:
     """Decide on a build.
 
@@ -140,10 +126,129 @@ def decide(
             committed baselines only.
         strict: The gate on the command line, which counts over both branches. ``None`` for the
             stricter gate of the branches' own configuration.
+        today: The date in UTC, or ``None`` if no known issue is to expire.
         facts: What the plugin knows about the build.
-        context: What suites are evaluated with besides their answers.
 
     Returns:
         The decision, with everything that reports show.
     """
-    raise NotImplementedError
+    facts = facts or BuildFacts()
+    current_evaluation = evaluate_branch(current, runs, base, today=today)
+    base_evaluation = None
+    if base is not None:
+        base_evaluation = evaluate_branch(base, runs, is_base_side=True, today=today)
+    coverage = count_coverage(current_evaluation, base_evaluation)
+    is_strict, gate_source = _choose_gate(current, base, strict)
+
+    evaluations = [*current_evaluation.evaluations]
+    notices = list(create_branch_notices(current_evaluation))
+    edits: tuple[SuiteEdit, ...] = ()
+    base_failures: tuple[BaseFailure, ...] = ()
+    if base is not None and base_evaluation is not None:
+        evaluations += base_evaluation.evaluations
+        edits = find_edits(current, base)
+        base_failures = _find_base_failures(base_evaluation, current_evaluation, edits)
+        for failure in base_failures:
+            notices.append(create_base_failure_notice(failure.result, base.name, failure.edits))
+        notices += create_branch_notices(base_evaluation, base.name or "the base branch")
+        notices += create_unanswered_base_notices(base_evaluation, current_evaluation, facts)
+        notices += create_edit_notices(edits, base)
+        if notice := create_equal_sides_notice(current_evaluation, base, facts):
+            notices.append(notice)
+    notices += create_session_notices(
+        facts, list(runs.values()), coverage, has_evaluations=bool(evaluations)
+    )
+    notices += create_slow_loss_notices(current_evaluation, facts)
+
+    decision = Decision(
+        current_evaluation,
+        base_evaluation,
+        rank_notices(notices),
+        coverage,
+        base_failures,
+        edits,
+        is_strict,
+        gate_source,
+        facts,
+    )
+    return _add_baseline_notices(decision, base)
+
+
+def _add_baseline_notices(decision: Decision, base: Branch | None) -> Decision:
+    """Add notices about baselines that are out of date or missing.
+
+    A failure or a review must be looked into first, and updating the baseline would hide it.
+    """
+    facts = decision.facts
+    if facts.is_update or decision.outcome > Outcome.INCOMPLETE:
+        return decision
+    notices = [*decision.notices]
+    if notice := create_stale_notice(decision.current, facts, strict=decision.strict):
+        notices.append(notice)
+    if base is not None:
+        missing_notice = create_missing_baseline_notice(
+            decision.current, base, facts, strict=decision.strict
+        )
+        if missing_notice:
+            notices.append(missing_notice)
+    return replace(decision, notices=rank_notices(notices))
+
+
+def _choose_gate(current: Branch, base: Branch | None, strict: bool | None) -> tuple[bool, Text]:
+    """Return whether the gate is strict, and what to tell the reader about it."""
+    if strict is not None:
+        return strict, write("'ir_gate' is set on the command line")
+    if base is not None and base.is_strict and not current.is_strict:
+        return True, write(DataPart(base.name), " has ", CodePart("ir_gate = strict"))
+    return current.is_strict, Text()
+
+
+# -- Failures of the base branch ------------------------------------------------------------------
+
+
+def _find_base_failures(
+    base: BranchEvaluation, current: BranchEvaluation, edits: Sequence[SuiteEdit]
+) -> tuple[BaseFailure, ...]:
+    """Find the checks of the base branch that fail, unless the current branch fails them too."""
+    current_results: dict[tuple[object, ...], CheckResult] = {}
+    current_findings = set()
+    for result in current.results:
+        key = _get_key(result)
+        if key not in current_results or result.outcome > current_results[key].outcome:
+            current_results[key] = result
+        if result.outcome >= Outcome.REVIEW:
+            # A failing check of a renamed suite is the same failure under another name.
+            current_findings.add((result.outcome, result.check, str(result.text)))
+
+    failures = []
+    for result in base.results:
+        current_result = current_results.get(_get_key(result))
+        is_known = (result.outcome, result.check, str(result.text)) in current_findings
+        is_known |= current_result is not None and current_result.outcome >= result.outcome
+        if result.outcome >= Outcome.REVIEW and not is_known:
+            touching = _select_touching_edits(result, edits)
+            failures.append(BaseFailure(result, current_result, touching))
+    return tuple(failures)
+
+
+def _get_key(result: CheckResult) -> tuple[object, ...]:
+    """Return what identifies a check on both branches, whatever its bounds are."""
+    check: object = result.check
+    if not isinstance(check, DefaultCheck):
+        check = (type(check), result.label)
+    elif check in SHARED_CHECKS:
+        # The suites that share the check differ by what changed in them.
+        return (check, result.subject, result.retriever)
+    return (check, result.suite_path, result.retriever, result.tag, result.item)
+
+
+def _select_touching_edits(
+    result: CheckResult, edits: Sequence[SuiteEdit]
+) -> tuple[SuiteEdit, ...]:
+    """Select the edits of the suites that a check is about."""
+    touching = []
+    for edit in edits:
+        is_suite = edit.path == result.suite_path or not result.suite_path
+        if edit.path and not edit.is_added and is_suite:
+            touching.append(edit)
+    return tuple(touching)

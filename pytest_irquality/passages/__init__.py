@@ -8,6 +8,9 @@ from pytest_irquality.passages.diagnosis import (
     diagnose_passage as diagnose_passage,
 )
 from pytest_irquality.passages.location import (
+    ALL_PASSAGES as ALL_PASSAGES,
+    find_contained_passages as find_contained_passages,
+    find_ranks as find_ranks,
     has_shared_hits as has_shared_hits,
     list_unknown_passages as list_unknown_passages,
     locate_passages as locate_passages,
@@ -21,5 +24,6 @@ from pytest_irquality.passages.matching import (
 )
 from pytest_irquality.passages.normalization import (
     NormalizedText as NormalizedText,
+    count_words as count_words,
     normalize_text as normalize_text,
 )

@@ -2,12 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
+from heapq import nlargest
+from itertools import accumulate
+from math import ceil, log
 from typing import NamedTuple
 
-from pytest_irquality.passages.location import ChunkRanking
+from pytest_irquality.passages.location import ChunkRanking, find_contained_passages
+from pytest_irquality.passages.matching import (
+    compute_borders,
+    find_passage,
+    get_letters,
+    get_words,
+    match_prefixes,
+)
+from pytest_irquality.passages.normalization import (
+    NormalizedText,
+    extract_letters,
+    normalize_text,
+)
+
+# Words between a part and the edge of its chunk: half a word and an ellipsis.
+MAX_WORDS_AT_EDGE = 2
+# A shorter part is a coincidence unless it is directly at the edge.
+MIN_PART_WORDS = 3
+# One part alone shows a split if it has at least this fraction of the passage.
+MIN_LONE_FRACTION = 1 / 3
+# Parts of one kind that are tried with those of the other.
+MAX_PARTS = 50
+# Chunks of the corpus that are compared with a passage that no chunk contains.
+MAX_NEAR_CHUNKS = 50
+_WORD_AT_A_GLANCE = re.compile(r"[\u2e80-\ua4cf\uf900-\ufaff]|\w+")
 
 
 class FindingKind(Enum):
@@ -53,14 +83,72 @@ class PassageFinding:
 
 
 class CorpusTexts:
-    """The texts of a corpus by chunk id, prepared once so that many passages are found quickly."""
+    """The texts of a corpus by chunk id, prepared once so that many passages are found quickly.
+
+    Args:
+        texts: The text of each chunk, in the order of the corpus: neighbors in it are neighbors in
+            their document.
+    """
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        self.texts = texts
+        self.chunk_ids = tuple(texts)
+        self.texts = tuple(texts.values())
+        self._found: dict[str, str | None] = {}
 
     def find_chunk(self, passage: str) -> str | None:
         """Return the id of the first chunk that contains a passage, or ``None``."""
-        raise NotImplementedError
+        if passage not in self._found:
+            self._found[passage] = self._find_chunk(passage)
+        return self._found[passage]
+
+    def find_near_chunks(self, passage: str) -> list[tuple[str, str]]:
+        """Return the ids and texts of the chunks that may contain parts of a passage.
+
+        These are the chunks that have most of its words, rare words first, and the neighbors of the
+        best ones.
+        """
+        weights: dict[int, float] = {}
+        for word in dict.fromkeys(get_words(passage)):
+            positions = self._positions_by_word.get(word, ())
+            for position in positions:
+                rarity = log(1 + len(self.texts) / len(positions))
+                weights[position] = weights.get(position, 0) + rarity
+        best = nlargest(MAX_NEAR_CHUNKS, weights, key=weights.__getitem__)
+        neighbors = [position + step for position in best[:3] for step in (-1, 1)]
+        near = dict.fromkeys([*best, *neighbors])
+        count = len(self.texts)
+        return [(self.chunk_ids[at], self.texts[at]) for at in near if 0 <= at < count]
+
+    def _find_chunk(self, passage: str) -> str | None:
+        letters = get_letters(passage)
+        if not letters and not get_words(passage):
+            return None
+        at = self._letters.find(letters)
+        while 0 <= at < len(self._letters):
+            position = bisect_right(self._letter_ends, at)
+            if find_passage(passage, self.texts[position]):
+                return self.chunk_ids[position]
+            at = self._letters.find(letters, self._letter_ends[position])
+        return None
+
+    @cached_property
+    def _letters(self) -> str:
+        """Return the letters of all chunks, each followed by a line end."""
+        return "".join(f"{extract_letters(text)}\n" for text in self.texts)
+
+    @cached_property
+    def _letter_ends(self) -> list[int]:
+        lengths = [len(letters) + 1 for letters in self._letters.split("\n")[:-1]]
+        return list(accumulate(lengths))
+
+    @cached_property
+    def _positions_by_word(self) -> Mapping[str, list[int]]:
+        positions: dict[str, list[int]] = {}
+        for position, text in enumerate(self.texts):
+            # A glance at the words is enough here, and much faster than normalized words.
+            for word in set(_WORD_AT_A_GLANCE.findall(text.lower())):
+                positions.setdefault(word, []).append(position)
+        return positions
 
 
 def diagnose_passage(
@@ -80,4 +168,205 @@ def diagnose_passage(
         stages: The rankings of earlier stages by name, in their order.
         corpus: The corpus, if it is known.
     """
-    raise NotImplementedError
+    rank = _find_rank(passage, ranking)
+    if rank is not None and rank <= top_k:
+        chunks = (ChunkRank(ranking.doc_ids[rank - 1], rank),)
+        return PassageFinding(passage, FindingKind.FOUND, rank, chunks)
+    stage, stage_rank = _find_stage(passage, stages or {})
+    if rank is not None:
+        chunks = (ChunkRank(ranking.doc_ids[rank - 1], rank),)
+        kind = FindingKind.RANKED_LOWER
+        return PassageFinding(passage, kind, rank, chunks, stage=stage, stage_rank=stage_rank)
+
+    corpus_chunk = corpus.find_chunk(passage) if corpus else None
+    is_somewhere = bool(stage) or corpus_chunk is not None
+    if not is_somewhere:
+        parts, is_complete = _find_parts(passage, ranking, stages or {}, corpus)
+        if parts:
+            kind = FindingKind.SPLIT
+            return PassageFinding(passage, kind, chunks=parts, is_complete=is_complete)
+        if corpus is not None:
+            return PassageFinding(passage, FindingKind.NOT_IN_CORPUS)
+    return PassageFinding(
+        passage,
+        FindingKind.NOT_RETRIEVED,
+        stage=stage,
+        stage_rank=stage_rank,
+        corpus_chunk=corpus_chunk or "",
+    )
+
+
+def _find_rank(passage: str, ranking: ChunkRanking) -> int | None:
+    for index in sorted(find_contained_passages(ranking, [passage])):
+        if index >= 0:
+            return index + 1
+    return None
+
+
+def _find_stage(passage: str, stages: Mapping[str, ChunkRanking]) -> tuple[str, int | None]:
+    """Return the last stage that had a passage, and its rank there."""
+    for name, ranking in reversed(tuple(stages.items())):
+        rank = _find_rank(passage, ranking)
+        if rank is not None:
+            return name, rank
+    return "", None
+
+
+# -- Passages that a chunker cut in parts ---------------------------------------------------------
+
+
+def _find_parts(
+    passage: str,
+    ranking: ChunkRanking,
+    stages: Mapping[str, ChunkRanking],
+    corpus: CorpusTexts | None,
+) -> tuple[tuple[ChunkRank, ...], bool]:
+    """Return the chunks that have the parts of a passage, and whether they have all of it."""
+    ranks = {doc_id: rank for rank, doc_id in reversed(list(enumerate(ranking.doc_ids, start=1)))}
+    pools = [list(zip(ranking.doc_ids, ranking.texts, strict=False))]
+    for stage in reversed(list(stages.values())):
+        pools.append(list(zip(stage.doc_ids, stage.texts, strict=False)))
+    if corpus is not None:
+        pools.append(corpus.find_near_chunks(passage))
+    lone: tuple[str, ...] = ()
+    for pool in pools:
+        chunk_ids, is_complete = find_split(passage, dict(pool))
+        if is_complete:
+            return tuple(ChunkRank(chunk_id, ranks.get(chunk_id)) for chunk_id in chunk_ids), True
+        lone = lone or chunk_ids
+    return tuple(ChunkRank(chunk_id, ranks.get(chunk_id)) for chunk_id in lone), False
+
+
+class _Part(NamedTuple):
+    """Words of a passage, from ``start`` to ``end`` (not included), in one chunk.
+
+    Attributes:
+        is_cut_before: Whether the chunk begins with the part, so it was cut there.
+        is_cut_after: Whether the chunk ends with the part.
+    """
+
+    start: int
+    end: int
+    chunk_id: str
+    is_cut_before: bool
+    is_cut_after: bool
+
+
+def find_split(passage: str, texts: Mapping[str, str]) -> tuple[tuple[str, ...], bool]:
+    """Find the chunks that a passage was cut into.
+
+    All words must be there except one at each cut. A chunk has to end where the passage was cut,
+    and the next one has to begin there. Of two long parts one such chunk is enough, because chunks
+    may begin with a heading.
+
+    Args:
+        passage: The passage.
+        texts: The texts by chunk id.
+
+    Returns:
+        The chunk ids in the order of the passage, and whether they have all of it. If only one
+        part was found, at the edge of its chunk, the other one was not returned. Nothing if the
+        passage was not cut.
+    """
+    words = get_words(passage)
+    if len(words) < 2:
+        return (), False
+    first_parts: list[_Part] = []
+    last_parts: list[_Part] = []
+    middle_parts: list[_Part] = []
+    reversed_words = words[::-1]
+    borders = compute_borders(words)
+    reversed_borders = compute_borders(reversed_words)
+    passage_line = NormalizedText(words).line
+    for chunk_id, text in texts.items():
+        chunk = normalize_text(text)
+        for length, distance in _find_edge_part(words, chunk.words, borders):
+            is_cut = _is_at_edge(length, distance)
+            first_parts.append(_Part(0, length, chunk_id, True, is_cut))
+        for length, distance in _find_edge_part(
+            reversed_words, chunk.words[::-1], reversed_borders
+        ):
+            is_cut = _is_at_edge(length, distance)
+            last_parts.append(_Part(len(words) - length, len(words), chunk_id, is_cut, True))
+        at = passage_line.find(chunk.line) if chunk.words else -1
+        if at >= 0:
+            start = passage_line.count("\n", 0, at)
+            middle_parts.append(_Part(start, start + len(chunk.words), chunk_id, True, True))
+    split = _join_parts(len(words), first_parts, middle_parts, last_parts)
+    if split:
+        return split, True
+    min_words = max(2, ceil(MIN_LONE_FRACTION * len(words)))
+    for part in (*first_parts, *last_parts):
+        is_cut = part.is_cut_before and part.is_cut_after
+        if is_cut and part.end - part.start >= min_words:
+            return (part.chunk_id,), False
+    return (), False
+
+
+def _find_edge_part(
+    words: Sequence[str], chunk: Sequence[str], borders: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Find the beginnings of a passage in a chunk that may have been cut after them.
+
+    Returns:
+        The lengths, and the number of words between each and the end of the chunk: the longest
+        beginning at the end of the chunk, and the longest one anywhere.
+    """
+    lengths = list(match_prefixes(words, chunk, borders))
+    found: list[tuple[int, int]] = []
+    at_edge = [
+        (length, distance)
+        for distance, length in enumerate(lengths[: -MAX_WORDS_AT_EDGE - 2 : -1])
+        if _is_at_edge(length, distance)
+    ]
+    if at_edge:
+        found.append(max(at_edge))
+    longest = max(lengths, default=0)
+    if longest >= MIN_PART_WORDS:
+        found.append((longest, len(lengths) - 1 - lengths.index(longest)))
+    return found
+
+
+def _is_at_edge(length: int, distance: int) -> bool:
+    if not length:
+        return False
+    return distance <= (MAX_WORDS_AT_EDGE if length >= MIN_PART_WORDS else 0)
+
+
+def _join_parts(
+    word_count: int,
+    first_parts: Sequence[_Part],
+    middle_parts: Sequence[_Part],
+    last_parts: Sequence[_Part],
+) -> tuple[str, ...]:
+    """Join parts to all words of a passage. Return their chunks, or nothing if some are missing."""
+    middle = sorted(middle_parts, key=lambda part: (part.start, part.end))
+    longest_last_parts = sorted(last_parts, key=lambda part: part.start)[:MAX_PARTS]
+    for first in sorted(first_parts, key=lambda part: -part.end)[:MAX_PARTS]:
+        for last in longest_last_parts:
+            if first.chunk_id != last.chunk_id and last.start <= first.end + 1:
+                is_long = min(first.end, word_count - last.start) >= MIN_PART_WORDS
+                cuts = (first.is_cut_after, last.is_cut_before)
+                if all(cuts) or (is_long and any(cuts)):
+                    return first.chunk_id, last.chunk_id
+        if first.is_cut_after:
+            joined = _bridge_parts(first, middle, longest_last_parts)
+            if joined:
+                return joined
+    return ()
+
+
+def _bridge_parts(
+    first: _Part, middle: Sequence[_Part], last_parts: Sequence[_Part]
+) -> tuple[str, ...]:
+    """Continue a beginning with chunks that are inside the passage, up to one with its end."""
+    chunk_ids = [first.chunk_id]
+    end = first.end
+    for part in middle:
+        if part.start <= end + 1 and part.end > end and part.chunk_id not in chunk_ids:
+            chunk_ids.append(part.chunk_id)
+            end = part.end
+    for last in last_parts:
+        if last.is_cut_before and last.start <= end + 1 and last.chunk_id not in chunk_ids:
+            return (*chunk_ids, last.chunk_id)
+    return ()

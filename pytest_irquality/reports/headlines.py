@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pytest_irquality.evaluation.coverage import Coverage
 from pytest_irquality.evaluation.decide import Decision
+from pytest_irquality.evaluation.edits import summarize_edits
 from pytest_irquality.evaluation.results import (
     Check,
     CheckResult,
@@ -20,6 +21,7 @@ from pytest_irquality.reports.view_model import SuiteView, TagRow
 from pytest_irquality.suite.model import Threshold
 
 MAX_NAMED_SUITES = 5
+MAX_NAMED_FAILURES = 2
 MIN_NEWLY_EMPTY = 2
 # The damage of a tag is worth a sentence if its mean fell visibly.
 MIN_NAMED_DROP = 0.01
@@ -32,19 +34,19 @@ def write_headline(
     outcome = decision.outcome
     if outcome is Outcome.PASSED:
         return _write_passed_headline(decision, suites)
-    if causes and causes[0].is_cause:
-        return _prefix(causes[0], suites)
     if outcome is Outcome.REVIEW and decision.base_failures:
         count = format_count(len(decision.base_failures), "check")
         verb = "fails" if len(decision.base_failures) == 1 else "fail"
         return write(count, " of ", _name_base(decision), f" {verb}, but this branch's suites pass")
+    if causes and causes[0].is_cause:
+        return _prefix(causes[0])
     if outcome is Outcome.FAILED:
         return _write_failed_headline(decision, suites)
     for notice in _list_decisive_notices(decision):
-        return _prefix(notice, suites)
+        return _prefix(notice)
     for result in decision.current.results:
         if result.outcome is outcome:
-            return _prefix(result, suites)
+            return _prefix(result)
     return write("Nothing was evaluated")
 
 
@@ -116,6 +118,8 @@ def write_last_paragraph(
         parts.append(_count_evaluated(decision))
     else:
         parts.append(headline)
+    if outcome is Outcome.REVIEW:
+        parts += [failure.result.text for failure in decision.base_failures[:MAX_NAMED_FAILURES]]
     parts.append(coverage_line)
     parts += _write_extras(decision)
     text = write(outcome.name)
@@ -164,7 +168,7 @@ def _write_failed_headline(decision: Decision, suites: Sequence[SuiteView]) -> T
     failures = [item for item in decision.current.results if item.outcome is Outcome.FAILED]
     fixed = [result for result in failures if result.known_issue]
     if fixed and len(fixed) == len(failures):
-        return _prefix(fixed[0], suites)
+        return _prefix(fixed[0])
     rows = collect_rows(suites)
     worse = count_direction(rows, Direction.WORSE)
     if worse and any(_compares(result.check) for result in failures):
@@ -177,10 +181,10 @@ def _write_failed_headline(decision: Decision, suites: Sequence[SuiteView]) -> T
         described = _describe_first_results(list_ungraded(rows))
         return write(described[0].upper() + described[1:])
     if len(failures) == 1:
-        return _prefix(failures[0], suites)
+        return _prefix(failures[0])
     for notice in _list_decisive_notices(decision):
         if not failures:
-            return _prefix(notice, suites)
+            return _prefix(notice)
     return _count_failures(decision)
 
 
@@ -353,12 +357,9 @@ def _write_extras(decision: Decision) -> list[Text]:
     for notice in decision.notices:
         if notice.code == "stale-baseline" and notice.outcome is not decision.outcome:
             extras.append(notice.text)
-    for edit in decision.edits:
-        if edit.texts and not edit.is_added:
-            where = write(DataPart(edit.subject), ": ") if len(decision.edits) > 1 else Text()
-            extras.append(write(where, list_some(edit.texts)))
-    if decision.strict_source and decision.exit_status:
-        extras.append(decision.strict_source)
+    extras.append(summarize_edits(edit for edit in decision.edits if edit.texts))
+    if decision.exit_status:
+        extras.append(decision.gate_source)
     return extras
 
 
@@ -367,11 +368,9 @@ def _name_base(decision: Decision) -> Text:
     return write(DataPart(name)) if name else write("the base branch")
 
 
-def _prefix(item: Notice | CheckResult, suites: Sequence[SuiteView]) -> Text:
-    """Put the suite before a finding if there are several."""
-    if item.subject and len(suites) != 1 and item.subject not in str(item.text):
-        return write(DataPart(item.subject), ": ", item.text)
-    return item.text
+def _prefix(item: Notice | CheckResult) -> Text:
+    """Put the suite before a finding, which is worded to follow it."""
+    return write(DataPart(item.subject), ": ", item.text) if item.subject else item.text
 
 
 def write_command(words: Sequence[str]) -> CodePart:

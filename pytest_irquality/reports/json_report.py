@@ -1,16 +1,68 @@
-"""The JSON report and its schema."""
+"""The JSON report and its schema.
+
+The report is the view: every field of its classes is a key. A text is a string, a number is a
+number, and an outcome is its name. So a new field of the view is in the report and, once
+``schema.json`` is generated again (``python -m pytest_irquality.reports.json_report``), in the
+schema.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import json
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import Field, dataclass, fields, is_dataclass
+from enum import Enum
+from functools import cache
+from importlib.resources import files
+from itertools import islice
+from typing import Any, Union
 
-from pytest_irquality.reports.view import View
+from pytest_irquality.evaluation.documents import DocChange
+from pytest_irquality.evaluation.results import Outcome
+from pytest_irquality.io.escaping import make_visible
+from pytest_irquality.io.text import Text
+from pytest_irquality.reports.numbers import Number
+from pytest_irquality.reports.query_details import QueryDetails, build_query_details
+from pytest_irquality.reports.query_rows import QUERY_COLUMNS, QueryRow
+from pytest_irquality.reports.view_model import CheckRow, View
+from pytest_irquality.suite.model import Location
+
+VERSION = 2
+SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
+
+# Entries of the lists in the short document, which a program is to read as a whole.
+MAX_SHORT_ENTRIES = 5
+MAX_SHORT_TEXT = 400
+MAX_PROTECTED_PATHS = 30
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What differs between runs that are equal otherwise.
+
+    Attributes:
+        date: When the session started, in ISO 8601.
+        seconds: How long the session took.
+        queries: How long the call of each query took, by suite path, retriever and query id.
+    """
+
+    date: str
+    seconds: float | None
+    queries: Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 def render_json(view: View) -> str:
     """Render the complete report. Only its ``timing`` block differs between equal runs."""
-    raise NotImplementedError
+    document = _encode(view)
+    for suite, encoded in zip(view.suites, document["suites"], strict=True):
+        details = build_query_details(suite, view.settings)
+        for row, row_details, entry in zip(suite.rows, details, encoded["rows"], strict=False):
+            entry["documents"] = _encode(row.documents)
+            entry["values"] = _encode(row_details.values)
+    report = {"version": VERSION, **document, "timing": _encode(_collect_timing(view))}
+    return json.dumps(report, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
 
 
 def render_short_json(
@@ -20,13 +72,252 @@ def render_short_json(
 
     Args:
         view: The content.
-        exit_status: The exit status of pytest.
+        exit_status: The exit status of pytest, if it is not the one of the view.
         protected_paths: Files that a program must not edit to make the build pass.
 
+    Returns:
+        JSON with one line for each entry of a list, which a language model can read as a whole.
     """
-    raise NotImplementedError
+    failures = [check for check in view.checks if check.outcome >= Outcome.FAILED]
+    suites = []
+    for suite in view.suites:
+        values = {tile.label: tile.value for tile in suite.tiles if tile.value}
+        suites.append(
+            {
+                "path": suite.path,
+                "retriever": suite.retriever,
+                "outcome": suite.outcome,
+                "line": suite.line,
+                "values": values,
+            }
+        )
+    document = {
+        "version": VERSION,
+        "outcome": view.outcome,
+        "exit_status": view.exit_status if exit_status is None else exit_status,
+        "headline": view.headline,
+        "summary": view.summary,
+        "coverage": view.coverage,
+        "suites": suites,
+        "causes": [message.text for message in view.causes],
+        "worse": view.worse,
+        "better": view.better,
+        "failures": [_shorten_check(check) for check in failures],
+        "base_failures": [_shorten_check(check) for check in view.base_checks],
+        "next": view.next_steps,
+        "do_not_edit": list(islice(dict.fromkeys(protected_paths), MAX_PROTECTED_PATHS)),
+    }
+    return _lay_out(document)
 
 
 def create_schema() -> dict[str, Any]:
     """Create the JSON Schema of the report from the classes of the view."""
-    raise NotImplementedError
+    definitions: dict[str, Any] = {}
+    report = _describe_class(View, definitions)
+    report["properties"] = {
+        "version": {"const": VERSION},
+        **report["properties"],
+        "timing": _describe(Timing, definitions),
+    }
+    report["required"] = ["version", *report["required"], "timing"]
+    return {"$schema": SCHEMA_ID, "title": "Report of pytest-irquality", **report} | {
+        "$defs": dict(sorted(definitions.items()))
+    }
+
+
+def load_schema() -> dict[str, Any]:
+    """Load the schema that the package ships."""
+    text = files("pytest_irquality.reports").joinpath("schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+# -- Encoding ------------------------------------------------------------------------------------
+
+# Fields that only reports in the same process read, or that belong to ``timing``.
+HIDDEN_FIELDS: Mapping[str, frozenset[str]] = {
+    "View": frozenset({"settings", "quiet_line"}),
+    "Header": frozenset({"date"}),
+    "SuiteView": frozenset({"evaluation"}),
+    "QueryRow": frozenset({"query", "comparison", "before", "now", "change"}),
+}
+
+
+def _encode(value: Any) -> Any:
+    """Turn a part of the view into what JSON has."""
+    if isinstance(value, str):
+        return make_visible(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, Outcome):
+        return value.name
+    if isinstance(value, int | float):
+        return value
+    if isinstance(value, Number):
+        return value.value
+    if isinstance(value, Text | Location):
+        return make_visible(str(value))
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, QueryRow):
+        return _encode_row(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        shown = _list_shown_fields(type(value))
+        return {field.name: _encode(getattr(value, field.name)) for field in shown}
+    if isinstance(value, Mapping):
+        return {make_visible(str(key)): _encode(entry) for key, entry in value.items()}
+    return [_encode(entry) for entry in value]
+
+
+def _encode_row(row: QueryRow) -> dict[str, Any]:
+    encoded: dict[str, Any] = {"query_id": make_visible(row.query.id)}
+    for column in QUERY_COLUMNS:
+        encoded[column.key] = _encode(column.read(row))
+    for field in _list_shown_fields(QueryRow):
+        encoded[field.name] = _encode(getattr(row, field.name))
+    encoded["location"] = _encode(row.query.location)
+    return encoded
+
+
+@cache
+def _list_shown_fields(cls: type) -> tuple[Field[Any], ...]:
+    hidden = HIDDEN_FIELDS.get(cls.__name__, frozenset())
+    return tuple(field for field in fields(cls) if field.name not in hidden)
+
+
+def _collect_timing(view: View) -> Timing:
+    queries: dict[str, dict[str, dict[str, float]]] = {}
+    for suite in view.suites:
+        if suite.evaluation is None:
+            continue
+        seconds = queries.setdefault(suite.path, {}).setdefault(suite.retriever, {})
+        for query in suite.evaluation.suite.queries:
+            answers = suite.evaluation.run.answers.get(query.request, ())
+            known = [ranking.seconds for ranking in answers if ranking.seconds is not None]
+            if known:
+                seconds[query.id] = sum(known) / len(known)
+    date = view.settings.now.isoformat() if view.settings.now else ""
+    return Timing(date, view.settings.seconds, queries)
+
+
+# -- The short document --------------------------------------------------------------------------
+
+
+def _shorten_check(check: CheckRow) -> dict[str, Any]:
+    return {
+        "suite": check.subject,
+        "check": check.label,
+        "at": check.location,
+        "value": check.value,
+        "baseline_value": check.baseline_value,
+        "bound": check.bound,
+        "text": check.text,
+        "edits": check.edits,
+    }
+
+
+def _lay_out(document: Mapping[str, Any]) -> str:
+    """Write each entry of a list on a line of its own, and how many more there are."""
+    lines = []
+    hidden = {}
+    for key, value in document.items():
+        encoded = _shorten(_encode(value))
+        if isinstance(encoded, list) and key != "do_not_edit":
+            hidden[key] = len(encoded) - MAX_SHORT_ENTRIES
+            entries = [f"  {_dump(entry)}" for entry in encoded[:MAX_SHORT_ENTRIES]]
+            text = "[\n" + ",\n".join(entries) + "\n ]" if entries else "[]"
+        else:
+            text = _dump(encoded)
+        lines.append(f" {_dump(key)}: {text}")
+    more = {key: number for key, number in hidden.items() if number > 0}
+    lines.append(f' "not_shown": {_dump(more)}')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _shorten(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > MAX_SHORT_TEXT:
+        return value[: MAX_SHORT_TEXT - 1] + "…"
+    if isinstance(value, list):
+        return [_shorten(entry) for entry in value]
+    if isinstance(value, dict):
+        return {key: _shorten(entry) for key, entry in value.items()}
+    return value
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+# -- Schema --------------------------------------------------------------------------------------
+
+SIMPLE_TYPES: Mapping[type, dict[str, Any]] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    type(None): {"type": "null"},
+    Text: {"type": "string"},
+    Number: {"type": "number"},
+    Location: {"type": "string"},
+}
+
+
+def _describe(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a type, and add those of classes to the definitions."""
+    if hint in SIMPLE_TYPES:
+        return SIMPLE_TYPES[hint]
+    if isinstance(hint, type) and issubclass(hint, Outcome):
+        return {"enum": [outcome.name for outcome in hint]}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return {"enum": [member.value for member in hint]}
+    arguments = typing.get_args(hint)
+    origin = typing.get_origin(hint)
+    if origin in (Union, types.UnionType):
+        return {"anyOf": [_describe(argument, definitions) for argument in arguments]}
+    if origin is tuple:
+        return {"type": "array", "items": _describe(arguments[0], definitions)}
+    if origin is not None and issubclass(origin, Mapping):
+        return {"type": "object", "additionalProperties": _describe(arguments[1], definitions)}
+    if hint.__name__ not in definitions:
+        definitions[hint.__name__] = {}  # A class may contain itself.
+        definitions[hint.__name__] = _describe_class(hint, definitions)
+    return {"$ref": f"#/$defs/{hint.__name__}"}
+
+
+def _describe_class(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
+    hints = typing.get_type_hints(cls)
+    properties = {}
+    if cls is QueryRow:
+        properties["query_id"] = SIMPLE_TYPES[str]
+        for column in QUERY_COLUMNS:
+            text_or_number = "number" if column.is_number else "string"
+            properties[column.key] = {"type": [text_or_number, "null"]}
+    for field in _list_shown_fields(cls):
+        properties[field.name] = _describe(hints[field.name], definitions)
+    required = list(properties)
+    if cls is QueryRow:
+        properties["location"] = SIMPLE_TYPES[Location]
+        required.append("location")
+        # Only the rows of suites have all documents and metrics.
+        values = typing.get_type_hints(QueryDetails)["values"]
+        properties["documents"] = _describe(tuple[DocChange, ...], definitions)
+        properties["values"] = _describe(values, definitions)
+    return {
+        "type": "object",
+        "description": (cls.__doc__ or "").partition("\n")[0],
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def main() -> None:
+    """Write ``schema.json`` again."""
+    path = files("pytest_irquality.reports").joinpath("schema.json")
+    text = json.dumps(create_schema(), indent=1, ensure_ascii=False) + "\n"
+    with open(str(path), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
-from pytest_irquality.evaluation.comparison import Comparison, QueryChange, QueryStatus, Side
+from pytest_irquality.evaluation.columns import Side
+from pytest_irquality.evaluation.comparison import Comparison, QueryChange, QueryStatus
 from pytest_irquality.evaluation.documents import DocChange
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
@@ -19,6 +20,9 @@ from pytest_irquality.reports.numbers import Number, format_change, format_value
 from pytest_irquality.suite.model import Query
 
 MAX_MOVES = 2
+
+# A drop over the suite names every query that got worse, but no query fails by it.
+SUITE_CHECKS = frozenset({DefaultCheck.SIGNIFICANT_DROP, DefaultCheck.FEW_DROPS})
 
 
 class Direction(Enum):
@@ -250,8 +254,7 @@ def _collect_outcomes(
     outcomes: dict[str, Outcome] = {}
     issues: dict[str, str] = {}
     for result in results:
-        # A drop over the suite names every query that got worse, but no query fails by it.
-        if result.check in (DefaultCheck.SIGNIFICANT_DROP, DefaultCheck.FEW_DROPS):
+        if result.check in SUITE_CHECKS:
             continue
         for query_id in result.query_ids:
             worst = max(outcomes.get(query_id, Outcome.PASSED), result.outcome)

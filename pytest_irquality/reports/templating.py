@@ -12,11 +12,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from pytest_irquality.io.escaping import (
-    escape_markdown,
-    make_markdown_code,
-    make_visible,
-)
+from pytest_irquality.io.escaping import escape_markdown, escape_markdown_code, make_visible
 from pytest_irquality.io.text import CodePart, DocPart, Part, QueryPart, Text
 
 PACKAGE = "pytest_irquality.reports"
@@ -47,7 +43,7 @@ def create_html_environment() -> Environment:
 def create_markdown_environment() -> Environment:
     """Create the environment of Markdown templates."""
     environment = _create_environment(autoescape=False, finalize=_finalize_markdown)
-    environment.filters["code"] = lambda text: Markup(make_markdown_code(text))
+    environment.filters["code"] = lambda text: Markup(escape_markdown_code(text))
     environment.filters["cell"] = render_markdown_cell
     return environment
 
@@ -122,5 +118,5 @@ def _render_markdown_part(part: Part) -> str:
     if isinstance(part, str):
         return part
     if isinstance(part, CodePart):
-        return make_markdown_code(part.code)
+        return escape_markdown_code(part.code)
     return escape_markdown(str(part))

@@ -63,16 +63,16 @@ def render_terminal(view: View, *, verbosity: int = 0, columns: int = TERMINAL_C
         lines are indented by two spaces.
     """
     if verbosity < 0:
-        lines = wrap(render_plain(view.quiet_line, max_title=MAX_TITLE), MAX_QUIET_COLUMNS)
-        return "\n".join(lines[:MAX_ROWS]) + "\n"
+        quiet = wrap(render_plain(view.quiet_line, max_title=MAX_TITLE), MAX_QUIET_COLUMNS)
+        return "\n".join(quiet[:MAX_ROWS]) + "\n"
     is_full = verbosity > 0
     lines = _compose(view, columns, is_full)
     last = wrap(render_plain(view.last_paragraph, max_title=MAX_TITLE), columns)
-    kept = list(range(len(lines)))
+    shown = list(range(len(lines)))
     if not is_full and len(lines) + len(last) > MAX_LINES:
-        kept.sort(key=lambda index: (lines[index].rank, index))
-        kept = sorted(kept[: MAX_LINES - len(last)])
-    return "\n".join([*(lines[index].text for index in kept), *last]) + "\n"
+        shown.sort(key=lambda index: (lines[index].rank, index))
+        shown = sorted(shown[: MAX_LINES - len(last)])
+    return "\n".join([*(lines[index].text for index in shown), *last]) + "\n"
 
 
 def _compose(view: View, columns: int, is_full: bool) -> list[_Line]:

@@ -51,6 +51,7 @@ from pytest_irquality.suite.model import Threshold
 __all__ = ["HistoryPoint", "Step", "View", "ViewSettings", "build_check_row", "build_view"]
 
 COMMIT_LENGTH = 10
+REPEATED_NOTICES = frozenset({"base-fails", "suites-edited"})
 
 
 def build_view(decision: Decision, settings: ViewSettings | None = None) -> View:
@@ -71,8 +72,7 @@ def build_view(decision: Decision, settings: ViewSettings | None = None) -> View
     headline = write_headline(decision, suites, causes)
     coverage_line = write_coverage_line(decision.coverage)
     several = len(suites) != 1
-    notices = [*decision.notices, *decision.current.notices]
-    notices.sort(key=lambda notice: -notice.outcome)
+    notices = sorted(_list_notices(decision), key=lambda notice: -notice.outcome)
     # The headline of a cause says all of it, so the cause is not repeated below.
     shown_causes = [notice for notice in causes if str(notice.text) not in str(headline)]
     return View(
@@ -155,6 +155,7 @@ def _build_suite(
         coverage=coverage,
         history=tuple(settings.history.get((suite.path, str(suite.retriever)), ())),
         is_base=is_base,
+        evaluation=evaluation,
     )
 
 
@@ -231,13 +232,22 @@ def _build_header(suites: Sequence[SuiteView], settings: ViewSettings) -> Header
 
 def _find_causes(decision: Decision) -> list[Notice]:
     """Return the notices that explain the outcome, most severe first."""
-    notices = [*decision.notices, *decision.current.notices]
+    notices = _list_notices(decision)
     causes = [notice for notice in notices if notice.is_cause]
     if decision.outcome in (Outcome.ERROR, Outcome.INCOMPLETE, Outcome.REVIEW):
         for notice in notices:
             if notice.outcome is decision.outcome and not notice.is_cause:
                 causes.append(notice)
     return sorted(causes, key=lambda notice: (not notice.is_cause, -notice.outcome))
+
+
+def _list_notices(decision: Decision) -> list[Notice]:
+    """Return all notices but those that the base checks and the edits of the view repeat."""
+    notices = []
+    for notice in (*decision.notices, *decision.current.notices):
+        if notice.code not in REPEATED_NOTICES:
+            notices.append(notice)
+    return notices
 
 
 def _create_messages(notices: Sequence[Notice], several: bool) -> tuple[Message, ...]:
@@ -267,7 +277,10 @@ def _build_checks(branch: BranchEvaluation) -> tuple[CheckRow, ...]:
 def _build_base_checks(decision: Decision) -> tuple[CheckRow, ...]:
     rows = []
     for failure in decision.base_failures:
-        rows.append(build_check_row(failure.result, failure.edits))
+        edits: list[Text] = []
+        for edit in failure.edits:
+            edits += edit.texts
+        rows.append(build_check_row(failure.result, tuple(edits)))
     return tuple(rows)
 
 

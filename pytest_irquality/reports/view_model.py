@@ -12,6 +12,7 @@ from datetime import datetime
 
 from pytest_irquality.evaluation.coverage import Coverage
 from pytest_irquality.evaluation.edits import SuiteEdit
+from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.text import Text
 from pytest_irquality.reports.numbers import Number
@@ -182,6 +183,7 @@ class SuiteView:
     coverage: Coverage = field(default=Coverage())
     history: tuple[HistoryPoint, ...] = ()
     is_base: bool = False
+    evaluation: Evaluation | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def decode_text(data: bytes, name: object) -> str:
         name: What messages call the file.
 
     Returns:
-        The text with ``\\n`` as line ends.
+        The text, with LF as line ends.
 
     Raises:
         DecodeError: The bytes are not text.
@@ -92,7 +92,7 @@ def _decode_blocks(file: BinaryIO, name: object, *, keep_end: bool = False) -> I
     line_count = 0
     rest = ""
     with _unpack(file, name) as unpacked:
-        decoder, data = None, b""
+        decoder = None
         while True:
             block = _read(unpacked, _BLOCK_BYTES, name)
             if decoder is None:
@@ -108,7 +108,7 @@ def _decode_blocks(file: BinaryIO, name: object, *, keep_end: bool = False) -> I
             else:
                 rest += rest_of_block
             if "\0" in text:
-                _raise_nul(name, [*lines, rest], line_count, data or block)
+                _raise_nul(name, [*lines, rest], line_count, block)
             if len(rest) > MAX_LINE_LENGTH:
                 message = f"A line has more than {MAX_LINE_LENGTH:,} characters"
                 raise DecodeError(name, message, line_count + len(lines) + 1)
@@ -117,7 +117,6 @@ def _decode_blocks(file: BinaryIO, name: object, *, keep_end: bool = False) -> I
                 yield lines
             if not block:
                 break
-            data = block
     if rest or keep_end:
         yield [rest]
 
@@ -166,7 +165,7 @@ def _unpack(file: BinaryIO, name: object) -> BinaryIO:
     file.seek(0)
     if start != _GZIP_MAGIC:
         return file
-    return io.BufferedReader(_BoundedGzip(file, name), _BLOCK_BYTES)
+    return io.BufferedReader(_BoundedGzip(file, name), _BLOCK_BYTES)  # type: ignore[type-var]
 
 
 class _BoundedGzip(io.RawIOBase):

@@ -1,0 +1,220 @@
+"""Which files data may name: the project's own files, as git has them.
+
+Configuration (``conftest.py``, ini files, the command line) is code and may name any file. A suite
+is data, which anybody can change in a pull request. It must not read a credential that a job left
+in the working folder, so it may name only what git tracks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from pytest_irquality.io.files import FileError
+from pytest_irquality.io.git import GitError, Repository, find_checkout
+
+ALLOWED_FILES_KEY = "ir_files"
+
+# Every CI system sets one of these: Jenkins the second, Azure the third, the others the first.
+_CI_VARIABLES = ("CI", "BUILD_NUMBER", "TF_BUILD")
+# A system bounds the length of a command, so git gets so many names at a time.
+_MAX_NAMES_PER_COMMAND = 100
+_SUBMODULE_MODE = b"160000 "
+# Filters after which a file is what git has. Another one may decrypt it.
+_HARMLESS_FILTERS = (b"unspecified", b"unset", b"lfs")
+
+
+@dataclass(frozen=True)
+class FileAccess:
+    """The files that suites of a project may name.
+
+    Attributes:
+        root: pytest's rootdir. The project is the git checkout around it, or the folder itself.
+        allowed_files: What the ini key ``ir_files`` lists: folders outside the project, and
+            patterns of files that jobs generate and git does not track, from the project's top.
+        named_folders: Folders that the command line names. Suites in them may read them.
+    """
+
+    root: Path
+    allowed_files: tuple[str, ...] = ()
+    named_folders: tuple[Path, ...] = ()
+
+    def check_location(self, path: Path, suite: Path | None = None) -> None:
+        """Refuse a path that leads out of the project. Links count for where they lead.
+
+        Args:
+            path: The file or folder. It need not exist.
+            suite: The suite that names the file, if a suite does.
+
+        Raises:
+            FileError: The path leads out of the project.
+        """
+        real = _resolve(path)
+        if not any(real.is_relative_to(folder) for folder in self._list_folders(suite)):
+            raise FileError(
+                path.name,
+                f"The path leads out of the project. '{ALLOWED_FILES_KEY}' in the ini file can"
+                " allow its folder.",
+            )
+
+    def check_data_files(self, paths: Sequence[Path], suite: Path | None = None) -> None:
+        """Refuse files that a suite must not name.
+
+        In the project it may name what git tracks: in CI exactly as git has it, elsewhere also what
+        is edited, or new and not ignored. Without git only the names decide.
+
+        Args:
+            paths: The files, and folders whose files are checked on their own.
+            suite: The suite that names them. It may be one of the files.
+
+        Raises:
+            FileError: A file leads out of the project, is hidden or belongs to git, or is not what
+                git tracks.
+        """
+        for path in paths:
+            self.check_location(path, suite)
+        checkout = find_checkout(self.root)
+        top = _resolve(checkout or self.root)
+        places: set[Path] = set()
+        for path in paths:
+            if not path.is_dir():
+                places.update(_find_places(path))
+        places.discard(self._find_suite_place(top, suite))
+        names = {place.relative_to(top) for place in places if place.is_relative_to(top)}
+        outside = {place for place in places if not place.is_relative_to(top)}
+        for name in sorted(names | outside):
+            if ".git" in (part.casefold() for part in name.parts):
+                raise FileError(name.as_posix(), "Files of git are never read")
+        names = {name for name in names if not self._is_allowed(name)}
+        for name in sorted(names):
+            if any(part.startswith(".") for part in name.parts):
+                raise FileError(
+                    name.as_posix(), "Files and folders that start with a dot are not read"
+                )
+        if checkout and names:
+            _check_tracked(Repository(top), names)
+
+    def check_baseline_file(self, path: Path, folder: Path) -> None:
+        """Refuse a file that leads out of its baseline folder, or a folder that is a link.
+
+        Raises:
+            FileError: A link leads somewhere else.
+        """
+        self.check_location(folder.parent)
+        place = _resolve(folder.parent) / folder.name
+        if not _resolve(path).is_relative_to(place):
+            raise FileError(
+                path.name,
+                f"A link leads out of '{folder.name}'. `--ir-baseline` can name its target.",
+            )
+
+    def _list_folders(self, suite: Path | None) -> Iterator[Path]:
+        top = find_checkout(self.root) or self.root
+        yield _resolve(top)
+        for name in self.allowed_files:
+            if name.startswith("..") or os.path.isabs(name):
+                yield _resolve(top / name)
+        for folder in self.named_folders:
+            if suite and suite.is_relative_to(folder):
+                yield _resolve(folder)
+
+    def _find_suite_place(self, top: Path, suite: Path | None) -> Path | None:
+        """Return where the suite itself is, unless a link in the project leads to it."""
+        start = find_checkout(self.root) or self.root
+        if suite is None or not suite.is_relative_to(start):
+            return None
+        return top / suite.relative_to(start)
+
+    def _is_allowed(self, name: Path) -> bool:
+        text = name.as_posix()
+        for pattern in self.allowed_files:
+            if fnmatchcase(text, pattern) or fnmatchcase(text, f"{pattern.rstrip('/')}/*"):
+                return True
+        return False
+
+
+def is_in_ci() -> bool:
+    """Return whether a CI system runs this process."""
+    values = [os.environ.get(name, "").lower() for name in _CI_VARIABLES]
+    return any(value not in ("", "0", "false") for value in values)
+
+
+def _resolve(path: Path) -> Path:
+    return Path(os.path.realpath(path))  # unlike Path.resolve, bears links in a circle
+
+
+def _find_places(path: Path) -> Iterator[Path]:
+    """Yield the file that a path leads to, and each link on the way."""
+    yield _resolve(path)
+    absolute = Path(os.path.abspath(path))
+    for part in (absolute, *absolute.parents):
+        if part.is_symlink():
+            yield _resolve(part.parent) / part.name
+
+
+def _check_tracked(repository: Repository, names: Set[Path]) -> None:
+    try:
+        untracked = names - _find_readable(repository, names)
+    except GitError as error:
+        if not repository.is_available:
+            return
+        raise FileError(
+            min(names).as_posix(), f"Git cannot tell whether it tracks the file: {error}"
+        ) from None
+    if not untracked:
+        return
+    rule = "that git tracks"
+    if is_in_ci():
+        rule += ", without edits"
+    else:
+        rule += ", or that are new and not ignored"
+    raise FileError(
+        min(untracked).as_posix(),
+        f"Suites read only files {rule}. '{ALLOWED_FILES_KEY}' in the ini file can allow it.",
+    )
+
+
+def _find_readable(repository: Repository, names: Iterable[Path]) -> set[Path]:
+    """Return the files of a checkout that suites may read, those of submodules included."""
+    ordered = sorted(names)
+    readable: set[Path] = set()
+    for start in range(0, len(ordered), _MAX_NAMES_PER_COMMAND):
+        readable |= _find_tracked(repository, ordered[start : start + _MAX_NAMES_PER_COMMAND])
+    missing = [name for name in ordered if name not in readable]
+    inner_tops = {find_checkout((repository.top / name).parent) for name in missing}
+    for inner_top in inner_tops - {None, repository.top}:
+        assert inner_top is not None
+        link = inner_top.relative_to(repository.top)
+        if _is_submodule(repository, link):
+            inner = [name.relative_to(link) for name in missing if name.is_relative_to(link)]
+            readable |= {link / name for name in _find_readable(Repository(inner_top), inner)}
+    return readable
+
+
+def _find_tracked(repository: Repository, names: Sequence[Path]) -> set[Path]:
+    paths = ("--", *(name.as_posix() for name in names))
+    if not is_in_ci():
+        options = ("--cached", "--others", "--exclude-standard")
+        return {Path(name) for name in repository.list_names("ls-files", *options, *paths)}
+    tracked = set(repository.list_names("ls-files", "--cached", *paths))
+    edited = set(repository.list_names("diff", "--name-only", "HEAD", *paths))
+    attributes = repository.read_output("check-attr", "-z", "filter", *paths).split(b"\0")
+    filtered = set()
+    for name, filter_name in zip(attributes[::3], attributes[2::3], strict=False):
+        if filter_name not in _HARMLESS_FILTERS:
+            filtered.add(os.fsdecode(name))
+    return {Path(name) for name in tracked - edited - filtered}
+
+
+def _is_submodule(repository: Repository, link: Path) -> bool:
+    """Return whether git tracks a folder as a submodule, in CI at the commit that it is at."""
+    paths = ("-z", "--", link.as_posix())
+    if not repository.read_output("ls-files", "--stage", *paths).startswith(_SUBMODULE_MODE):
+        return False
+    if not is_in_ci():
+        return True
+    options = ("--name-only", "--ignore-submodules=dirty", "HEAD")
+    return not repository.read_output("diff", *options, *paths)

@@ -1,0 +1,212 @@
+"""Run a command and end everything that it started, however this process ends.
+
+This file is also the script of the supervising process. It holds the command, and whoever started
+it holds its standard input: when that closes, even through a kill, the command ends. On Linux the
+script adopts whatever the command leaves behind (PR_SET_CHILD_SUBREAPER), also in sessions of their
+own. On other systems it ends the command's process group.
+
+It imports the standard library only, because it runs isolated and must start fast.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+CANNOT_START_STATUS = 127
+
+_PR_SET_CHILD_SUBREAPER = 36
+_GRACE_S = 1.0  # what the command left may end by itself
+_KILL_TIMEOUT_S = 10.0
+
+
+class SupervisedProcess:
+    """A command that runs in a folder under supervision.
+
+    Args:
+        command: The program and its arguments. A program that cannot be started has the exit status
+            127, and its output says why.
+        folder: The working folder.
+        output: An open file for standard output and standard error, or ``subprocess.PIPE``.
+        environment: The environment, or ``None`` for the one of this process.
+        end_signal: The signal that ends the command.
+        patience: Seconds after the signal until the command is killed.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        output: IO[bytes] | int,
+        *,
+        environment: Mapping[str, str] | None = None,
+        end_signal: int = signal.SIGTERM,
+        patience: float = 10.0,
+    ) -> None:
+        script = [sys.executable, "-IS", __file__, str(int(end_signal)), str(patience)]
+        self.popen = subprocess.Popen(
+            [*script, *command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end and return the exit status, as a shell gives it.
+
+        Raises:
+            subprocess.TimeoutExpired: The command still runs after ``timeout`` seconds.
+        """
+        return self.popen.wait(timeout)
+
+    def is_running(self) -> bool:
+        """Return whether the command still runs."""
+        return self.popen.poll() is None
+
+    def end(self) -> int:
+        """End the command and what it started, and return the exit status.
+
+        If Ctrl-C interrupts the wait, everything is killed at once.
+        """
+        stdin = self.popen.stdin
+        assert stdin is not None
+        with suppress(OSError, KeyboardInterrupt):
+            stdin.write(b"\n")
+            stdin.flush()
+            self.popen.wait()
+        with suppress(OSError):
+            stdin.close()
+        return self.popen.wait()
+
+
+def kill_tree(pid: int) -> None:
+    """Kill a process that leads a session, and what it started."""
+    if sys.platform == "win32":
+        command = ["taskkill", "/F", "/T", "/PID", str(pid)]
+        subprocess.run(command, capture_output=True, check=False)
+    else:
+        with suppress(OSError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+def find_free_port() -> int:
+    """Return a port at which nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def split_command(line: str) -> list[str]:
+    """Split a command line as the shell of this system does.
+
+    On Windows a backslash is part of paths, and the program may be a script such as ``npx.cmd``.
+
+    Raises:
+        ValueError: A quote is not closed.
+    """
+    if sys.platform != "win32":
+        return shlex.split(line)
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="")
+    lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""
+    words = list(lexer)
+    return [shutil.which(words[0]) or words[0], *words[1:]] if words else []
+
+
+# The supervising process
+
+
+def main(end_signal: str, patience: str, *command: str) -> int:
+    """Run a command and return its exit status."""
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+    except OSError as error:
+        print(f"{command[0]}: {error.strerror or error}", file=sys.stderr)
+        return CANNOT_START_STATUS
+    arguments = (process, int(end_signal), float(patience))
+    threading.Thread(target=_end_on_request, args=arguments, daemon=True).start()
+    status = process.wait()
+    _end_remaining_processes()
+    kill_tree(process.pid)
+    return status if status >= 0 else 128 - status
+
+
+def _end_on_request(process: subprocess.Popen[bytes], end_signal: int, patience: float) -> None:
+    """End the command once standard input has a line or closes, and kill it at the second time."""
+    was_requested = os.read(0, 1)
+    with suppress(OSError):
+        if sys.platform == "win32":
+            process.terminate()
+        else:
+            os.killpg(process.pid, end_signal)
+    timer = threading.Timer(patience, kill_tree, [process.pid])
+    timer.daemon = True
+    timer.start()
+    if was_requested:
+        os.read(0, 1)
+        kill_tree(process.pid)
+
+
+def _end_remaining_processes() -> None:
+    if sys.platform != "linux":
+        return
+    start = time.monotonic()
+    while _has_children():
+        waited = time.monotonic() - start
+        if waited > _GRACE_S + _KILL_TIMEOUT_S:
+            break
+        if waited > _GRACE_S:
+            for pid in _find_descendants():
+                with suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+        time.sleep(0.02)
+
+
+def _has_children() -> bool:
+    """Return whether any child still runs, and reap those that ended."""
+    if sys.platform != "win32":
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+            return True
+    return False
+
+
+def _find_descendants() -> Iterator[int]:
+    """Yield the running processes that this one started directly or indirectly."""
+    parents: dict[int, int] = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        with suppress(OSError):
+            text = Path("/proc", name, "stat").read_text(errors="replace")
+            state, parent, *_ = text.rpartition(")")[2].split()
+            if state not in "XZ":
+                parents[int(name)] = int(parent)
+    generation = {os.getpid()}
+    while generation:
+        generation = {pid for pid, parent in parents.items() if parent in generation}
+        yield from generation
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -2,22 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import json
+import os
+import posixpath
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 
-from pytest_irquality.baselines.sources import Baseline
+from pytest_irquality.baselines.run_files import (
+    SCORE_DIGITS,
+    DamagedFileError,
+    RunHeader,
+    StoredRun,
+    encode_row,
+    encode_run_file,
+    make_header,
+    read_run_lines,
+    split_request,
+)
+from pytest_irquality.baselines.sources import Baseline, BaselineError
+from pytest_irquality.io.decoding import open_lines
+from pytest_irquality.io.escaping import make_file_name, quote_command
+from pytest_irquality.io.files import FileError, write_atomically
+from pytest_irquality.io.git import GitError, Repository, find_checkout
 from pytest_irquality.io.text import Text
-from pytest_irquality.retrieval.run import Run
-from pytest_irquality.suite.model import Suite
+from pytest_irquality.passages import find_contained_passages
+from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.suite.model import Query, RetrieverId, Suite
 
 BASELINE_FOLDER = ".ir-baseline"
+# A baseline with one repeat this far below the others would hide losses.
 MAX_REPEAT_DROP = 0.15
+
+_SUITE_ENDINGS = (".ir.yaml", ".ir.yml", ".yaml", ".yml")
+_SKIPPED_FOLDERS = frozenset(("__pycache__", "node_modules", "site-packages", "venv"))
+
+
+# Places
 
 
 def get_baseline_path(suite_path: str, parameter: str = "") -> str:
-    """Return the path of a suite's baseline file, relative to the root with ``/``."""
-    raise NotImplementedError
+    """Return the path of a suite's baseline file, relative to the root with ``/``.
+
+    ``shop.ir.yaml`` has ``.ir-baseline/shop.jsonl``, and ``.ir-baseline/shop.bm25.jsonl`` for the
+    parameter ``bm25`` of its fixture. A list of queries keeps its ending.
+    """
+    path = PurePosixPath(suite_path)
+    stem = path.name
+    for ending in _SUITE_ENDINGS:
+        # A suite that is called only `.ir.yaml` keeps its name, because a file needs one.
+        if stem.lower().endswith(ending) and len(stem) > len(ending):
+            stem = stem[: -len(ending)]
+            break
+    variant = f".{make_file_name(parameter)}" if parameter else ""
+    return str(path.parent / BASELINE_FOLDER / f"{stem}{variant}.jsonl")
+
+
+def make_update_command(suite_path: str = "", query_id: str = "") -> str:
+    """Return the command that updates the baseline of a suite, or one query of it."""
+    option = "--ir-update-baseline"
+    words = ["pytest", f"{option}={query_id}" if query_id else option, "--ir-suite"]
+    return quote_command(words, [suite_path] if suite_path else [])
+
+
+def list_baseline_files(root: Path) -> Iterator[str]:
+    """Yield the paths of all baseline files below a folder, relative to it.
+
+    Hidden folders and those of installed packages are skipped.
+    """
+    for folder, inner, names in os.walk(root):
+        here = Path(folder)
+        if here.name == BASELINE_FOLDER:
+            inner.clear()
+            for name in sorted(names):
+                if name.endswith(".jsonl"):
+                    yield (here / name).relative_to(root).as_posix()
+            continue
+        kept = [name for name in inner if name == BASELINE_FOLDER or _is_searched(name)]
+        inner[:] = sorted(kept)
+
+
+def _is_searched(folder_name: str) -> bool:
+    return not folder_name.startswith(".") and folder_name not in _SKIPPED_FOLDERS
+
+
+# Reading
 
 
 def read_baseline(path: Path, *, name: str = "", suite_path: str = "") -> Baseline:
@@ -32,7 +101,58 @@ def read_baseline(path: Path, *, name: str = "", suite_path: str = "") -> Baseli
         BaselineError: The file is damaged. The message starts with ``name:line:``, names the query,
             and ends with the command that repairs the file.
     """
-    raise NotImplementedError
+    name = name or path.as_posix()
+    suite = Suite(name="", path=suite_path) if suite_path else None
+    return make_baseline(_read_stored_run(path, name, suite_path), name, suite)
+
+
+def make_baseline(stored: StoredRun, path: str, suite: Suite | None = None) -> Baseline:
+    """Make a baseline of what a file contains.
+
+    Args:
+        stored: The content.
+        path: The file, relative to the root.
+        suite: The current suite that the file belongs to by name, if there is one.
+    """
+    header = stored.header
+    folder = posixpath.dirname(posixpath.dirname(path))
+    suite_path = suite.path if suite else posixpath.join(folder, header.path)
+    if header.fixture:
+        conftest = posixpath.normpath(posixpath.join(folder, header.conftest or "."))
+        conftest = "" if conftest == "." else conftest
+        retriever = RetrieverId(header.fixture, conftest, header.parameter)
+    elif suite:
+        retriever = suite.retriever
+    else:
+        retriever = RetrieverId(parameter=header.parameter)
+    return Baseline(stored.run, retriever, suite_path, path)
+
+
+def make_repair_hint(path: str, suite_path: str = "") -> Callable[[RunHeader], str]:
+    """Return a function that says how to repair a baseline file, by its header."""
+
+    def get_repair(header: RunHeader) -> str:
+        folder = posixpath.dirname(posixpath.dirname(path))
+        suite = suite_path or (posixpath.join(folder, header.path) if header.path else "")
+        return f"Run `{make_update_command(suite)}` to write the file again."
+
+    return get_repair
+
+
+def index_own_files(suites: Iterable[Suite]) -> dict[str, Suite]:
+    """Return the suites by the paths of their own baseline files."""
+    return {get_baseline_path(suite.path, suite.retriever.parameter): suite for suite in suites}
+
+
+def _read_stored_run(
+    path: Path, name: str, suite_path: str = "", *, keep_lines: bool = False
+) -> StoredRun:
+    repair = make_repair_hint(name, suite_path)
+    try:
+        return read_run_lines(open_lines(path), name, get_repair=repair, keep_lines=keep_lines)
+    except FileError as error:
+        place = f"{name}:{error.line}" if error.line else name
+        raise DamagedFileError(f"{place}: {error.message}") from None
 
 
 class CommittedBaselines:
@@ -51,8 +171,47 @@ class CommittedBaselines:
         self.notices: list[Text] = []
 
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
-        """Read every baseline file below the root."""
-        raise NotImplementedError
+        """Read every baseline file below the root. Damaged files are in ``errors``."""
+        self.errors.clear()
+        own_files = index_own_files(suites)
+        baselines = []
+        paths = list(list_baseline_files(self.root))
+        for path in paths:
+            suite = own_files.get(path)
+            try:
+                self._check_place(path)
+                stored = _read_stored_run(self.root / path, path, suite.path if suite else "")
+            except BaselineError as error:
+                self.errors[path] = str(error)
+            else:
+                baselines.append(make_baseline(stored, path, suite))
+        if own_files.keys() - set(paths):
+            self._check_sparse_checkout()
+        return tuple(baselines)
+
+    def _check_place(self, path: str) -> None:
+        """Refuse a link that leads out of the project, because data must not read other files."""
+        inside = os.path.realpath(find_checkout(self.root) or self.root)
+        if not Path(os.path.realpath(self.root / path)).is_relative_to(inside):
+            raise BaselineError(f"{path}: The file is a link that leads out of the project")
+
+    def _check_sparse_checkout(self) -> None:
+        """Report baseline files that git has and a sparse checkout leaves out."""
+        pattern = f":(glob)**/{BASELINE_FOLDER}/*.jsonl"
+        try:
+            repository = Repository.find(self.root)
+            result = repository.run("ls-files", "-t", "-z", "--", pattern, literal_paths=False)
+            root_in_repository = repository.get_path(self.root / "x").removesuffix("x")
+        except GitError:
+            return
+        for entry in os.fsdecode(result.stdout).split("\0"):
+            if entry.startswith("S ") and entry[2:].startswith(root_in_repository):
+                path = entry[2:].removeprefix(root_in_repository)
+                command = quote_command(["git", "sparse-checkout", "add", posixpath.dirname(path)])
+                self.errors[path] = f"{path}: This sparse checkout leaves the file out. `{command}`"
+
+
+# Updating
 
 
 @dataclass(frozen=True)
@@ -88,6 +247,9 @@ def update_baseline(
 ) -> BaselineUpdate:
     """Write the answers of a run into the baseline file of a suite.
 
+    A line whose ranking did not change stays as it is, because scores vary from machine to machine.
+    A query without an answer keeps its line.
+
     Args:
         root: The root of the project.
         suite: The suite, with its retriever.
@@ -100,13 +262,222 @@ def update_baseline(
     Raises:
         OSError: The file cannot be written.
     """
-    raise NotImplementedError
+    path = get_baseline_path(suite.path, suite.retriever.parameter)
+    refusal = _find_ignore_rule(root / path) or _check_repeats(compute_repeat_means)
+    if refusal:
+        return BaselineUpdate(path, refusal=refusal)
+    old: StoredRun | None = None
+    damage = ""
+    try:
+        if os.path.lexists(root / path):
+            old = _read_stored_run(root / path, path, suite.path, keep_lines=True)
+    except BaselineError as error:
+        damage = str(error)
+    update = _Update(root, suite, run, path, old, frozenset(query_ids))
+    refusal = update.find_refusal(damage)
+    if refusal:
+        return BaselineUpdate(path, refusal=refusal, unanswered=tuple(update.unanswered))
+    return update.write()
+
+
+def _find_ignore_rule(file: Path) -> str:
+    """Return why git would never commit a file, or an empty string."""
+    try:
+        rule = Repository.find(file.parent).find_ignore_rule(file)
+    except (GitError, OSError):
+        return ""
+    return f"Git ignores the file ({rule}), so nobody would be compared with it" if rule else ""
+
+
+def _check_repeats(compute_means: Callable[[], Sequence[float]] | None) -> str:
+    """Return why answers vary too much for a baseline, or an empty string."""
+    means = compute_means() if compute_means else ()
+    for number, mean in enumerate(means, start=1):
+        others = [*means[: number - 1], *means[number:]]
+        if others and sum(others) / len(others) - mean > MAX_REPEAT_DROP:
+            return (
+                f"Repeat {number} has a mean of {mean:.3f}, and the others have"
+                f" {sum(others) / len(others):.3f}. A baseline with such a repeat would hide losses."
+                " Check whether the engine was ready, and update again."
+            )
+    return ""
+
+
+class _Update:
+    """One update of one file, before and while it is written."""
+
+    def __init__(
+        self,
+        root: Path,
+        suite: Suite,
+        run: Run,
+        path: str,
+        old: StoredRun | None,
+        query_ids: frozenset[str],
+    ) -> None:
+        self.root = root
+        self.suite = suite
+        self.path = path
+        self.old = old
+        self.is_full = not query_ids
+        self.queries: dict[str, Query] = {}
+        passages: dict[str, dict[str, None]] = {}
+        for query in suite.queries:
+            if self.is_full or query.id in query_ids:
+                self.queries.setdefault(query.request, query)
+                passages.setdefault(query.request, {}).update(dict.fromkeys(query.passages))
+        self.run = _make_lasting_run(suite, run, passages)
+        self.unanswered: list[str] = []
+        for request, query in self.queries.items():
+            if request not in run.answers:
+                self.unanswered.append(query.id)
+
+    def find_refusal(self, damage: str) -> str:
+        """Return why nothing can be written, or an empty string."""
+        if damage and not self.is_full:
+            return damage
+        if damage and self.unanswered:
+            count = len(self.unanswered)
+            return f"{damage} That needs an answer to every query, and {count} have none."
+        if len(self.unanswered) == len(self.queries) and not (self.is_full and self.old):
+            return "No query has an answer"
+        header = self.old.header if self.old else RunHeader()
+        folder = PurePosixPath(self.suite.path).parent
+        owner = str(folder / header.path) if header.path else self.suite.path
+        is_owned = get_baseline_path(owner, header.parameter) == self.path
+        if owner != self.suite.path and is_owned and (self.root / owner).is_file():
+            return f"'{self.path}' is the baseline of {owner}. Rename one of the suites."
+        return ""
+
+    def write(self) -> BaselineUpdate:
+        """Write the file if anything in it changes."""
+        header = self._make_header()
+        lines = self._keep_old_lines(header)
+        changed: list[str] = []
+        added: list[str] = []
+        for request, query in self.queries.items():
+            if request not in self.run.answers or self._is_unchanged(request, query, header):
+                continue
+            is_new = self.old is None or request not in self.old.run.answers
+            (added if is_new else changed).append(query.id)
+            depth = self.run.provenance.depth
+            lines[request] = encode_row(
+                self.run,
+                request,
+                query_id=query.id,
+                depth=None if depth == header.depth else depth,
+                score_digits=SCORE_DIGITS,
+            )
+        content = b"".join(encode_run_file(header, lines))
+        file = self.root / self.path
+        is_written = not file.is_file() or file.read_bytes() != content
+        if is_written:
+            write_atomically(file, content)
+        return BaselineUpdate(
+            self.path,
+            changed=tuple(changed),
+            added=tuple(added),
+            unanswered=tuple(self.unanswered),
+            removed=self._list_removed(lines),
+            is_written=is_written,
+        )
+
+    def _make_header(self) -> RunHeader:
+        if self.old and not self.is_full:
+            return self.old.header
+        path = PurePosixPath(self.suite.path)
+        retriever = self.suite.retriever
+        return RunHeader(
+            path=path.name,
+            depth=self.run.provenance.depth,
+            stage_depth=make_header(self.run).stage_depth,
+            fixture=retriever.fixture,
+            conftest=posixpath.relpath(retriever.folder or ".", str(path.parent)),
+            parameter=retriever.parameter,
+        )
+
+    def _keep_old_lines(self, header: RunHeader) -> dict[str, str]:
+        """Return the lines of the old file that stay unless their queries got other answers."""
+        if self.old is None:
+            return {}
+        lines = dict(self.old.lines)
+        if not self.is_full:
+            return lines
+        lines = {request: line for request, line in lines.items() if request in self.queries}
+        if header.depth == self.old.header.depth:
+            return lines
+        for request, line in lines.items():
+            row = {"depth": self.old.header.depth, **json.loads(line)}
+            lines[request] = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+        return lines
+
+    def _is_unchanged(self, request: str, query: Query, header: RunHeader) -> bool:
+        """Return whether the old line can stay, whatever its scores and titles are."""
+        if self.old is None or request not in self.old.run.answers:
+            return False
+        row = json.loads(self.old.lines[request])
+        if row.get("depth", self.old.header.depth) != self.run.provenance.depth:
+            return False
+        if row.get("id", split_request(request)[0]) != query.id:
+            return False
+        return _get_essence(self.old.run, request) == _get_essence(self.run, request)
+
+    def _list_removed(self, lines: Mapping[str, str]) -> tuple[str, ...]:
+        if self.old is None:
+            return ()
+        removed = self.old.run.answers.keys() - lines.keys()
+        return tuple(split_request(request)[0] for request in sorted(removed))
+
+
+def _make_lasting_run(suite: Suite, run: Run, passages: Mapping[str, Iterable[str]]) -> Run:
+    """Return the parts of a run that a baseline has: no times, texts and fields.
+
+    Stages and sizes stay if a metric of the suite needs them.
+    """
+    metrics = [*suite.metrics, *(threshold.metric for threshold in suite.thresholds)]
+    metrics += [item.threshold.metric for item in suite.items if item.threshold]
+    has_sizes = any(metric.budget for metric in metrics)
+    has_stages = any(metric.stage for metric in metrics)
+
+    def make_lasting(ranking: Ranking, request: str) -> Ranking:
+        wanted = tuple(passages[request])
+        return Ranking(
+            ranking.doc_ids,
+            ranking.scores,
+            passages=find_contained_passages(ranking, wanted) if wanted else {},
+            sizes=ranking.sizes if has_sizes else {},
+        )
+
+    def make_lasting_answers(run: Run) -> dict[str, tuple[Ranking, ...]]:
+        answers = {}
+        for request in passages:
+            if request in run.answers:
+                rankings = [make_lasting(ranking, request) for ranking in run.answers[request]]
+                answers[request] = tuple(rankings)
+        return answers
+
+    stages = {}
+    for name, stage in run.stages.items() if has_stages else ():
+        stages[name] = replace(stage, answers=make_lasting_answers(stage), errors={}, titles={})
+    return replace(run, answers=make_lasting_answers(run), errors={}, stages=stages)
+
+
+def _get_essence(run: Run, request: str) -> object:
+    """Return what has to change before a line is written again."""
+    answers = []
+    for part in (run, *(run.stages[name] for name in sorted(run.stages))):
+        for ranking in part.answers.get(request, ()):
+            passages = {index: set(names) for index, names in ranking.passages.items()}
+            answers.append((ranking.doc_ids, passages, dict(ranking.sizes)))
+    return answers
 
 
 def remove_unused_baselines(root: Path, suites: Sequence[Suite]) -> tuple[str, ...]:
-    """Remove baseline files that no suite and retriever uses, next to the suites' files.
+    """Remove the baseline files that no suite uses any more.
 
-    Only files of suites that no longer exist are removed, after a full update.
+    Call this after an update of all suites, because then every current suite has its answers in a
+    file of its own. Files are removed if their suite no longer exists, or if it is a current suite
+    whose fixture has lost the parameter.
 
     Args:
         root: The root of the project.
@@ -115,4 +486,17 @@ def remove_unused_baselines(root: Path, suites: Sequence[Suite]) -> tuple[str, .
     Returns:
         The paths of the removed files, relative to the root.
     """
-    raise NotImplementedError
+    own_files = index_own_files(suites)
+    suite_paths = {suite.path for suite in suites}
+    removed = []
+    for path in list(list_baseline_files(root)):
+        if path in own_files:
+            continue
+        try:
+            owner = make_baseline(_read_stored_run(root / path, path), path).suite_path
+        except BaselineError:
+            continue  # Nobody knows whose it is.
+        if owner in suite_paths or not (root / owner).is_file():
+            (root / path).unlink()
+            removed.append(path)
+    return tuple(removed)

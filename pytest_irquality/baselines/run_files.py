@@ -1,0 +1,710 @@
+"""Files of answers: JSON lines with a header, one line for each request, and a last line.
+
+Baselines, saved runs, shards and the answers of another process have this format::
+
+    {"format":"pytest-irquality run","format_version":2,"path":"shop.ir.yaml","depth":10,…}
+
+    "office chair"
+    {"query":"office chair","docs":[["sku-102",10.92,"Executive Office Chair"],…]}
+
+    {"end":"pytest-irquality run"}
+
+A blank line and one with the query come before each line of answers. Git merges two changes only if
+an unchanged line is between them, so branches that update, add or remove different queries merge
+without conflicts. Requests are sorted for the same reason. The last line shows that a file was not
+cut off.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from typing import Any, NoReturn
+
+from pytest_irquality.baselines.sources import BaselineError
+from pytest_irquality.io.json_codec import JsonError, encode_json_line, exceeds_nesting, parse_json
+from pytest_irquality.passages import ALL_PASSAGES
+from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
+from pytest_irquality.suite.model import make_request
+
+FORMAT = "pytest-irquality run"
+FORMAT_VERSION = 2
+SCORE_DIGITS = 7  # significant ones, in files that people commit
+MAX_HITS = 10_000
+MAX_ANSWERS = 1_000
+MAX_NAMED_QUERIES = 2
+
+_END_LINE = {"end": FORMAT}
+_CONFLICT_MARKERS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
+_LABEL_START = '"'
+_NOTHING: dict[Any, Any] = {}  # shared by millions of rankings
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RunHeader:
+    """The first line of a file: what its answers have in common.
+
+    Baselines have only ``path``, ``depth``, ``stage_depth`` and the retriever, which do not change
+    if one query is updated. The other fields are those of saved runs.
+
+    Attributes:
+        path: The suite of a baseline: the name of its file, which is in the folder above.
+        fixture: The retriever fixture, or empty in files that do not say.
+        conftest: The folder of the fixture's conftest: relative to the suite in a baseline, so that
+            the project can move, and to the root in a saved run.
+        digest: Identifies the requests of the suites that a shard is a part of.
+    """
+
+    path: str = ""
+    depth: int | None = None
+    stage_depth: int | None = None
+    fixture: str = ""
+    conftest: str = ""
+    parameter: str = ""
+    id_field: str = ""
+    text_field: str = ""
+    match: str = ""
+    shard: str = ""
+    digest: str = ""
+    commit: str = ""
+    version: str = ""
+    date: str = ""
+    source: str = ""
+    retry_count: int = 0
+    is_interrupted: bool = False
+    notes: tuple[str, ...] = ()
+    missing_doc_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """What a file contains.
+
+    Attributes:
+        run: The answers. Its depth is the smallest of all lines.
+        query_ids: The id that a query had when its line was written, by request.
+        lines: The text of each line by request, if the reader was asked to keep them.
+        numbers: The number of each line by request.
+    """
+
+    header: RunHeader
+    run: Run
+    query_ids: Mapping[str, str] = field(default_factory=dict)
+    lines: Mapping[str, str] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)
+
+
+# Writing
+
+
+def encode_run_file(header: RunHeader, lines: Mapping[str, str]) -> Iterator[bytes]:
+    """Yield the content of a file.
+
+    Args:
+        header: The header.
+        lines: The line of each request (see ``encode_row``), without a line end.
+    """
+    yield _encode_header(header)
+    for request in sorted(lines):
+        yield b"\n"
+        yield encode_json_line(split_request(request)[0])
+        yield _encode_text(lines[request])
+    yield b"\n"
+    yield encode_json_line(_END_LINE)
+
+
+def encode_row(
+    run: Run,
+    request: str,
+    *,
+    query_id: str = "",
+    depth: int | None = None,
+    score_digits: int | None = None,
+    known_titles: set[str] | None = None,
+) -> str:
+    """Encode everything that a run has for a request as one line.
+
+    Args:
+        run: The run, with its stages.
+        request: The request, which has an answer or an error.
+        query_id: The id of the query, for readers of the file.
+        depth: How many results were requested, if not as many as the header says.
+        score_digits: How many significant digits scores have, or ``None`` for all.
+        known_titles: Documents whose titles are in the file already. The documents of the line are
+            added. ``None`` repeats all titles, so that the line does not depend on others.
+    """
+    text, params = split_request(request)
+    row: Json = {"query": text}
+    if query_id and query_id != text:
+        row = {"id": query_id, **row}
+    if params:
+        row["params"] = params
+    if depth is not None:
+        row["depth"] = depth
+    encoder = _PartEncoder(run.titles, score_digits, known_titles)
+    error = run.errors.get(request)
+    answers = run.answers.get(request, ())
+    if answers:
+        row.update(encoder.encode_ranking(answers[0]))
+        if len(answers) > 1:
+            row["answers"] = [encoder.encode_ranking(answer) for answer in answers[1:]]
+    elif error is not None:
+        row.update(_encode_error(error))
+    stages: Json = {}
+    for name, stage in run.stages.items():
+        parts = [encoder.encode_ranking(answer) for answer in stage.answers.get(request, ())]
+        if request in stage.errors:
+            parts = [_encode_error(stage.errors[request])]
+        if parts:
+            stages[name] = parts[0] if len(parts) == 1 else parts
+    if stages:
+        row["stages"] = stages
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=str)
+
+
+def make_header(run: Run, **values: Any) -> RunHeader:
+    """Make a header with the provenance of a run."""
+    provenance = run.provenance
+    stage_depths = [stage.provenance.depth for stage in run.stages.values()]
+    known_stage_depths = [depth for depth in stage_depths if depth is not None]
+    header = RunHeader(
+        depth=provenance.depth,
+        stage_depth=min(known_stage_depths, default=None),
+        commit=provenance.commit,
+        version=provenance.version,
+        date=provenance.date,
+        source=provenance.source,
+        retry_count=provenance.retry_count,
+        is_interrupted=provenance.is_interrupted,
+        notes=run.notes,
+        missing_doc_ids=tuple(sorted(run.missing_doc_ids)),
+    )
+    return replace(header, **values)
+
+
+def encode_run(run: Run) -> str:
+    """Encode a run as one text that ``decode_run`` turns into an equal one.
+
+    Only the exceptions of errors are lost, and scores that are not finite become NaN.
+    """
+    known_titles: set[str] = set()
+    lines = {}
+    requests = dict.fromkeys([*run.answers, *run.errors])
+    for stage in run.stages.values():
+        requests.update(dict.fromkeys([*stage.answers, *stage.errors]))
+    for request in sorted(requests):
+        lines[request] = encode_row(run, request, known_titles=known_titles)
+    return b"".join(encode_run_file(make_header(run), lines)).decode()
+
+
+def split_request(request: str) -> tuple[str, Json]:
+    """Split a request into the text of the query and its parameters (see ``Query.request``)."""
+    text, line_end, tail = request.rpartition("\n")
+    if line_end and tail.startswith("{"):
+        try:
+            params = json.loads(tail)
+        except ValueError:
+            return request, {}
+        if make_request(text, params) == request:
+            return text, params
+    return request, {}
+
+
+def round_score(score: float, digits: int) -> float:
+    """Round a score to a number of significant digits."""
+    return float(f"{score:.{digits}g}")
+
+
+class _PartEncoder:
+    """Encodes rankings. See ``encode_row`` for the arguments."""
+
+    def __init__(
+        self, titles: Mapping[str, str], score_digits: int | None, known_titles: set[str] | None
+    ) -> None:
+        self._titles = titles
+        self._score_digits = score_digits
+        self._known_titles = known_titles
+
+    def encode_ranking(self, ranking: Ranking) -> Json:
+        part: Json = {"docs": self._encode_hits(ranking)}
+        if ranking.seconds is not None:
+            part["seconds"] = ranking.seconds
+        if ranking.sizes:
+            part["sizes"] = {unit: list(sizes) for unit, sizes in ranking.sizes.items()}
+        if ranking.texts:
+            part["texts"] = list(ranking.texts)
+        if ranking.fields:
+            part["fields"] = [dict(fields) for fields in ranking.fields]
+        if ranking.passages:
+            part["passages"] = _encode_passages(ranking.passages)
+        return part
+
+    def _encode_hits(self, ranking: Ranking) -> list[Any]:
+        """Encode each hit as ``[id, score, title]``, or all as ids if there is nothing more."""
+        titles: list[str | None] = [None] * len(ranking.doc_ids)
+        for index, doc_id in enumerate(ranking.doc_ids):
+            title = self._titles.get(doc_id)
+            if title and (self._known_titles is None or doc_id not in self._known_titles):
+                titles[index] = title
+            if self._known_titles is not None:
+                self._known_titles.add(doc_id)
+        has_titles = any(titles)
+        if ranking.scores is None and not has_titles:
+            return list(ranking.doc_ids)
+        hits: list[Any] = []
+        for index, doc_id in enumerate(ranking.doc_ids):
+            hit: list[Any] = [doc_id]
+            if ranking.scores is not None:
+                hit.append(self._encode_score(ranking.scores[index]))
+            if titles[index]:
+                hit = [doc_id, hit[1] if len(hit) > 1 else None, titles[index]]
+            hits.append(hit)
+        return hits
+
+    def _encode_score(self, score: float) -> float | None:
+        if not math.isfinite(score):
+            return None
+        return score if self._score_digits is None else round_score(score, self._score_digits)
+
+
+def _encode_passages(passages: Mapping[int, tuple[str, ...]]) -> dict[str, list[int]]:
+    """Encode passages by name, with the indexes of their hits. No hit means it is in none."""
+    encoded: dict[str, list[int]] = {name: [] for name in passages.get(ALL_PASSAGES, ())}
+    for index, names in passages.items():
+        for name in names if index != ALL_PASSAGES else ():
+            encoded.setdefault(name, []).append(index)
+    return encoded
+
+
+def _encode_error(error: QueryError) -> Json:
+    part: Json = {"error": error.message}
+    if error.cause:
+        part["cause"] = error.cause
+    if error.is_skipped:
+        part["skipped"] = True
+    return part
+
+
+def _encode_header(header: RunHeader) -> bytes:
+    data: Json = {"format": FORMAT, "format_version": FORMAT_VERSION}
+    default = RunHeader()
+    for name in RunHeader.__dataclass_fields__:
+        value = getattr(header, name)
+        if value != getattr(default, name):
+            data[name] = value
+    return encode_json_line(data)
+
+
+def _encode_text(line: str) -> bytes:
+    try:
+        return line.encode() + b"\n"
+    except UnicodeEncodeError:  # A lone surrogate needs the escape sequence that it came from.
+        return encode_json_line(json.loads(line))
+
+
+# Reading
+
+
+class DamagedFileError(BaselineError):
+    """A file of answers is damaged, and can be repaired by writing it again."""
+
+
+def read_run_lines(
+    lines: Iterable[tuple[int, str]],
+    name: str,
+    *,
+    get_repair: Callable[[RunHeader], str] | None = None,
+    keep_lines: bool = False,
+) -> StoredRun:
+    """Read the lines of a file.
+
+    Args:
+        lines: The numbers and texts of the lines.
+        name: What messages call the file.
+        get_repair: Returns the sentence that says how to repair a damaged file.
+        keep_lines: Whether the texts of the lines are needed.
+
+    Raises:
+        BaselineError: The file is something else.
+        DamagedFileError: The file is damaged. The message names the line and its query.
+    """
+    return _RunReader(name, get_repair or _get_no_repair, keep_lines).read(lines)
+
+
+def decode_run(text: str) -> Run:
+    """Decode a run that ``encode_run`` has encoded."""
+    return read_run_lines(enumerate(text.split("\n"), start=1), "the answers").run
+
+
+def _get_no_repair(header: RunHeader) -> str:
+    return ""
+
+
+@contextmanager
+def pause_garbage_collection() -> Iterator[None]:
+    """Pause the search for reference cycles while many objects without cycles are created."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+class _RunReader:
+    """Reads one file line by line. Ids and titles that occur again share one string."""
+
+    def __init__(self, name: str, get_repair: Callable[[RunHeader], str], keep_lines: bool) -> None:
+        self._name = name
+        self._get_repair = get_repair
+        self._keep_lines = keep_lines
+        self._header = RunHeader()
+        self._number = 1
+        self._answers: dict[str, tuple[Ranking, ...]] = {}
+        self._errors: dict[str, QueryError] = {}
+        self._stages: dict[str, tuple[dict[str, tuple[Ranking, ...]], dict[str, QueryError]]] = {}
+        self._titles: dict[str, str] = {}
+        self._depths: set[int] = set()
+        self._query_ids: dict[str, str] = {}
+        self._hashes: dict[str, int] = {}
+        self._lines: dict[str, str] = {}
+        self._numbers: dict[str, int] = {}
+        self._shared: dict[str, str] = {}
+
+    def read(self, lines: Iterable[tuple[int, str]]) -> StoredRun:
+        lines = iter(lines)
+        with pause_garbage_collection():
+            self._read_header(lines)
+            has_end = False
+            for self._number, line in lines:
+                if not line.strip() or line.startswith(_LABEL_START):
+                    continue
+                if line.startswith(_CONFLICT_MARKERS):
+                    self._fail_conflict(lines)
+                row = self._parse_object(line)
+                if has_end:
+                    self._fail("something follows the last line")
+                has_end = row == _END_LINE
+                if not has_end:
+                    self._add_row(row, line)
+        if not has_end:
+            self._fail("the file is cut off here")
+        return self._make_stored_run()
+
+    def _make_stored_run(self) -> StoredRun:
+        header = self._header
+        depth = min(self._depths, default=header.depth)
+        provenance = Provenance(
+            source=header.source,
+            commit=header.commit,
+            version=header.version,
+            depth=depth,
+            date=header.date,
+            retry_count=header.retry_count,
+            is_interrupted=header.is_interrupted,
+        )
+        stages = {}
+        for name, (answers, errors) in self._stages.items():
+            stages[name] = Run(answers, errors, provenance=Provenance(depth=header.stage_depth))
+        run = Run(
+            answers=self._answers,
+            errors=self._errors,
+            titles=self._titles,
+            stages=stages,
+            missing_doc_ids=frozenset(header.missing_doc_ids),
+            provenance=provenance,
+            notes=header.notes,
+        )
+        return StoredRun(header, run, self._query_ids, self._lines, self._numbers)
+
+    # The header
+
+    def _read_header(self, lines: Iterator[tuple[int, str]]) -> None:
+        self._number, line = next(lines, (1, ""))
+        if line.startswith(_CONFLICT_MARKERS):
+            self._fail_conflict(lines)
+        try:
+            data = parse_json(line)
+        except JsonError:
+            data = None
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise BaselineError(f"{self._name}:1: This is not a file of answers of ours")
+        version = data.get("format_version")
+        if version != FORMAT_VERSION:
+            self._fail(f"the format is {version!r}, and this version reads {FORMAT_VERSION}")
+        self._header = self._parse_header(data)
+        if self._header.depth is not None:
+            self._depths.add(self._header.depth)
+
+    def _parse_header(self, data: Json) -> RunHeader:
+        values: Json = {}
+        default = RunHeader()
+        for name in RunHeader.__dataclass_fields__:
+            if name not in data:
+                continue
+            value, expected = data[name], getattr(default, name)
+            if isinstance(expected, tuple):
+                is_valid = _is_list_of_texts(value)
+                value = tuple(value) if is_valid else ()
+            elif name in ("depth", "stage_depth", "retry_count"):
+                is_valid = type(value) is int and value >= 0
+            else:
+                is_valid = type(value) is type(expected)
+            if not is_valid:
+                self._fail(f"the header has no valid '{name}'")
+            values[name] = value
+        # An older header names only the parameter of the fixture.
+        if isinstance(data.get("retriever"), str) and "parameter" not in values:
+            values["parameter"] = data["retriever"]
+        return RunHeader(**values)
+
+    # Rows
+
+    def _parse_object(self, line: str) -> Json:
+        try:
+            data = json.loads(line)
+        except (ValueError, RecursionError):
+            self._fail("the line is not JSON")
+        if not isinstance(data, dict):
+            self._fail("the line is not a JSON object")
+        return data
+
+    def _add_row(self, row: Json, line: str) -> None:
+        text, params = row.get("query"), row.get("params", {})
+        if type(text) is not str:
+            self._fail("the line has no 'query'")
+        self._check_keys(row, _ROW_KEYS, text)
+        if type(params) is not dict or exceeds_nesting(params):
+            self._fail("'params' is not an object", text)
+        request = make_request(text, params) if params else text
+        if request in self._numbers:
+            self._check_repetition(request, text, line)
+            return
+        self._numbers[request] = self._number
+        self._hashes[request] = hash(line)
+        if self._keep_lines:
+            self._lines[request] = line
+        if "id" in row:
+            if type(row["id"]) is not str:
+                self._fail("'id' is not a text", text)
+            self._query_ids[request] = row["id"]
+        if "depth" in row:
+            if type(row["depth"]) is not int or row["depth"] < 1:
+                self._fail("'depth' is not a number above 0", text)
+            self._depths.add(row["depth"])
+        self._add_answers(row, request, text)
+        self._add_stages(row.get("stages", {}), request, text)
+
+    def _check_repetition(self, request: str, text: str, line: str) -> None:
+        """Accept a line that both sides of a merge have, and refuse two different answers."""
+        if hash(line) != self._hashes[request]:
+            first = self._numbers[request]
+            self._fail(f"line {first} has another answer to this query, as after a merge", text)
+
+    def _add_answers(self, row: Json, request: str, text: str) -> None:
+        if "error" in row:
+            self._errors[request] = self._parse_error(row, text)
+            return
+        others = row.get("answers", [])
+        if "docs" not in row:
+            if row.get("stages") and not others:
+                return  # Only stages answered, which is written for other processes.
+            self._fail("the line has neither 'docs' nor 'error'", text)
+        if type(others) is not list or len(others) >= MAX_ANSWERS:
+            self._fail(f"'answers' is not a list of at most {MAX_ANSWERS:,} answers", text)
+        answers = [self._parse_ranking(row, text)]
+        for other in others:
+            self._check_part(other, text)
+            answers.append(self._parse_ranking(other, text))
+        self._answers[request] = tuple(answers)
+
+    def _add_stages(self, stages: Any, request: str, text: str) -> None:
+        if type(stages) is not dict:
+            self._fail("'stages' is not an object", text)
+        for name, value in stages.items():
+            parts = value if type(value) is list else [value]
+            answers, errors = self._stages.setdefault(name, ({}, {}))
+            for part in parts:
+                self._check_part(part, text)
+            if len(parts) == 1 and "error" in parts[0]:
+                errors[request] = self._parse_error(parts[0], text)
+            elif parts:
+                answers[request] = tuple([self._parse_ranking(part, text) for part in parts])
+
+    def _check_part(self, part: Any, text: str) -> None:
+        if type(part) is not dict:
+            self._fail("an answer is not an object", text)
+        self._check_keys(part, _PART_KEYS, text)
+
+    def _check_keys(self, part: Json, known: frozenset[str], text: str) -> None:
+        unknown = part.keys() - known
+        if unknown:
+            self._fail(f"the key '{min(unknown)}' is unknown", text)
+
+    def _parse_error(self, part: Json, text: str) -> QueryError:
+        message, cause = part["error"], part.get("cause", "")
+        is_skipped = part.get("skipped", False)
+        if type(message) is not str or type(cause) is not str or type(is_skipped) is not bool:
+            self._fail("'error' is not a text", text)
+        return QueryError(message, cause, is_skipped=is_skipped)
+
+    def _parse_ranking(self, part: Json, text: str) -> Ranking:
+        docs = part.get("docs")
+        if type(docs) is not list or len(docs) > MAX_HITS:
+            self._fail(f"'docs' is not a list of at most {MAX_HITS:,} documents", text)
+        doc_ids, scores = self._parse_hits(docs, text)
+        seconds = part.get("seconds")
+        if seconds is not None and not _is_number(seconds):
+            self._fail("'seconds' is not a number", text)
+        if len(part) == 1:
+            return Ranking(doc_ids, scores, passages=_NOTHING, sizes=_NOTHING)
+        count = len(doc_ids)
+        return Ranking(
+            doc_ids,
+            scores,
+            seconds,
+            texts=self._parse_texts(part.get("texts", []), count, text),
+            passages=self._parse_passages(part.get("passages"), count, text),
+            fields=self._parse_fields(part.get("fields", []), count, text),
+            sizes=self._parse_sizes(part.get("sizes", {}), count, text),
+        )
+
+    def _parse_hits(
+        self, docs: list[Any], text: str
+    ) -> tuple[tuple[str, ...], Sequence[float] | None]:
+        share = self._shared.setdefault
+        types = set(map(type, docs))
+        if types <= {str}:
+            return tuple(map(share, docs, docs)), None
+        if types != {list} or not all(docs):
+            self._fail_hit(text)
+        columns = list(zip_longest(*docs))
+        if len(columns) > 3 or set(map(type, columns[0])) != {str}:
+            self._fail_hit(text)
+        doc_ids = tuple(map(share, columns[0], columns[0]))
+        if len(columns) > 2:
+            for doc_id, title in zip(doc_ids, columns[2], strict=True):
+                if type(title) is str:
+                    self._titles.setdefault(doc_id, share(title, title))
+                elif title is not None:
+                    self._fail_hit(text)
+        return doc_ids, self._parse_scores(columns[1], text) if len(columns) > 1 else None
+
+    def _parse_scores(self, column: Sequence[Any], text: str) -> Sequence[float] | None:
+        types = set(map(type, column))
+        if not types <= {float, int, type(None)}:
+            self._fail_hit(text)
+        if types == {type(None)}:
+            return None
+        try:
+            scores = array("d", [math.nan if score is None else score for score in column])
+        except OverflowError:  # an integer beyond any float
+            self._fail_hit(text)
+        if any(map(math.isinf, scores)) or (
+            type(None) not in types and any(map(math.isnan, scores))
+        ):
+            self._fail_hit(text)
+        return scores
+
+    def _parse_texts(self, texts: Any, count: int, text: str) -> tuple[str, ...]:
+        if not _is_list_of_texts(texts) or len(texts) not in (0, count):
+            self._fail("'texts' is not a list of one text for each document", text)
+        return tuple(map(self._shared.setdefault, texts, texts))
+
+    def _parse_fields(self, fields: Any, count: int, text: str) -> tuple[Mapping[str, object], ...]:
+        is_valid = type(fields) is list and set(map(type, fields)) <= {dict}
+        if not is_valid or len(fields) not in (0, count) or exceeds_nesting(fields):
+            self._fail("'fields' is not a list of one object for each document", text)
+        return tuple(fields)
+
+    def _parse_sizes(self, sizes: Any, count: int, text: str) -> Mapping[str, tuple[float, ...]]:
+        if type(sizes) is not dict:
+            self._fail("'sizes' is not an object", text)
+        parsed: dict[str, tuple[float, ...]] = {}
+        for unit, numbers in sizes.items():
+            is_list = type(numbers) is list and len(numbers) == count
+            if not is_list or not all(_is_number(number) and number >= 0 for number in numbers):
+                self._fail("'sizes' has not one number for each document", text)
+            parsed[unit] = tuple(numbers)
+        return parsed or _NOTHING
+
+    def _parse_passages(
+        self, passages: Any, count: int, text: str
+    ) -> Mapping[int, tuple[str, ...]]:
+        if passages is None:
+            return _NOTHING
+        if type(passages) is not dict:
+            self._fail("'passages' is not an object", text)
+        share = self._shared.setdefault
+        by_index: dict[int, tuple[str, ...]] = {ALL_PASSAGES: tuple(map(share, passages, passages))}
+        for name, indexes in passages.items():
+            if type(indexes) is not list:
+                self._fail("'passages' has no list of documents", text)
+            for index in indexes:
+                if type(index) is not int or not 0 <= index < count:
+                    self._fail(f"'passages' names document {index!r} of {count}", text)
+                by_index[index] = (*by_index.get(index, ()), share(name, name))
+        return by_index
+
+    # Failures
+
+    def _fail_hit(self, text: str) -> NoReturn:
+        self._fail("a document is neither an id nor [id, score, title]", text)
+
+    def _fail(self, problem: str, text: str = "") -> NoReturn:
+        subject = f"The answer to '{text}' is damaged: " if text else "The file is damaged: "
+        self._raise(f"{subject}{problem}.")
+
+    def _fail_conflict(self, lines: Iterator[tuple[int, str]]) -> NoReturn:
+        """Fail for a merge conflict, and name the queries in it."""
+        start = self._number
+        queries: dict[str, None] = {}
+        for _, line in lines:
+            if line.startswith(_CONFLICT_MARKERS[-1]):
+                break
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(row, dict) and isinstance(row.get("query"), str):
+                queries[row["query"]] = None
+            if (
+                self._header == RunHeader()
+                and isinstance(row, dict)
+                and row.get("format") == FORMAT
+            ):
+                self._header = self._parse_header(row)
+        self._number = start
+        named = " and ".join(f"'{query}'" for query in list(queries)[:MAX_NAMED_QUERIES])
+        hidden = len(queries) - MAX_NAMED_QUERIES
+        more = f" and {hidden} more" if hidden > 0 else ""
+        about = f" about {named}{more}" if named else ""
+        self._raise(f"The file is damaged: it has a merge conflict{about}.")
+
+    def _raise(self, message: str) -> NoReturn:
+        repair = self._get_repair(self._header)
+        ending = f" {repair}" if repair else ""
+        raise DamagedFileError(f"{self._name}:{self._number}: {message}{ending}")
+
+
+_PART_KEYS = frozenset(
+    ("docs", "seconds", "sizes", "texts", "fields", "passages", "error", "cause", "skipped")
+)
+_ROW_KEYS = _PART_KEYS | {"id", "query", "params", "depth", "answers", "stages"}
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+
+
+def _is_list_of_texts(value: object) -> bool:
+    return type(value) is list and set(map(type, value)) <= {str}

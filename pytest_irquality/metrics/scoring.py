@@ -155,7 +155,7 @@ class RankingBatch:
         for cutoff, positions in positions_by_cutoff.items():
             batch = RankingBatch(
                 [self._judgments[position] for position in positions],
-                [self._rankings[position][:cutoff] for position in positions],
+                [self._rankings[position] if cutoff else () for position in positions],
             )
             values = batch.score(metric.with_cutoff(max(cutoff, 1)), undefined)
             for position, value in zip(positions, values, strict=True):

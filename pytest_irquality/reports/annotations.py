@@ -41,8 +41,8 @@ def render_annotations(view: View, *, root: Path, repository: Path | None = None
     errors = list(_iter_errors(view))[:MAX_ANNOTATIONS]
     warnings = list(_iter_warnings(view))[:MAX_ANNOTATIONS]
     lines = []
-    for kind, annotations in (("error", errors), ("warning", warnings)):
-        for annotation in annotations:
+    for kind, shown in (("error", errors), ("warning", warnings)):
+        for annotation in shown:
             lines.append(_format_command(kind, annotation, root, repository))
     return "".join(f"{line}\n" for line in lines)
 

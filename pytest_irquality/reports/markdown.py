@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import re
 
-from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS
 from pytest_irquality.reports.templating import create_markdown_environment
-from pytest_irquality.reports.view_model import View
+from pytest_irquality.reports.view_model import MARKS, View
 
 # A comment on GitHub may have 65,536 characters.
 MAX_CHARACTERS = 65_000
 MAX_ROWS = 20
 MAX_ROWS_BRIEF = 5
-
-MARKS = {
-    Outcome.PASSED: "✓",
-    Outcome.INCOMPLETE: "⚠",
-    Outcome.REVIEW: "⚠",
-    Outcome.FAILED: "✗",
-    Outcome.ERROR: "✗",
-}
 
 
 def render_markdown(view: View) -> str:

@@ -19,7 +19,7 @@ from pytest_irquality.reports.query_rows import (
 )
 from pytest_irquality.reports.text_layout import TextColumn, fit, format_table, render_plain, wrap
 from pytest_irquality.reports.tiles import Tile
-from pytest_irquality.reports.view_model import CheckRow, Step, SuiteView, View
+from pytest_irquality.reports.view_model import MARKS, CheckRow, Step, SuiteView, View
 
 TERMINAL_COLUMNS = 80
 MAX_LINES = 15
@@ -31,13 +31,6 @@ MAX_CELL_TITLE = 17
 MAX_FAILURE_DOCS = 10
 MAX_FAILURE_QUERIES = 5
 
-MARKS = {
-    Outcome.PASSED: " ",
-    Outcome.INCOMPLETE: "!",
-    Outcome.REVIEW: "!",
-    Outcome.FAILED: "✗",
-    Outcome.ERROR: "✗",
-}
 ARROWS = {Direction.WORSE: "▼", Direction.BETTER: "▲", Direction.CHANGED: "≠"}
 
 
@@ -143,16 +136,29 @@ def _format_tiles(tiles: Sequence[Tile], columns: int, is_full: bool) -> list[_L
     for tile in tiles if is_full else tiles[:MAX_ROWS]:
         bound = f"{tile.bound_name} {tile.bound}" if tile.bound else ""
         finding = bound if tile.outcome is Outcome.PASSED else tile.status
-        cells = [MARKS[tile.outcome], tile.label, tile.baseline, tile.value, tile.change, finding]
+        cells = [
+            _mark_failure(tile.outcome),
+            tile.label,
+            tile.baseline,
+            tile.value,
+            tile.change,
+            finding,
+        ]
         rows.append([str(cell or "") for cell in cells])
-    heading = ["", "metric", "before", "now", "change", "threshold"]
     table_columns = [
-        TextColumn(
-            name, is_number=name in ("before", "now", "change"), is_flexible=name == "metric"
-        )
-        for name in heading
+        TextColumn(""),
+        TextColumn("metric", is_flexible=True),
+        TextColumn("before", is_number=True),
+        TextColumn("now", is_number=True),
+        TextColumn("change", is_number=True),
+        TextColumn("threshold"),
     ]
     return _add_rows(format_table(table_columns, rows, columns), 5)
+
+
+def _mark_failure(outcome: Outcome) -> str:
+    # Only what did not pass has a mark, so it is seen at once.
+    return MARKS[outcome] if outcome is not Outcome.PASSED else ""
 
 
 def _format_suites(suites: Sequence[SuiteView], columns: int, is_full: bool) -> list[_Line]:
@@ -164,7 +170,7 @@ def _format_suites(suites: Sequence[SuiteView], columns: int, is_full: bool) -> 
         values = [tile.metric, tile.baseline, tile.value, tile.change] if tile else [""] * 4
         retriever = suite.retriever if has_retrievers else ""
         line = render_plain(suite.line)
-        cells = [MARKS[suite.outcome], suite.name, retriever, *values, line]
+        cells = [_mark_failure(suite.outcome), suite.name, retriever, *values, line]
         rows.append([str(cell or "") for cell in cells])
     table_columns = [
         TextColumn(""),

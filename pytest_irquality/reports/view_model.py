@@ -20,6 +20,14 @@ from pytest_irquality.reports.query_rows import QueryRow
 from pytest_irquality.reports.tiles import Tile
 from pytest_irquality.suite.model import Location
 
+MARKS = {
+    Outcome.PASSED: "✓",
+    Outcome.INCOMPLETE: "⚠",
+    Outcome.REVIEW: "⚠",
+    Outcome.FAILED: "✗",
+    Outcome.ERROR: "✗",
+}
+
 
 @dataclass(frozen=True)
 class HistoryPoint:

@@ -2,37 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+from pytest_irquality.retrieval.calling import (
+    Call,
+    find_call,
+    get_batch_size,
+    takes_batches,
+)
+from pytest_irquality.retrieval.columns import clean_title
+from pytest_irquality.retrieval.errors import (
+    DEFAULT_TIMEOUT_S,
+    CallTimeout,
+    NotRunError,
+    RetrieverError,
+    make_query_error,
+)
+from pytest_irquality.retrieval.jobs import (
+    NO_EXCEPTIONS,
+    CallSettings,
+    ExceptionPolicy,
+    Job,
+    Reply,
+    run_in_sequence,
+)
+from pytest_irquality.retrieval.optional_methods import (
+    has_stages,
+    make_size_counters,
+    read_stages,
+    read_version,
+)
 from pytest_irquality.retrieval.rate_limit import RateLimiter
-from pytest_irquality.retrieval.run import Run
-from pytest_irquality.suite.model import Query, Settings
+from pytest_irquality.retrieval.results import (
+    MAX_TEXT_CHARS,
+    Answer,
+    ResultReader,
+    make_distinct_ids,
+    split_batch,
+)
+from pytest_irquality.retrieval.retries import find_wait, is_refusal, should_retry
+from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run, merge_runs
+from pytest_irquality.retrieval.service import Service
+from pytest_irquality.suite.model import Query, Settings, make_request
+
+__all__ = ["ExceptionPolicy", "KeepAnswer", "ReportProgress", "collect_run", "collect_stages"]
+
+MIN_FAILURES_TO_GIVE_UP = 20
+"""After so many calls in a row without an answer (or three times those in flight), none is made."""
+STAGES_REPEAT = -1
+"""In place of the number of a repeat: the call of ``stages``."""
 
 KeepAnswer = Callable[[Run], None]
-"""Called with a run of one request as soon as it has all its answers, or its error."""
+"""Called with a run of one request as soon as it has all its answers, or finally its error."""
 ReportProgress = Callable[[int, int], None]
-"""Called with the number of calls that ended, and the number of all calls."""
-
-
-@dataclass(frozen=True)
-class ExceptionPolicy:
-    """Exceptions that are not errors of a query.
-
-    Attributes:
-        skips: A call raises one of these to have its query left out (``pytest.skip``).
-        escapes: These end the pass and are raised again (``pytest.exit``). Ctrl-C is not one of
-            them: it keeps the answers so far and marks the run as interrupted.
-    """
-
-    skips: tuple[type[BaseException], ...] = ()
-    escapes: tuple[type[BaseException], ...] = ()
+"""Called with the number of queries whose calls ended, and the number of all, repeats included."""
 
 
 def collect_run(
     retriever: object,
     queries: Iterable[Query],
-    settings: Settings = Settings(),  # noqa: B008 - frozen
+    settings: Settings = Settings(),
     *,
     depth: int = 10,
     fields: Collection[str] = (),
@@ -42,7 +75,7 @@ def collect_run(
     stage_depth: int = 100,
     concurrency: int | None = None,
     rate_limiter: RateLimiter | None = None,
-    exceptions: ExceptionPolicy = ExceptionPolicy(),  # noqa: B008 - frozen
+    exceptions: ExceptionPolicy = NO_EXCEPTIONS,
     known: Run | None = None,
     keep: KeepAnswer | None = None,
     report_progress: ReportProgress | None = None,
@@ -50,8 +83,8 @@ def collect_run(
     """Run queries on a retriever, each request ``settings.repeat`` times.
 
     A call that raises, takes too long or returns a result that cannot be read becomes the error of
-    its request; the other requests still run. Answers are in the order of the queries, whatever
-    came first.
+    its request; the other requests still run. If one repeat of a request fails, the request has an
+    error. Answers are in the order of the queries, whatever came first.
 
     Args:
         retriever: The value of the retriever fixture: a function or coroutine function of
@@ -81,21 +114,449 @@ def collect_run(
     Raises:
         RetrieverError: The retriever cannot be called, or not with these parameters.
     """
-    raise NotImplementedError
+    __tracebackhide__ = True
+    known = known or Run()
+    requested = {query.request: query for query in queries}
+    wanted = [query for request, query in requested.items() if request not in known.answers]
+    reader = ResultReader(
+        id_field=settings.id_field,
+        text_field=settings.text_field,
+        matches_text=settings.match == "text",
+        keeps_texts=needs_texts,
+        fields=tuple(fields),
+        size_counters=make_size_counters(retriever, size_units),
+    )
+    collector = _Collector(
+        queries=wanted,
+        settings=settings,
+        calls=_make_call_settings(retriever, settings, concurrency, rate_limiter, exceptions),
+        is_timed=not takes_batches(retriever),
+        has_stages=stages is not None and has_stages(retriever),
+        keep=keep,
+        report_progress=report_progress,
+    )
+    bound = _bind_service(retriever, settings)
+    for repeat in range(settings.repeat):
+        make_jobs = _make_batch_jobs if takes_batches(bound) else _make_single_jobs
+        for job in make_jobs(bound, wanted, reader, depth):
+            collector.add_job(job._replace(repeat=repeat))
+    if collector.has_stages:
+        stages_jobs = _make_stages_jobs(retriever, wanted, reader, stages or (), stage_depth)
+        for job in stages_jobs:
+            collector.add_job(job)
+    collector.run_jobs()
+    provenance = Provenance(
+        version=read_version(retriever),
+        depth=depth,
+        retry_count=known.provenance.retry_count + collector.retry_count,
+        is_interrupted=collector.is_interrupted,
+    )
+    run = collector.make_run(wanted, known)
+    merged = merge_runs([replace(known, errors={}), run])
+    untried = {
+        request: error
+        for request, error in known.errors.items()
+        if request not in merged.answers and request not in merged.errors
+    }
+    order = [request for request in requested if request in merged.answers]
+    order += [request for request in merged.answers if request not in requested]
+    return replace(
+        merged,
+        answers={request: merged.answers[request] for request in order},
+        errors={**merged.errors, **untried},
+        provenance=provenance,
+    )
 
 
 def collect_stages(
     retriever: object,
     queries: Iterable[Query],
-    settings: Settings = Settings(),  # noqa: B008 - frozen
+    settings: Settings = Settings(),
     *,
     depth: int = 100,
+    concurrency: int | None = None,
     rate_limiter: RateLimiter | None = None,
-    exceptions: ExceptionPolicy = ExceptionPolicy(),  # noqa: B008 - frozen
+    exceptions: ExceptionPolicy = NO_EXCEPTIONS,
 ) -> Mapping[str, Run]:
-    """Ask the retriever's ``stages(query, k)`` about some queries, after comparing.
+    """Call the retriever's ``stages(query, k)`` for some queries, after comparing.
+
+    Args:
+        retriever: The value of the retriever fixture.
+        queries: The queries whose documents a report says something about.
+        settings: How the queries of the suite run, and how results are read.
+        depth: How many results of each stage are requested.
+        concurrency: The number of calls in flight, or ``None`` for that of the settings.
+        rate_limiter: The limiter that all calls of this retriever share.
+        exceptions: Which exceptions skip a query or end the pass.
 
     Returns:
         A run by the name of each stage, in the retriever's order; empty without such a method.
     """
-    raise NotImplementedError
+    __tracebackhide__ = True
+    if not has_stages(retriever):
+        return {}
+    wanted = list({query.request: query for query in queries}.values())
+    reader = ResultReader(
+        id_field=settings.id_field,
+        text_field=settings.text_field,
+        matches_text=settings.match == "text",
+    )
+    collector = _Collector(
+        queries=wanted,
+        settings=settings,
+        calls=_make_call_settings(retriever, settings, concurrency, rate_limiter, exceptions),
+        has_stages=True,
+    )
+    for job in _make_stages_jobs(retriever, wanted, reader, (), depth):
+        collector.add_job(job)
+    collector.run_jobs()
+    return collector.make_run(wanted, Run()).stages
+
+
+def _make_call_settings(
+    retriever: object,
+    settings: Settings,
+    concurrency: int | None,
+    rate_limiter: RateLimiter | None,
+    exceptions: ExceptionPolicy,
+) -> CallSettings:
+    return CallSettings(
+        limiter=rate_limiter or RateLimiter(settings.rate),
+        exceptions=exceptions,
+        concurrency=concurrency or settings.concurrency,
+        # Services end their own calls, so no thread has to be abandoned.
+        timeout=None if isinstance(retriever, Service) else settings.timeout,
+    )
+
+
+def _bind_service(retriever: object, settings: Settings) -> object:
+    if isinstance(retriever, Service):
+        return retriever.bind(settings.timeout or DEFAULT_TIMEOUT_S)
+    return retriever
+
+
+# Jobs.
+
+
+def _make_single_jobs(
+    retriever: object, queries: Sequence[Query], reader: ResultReader, depth: int
+) -> Iterator[Job]:
+    """Make a call for each query."""
+    __tracebackhide__ = True
+    calls = _find_calls(retriever, queries)
+    for query in queries:
+        call = calls[frozenset(query.params)]
+        yield Job((query,), _bind_call(call, query.text, depth, query), _read_one(reader, depth))
+
+
+def _make_batch_jobs(
+    retriever: object, queries: Sequence[Query], reader: ResultReader, depth: int
+) -> Iterator[Job]:
+    """Make a call for the queries that share their parameters, or several if they are many."""
+    __tracebackhide__ = True
+    size = get_batch_size(retriever)
+    calls = _find_calls(retriever, queries)
+    groups: dict[str, list[Query]] = {}
+    for query in queries:
+        groups.setdefault(make_request("", query.params), []).append(query)
+    for group in groups.values():
+        for start in range(0, len(group), size):
+            batch = group[start : start + size]
+            call = calls[frozenset(batch[0].params)]
+            texts = [query.text for query in batch]
+            read = _read_batch(reader, depth, len(batch))
+            yield Job(tuple(batch), _bind_call(call, texts, depth, batch[0]), read)
+
+
+def _make_stages_jobs(
+    retriever: object,
+    queries: Sequence[Query],
+    reader: ResultReader,
+    needed: Collection[str],
+    depth: int,
+) -> Iterator[Job]:
+    __tracebackhide__ = True
+    stage_reader = replace(reader, fields=(), size_counters={})
+
+    def read(result: object) -> list[Any]:
+        return [read_stages(result, lambda stage: stage_reader.read(stage, depth), needed)]
+
+    for job in _make_single_jobs(retriever.stages, queries, stage_reader, depth):  # type: ignore[attr-defined]
+        yield job._replace(read=read, repeat=STAGES_REPEAT)
+
+
+def _find_calls(retriever: object, queries: Sequence[Query]) -> dict[frozenset[str], Call]:
+    """Settle how to call the retriever, which depends on the names of parameters alone."""
+    __tracebackhide__ = True
+    calls: dict[frozenset[str], Call] = {}
+    for query in queries:
+        names = frozenset(query.params)
+        if names in calls:
+            continue
+        try:
+            calls[names] = find_call(retriever, query.params)
+        except RetrieverError as error:
+            if not (names and query.location.path):
+                raise
+            raise RetrieverError(f"{query.location}: {error}") from None
+    if not calls:  # a retriever that cannot be called is an error without any query, too
+        find_call(retriever, {})
+    return calls
+
+
+def _bind_call(call: Call, subject: object, depth: int, query: Query) -> Callable[[], Any]:
+    return lambda: call(subject, depth, query.params)
+
+
+def _read_one(reader: ResultReader, depth: int) -> Callable[[Any], list[Any]]:
+    return lambda result: [reader.read(result, depth)]
+
+
+def _read_batch(reader: ResultReader, depth: int, count: int) -> Callable[[Any], list[Any]]:
+    def read(result: object) -> list[Any]:
+        answers: list[Any] = []
+        for part in split_batch(result, count):
+            try:
+                answers.append(reader.read(part, depth))
+            except Exception as error:  # a result that cannot be read does not spoil the others
+                answers.append(error)
+        return answers
+
+    return read
+
+
+# The pass.
+
+
+@dataclass
+class _Collector:
+    """A pass over the queries: the jobs, and the replies by repeat and request.
+
+    Attributes:
+        is_timed: Whether the time of a call is that of its query. It is not in a batch.
+        retry_count: How many calls were made again.
+        failures_in_row: Calls without an answer since the last answer.
+        gave_up: Why no further call is made, or an empty string.
+    """
+
+    queries: Sequence[Query]
+    settings: Settings
+    calls: CallSettings
+    is_timed: bool = True
+    has_stages: bool = False
+    keep: KeepAnswer | None = None
+    report_progress: ReportProgress | None = None
+    jobs: list[Job] = field(default_factory=list)
+    pending: deque[Job] = field(default_factory=deque)
+    replies: dict[tuple[int, str], Reply] = field(default_factory=dict)
+    open_counts: dict[str, int] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
+    total_count: int = 0
+    retry_count: int = 0
+    failures_in_row: int = 0
+    gave_up: str = ""
+    is_interrupted: bool = False
+
+    def add_job(self, job: Job) -> None:
+        self.jobs.append(job)
+        self.total_count += len(job.queries)
+        for query in job.queries:
+            self.open_counts[query.request] = self.open_counts.get(query.request, 0) + 1
+
+    def run_jobs(self) -> None:
+        """Make all calls, and failed ones again as often as the settings say."""
+        __tracebackhide__ = True
+        try:
+            self._report_progress()
+            self._run(self.jobs)
+            for round_number in range(self.settings.retry.times):
+                failed = [job for job in self.jobs if self._is_retryable(job)]
+                if not failed or self.gave_up:
+                    break
+                errors = [error for job in failed for error in self._list_errors(job)]
+                time.sleep(find_wait(round_number, errors))
+                self.retry_count += len(failed)
+                self._run(failed)
+        except KeyboardInterrupt:
+            self.is_interrupted = True
+        for query in self.queries:
+            self._keep_answer(query, is_final=True)
+
+    def _run(self, jobs: Iterable[Job]) -> None:
+        """Make calls. What the first call returns settles the way they are made."""
+        __tracebackhide__ = True
+        self.pending = deque(jobs)
+        if self.calls.concurrency == 1 and self.calls.timeout is None:
+            rest = run_in_sequence(self.pending, self._finish_job, self.calls)
+        else:
+            from pytest_irquality.retrieval.threads import run_in_threads
+
+            rest = run_in_threads(self.pending, self._finish_job, self.calls)
+        if rest:
+            from pytest_irquality.retrieval.loop import run_in_loop  # imports asyncio
+
+            self.pending.extend(rest)
+            run_in_loop(self.pending, self._finish_job, self.calls)
+
+    def _finish_job(self, job: Job, reply: Reply) -> None:
+        self.retry_count += reply.refusal_count
+        failure = _name_failure(reply.error, self.calls.exceptions)
+        self.failures_in_row = self.failures_in_row + 1 if failure else 0
+        limit = max(MIN_FAILURES_TO_GIVE_UP, 3 * self.calls.concurrency)
+        if self.failures_in_row == limit:
+            self.gave_up = f"Not run, because {limit} calls in a row {failure}"
+            self.pending.clear()
+        values = reply.values or [None] * len(job.queries)
+        for query, value in zip(job.queries, values, strict=True):
+            error = value if isinstance(value, BaseException) else reply.error
+            if error is None and self._is_late(reply):
+                error = _make_late_error(reply.seconds, self.calls.timeout or 0.0)
+            key = (job.repeat, query.request)
+            if key not in self.replies:
+                self.open_counts[query.request] -= 1
+            self.replies[key] = reply._replace(values=[value], error=error)
+            self._keep_answer(query)
+        self._report_progress()
+
+    def _is_late(self, reply: Reply) -> bool:
+        # A coroutine that blocks its loop cannot be ended, and answers all the same.
+        return self.calls.timeout is not None and reply.seconds > self.calls.timeout
+
+    def _list_errors(self, job: Job) -> Iterator[BaseException]:
+        for query in job.queries:
+            reply = self.replies.get((job.repeat, query.request))
+            if reply is not None and reply.error is not None:
+                yield reply.error
+
+    def _is_retryable(self, job: Job) -> bool:
+        for error in self._list_errors(job):
+            is_skip = self.calls.exceptions.is_skip(error)
+            if not is_skip and should_retry(error, self.settings.retry.on):
+                return True
+        return False
+
+    def _report_progress(self) -> None:
+        if self.report_progress:
+            self.report_progress(len(self.replies), self.total_count)
+
+    def _keep_answer(self, query: Query, *, is_final: bool = False) -> None:
+        """Hand on the answers to a request once they are complete, or finally its error."""
+        request = query.request
+        if not self.keep or request in self.kept or self.open_counts.get(request):
+            return
+        run = self.make_run([query], Run())
+        if run.answers or (is_final and run.errors):
+            self.kept.add(request)
+            self.keep(run)
+
+    # The run.
+
+    def make_run(self, queries: Sequence[Query], known: Run) -> Run:
+        """Make a run of the replies so far. Its ids of chunks agree with those of a known run."""
+        texts: dict[str, str] = {}
+        for rankings in known.answers.values():
+            for ranking in rankings:
+                texts.update(zip(ranking.doc_ids, ranking.texts, strict=False))
+        replies = range(self.settings.repeat)
+        run = self._make_part(queries, replies, texts, "")
+        stages = {}
+        if self.has_stages:
+            for name in self._list_stages(queries):
+                stages[name] = self._make_part(queries, (STAGES_REPEAT,), texts, name)
+        return replace(run, stages=stages)
+
+    def _list_stages(self, queries: Sequence[Query]) -> list[str]:
+        names: dict[str, None] = {}
+        for query in queries:
+            reply = self.replies.get((STAGES_REPEAT, query.request))
+            if reply is not None and reply.error is None and reply.values:
+                names.update(dict.fromkeys(reply.values[0]))
+        return list(names)
+
+    def _make_part(
+        self,
+        queries: Sequence[Query],
+        repeats: Sequence[int],
+        texts: dict[str, str],
+        stage: str,
+    ) -> Run:
+        """Make a run of all repeats, or of a stage."""
+        answers: dict[str, tuple[Ranking, ...]] = {}
+        errors: dict[str, QueryError] = {}
+        titles: dict[str, str] = {}
+        cut_count = 0
+        for query in queries:
+            found: list[Answer] = []
+            for repeat in repeats:
+                answer = self._get_answer(repeat, query, stage)
+                if isinstance(answer, Answer):
+                    found.append(answer)
+                elif answer is not None:
+                    error = self._make_error(answer, query)
+                    if query.request not in errors or errors[query.request].is_skipped:
+                        errors[query.request] = error
+            if len(found) < len(repeats):
+                continue
+            rankings = []
+            for answer in found:
+                ranking = answer.ranking
+                if self.settings.match == "text":
+                    doc_ids = make_distinct_ids(ranking.doc_ids, ranking.texts, texts)
+                    ranking = replace(ranking, doc_ids=doc_ids)
+                rankings.append(ranking)
+                cut_count += answer.cut_text_count
+                _add_titles(titles, ranking.doc_ids, answer.titles)
+            answers[query.request] = tuple(rankings)
+        notes: tuple[str, ...] = ()
+        if cut_count:
+            notes = (
+                f"{cut_count:,} texts of results were longer than {MAX_TEXT_CHARS:,} characters"
+                " and were cut",
+            )
+        return Run(answers, errors, titles, notes=notes)
+
+    def _get_answer(self, repeat: int, query: Query, stage: str) -> Answer | BaseException | None:
+        """Return an answer, why there is none, or ``None`` if Ctrl-C came before."""
+        reply = self.replies.get((repeat, query.request))
+        if reply is None:
+            return NotRunError(self.gave_up) if self.gave_up else None
+        if reply.error is not None:
+            return reply.error
+        assert reply.values is not None
+        value = reply.values[0]
+        if stage:
+            missing = NotRunError(f"The retriever returned no stage '{stage}' for this query")
+            found: Answer | BaseException = value.get(stage, missing)
+            return found
+        answer: Answer = value
+        if self.is_timed:
+            answer = replace(answer, ranking=replace(answer.ranking, seconds=reply.seconds))
+        return answer
+
+    def _make_error(self, error: BaseException, query: Query) -> QueryError:
+        is_skipped = self.calls.exceptions.is_skip(error)
+        return make_query_error(error, query.text, is_skipped=is_skipped)
+
+
+def _add_titles(titles: dict[str, str], doc_ids: Sequence[str], raw: Sequence[str]) -> None:
+    """Add the titles of hits. The first title of a document counts."""
+    for doc_id, title in zip(doc_ids, raw, strict=False):
+        if doc_id not in titles:
+            title = clean_title(title)  # noqa: PLW2901
+            if title:
+                titles[doc_id] = title
+
+
+def _name_failure(error: BaseException | None, exceptions: ExceptionPolicy) -> str:
+    """Name the failure of a retriever that answers nothing, or return an empty string."""
+    if error is None or exceptions.is_skip(error):
+        return ""
+    if isinstance(error, CallTimeout):
+        return "timed out"
+    return "were refused" if is_refusal(error) else ""
+
+
+def _make_late_error(seconds: float, timeout: float) -> CallTimeout:
+    return CallTimeout(
+        f"Answered after {seconds:.1f} s, later than the 'timeout' of {timeout:g} s allows"
+    )

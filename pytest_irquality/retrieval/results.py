@@ -1,15 +1,97 @@
-"""Read what a retriever returned: ids, scores, titles, texts and fields of each hit."""
+"""Read what a retriever returned: ids, scores, titles, texts and fields of each hit.
+
+The shape of a result is settled once, from its first hits. The order is the retriever's own:
+scores of full-text engines may be negative, distances are better if lower, and some engines return
+no score at all. ``wrappers`` finds the list of hits, and this module reads the hits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import inspect
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
+from pytest_irquality.io.fields import is_data, is_mapping, settle_path
+from pytest_irquality.io.secrets import MaskedText
+from pytest_irquality.retrieval.columns import (
+    Column,
+    Role,
+    Steps,
+    cut_raw_titles,
+    get_single,
+    is_id,
+    is_number_type,
+    is_prose,
+    is_text,
+    make_column,
+    read_column,
+)
+from pytest_irquality.retrieval.errors import ResultError
+from pytest_irquality.retrieval.field_values import read_fields
 from pytest_irquality.retrieval.run import Ranking
+from pytest_irquality.retrieval.wrappers import describe_result, open_batch, open_hits
 
 MAX_TEXT_CHARS = 1_000_000
-MAX_TITLE_CHARS = 80
-MAX_FIELD_CHARS = 4_000
+"""The text of a hit is cut at this length, and the run has a note about it."""
+SAMPLE_HITS = 3
+"""The hits from which the shape of a result is settled."""
+_ID_PATHS = (
+    "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
+    "document.id", "node.id", "ids", "sku", "product_id", "item_id",
+)  # fmt: skip
+_ID_ATTRIBUTES = (
+    "meta.id", "id", "id_", "doc_id", "docid", "document_id", "node_id", "object_id", "uuid",
+    "node.node_id",
+)  # fmt: skip
+_SCORE_PATHS = (
+    "score", "_score", "_distance", "distance", "relevance", "text_match", "scores", "distances",
+    "meta.score", "metadata.score", "metadata.distance",
+)  # fmt: skip
+_TITLE_NAMES = ("title", "name")
+_TEXT_NAMES = (
+    "text", "content", "page_content", "contents", "body", "passage", "chunk", "document",
+    "documents",
+)  # fmt: skip
+# What a hit may hold its fields in.
+_CONTAINERS = (
+    "", "_source.", "payload.", "fields.", "properties.", "metadata.", "metadatas.", "meta.",
+    "document.", "entity.", "node.",
+)  # fmt: skip
+_MAX_TRIED_PATHS = 4
+_MAX_HINT_FIELDS = 12
+# Words in names of fields that are no ids, so no hint suggests these fields.
+_NO_ID_WORDS = (
+    "title", "name", "text", "content", "body", "passage", "snippet", "description", "summary",
+    "highlight", "caption", "heading", "label", "index", "position", "rank", "order", "row",
+    "page", "line", "offset", "start", "end", "chunk", "score", "distance", "relevance", "count",
+    "total", "size", "length", "price", "date", "time", "year", "version", "type", "kind",
+    "lang", "locale", "category", "tag", "brand", "color", "status", "format",
+)  # fmt: skip
+_TYPE_HINTS = {
+    "DocAddress": (
+        "An address of tantivy is valid in one index only. Return"
+        " [(score, searcher.doc(address)) for score, address in results.hits]"
+    )
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One result as read.
+
+    Attributes:
+        ranking: The hits.
+        titles: What each hit is called, for ``columns.clean_title``; empty texts for hits without a
+            title, and no entries if no hit has one.
+        cut_text_count: How many texts were longer than ``MAX_TEXT_CHARS``.
+    """
+
+    ranking: Ranking
+    titles: Sequence[str] = ()
+    cut_text_count: int = 0
 
 
 @dataclass(frozen=True)
@@ -19,19 +101,27 @@ class ResultReader:
     Attributes:
         id_field: The path of the document id, with dots, if it is not in a usual place.
         text_field: The path of the text, if it is not in a usual place.
-        requires_texts: Whether a result without texts is an error (``match: text``). A hit without
-            an id then gets one made from its text.
+        matches_text: Whether queries match by text (``match: text``). A result without texts is an
+            error then, and a hit without an id gets one made from its text.
         keeps_texts: Whether to keep texts if there are any.
         fields: The paths of fields to read.
-        needs_sizes: Whether the lengths of texts are measured.
+        size_counters: How long a text is, by unit, if metrics need to know. A result without texts
+            is an error then.
     """
 
     id_field: str = ""
     text_field: str = ""
-    requires_texts: bool = False
+    matches_text: bool = False
     keeps_texts: bool = False
     fields: tuple[str, ...] = ()
-    needs_sizes: bool = False
+    size_counters: Mapping[str, Callable[[str], float]] = field(default_factory=dict)
+
+    @property
+    def requirement(self) -> str:
+        """Return what needs the text of each hit, or an empty string."""
+        if self.matches_text:
+            return "'match: text'"
+        return "A metric of words or tokens" if self.size_counters else ""
 
     def read(self, result: object, depth: int) -> Answer:
         """Read the first ``depth`` hits of a result.
@@ -39,28 +129,22 @@ class ResultReader:
         Raises:
             ResultError: No document ids can be read, or the engine says that its answer is partial.
         """
-        raise NotImplementedError
+        try:
+            hits = open_hits(result, depth, self.id_field)
+            parts = _read_hits(hits, self)
+        except ResultError as error:
+            if inspect.iscoroutine(result):
+                result.close()
+            raise _add_result(error, result) from None
+        return _make_answer(hits, parts, self)
 
 
-@dataclass(frozen=True)
-class Answer:
-    """One result as read.
+def read_results(result: object, depth: int, reader: ResultReader = ResultReader()) -> Ranking:
+    """Read the first ``depth`` hits of whatever a retriever returned.
 
-    Attributes:
-        ranking: The hits.
-        titles: What documents are called, by id.
-        texts: The text of each hit, if texts were read, also if the ranking does not keep them.
-        notes: Remarks, such as texts that were cut.
+    Raises:
+        ResultError: No document ids can be read, or the engine says that its answer is partial.
     """
-
-    ranking: Ranking
-    titles: Mapping[str, str] = field(default_factory=dict)
-    texts: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-def read_results(result: object, depth: int, reader: ResultReader = ResultReader()) -> Ranking:  # noqa: B008
-    """Read the first ``depth`` hits of whatever a retriever returned."""
     return reader.read(result, depth).ranking
 
 
@@ -70,4 +154,375 @@ def split_batch(result: object, count: int) -> Sequence[object]:
     Raises:
         ResultError: The result does not have one list of hits for each query.
     """
-    raise NotImplementedError
+    try:
+        return open_batch(result, count)
+    except ResultError as error:
+        raise _add_result(error, result) from None
+
+
+def make_distinct_ids(
+    doc_ids: Sequence[str], texts: Sequence[str], known: dict[str, str]
+) -> tuple[str, ...]:
+    """Return ids of chunks, of which each stands for one text.
+
+    Chunks may share the id of their document. The first text keeps the id, and others get a suffix
+    made from the text.
+
+    Args:
+        doc_ids: The ids of the hits of a ranking.
+        texts: Their texts.
+        known: The text of each id so far, to which the ids are added.
+    """
+    distinct = []
+    for doc_id, text in zip(doc_ids, texts, strict=True):
+        if known.setdefault(doc_id, text) != text:
+            doc_id = f"{doc_id}#{_make_digest(text)[:6]}"  # noqa: PLW2901
+            known[doc_id] = text
+        distinct.append(doc_id)
+    return tuple(distinct)
+
+
+class _Parts(NamedTuple):
+    """The columns of a result. ``titles`` and ``texts`` are empty or have an entry for each hit."""
+
+    doc_ids: tuple[str, ...]
+    scores: tuple[float, ...] | None = None
+    titles: Sequence[str] = ()
+    texts: Sequence[str] = ()
+
+
+def _make_answer(hits: Sequence[Any], parts: _Parts, reader: ResultReader) -> Answer:
+    texts, sizes, cut_count = parts.texts, {}, 0
+    for unit, count_size in reader.size_counters.items():
+        sizes[unit] = tuple(map(count_size, texts))
+    if not (reader.matches_text or reader.keeps_texts):
+        texts = ()
+    if texts and max(map(len, texts)) > MAX_TEXT_CHARS:
+        cut_count = sum(len(text) > MAX_TEXT_CHARS for text in texts)
+        texts = [text[:MAX_TEXT_CHARS] for text in texts]
+    fields = read_fields(hits, reader.fields, _CONTAINERS) if reader.fields else ()
+    ranking = Ranking(parts.doc_ids, parts.scores, texts=tuple(texts), fields=fields, sizes=sizes)
+    return Answer(ranking, cut_raw_titles(parts.titles), cut_count)
+
+
+def _read_hits(hits: Sequence[Any], reader: ResultReader) -> _Parts:
+    if not hits:
+        return _Parts(())
+    if _is_object_type(type(hits[0])):
+        return _read_objects(hits, reader)
+    column = make_column(hits)
+    if reader.requirement and column.kinds == {str} and any(map(is_text, hits)):
+        return _make_parts(None, None, hits, hits, reader)
+    doc_ids = column.get_ids()
+    if doc_ids is not None:
+        return _make_parts(_check_ids(column, doc_ids), None, (), (), reader)
+    if all(map(is_number_type, column.kinds)):
+        raise ResultError(
+            "Numbers with decimals are scores, not ids. An array of scores in the order of the"
+            " corpus is not a ranking. Return the ids of the best documents, or ids and scores"
+        )
+    if all(map(_is_row_type, column.kinds)) and not _names_id(hits[0], reader.id_field):
+        return _read_rows(hits, reader)
+    return _read_objects(hits, reader)
+
+
+def _make_parts(
+    doc_ids: tuple[str, ...] | None,
+    scores: tuple[float, ...] | None,
+    titles: Sequence[str],
+    texts: Sequence[str],
+    reader: ResultReader,
+) -> _Parts:
+    if not texts and reader.requirement:
+        raise ResultError(
+            f"{reader.requirement} needs the text of each hit, and these are only ids"
+        )
+    if doc_ids is None:
+        doc_ids = tuple(map(_make_digest, texts))
+    return _Parts(doc_ids, scores, titles, texts)
+
+
+def _make_digest(text: str) -> str:
+    data = text.encode("utf-8", "surrogatepass")
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest()[:12]
+
+
+def _check_ids(column: Column, doc_ids: tuple[str, ...]) -> tuple[str, ...]:
+    if MaskedText in column.kinds:
+        raise ResultError("A document id contains a secret that 'ir_headers' names")
+    return doc_ids
+
+
+def _add_result(error: ResultError, result: object) -> ResultError:
+    description = describe_result(result)
+    detail = f"{error.detail}. {description}" if error.detail else description
+    return ResultError(f"Cannot read the result: {error.cause}", detail)
+
+
+def _is_object_type(kind: type) -> bool:
+    return not (_is_row_type(kind) or is_number_type(kind) or issubclass(kind, (str, uuid.UUID)))
+
+
+# Hits that are rows.
+
+
+def _is_row_type(kind: type) -> bool:
+    return issubclass(kind, (tuple, list)) or hasattr(kind, "_fields")
+
+
+def _names_id(row: Any, id_field: str) -> bool:
+    """Return whether a row is a named tuple with a field for the id."""
+    return not {id_field, *_ID_ATTRIBUTES}.isdisjoint(getattr(row, "_fields", ()))
+
+
+def _read_rows(rows: Sequence[Any], reader: ResultReader) -> _Parts:
+    """Read ``(id, score)``, ``(score, id)`` or rows of a table, told apart by all their types."""
+    for name in (reader.id_field, reader.text_field):
+        if name.isdigit():
+            raise ResultError(f"Columns of rows have names, and '{name}' is a number")
+    try:
+        columns = [make_column(values) for values in zip(*rows, strict=True)]
+    except ValueError:
+        raise ResultError("Its rows differ in length") from None
+    if len(columns) == 1 and columns[0].may_be_ids:
+        return _read_hits(columns[0].values, reader)
+    is_prose_text = is_text if reader.requirement else is_prose
+    id_place, score_place = _find_places([column.find_role(is_prose_text) for column in columns])
+    others = [*columns[:id_place], *columns[id_place + 1 :]]
+    words = [column.get_texts() for column in others if column.known_kinds == {str}]
+    id_column = columns[id_place]
+    scores = None if score_place is None else columns[score_place].get_scores()
+    if words and reader.requirement:
+        return _make_parts(id_column.get_ids(), scores, words[0], words[-1], reader)
+    doc_ids = id_column.get_ids()
+    if doc_ids is None:  # pairs of an object and its score
+        parts = _read_hits(id_column.values, reader)
+    else:
+        parts = _make_parts(_check_ids(id_column, doc_ids), None, (), (), reader)
+    titles = parts.titles or (words[0] if words else ())
+    texts = parts.texts or (words[-1] if words else ())
+    return _Parts(parts.doc_ids, scores or parts.scores, titles, texts)
+
+
+def _find_places(roles: Sequence[Role]) -> tuple[int, int | None]:
+    """Return the place of the column of ids, and that of scores if there is one.
+
+    Scores are the last column with decimals. Ids are the first other column that is no prose.
+    """
+    if not roles or ("other" in roles and not {"integers", "decimals"} & set(roles)):
+        raise ResultError(
+            "It looks like the results of several queries. Return the results of one query"
+        )
+    score_place = _find_pair_score(roles) if len(roles) == 2 else _find_last(roles, "decimals")
+    others = [place for place in range(len(roles)) if place != score_place]
+    for place in others:
+        if roles[place] != "prose":
+            return place, score_place
+    if len(roles) == 2:  # texts that are their own ids
+        return others[0], score_place
+    raise ResultError("None of its columns is an id")
+
+
+def _find_pair_score(roles: Sequence[Role]) -> int | None:
+    """Return the side of pairs that is the score.
+
+    A single side with decimals is the score. Otherwise integers will do, if no side is prose.
+    """
+    if roles.count("decimals") == 1:
+        return roles.index("decimals")
+    if "prose" in roles:
+        return None
+    place = _find_last(roles, "integers", "decimals")
+    if place is None:
+        raise ResultError("Neither side of its pairs is a score")
+    return place
+
+
+def _find_last(roles: Sequence[Role], *wanted: Role) -> int | None:
+    for place in reversed(range(len(roles))):
+        if roles[place] in wanted:
+            return place
+    return None
+
+
+# Hits that are objects with named fields.
+
+
+def _read_objects(hits: Sequence[Any], reader: ResultReader) -> _Parts:
+    id_steps = _find_id_steps(hits, reader.id_field)
+    if id_steps is None and not reader.id_field:
+        dicts = _make_dicts(hits)
+        if dicts:
+            return _read_objects(dicts, reader)
+    containers = []
+    for container in _CONTAINERS:
+        if not container or settle_path(hits[0], container[:-1]) is not None:
+            containers.append(container)
+    titles = _read_titles(hits, containers)
+    texts: Sequence[str] = ()
+    if reader.requirement or reader.keeps_texts or not titles or not all(titles):
+        texts = _read_texts(hits, reader, containers)
+        titles = _fill_titles(titles, texts)
+    score_steps = _settle(hits, _SCORE_PATHS, _are_scores)
+    scores = None if score_steps is None else read_column(hits, score_steps).get_scores()
+    if id_steps is not None:
+        return _Parts(_read_ids(hits, id_steps), scores, titles, texts)
+    if reader.matches_text and not reader.id_field:
+        return _make_parts(None, scores, titles, texts, reader)
+    raise _make_id_error(hits, reader.id_field)
+
+
+def _find_id_steps(hits: Sequence[Any], id_field: str) -> Steps | None:
+    if id_field:
+        return _settle(hits, (id_field,), _are_ids)
+    paths = (*_ID_PATHS, *_ID_ATTRIBUTES) if is_mapping(hits[0]) else _ID_ATTRIBUTES
+    return _settle(hits, paths, _are_ids)
+
+
+def _are_ids(column: Column) -> bool:
+    return column.get_ids() is not None
+
+
+def _are_scores(column: Column) -> bool:
+    return column.get_scores() is not None
+
+
+def _settle(
+    hits: Sequence[Any], paths: Iterable[str], accept: Callable[[Column], bool]
+) -> Steps | None:
+    """Return the steps of the first path at which the first hits have what is accepted."""
+    sample = hits[:SAMPLE_HITS]
+    for path in paths:
+        steps = settle_path(sample[0], path)
+        if steps is not None and accept(read_column(sample, steps)):
+            return steps
+    return None
+
+
+def _read_ids(hits: Sequence[Any], steps: Steps) -> tuple[str, ...]:
+    column = read_column(hits, steps)
+    doc_ids = column.get_ids()
+    if doc_ids is not None:
+        return _check_ids(column, doc_ids)
+    for rank, value in enumerate(column.values, 1):
+        if make_column([value]).get_ids() is None:
+            raise ResultError(
+                "Not every hit has a document id", f"The id of the hit at rank {rank} is {value!r}"
+            )
+    raise AssertionError("get_ids() found no ids in a column of ids")
+
+
+def _make_dicts(hits: Sequence[Any]) -> list[dict[Any, Any]]:
+    """Return hits as the dicts that their own ``to_dict`` returns, or nothing."""
+    if not callable(getattr(hits[0], "to_dict", None)):
+        return []
+    dicts = [hit.to_dict() for hit in hits]
+    return dicts if all(isinstance(hit, dict) for hit in dicts) else []
+
+
+def _read_titles(hits: Sequence[Any], containers: Sequence[str]) -> Sequence[str]:
+    paths = [container + name for name in _TITLE_NAMES for container in containers]
+    steps = _settle(hits, paths, Column.has_texts)
+    return () if steps is None else read_column(hits, steps).get_texts()
+
+
+def _fill_titles(titles: Sequence[str], texts: Sequence[str]) -> Sequence[str]:
+    """Use the text of a hit that has no title."""
+    if not titles or not texts:
+        return titles or texts
+    return [title or text for title, text in zip(titles, texts, strict=True)]
+
+
+def _read_texts(
+    hits: Sequence[Any], reader: ResultReader, containers: Sequence[str]
+) -> Sequence[str]:
+    """Read the text of each hit. If texts are required, there must be a place with texts."""
+    paths = [container + name for name in _TEXT_NAMES for container in containers]
+    if reader.text_field:
+        paths = [reader.text_field]
+    needs_all = reader.requirement or reader.keeps_texts
+    steps = _settle_texts(hits if needs_all else hits[:SAMPLE_HITS], paths)
+    if steps is not None:
+        return read_column(hits, steps).get_texts()
+    if not reader.requirement:
+        return ()
+    fields = _describe_fields(hits[0])
+    if reader.text_field:
+        raise ResultError(f"'text_field: {reader.text_field}' is not a text of its hits", fields)
+    raise ResultError(
+        f"{reader.requirement} needs the text of each hit (tried {', '.join(_TEXT_NAMES)})."
+        " Name its place with 'text_field'",
+        fields,
+    )
+
+
+def _settle_texts(hits: Sequence[Any], paths: Sequence[str]) -> Steps | None:
+    """Settle the place of texts. Chunks may be empty, so the first one with a text decides."""
+    for start in range(len(hits)):
+        steps = _settle(hits[start : start + SAMPLE_HITS], paths, Column.has_texts)
+        if steps is not None:
+            return steps
+    return None
+
+
+# Hints.
+
+
+def _make_id_error(hits: Sequence[Any], id_field: str) -> ResultError:
+    hint = _TYPE_HINTS.get(type(hits[0]).__name__)
+    if hint:
+        return ResultError(hint)
+    fields = _describe_fields(hits[0])
+    if id_field:
+        return ResultError(f"'id_field: {id_field}' is not a document id of its hits", fields)
+    tried = _ID_PATHS if is_mapping(hits[0]) else _ID_ATTRIBUTES
+    usual = ", ".join(tried[:_MAX_TRIED_PATHS])
+    candidates = find_id_candidates(hits)
+    example = f", such as 'id_field: {candidates[0]}'" if candidates else ""
+    return ResultError(
+        f"No document id under {usual} or {len(tried) - _MAX_TRIED_PATHS} other names. Write"
+        f" 'id_field' with its place into the suite, or 'ir_id_field' into the ini file{example}",
+        fields,
+    )
+
+
+def find_id_candidates(hits: Sequence[Any]) -> list[str]:
+    """Return the paths of fields that may be document ids, the likeliest first.
+
+    Titles, texts, positions and the like are no candidates, nor is a field with one value twice.
+    """
+    candidates = []
+    for path in dict.fromkeys(_list_id_like_paths(hits[0])):
+        name = path.rpartition(".")[2].lower()
+        if any(word in name for word in _NO_ID_WORDS) and not name.endswith(("id", "_key")):
+            continue
+        steps = settle_path(hits[0], path)
+        ids = None if steps is None else read_column(hits, steps).get_ids()
+        if ids and len(set(ids)) == len(ids) and not any(" " in doc_id for doc_id in ids):
+            candidates.append(path)
+    # Names with "id" first; the sort keeps the order of the fields otherwise.
+    return sorted(candidates, key=lambda path: not path.lower().endswith(("id", "sku", "key")))
+
+
+def _describe_fields(hit: Any) -> str:
+    names = ", ".join(name for name, _ in _list_fields(hit))
+    if not names:
+        return f"A hit is a {type(hit).__name__} without fields"
+    return f"A hit has the fields {names}"
+
+
+def _list_fields(hit: Any) -> list[tuple[str, Any]]:
+    if is_mapping(hit):
+        fields = [(str(name), hit[name]) for name in list(hit.keys())[:_MAX_HINT_FIELDS]]
+    else:
+        fields = list(getattr(hit, "__dict__", {}).items())[:_MAX_HINT_FIELDS]
+    return fields
+
+
+def _list_id_like_paths(hit: Any, prefix: str = "") -> Iterator[str]:
+    """Yield the paths of texts and integers, at most one level deep."""
+    for name, value in _list_fields(hit):
+        if is_id(get_single(value)):
+            yield prefix + name
+        elif not prefix and is_data(value) and (is_mapping(value) or hasattr(value, "__dict__")):
+            yield from _list_id_like_paths(value, f"{name}.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import NamedTuple
 
 
@@ -45,7 +46,7 @@ class Ranking:
     @property
     def hits(self) -> Iterator[Hit]:
         """Yield the hits, best first."""
-        scores = self.scores or [None] * len(self.doc_ids)
+        scores = self.scores or repeat(None)
         return map(Hit, self.doc_ids, scores)
 
     def cut(self, depth: int) -> Ranking:
@@ -131,6 +132,50 @@ class Run:
 def merge_runs(runs: Iterable[Run]) -> Run:
     """Merge runs of one retriever, such as those of shards, into one.
 
-    The first answer to a request counts, and a request has an error only if no run answers it.
+    The first answer to a request counts, and a request has an error only if no run answers it. Of
+    several errors the first that is not a skip counts.
     """
-    raise NotImplementedError
+    merged = Run()
+    for number, run in enumerate(runs):
+        merged = _merge_two(merged, run) if number else run
+    return merged
+
+
+def _merge_two(first: Run, second: Run) -> Run:
+    answers = {**second.answers, **first.answers}
+    # The order of the first run, followed by what only the second one has.
+    answers = {request: answers[request] for request in (*first.answers, *second.answers)}
+    errors: dict[str, QueryError] = {}
+    for request, error in (*first.errors.items(), *second.errors.items()):
+        is_worse = request not in errors or (errors[request].is_skipped and not error.is_skipped)
+        if request not in answers and is_worse:
+            errors[request] = error
+    stages = {**second.stages, **first.stages}
+    for name in first.stages.keys() & second.stages.keys():
+        stages[name] = _merge_two(first.stages[name], second.stages[name])
+    return Run(
+        answers,
+        errors,
+        titles={**second.titles, **first.titles},
+        stages=stages,
+        missing_doc_ids=first.missing_doc_ids | second.missing_doc_ids,
+        provenance=_merge_provenance(first, second),
+        notes=tuple(dict.fromkeys((*first.notes, *second.notes))),
+    )
+
+
+def _merge_provenance(first: Run, second: Run) -> Provenance:
+    one, other = first.provenance, second.provenance
+    known = first.answers.keys() | first.errors.keys()
+    has_more = not known >= (second.answers.keys() | second.errors.keys())
+    depths = [each.depth for each in (one, other) if each.depth is not None]
+    return Provenance(
+        source=one.source or other.source,
+        commit=one.commit if one.commit == other.commit or not second.answers else "",
+        version=one.version if one.version == other.version or not second.answers else "",
+        depth=min(depths, default=None),
+        date=max(one.date, other.date),
+        # The calls of a run that the first one contains are counted there.
+        retry_count=one.retry_count + (other.retry_count if has_more else 0),
+        is_interrupted=one.is_interrupted or other.is_interrupted,
+    )

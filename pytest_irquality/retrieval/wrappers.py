@@ -1,0 +1,403 @@
+"""Open what hits are wrapped in, until a list of hits is left.
+
+Wrappers are responses of engines, outputs of pipelines, batches of one query, tables and cursors.
+Each opener knows one kind of thing: it returns what is inside, or ``None`` for any other thing.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from pytest_irquality.io.escaping import clip
+from pytest_irquality.io.fields import is_mapping
+from pytest_irquality.retrieval.errors import ResultError
+from pytest_irquality.retrieval.partial_answers import find_partial_sign
+
+HIT_LISTS = (
+    "hits", "documents", "points", "matches", "objects", "results", "docs", "data", "response",
+    "responses", "source_nodes", "nodes", "source_documents", "items", "rows", "context",
+    "contexts", "retrieved_contexts", "passages", "chunks", "result", "value", "products",
+)  # fmt: skip
+"""Names under which responses have their hits."""
+_NOT_HITS = frozenset((
+    "aggregations", "aggs", "facets", "facet_counts", "facet_results", "facetDistribution",
+    "facetStats", "@search.facets", "grouped", "groups", "suggest", "suggestions", "spellcheck",
+    "highlighting", "stats", "debug", "errors", "warnings", "warning", "metadata", "profile",
+))  # fmt: skip
+"""Names of lists in responses that are never hits."""
+ID_COLUMNS = (
+    "ids", "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
+)  # fmt: skip
+"""Names of columns of ids in tables."""
+MAX_NESTING = 8
+MAX_REPR_CHARS = 200
+_TO_LIST_METHODS = ("tolist", "to_list", "to_pylist", "read_all")
+# What two columns may hold, as opposed to two hits.
+_COLUMN_PAIRS = (
+    ("decimals", "integers"), ("integers", "decimals"), ("decimals", "other"),
+    ("other", "decimals"), ("integers", "other"), ("other", "integers"), ("empty", "empty"),
+)  # fmt: skip
+
+
+class Request(NamedTuple):
+    """What is wanted of a result: the number of hits, and the names of columns of ids."""
+
+    depth: int
+    id_columns: tuple[str, ...]
+
+
+def open_hits(result: object, depth: int, id_field: str = "") -> Sequence[Any]:
+    """Return the first ``depth`` hits of a result, whatever the hits are.
+
+    Args:
+        result: What a call returned.
+        depth: How many hits to return at most. No more are taken from a generator.
+        id_field: The path of the document id, if the suite names it, which may be a column.
+
+    Raises:
+        ResultError: There is no list of hits, or the engine says that its answer is partial.
+    """
+    id_columns: tuple[str, ...] = ID_COLUMNS
+    if id_field:
+        id_columns = (id_field, id_field.partition(".")[0], *ID_COLUMNS)
+    request = Request(depth, id_columns)
+    for _ in range(MAX_NESTING):
+        sign = find_partial_sign(result)
+        if sign:
+            raise ResultError(f"The engine reports a partial answer in '{sign}'")
+        inside = _open(result, request)
+        if inside is None:
+            break
+        result = inside
+    reason = _find_refusal(result)
+    if reason:
+        raise ResultError(reason)
+    if is_mapping(result):
+        tried = ", ".join(HIT_LISTS)
+        raise ResultError(
+            f"A mapping has no order, and this one has no single list of hits (tried {tried})."
+            " Return the list, or name a column of ids with 'id_field'"
+        )
+    return _take_hits(result, depth)
+
+
+def open_batch(result: object, count: int) -> list[Any]:
+    """Return the result of each query of a batch.
+
+    Raises:
+        ResultError: There is not one list of hits for each query.
+    """
+    reason = _find_refusal(result)
+    if reason:
+        raise ResultError(f"A batch must return one list of hits for each query. {reason}")
+    if is_mapping(result):
+        raise ResultError("A batch must return one list of hits for each query, not a mapping")
+    results = list(_to_plain(result))
+    if _is_two_tables(result, results):
+        results = list(zip(*map(_to_plain, results), strict=False))
+    if len(results) != count:
+        raise ResultError(
+            f"A batch of {count} queries must return as many results, not {len(results)}"
+        )
+    return results
+
+
+def describe_result(result: object) -> str:
+    """Return a result, shortened, for a message."""
+    kind = type(result).__name__
+    try:
+        text = clip(repr(result), MAX_REPR_CHARS)
+    except Exception as error:  # a broken representation must not hide what is wrong
+        text = f"<{kind}, whose repr raises {type(error).__name__}>"
+    return f"The retriever returned {text} ({kind})"
+
+
+def _open(thing: Any, request: Request) -> Any:
+    for opener in _OPENERS:
+        inside = opener(thing, request)
+        if inside is not None:
+            return inside
+    return None
+
+
+def _find_refusal(thing: object) -> str:
+    """Return why a thing is no list of hits, or an empty string if it may be one."""
+    if thing is None:
+        return "None is not a list of hits. Does the function lack its 'return'?"
+    if hasattr(thing, "__aiter__"):
+        return "An async generator is not a list of hits. Collect its hits in a list"
+    if isinstance(thing, (set, frozenset)):
+        return "A set has no order. Return a list of hits"
+    if isinstance(thing, (str, bytes)) or not _is_iterable(thing):
+        return "It is not a list of hits"
+    return ""
+
+
+def _take_hits(result: Any, depth: int) -> Sequence[Any]:
+    if isinstance(result, (list, tuple)):
+        if _may_have_groups(result):
+            return list(islice(filter(_is_no_group, result), depth))
+        return result if len(result) <= depth else result[:depth]
+    iterator = iter(result)  # it may be endless
+    hits = list(islice(iterator, depth))
+    if not _may_have_groups(hits):
+        return hits
+    hits = list(filter(_is_no_group, hits))
+    return hits + list(islice(filter(_is_no_group, iterator), depth - len(hits)))
+
+
+def _may_have_groups(hits: Sequence[Any]) -> bool:
+    # Vespa's groups stand in the same list as its hits, before or behind them.
+    return bool(hits) and type(hits[0]) is dict and "relevance" in hits[0]
+
+
+def _is_no_group(hit: Any) -> bool:
+    doc_id = hit.get("id") if isinstance(hit, dict) else None
+    return not (isinstance(doc_id, str) and doc_id.startswith(("group:", "grouplist:")))
+
+
+# Openers, in the order in which they are tried.
+
+
+def _open_array(thing: Any, request: Request) -> Any:
+    """Open an array, tensor, series or Arrow table. One row of two dimensions is a batch of one."""
+    if isinstance(thing, (list, tuple)):
+        return None
+    convert = _find_converter(thing)
+    if convert is None:
+        return None
+    inside = convert()
+    if _is_table(thing) and len(inside) == 1 and isinstance(inside[0], list):
+        return inside[0]
+    return inside
+
+
+def _open_cursor(thing: Any, request: Request) -> Any:
+    """Open a database cursor: rows by the names of their columns, if one is a column of ids."""
+    description = getattr(thing, "description", None)
+    if not description or not callable(getattr(thing, "fetchall", None)):
+        return None
+    names = [column[0] for column in description]
+    fetch_some = getattr(thing, "fetchmany", None)
+    rows = fetch_some(request.depth) if callable(fetch_some) else thing.fetchall()
+    has_ids = any(name in request.id_columns for name in names)
+    if has_ids and all(type(row) is tuple for row in rows):
+        return [dict(zip(names, row, strict=True)) for row in rows]
+    return rows
+
+
+def _open_frame(thing: Any, request: Request) -> Any:
+    """Open a data frame, row by row. A named index is a column."""
+    names = getattr(thing, "columns", None)
+    if names is None or callable(names) or isinstance(thing, Mapping):
+        return None
+    if not hasattr(thing, "__getitem__"):  # iterating over it would give names of columns
+        raise ResultError("A table is not a list of hits. Return its ids, or its rows as dicts")
+    columns = {str(name): thing[name] for name in names}
+    index = getattr(thing, "index", None)
+    index_name = getattr(index, "name", None)
+    if isinstance(index_name, str):
+        columns.setdefault(index_name, index)
+    cut = {name: _to_plain(column)[: request.depth] for name, column in columns.items()}
+    return _make_rows(cut)
+
+
+def _open_two_columns(thing: Any, request: Request) -> Any:
+    """Open a pair of columns: faiss's ``(scores, indices)``, bm25s's ``(documents, scores)``."""
+    # The length of bm25s's own results is that of the batch.
+    if not isinstance(thing, tuple) or tuple.__len__(thing) != 2:
+        return None
+    if not all(map(_is_column, thing)):
+        return None
+    first, second = (_open_row(_to_plain(column)) for column in thing)
+    if len(first) != len(second):
+        return None
+    kinds = (_find_column_kind(first), _find_column_kind(second))
+    if not hasattr(thing, "_fields") and kinds not in _COLUMN_PAIRS:
+        return None
+    pairs = list(zip(first, second, strict=True))
+    if "integers" in kinds:  # faiss pads with -1 if it finds too few
+        pairs = [pair for pair in pairs if -1 not in pair]
+    return pairs
+
+
+def _open_vespa(thing: Any, request: Request) -> Any:
+    """Open Vespa's answer over HTTP, which has no list of hits if there are none."""
+    root = _get(thing, "root") if is_mapping(thing) else None
+    if _get(root, "id") != "toplevel":
+        return None
+    return _get(root, "children") or []
+
+
+def _open_mapping(thing: Any, request: Request) -> Any:
+    """Open a table of columns, a response, or the one component of a pipeline with hits."""
+    if not is_mapping(thing):
+        return None
+    keys = list(thing.keys())
+    if any(name in keys and _is_column(_get(thing, name)) for name in request.id_columns):
+        columns = {}
+        for name in keys:
+            value = _get(thing, name)
+            if _is_column(value):
+                columns[str(name)] = _open_row(_to_plain(value))[: request.depth]
+        return _make_rows(columns)
+    inside = _find_hit_list(thing)
+    if inside is not None:
+        return inside
+    return _find_component({str(key): _get(thing, key) for key in keys})
+
+
+def _open_attributes(thing: Any, request: Request) -> Any:
+    """Open a client's response object. One with a length is a list of its hits itself."""
+    if hasattr(thing, "__iter__") and hasattr(thing, "__len__"):
+        return None
+    for name in HIT_LISTS:
+        value = getattr(thing, name, None)
+        if _may_hold_hits(value):
+            return value
+    return None
+
+
+def _open_batch_of_one(thing: Any, request: Request) -> Any:
+    """Open a list that has nothing but the list of hits. A single row of a table is not that."""
+    if not isinstance(thing, (list, tuple)) or len(thing) != 1 or hasattr(thing[0], "_fields"):
+        return None
+    inside = thing[0]
+    if isinstance(inside, type):
+        return None
+    if _find_converter(inside) is not None:
+        return inside
+    # The response of a request that could ask for several searches.
+    if is_mapping(inside) and _get(inside, "id") is None and _get(inside, "_id") is None:
+        hits = _get(inside, "hits")
+        return inside if isinstance(hits, list) or _get(hits, "hits") is not None else None
+    is_list_of_hits = isinstance(inside, (list, tuple)) and not _is_single_row(inside)
+    return inside if is_list_of_hits else None
+
+
+_OPENERS: tuple[Callable[[Any, Request], Any], ...] = (
+    _open_array, _open_cursor, _open_frame, _open_two_columns, _open_vespa, _open_mapping,
+    _open_attributes, _open_batch_of_one,
+)  # fmt: skip
+
+
+def _find_component(values: Mapping[str, object]) -> Any:
+    """Return the output of the one component of a pipeline that returned hits."""
+    found = {}
+    for name, value in values.items():
+        if name in _NOT_HITS:
+            continue
+        # Next to others, only a component that names its hits is taken for one.
+        is_component = len(values) == 1 and _looks_like_hits(value)
+        if is_component or (is_mapping(value) and _find_hit_list(value) is not None):
+            found[name] = value
+    if len(found) > 1:
+        names = ", ".join(found)
+        raise ResultError(
+            f"Several components returned documents ({names}). Return the output of one of them"
+        )
+    return next(iter(found.values()), None)
+
+
+def _looks_like_hits(value: object) -> bool:
+    """Return whether the only value of a mapping may be hits: not, if it is a list of scalars."""
+    if not _may_hold_hits(value):
+        return False
+    if isinstance(value, (list, tuple)) and value:
+        return not isinstance(value[0], (str, bytes, numbers.Number))
+    return not _is_array(value)
+
+
+def _find_hit_list(mapping: Any) -> Any:
+    for name in HIT_LISTS:
+        value = _get(mapping, name)
+        if _may_hold_hits(value):
+            return value
+    return None
+
+
+def _may_hold_hits(value: object) -> bool:
+    if value is None or isinstance(value, (str, bytes, numbers.Number)) or callable(value):
+        return False
+    return _is_iterable(value) or any(hasattr(value, name) for name in HIT_LISTS)
+
+
+def _is_single_row(inside: Sequence[Any]) -> bool:
+    """Tell a row of a database from a list of hits, which are no scalars or all ids."""
+    kinds = set(map(type, inside))
+    if not any(issubclass(kind, (str, numbers.Number)) for kind in kinds):
+        return False
+    if len(kinds) > 1 or not isinstance(inside, list):
+        return True
+    return kinds != {str} and len(inside) == 2
+
+
+def _get(thing: Any, name: object) -> Any:
+    try:
+        return thing[name]
+    except Exception:  # rows and responses of clients raise errors of their own
+        return None
+
+
+def _is_iterable(thing: object) -> bool:
+    return isinstance(thing, Iterable) or is_mapping(thing)
+
+
+def _is_array(thing: object) -> bool:
+    return not isinstance(thing, type) and _find_converter(thing) is not None
+
+
+def _find_converter(thing: Any) -> Callable[[], Any] | None:
+    """Return the method that turns an array into lists, whatever its name."""
+    for name in _TO_LIST_METHODS:
+        method = getattr(thing, name, None)
+        if callable(method):
+            return method  # type: ignore[no-any-return]
+    return None
+
+
+def _is_table(thing: object) -> bool:
+    """Return whether a thing is an array of two dimensions."""
+    return _is_array(thing) and len(getattr(thing, "shape", ())) == 2
+
+
+def _is_column(thing: object) -> bool:
+    return isinstance(thing, (list, tuple)) or _is_array(thing)
+
+
+def _is_two_tables(result: Any, parts: Sequence[Any]) -> bool:
+    """Return whether a result is a pair of tables, as of ids and scores, with a row a query."""
+    if not isinstance(result, tuple) or len(parts) != 2 or not all(map(_is_column, parts)):
+        return False
+    return hasattr(result, "_fields") or all(map(_is_table, parts))
+
+
+def _to_plain(column: Any) -> Any:
+    """Return a column as a list of Python's own values."""
+    convert = _find_converter(column)
+    return column if convert is None else convert()
+
+
+def _open_row(column: Any) -> Any:
+    """Return the only row of a batch of one, or the column itself."""
+    return column[0] if len(column) == 1 and isinstance(column[0], (list, tuple)) else column
+
+
+def _find_column_kind(column: Iterator[Any]) -> str:
+    """Return what a column has, by which two columns are told from two hits."""
+    is_number = [isinstance(value, numbers.Number) for value in column]
+    if not is_number:
+        return "empty"
+    if not all(is_number):
+        return "mixed" if any(is_number) else "other"
+    return "decimals" if any(isinstance(value, float) for value in column) else "integers"
+
+
+def _make_rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Make a dict for each row. Shorter columns do not belong to the table."""
+    length = max(map(len, columns.values()), default=0)
+    table = {name: column for name, column in columns.items() if len(column) == length}
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]

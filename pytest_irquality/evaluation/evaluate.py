@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import date
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from pytest_irquality.evaluation.comparison import Comparison
+from pytest_irquality.evaluation.checks import check_defaults
+from pytest_irquality.evaluation.comparison import Comparison, compare_runs
+from pytest_irquality.evaluation.context import EvaluationContext
+from pytest_irquality.evaluation.facts import SuiteFacts
+from pytest_irquality.evaluation.notices import create_notices
+from pytest_irquality.evaluation.requirement_checks import RequirementChecks
 from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome, find_worst_outcome
-from pytest_irquality.retrieval.run import Run
+from pytest_irquality.evaluation.threshold_checks import limits_drop
+from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Suite
 
-
-@dataclass(frozen=True)
-class EvaluationContext:
-    """What an evaluation must know about the build. The defaults are those of a plain run.
-
-    Attributes:
-        today: The date in UTC, or ``None`` if no known issue is to expire.
-        has_base_branch: Whether the build compares with a branch (``git:``, ``run:``), in which an
-            expired known issue is a notice, so that the calendar breaks no pull request.
-        is_base_side: Whether the suite is the base branch's. A known issue that holds again is no
-            failure of it.
-        corpus_texts: The text of every document or chunk by id, to explain missing passages.
-        selected_items: The names of the items that run, or ``None`` if all do. Checks of the
-            others are not evaluated.
-        deselected_query_ids: The queries that the command line left out, which is no gap.
-    """
-
-    today: date | None = None
-    has_base_branch: bool = False
-    is_base_side: bool = False
-    corpus_texts: Mapping[str, str] | None = None
-    selected_items: frozenset[str] | None = None
-    deselected_query_ids: frozenset[str] = frozenset()
+__all__ = ["Evaluation", "EvaluationContext", "evaluate", "has_drop_threshold"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +26,7 @@ class Evaluation:
     Attributes:
         results: The results of all checks of the suite. The default checks that several suites
             share are made by ``shared_checks``.
+        notices: The observations, causes of the outcome first.
     """
 
     suite: Suite
@@ -78,7 +62,74 @@ def evaluate(
     Returns:
         The evaluation. It lacks the default checks that all suites of a build share.
     """
-    raise NotImplementedError
+    context = context or EvaluationContext()
+    comparison = compare_runs(
+        suite, run, baseline_run, is_new=is_new, corpus_texts=context.corpus_texts
+    )
+    results = check_suite(comparison, context)
+    labels = _list_checks_that_unjudged_break(comparison, results, context)
+    facts = SuiteFacts(comparison, results, context, labels)
+    return Evaluation(suite, run, comparison, results, create_notices(facts), baseline_run)
+
+
+def check_suite(comparison: Comparison, context: EvaluationContext) -> tuple[CheckResult, ...]:
+    """Make the checks of a suite whose items are selected."""
+    requirements = RequirementChecks(
+        comparison, context.expiry_date, accepts_fixed_issues=context.is_base_side
+    )
+    results = [*requirements.check_all(), *check_defaults(comparison, context.expiry_date)]
+    if context.selected_items is None:
+        return tuple(results)
+    return tuple(result for result in results if result.item in context.selected_items)
+
+
+def _list_checks_that_unjudged_break(
+    comparison: Comparison, results: Sequence[CheckResult], context: EvaluationContext
+) -> list[str]:
+    """Return the labels of failed checks that would hold if unjudged documents were ignored."""
+    failed = [result for result in results if result.outcome is Outcome.FAILED]
+    run = remove_unjudged(comparison) if failed else None
+    if run is None:
+        return []
+    without_unjudged = compare_runs(
+        comparison.suite, run, comparison.baseline_run, is_new=comparison.is_new
+    )
+    others = {}
+    for other in check_suite(without_unjudged, context):
+        others[other.item, other.label, other.query_ids] = other.outcome
+    labels = []
+    for result in failed:
+        other_outcome = others.get((result.item, result.label, result.query_ids))
+        if other_outcome is not None and other_outcome < Outcome.REVIEW:
+            labels.append(result.label)
+    return labels
+
+
+def remove_unjudged(comparison: Comparison) -> Run | None:
+    """Return the current run without unjudged documents that came since the baseline.
+
+    Returns:
+        The run, or ``None`` if that removes nothing. Whoever lists passages judges no results.
+    """
+    if comparison.suite.settings.match == "text":
+        return None
+    answers = dict(comparison.run.answers)
+    is_changed = False
+    for query in comparison.answered_queries:
+        grades = query.judgments.grades
+        change = comparison.changes_by_id.get(query.id)
+        if not grades or (change and change.is_unchanged):
+            continue
+        known = (
+            {doc_id for ranking in change.before for doc_id in ranking.doc_ids} if change else set()
+        )
+        rankings = []
+        for ranking in answers[query.request]:
+            kept = [doc_id for doc_id in ranking.doc_ids if doc_id in grades or doc_id in known]
+            is_changed = is_changed or len(kept) < len(ranking.doc_ids)
+            rankings.append(Ranking(tuple(kept), seconds=ranking.seconds))
+        answers[query.request] = tuple(rankings)
+    return replace(comparison.run, answers=answers) if is_changed else None
 
 
 def has_drop_threshold(evaluation: Evaluation) -> bool:
@@ -87,4 +138,5 @@ def has_drop_threshold(evaluation: Evaluation) -> bool:
     Such a suite takes no part in checks 2 and 3. A threshold that only warns or cannot fail says
     nothing: a metric cannot drop by more than it was.
     """
-    raise NotImplementedError
+    comparison = evaluation.comparison
+    return any(limits_drop(threshold, comparison) for threshold in evaluation.suite.thresholds)

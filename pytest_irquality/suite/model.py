@@ -185,6 +185,11 @@ class Query:
         return bool(self.variant_of)
 
     @property
+    def has_requirements(self) -> bool:
+        """Return whether anything is known or required about the answer."""
+        return bool(self.judgments.grades or self.rules or self.thresholds)
+
+    @property
     def expects_no_results(self) -> bool:
         """Return whether an empty ranking is the right answer. Means leave such queries out."""
         return any(rule.key == "expect_no_results" for rule in self.rules)
@@ -313,6 +318,7 @@ class Suite:
         queries: All queries, variants and probes included, in the order of the file.
         items: What pytest collects. Every check belongs to one of them.
         metrics: The metrics that reports show. Thresholds may use others.
+        grades: Words that may be written for grades, and that the grading page offers.
         baseline_retriever: A retriever to compare with instead of a stored baseline.
         files: The files of queries, judgments and documents that the suite reads.
         notes: Remarks about the files, such as the columns used and the judgments overridden.
@@ -325,6 +331,7 @@ class Suite:
     items: tuple[CheckItem, ...] = field(default=(), repr=False)
     retriever: RetrieverId = RetrieverId()
     settings: Settings = Settings()
+    grades: Mapping[str, float] = field(default_factory=dict)
     lost_queries: LostQueriesSetting = LostQueriesSetting()
     baseline_retriever: str = ""
     is_probe_suite: bool = False
@@ -369,7 +376,13 @@ class Suite:
                 tags.setdefault(tag, []).append(query)
         return tags
 
-    @property
+    @cached_property
+    def has_requirements(self) -> bool:
+        """Return whether anything is known or required about an answer, apart from its change."""
+        has_rule = any(item.rule for item in self.items)
+        return has_rule or any(query.has_requirements for query in self.queries)
+
+    @cached_property
     def has_judgments(self) -> bool:
         """Return whether any query can be scored."""
         return any(query.judgments.grades for query in self.queries)

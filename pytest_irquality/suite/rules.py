@@ -25,6 +25,7 @@ from pytest_irquality.suite.values import (
     ANY_TEXT,
     CUTOFF,
     Schema,
+    check_pair,
     make_list_schema,
     make_object_schema,
     make_reference,
@@ -65,6 +66,10 @@ class Answer(Protocol):
     @property
     def doc_ids(self) -> Sequence[str]:
         """Return the ids of the results (or of the passages in them), best first."""
+
+    @property
+    def passages(self) -> Mapping[int, tuple[str, ...]]:
+        """Return the passages in a result by its index, if ``locate_passages`` found some."""
 
     @property
     def fields(self) -> Sequence[Mapping[str, object]]:
@@ -241,7 +246,7 @@ class DocumentRule(Rule):
             ranks = {read_text(node, f"'{cls.key}'"): None}
         else:
             for key, value in read_entries(node, f"'{cls.key}'"):
-                _check_space_after_colon(key, value, cls.key)
+                check_pair(key, value, "rank", cls.key)
                 ranks[key.text] = read_cutoff(value, f"The rank of {quote(key.text)}")
         if not ranks:
             raise Mistake(node.line, f"'{cls.key}' names no document")
@@ -266,19 +271,17 @@ class DocumentRule(Rule):
             yield doc_id, rank or top_k
 
 
-def _check_space_after_colon(key: ScalarNode, value: Node, rule_key: str) -> None:
-    """Find ``{sku-609:3}``, which YAML reads as a key without a value."""
-    if isinstance(value, ScalarNode) and not value.text and not value.is_quoted:
-        doc_id, colon, rank = key.text.rpartition(":")
-        if colon and rank.isdecimal():
-            hint = f"Write a space after the colon: '{doc_id}: {rank}'"
-            raise Mistake(key.line, f"{quote(key.text)} has no rank. {hint}.")
-        hint = f"Write a list for documents within 'top_k', such as {rule_key}: [{key.text}]"
-        raise Mistake(key.line, f"The rank of {quote(key.text)} is empty. {hint}.")
-
-
 def _find_ranks(answer: Answer) -> dict[str, int]:
-    """Return the rank of each document, counted without duplicates such as chunks."""
+    """Return the rank of each document, counted without duplicates such as chunks.
+
+    Several passages may be in one result, and then share its rank.
+    """
+    if answer.passages:
+        ranks: dict[str, int] = {}
+        for index, doc_id in enumerate(answer.doc_ids):
+            for name in answer.passages.get(index, (doc_id,)):
+                ranks.setdefault(name, index + 1)
+        return ranks
     return {doc_id: rank for rank, doc_id in enumerate(dict.fromkeys(answer.doc_ids), start=1)}
 
 

@@ -308,6 +308,28 @@ def _explain_missing_mapping(node: Node, name: str) -> str:
     return f"{message}, and is {describe_node(node)}"
 
 
+def check_pair(key: ScalarNode, value: Node, what: str, list_key: str) -> None:
+    """Find an entry without a value, such as ``{sku-609:3}``, which YAML reads as one key.
+
+    Args:
+        key: The key.
+        value: The value.
+        what: What the value is, such as "grade".
+        list_key: The key of the mapping, which may be a list instead.
+
+    Raises:
+        Mistake: The value is empty.
+    """
+    if not isinstance(value, ScalarNode) or value.text or value.is_quoted:
+        return
+    doc_id, colon, number = key.text.rpartition(":")
+    if colon and number.isdecimal():
+        hint = f"Write a space after the colon: '{doc_id}: {number}'."
+        raise Mistake(key.line, f"{quote(key.text)} has no {what}. {hint}")
+    hint = f"Write a number, or a list such as {list_key.strip(chr(39))}: [{key.text}]."
+    raise Mistake(key.line, f"The {what} of {quote(key.text)} is empty. {hint}")
+
+
 def read_distinct_texts(node: Node, name: str) -> list[tuple[str, int]]:
     """Read a list of texts, each once, with their lines."""
     lines: dict[str, int] = {}

@@ -1,0 +1,394 @@
+"""Files of judgments: their grades by query, and how they join those in the suite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from itertools import chain
+from math import fsum
+from typing import NamedTuple
+
+from pytest_irquality.io.text import format_count
+from pytest_irquality.suite.columns import BEIR_COLUMNS
+from pytest_irquality.suite.keys import QUERY_KEYS
+from pytest_irquality.suite.records import (
+    JUDGMENT_FORMATS,
+    Record,
+    RecordReader,
+    recognize_format,
+)
+from pytest_irquality.suite.suite_files import DataFile
+from pytest_irquality.suite.values import list_words, parse_number, suggest
+from pytest_irquality.suite.yaml_source import Location, Mistake, quote
+
+# Gains of Amazon's ESCI data set (Reddy et al., 2022): exact, substitute, complement, irrelevant.
+ESCI_GRADES = {"E": 1.0, "S": 0.1, "C": 0.01, "I": 0.0}
+ESCI_GRADES.update(exact=1.0, substitute=0.1, complement=0.01, irrelevant=0.0)
+MAX_NAMED_QUERIES = 3
+
+_DECISION = "\0decision"  # in place of an assessor
+_COMMON_GRADES = {str(grade): float(grade) for grade in range(-10, 101)}
+_ONE_DAY = timedelta(days=1)
+
+
+class _Vote(NamedTuple):
+    grade: float
+    time: float
+    line: int
+
+
+@dataclass
+class JudgmentFile:
+    """The judgments of one file.
+
+    Attributes:
+        has_ids: Whether queries are known by their ids. Otherwise by their texts.
+        grades: The grade of each document by query. The mean if there are several assessors.
+        votes: The grades of several assessors of one document, by query and document.
+        assessor_grades: The grade of each assessor by query and document.
+        texts: The text of each query by its id, if the file has both.
+    """
+
+    file: DataFile
+    format: str
+    has_ids: bool = True
+    grades: dict[str, dict[str, float]] = field(default_factory=dict)
+    votes: dict[str, dict[str, tuple[float, ...]]] = field(default_factory=dict)
+    assessor_grades: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def find_line(self, query_key: str, doc_id: str) -> int:
+        """Return the line that first judges a document. Reads the file again."""
+        reader = RecordReader(self.file, self.format, True, passed_keys=tuple(QUERY_KEYS))
+        for record in reader.read():
+            if _get_pair(reader, record) == (query_key, doc_id):
+                return record.line
+        return 1
+
+
+def read_judgment_file(file: DataFile, grade_words: Mapping[str, float]) -> JudgmentFile:
+    """Read a file of judgments.
+
+    Args:
+        file: The file.
+        grade_words: Words that may be written for grades, in formats other than qrels.
+
+    Raises:
+        Mistake: The file cannot be read, or contradicts itself.
+    """
+    format = recognize_format(file, JUDGMENT_FORMATS, "judgments")
+    if format in ("trec", "beir"):
+        grades = _read_regular_qrels(file, format)
+        if grades is not None:
+            return JudgmentFile(file, format, grades=grades)
+        grade_words = {}
+    return _FileParser(file, format, grade_words).parse()
+
+
+def _read_regular_qrels(file: DataFile, format: str) -> dict[str, dict[str, float]] | None:
+    """Read qrels without any surprise, fast. Return ``None`` for all others.
+
+    Most files are like that, and some have millions of lines, so these loops only split them.
+    """
+    grades: dict[str, dict[str, float]] = {}
+    numbers = _COMMON_GRADES
+    query_id = None
+    judgments: dict[str, float] = {}
+    count = 0
+    blocks = file.read_blocks()
+    try:
+        if format == "trec":
+            for block in blocks:
+                count += len(block)
+                for query, _, document, grade in map(str.split, block):
+                    if query != query_id:
+                        query_id, judgments = query, grades.setdefault(query, {})
+                    judgments[document] = numbers[grade]
+        else:
+            first = next(blocks, [""])
+            if tuple(first.pop(0).split()) != BEIR_COLUMNS:
+                return None
+            for block in chain([first], blocks):
+                count += len(block)
+                for query, document, grade in map(str.split, block):
+                    if query != query_id:
+                        query_id, judgments = query, grades.setdefault(query, {})
+                    judgments[document] = numbers[grade]
+    except (ValueError, KeyError, IndexError):
+        return None
+    has_repeated_pairs = sum(map(len, grades.values())) != count
+    if has_repeated_pairs or any(query.startswith(("#", '"')) for query in grades):
+        return None
+    return grades
+
+
+class _FileParser:
+    """Reads any file of judgments line by line."""
+
+    def __init__(self, file: DataFile, format: str, grade_words: Mapping[str, float]) -> None:
+        self.result = JudgmentFile(file, format)
+        self.reader = RecordReader(file, format, True, passed_keys=tuple(QUERY_KEYS))
+        self.grade_words = grade_words
+        # Both repeat on many lines.
+        self.known_grades: dict[str, float | None] = {"": None}
+        self.known_times: dict[str, float] = {"": float("-inf")}
+        self.votes: dict[str, dict[str, dict[str, _Vote]]] = {}
+
+    def parse(self) -> JudgmentFile:
+        is_first = True
+        for record in self.reader.read():
+            if is_first:
+                self.result.has_ids = "id" in record.cells
+                is_first = False
+            self._add_record(record)
+        self._settle_votes()
+        self.result.notes = tuple(self.reader.list_notes())
+        return self.result
+
+    def _add_record(self, record: Record) -> None:
+        cells = record.cells
+        query_key, doc_id = _get_pair(self.reader, record)
+        if ("id" in cells) != self.result.has_ids:
+            self.reader.fail(
+                record.line, "Some lines name the query by id, and others by text only"
+            )
+        text = cells.get("query", "").strip()
+        if text and self.result.has_ids:
+            first = self.result.texts.setdefault(query_key, text)
+            if first != text:
+                message = f"The query {quote(query_key)} is {quote(text)} here"
+                self.reader.fail(record.line, f"{message}, and {quote(first)} above")
+        if "grade" not in cells:
+            self.reader.fail(
+                record.line, "This line has no grade (rating, grade, relevance, label)"
+            )
+        assessor = cells.get("assessor", "").strip()
+        grades = [(assessor, self._parse_grade(record, cells["grade"]))]
+        if cells.get("decision"):
+            grades.append((_DECISION, self._parse_grade(record, cells["decision"])))
+        for name, grade in grades:
+            if grade is None:
+                continue  # a row of a list to grade that nobody has graded yet
+            if not doc_id.strip():
+                self.reader.fail(record.line, "This line has a grade, and no document")
+            if "assessor" in cells or name == _DECISION:
+                self._add_vote(record, query_key, doc_id, name, grade)
+            else:
+                self._add_grade(record, query_key, doc_id, grade)
+
+    def _parse_grade(self, record: Record, text: str) -> float | None:
+        if text not in self.known_grades:
+            words = dict(self.grade_words)
+            if self.reader.columns and self.reader.columns.uses_esci_letters:
+                words = {**ESCI_GRADES, **words}
+            number = words.get(text, parse_number(text))
+            if number is None:
+                self.reader.fail(record.line, explain_grade(text, words))
+            self.known_grades[text] = number
+        return self.known_grades[text]
+
+    def _add_grade(self, record: Record, query_key: str, doc_id: str, grade: float) -> None:
+        grades = self.result.grades.setdefault(query_key, {})
+        first = grades.setdefault(doc_id, grade)
+        if first != grade:
+            line = self.result.find_line(query_key, doc_id)
+            message = _explain_conflict(query_key, doc_id, grade, first)
+            self.reader.fail(record.line, f"{message} in line {line}")
+
+    def _add_vote(
+        self, record: Record, query_key: str, doc_id: str, assessor: str, grade: float
+    ) -> None:
+        """Add the grade of an assessor, whose latest grade of a document counts."""
+        vote = _Vote(grade, self._parse_time(record), record.line)
+        votes = self.votes.setdefault(query_key, {}).setdefault(doc_id, {})
+        earlier = votes.get(assessor)
+        if earlier and earlier.grade != grade and earlier.time == vote.time:
+            message = _explain_conflict(query_key, doc_id, grade, earlier.grade)
+            who = "decision" if assessor == _DECISION else f"assessor {quote(assessor)}"
+            hint = f"They have the same {who}, and no 'date' says which is later."
+            self.reader.fail(record.line, f"{message} in line {earlier.line}. {hint}")
+        if earlier is None or vote.time >= earlier.time:
+            votes[assessor] = vote
+
+    def _parse_time(self, record: Record) -> float:
+        text = record.cells.get("date", "").strip()
+        if text not in self.known_times:
+            try:
+                # Python 3.10 does not read "Z".
+                date = datetime.fromisoformat(text.replace("Z", "+00:00"))
+            except ValueError:
+                self.known_times[text] = float("-inf")
+            else:
+                date = date if date.tzinfo else date.replace(tzinfo=timezone.utc)
+                if date > datetime.now(timezone.utc) + _ONE_DAY:
+                    # It would win over every grade to come.
+                    self.reader.fail(record.line, f"The date {quote(text)} is in the future")
+                self.known_times[text] = date.timestamp()
+        return self.known_times[text]
+
+    def _settle_votes(self) -> None:
+        """Combine the grades of several assessors: a decision, or the mean."""
+        for query_key, documents in self.votes.items():
+            grades = self.result.grades.setdefault(query_key, {})
+            for doc_id, votes in documents.items():
+                if _DECISION in votes:
+                    grades[doc_id] = votes[_DECISION].grade
+                    continue
+                given = {assessor: vote.grade for assessor, vote in votes.items()}
+                if doc_id in grades:
+                    given[""] = grades[doc_id]
+                grades[doc_id] = _compute_mean(list(given.values()))
+                if len(given) > 1:
+                    by_document = self.result.votes.setdefault(query_key, {})
+                    by_document[doc_id] = tuple(given.values())
+                self.result.assessor_grades.setdefault(query_key, {})[doc_id] = given
+
+
+def explain_grade(text: str, words: Mapping[str, float]) -> str:
+    """Say that a grade is neither a number nor a word of the suite."""
+    allowed = f" or a word of 'grades' ({list_words(list(words))})" if words else ""
+    return f"A grade must be a number{allowed}, not {quote(text)}{suggest(text, words)}"
+
+
+def _compute_mean(grades: Sequence[float]) -> float:
+    """Compute the mean, exactly if all agree."""
+    return grades[0] if len(set(grades)) == 1 else fsum(grades) / len(grades)
+
+
+def _explain_conflict(query_key: str, doc_id: str, grade: float, first: float) -> str:
+    document = f"{quote(doc_id)} has grade {grade:g} for {quote(query_key)} here"
+    return f"{document}, and {first:g}"
+
+
+def _get_pair(reader: RecordReader, record: Record) -> tuple[str, str]:
+    """Return the id of the query (or its text in a file without ids), and the document."""
+    query_key = record.cells.get("id", record.cells.get("query"))
+    doc_id = record.cells.get("document")
+    if query_key is None or doc_id is None:
+        missing = "query (query_id or query)" if query_key is None else "document (doc_id)"
+        reader.fail(record.line, f"This line has no {missing}")
+    if not query_key.strip():
+        reader.fail(record.line, "The query is empty")
+    return query_key.strip(), doc_id
+
+
+# -- Joining --------------------------------------------------------------------------------------
+
+
+class JoinedJudgments(NamedTuple):
+    """The judgments of one query from the suite and all its files."""
+
+    grades: Mapping[str, float]
+    votes: Mapping[str, Sequence[float]] = {}
+    assessor_grades: Mapping[str, Mapping[str, float]] = {}
+
+
+class JudgmentFiles:
+    """All files of judgments of a suite.
+
+    Attributes:
+        override_count: How many judgments in the suite differ from those in files so far.
+    """
+
+    def __init__(self, files: Iterable[JudgmentFile], texts: Mapping[str, str]) -> None:
+        """Prepare to look up queries.
+
+        Args:
+            files: The files.
+            texts: The text of every query of the suite by its id.
+        """
+        self.override_count = 0
+        self._texts = texts
+        self._known_texts = {text.strip() for text in texts.values()}
+        self._files = []
+        for file in files:
+            ids_by_text = {text: query_id for query_id, text in file.texts.items()}
+            used: set[str] = set()
+            self._files.append((file, ids_by_text, used))
+
+    def join(self, query_id: str, inline: Mapping[str, float]) -> JoinedJudgments:
+        """Join the judgments of a query: those in the suite win.
+
+        Raises:
+            Mistake: Two files disagree.
+        """
+        sources: list[tuple[JudgmentFile, str]] = []
+        for file, ids_by_text, used in self._files:
+            key = self._find_key(file, ids_by_text, query_id)
+            if key is not None:
+                used.add(key)
+                sources.append((file, key))
+        if not sources:
+            return JoinedJudgments(inline)
+        first, first_key = sources[0]
+        grades: Mapping[str, float] = first.grades[first_key]
+        votes: Mapping[str, Sequence[float]] = first.votes.get(first_key, {})
+        assessor_grades: Mapping[str, Mapping[str, float]] = first.assessor_grades.get(
+            first_key, {}
+        )
+        for file, key in sources[1:]:
+            self._check_agreement(file, key, grades, sources, query_id)
+            grades = {**grades, **file.grades[key]}
+            votes = {**votes, **file.votes.get(key, {})}
+            assessor_grades = {**assessor_grades, **file.assessor_grades.get(key, {})}
+        if inline:
+            for doc_id, grade in inline.items():
+                self.override_count += grades.get(doc_id, grade) != grade
+            grades = {**grades, **inline}
+            votes = {doc_id: vote for doc_id, vote in votes.items() if doc_id not in inline}
+            assessor_grades = {
+                doc_id: given for doc_id, given in assessor_grades.items() if doc_id not in inline
+            }
+        return JoinedJudgments(grades, votes, assessor_grades)
+
+    def _check_agreement(
+        self,
+        file: JudgmentFile,
+        key: str,
+        grades: Mapping[str, float],
+        sources: Sequence[tuple[JudgmentFile, str]],
+        query_id: str,
+    ) -> None:
+        for doc_id, grade in file.grades[key].items():
+            if grades.get(doc_id, grade) == grade:
+                continue
+            for other, other_key in sources:
+                if other.grades[other_key].get(doc_id) == grades[doc_id]:
+                    break
+            place = Location(other.file.name, other.find_line(other_key, doc_id))
+            message = _explain_conflict(query_id, doc_id, grade, grades[doc_id])
+            hint = "Correct one, or decide under 'relevant' in the suite."
+            line = file.find_line(key, doc_id)
+            raise Mistake(line, f"{message} at {place}. {hint}", file.file.name)
+
+    def _find_key(
+        self, file: JudgmentFile, ids_by_text: Mapping[str, str], query_id: str
+    ) -> str | None:
+        """Return what a file calls a query: its id or, in a file without ids, its text."""
+        text = self._texts[query_id].strip()
+        key = query_id
+        if not file.has_ids:
+            if text in file.grades or query_id in self._known_texts:
+                key = text
+        elif query_id not in file.grades:
+            # The file may have the same query under an id that the suite does not use.
+            other = ids_by_text.get(text)
+            if other is not None and other not in self._texts:
+                key = other
+        return key if key in file.grades else None
+
+    def list_notes(self) -> Iterator[str]:
+        """Yield remarks for the report, once all queries are joined."""
+        for file, _, used in self._files:
+            yield from file.notes
+            unused = [key for key in file.grades if key not in used]
+            if unused:
+                count = format_count(len(unused), "query", "queries")
+                named = list_words(unused[:MAX_NAMED_QUERIES], "and")
+                yield f"{file.file.name}: judgments of {count} that are not in the suite ({named})"
+        if self.override_count:
+            verb = "overrides" if self.override_count == 1 else "override"
+            count = format_count(self.override_count, "judgment")
+            yield f"{count} in the suite {verb} judgments from files"

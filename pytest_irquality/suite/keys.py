@@ -1,0 +1,561 @@
+"""The keys of a suite, of its queries, thresholds and files: one line for each.
+
+The reader, "Did you mean …?", the JSON Schema and the reference page follow from these tables. A
+key of kind ``NODE`` depends on other keys, so the parser reads its value later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pytest_irquality.metrics import METRICS
+from pytest_irquality.suite.model import KnownIssue
+from pytest_irquality.suite.rules import RULES
+from pytest_irquality.suite.values import (
+    ANY_TEXT,
+    COUNT,
+    COUNT_FROM_0,
+    CUTOFF,
+    DATE,
+    DURATION,
+    FIXTURE,
+    FLAG,
+    GRADE_WORDS,
+    PARAMS,
+    RATE,
+    RELEVANT_FROM,
+    REPEATS,
+    RETRY_FAILURES,
+    TEXT,
+    TEXT_LIST,
+    TEXTS,
+    WEIGHT,
+    Kind,
+    Schema,
+    describe_node,
+    list_words,
+    make_choice,
+    make_list_schema,
+    make_object_schema,
+    make_one_or_many_schema,
+    make_reference,
+    read_choice,
+    read_entries,
+    read_text,
+    suggest,
+)
+from pytest_irquality.suite.yaml_source import (
+    Location,
+    MappingNode,
+    Mistake,
+    MistakeList,
+    Node,
+    ScalarNode,
+    quote,
+)
+
+FORMATS = ("trec", "beir", "jsonl", "csv", "tsv", "topics", "text")
+COLUMN_MEANINGS = (
+    "id", "query", "document", "grade", "tags", "variants", "weight", "why", "assessor", "passage",
+)  # fmt: skip
+RARE_METRICS = ("dcg", "err", "rbp", "bpref")
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key.
+
+    Attributes:
+        help: One sentence for editors and the reference page.
+        default: What holds if the key is not written. Empty if it must be written.
+        expects_results: Whether the key contradicts ``expect_no_results``.
+    """
+
+    kind: Kind[Any]
+    help: str
+    default: str = ""
+    expects_results: bool = False
+
+    @property
+    def schema(self) -> Schema:
+        """Return the JSON Schema of the value, with the text that an editor shows."""
+        default = f" Default: {self.default}." if self.default else ""
+        return {**self.kind.schema, "description": f"{self.help}{default}"}
+
+
+@dataclass
+class Fields:
+    """The keys that are written in one place, with their values and lines."""
+
+    line: int
+    values: dict[str, Any] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of a key, or the default if it is not written."""
+        return self.values.get(name, default)
+
+    def get_line(self, name: str) -> int:
+        """Return the line of a key, or of the place if the key is not written."""
+        return self.lines.get(name, self.line)
+
+
+def read_fields(
+    node: Node,
+    keys: Mapping[str, Key],
+    owner: str,
+    mistakes: MistakeList,
+    *,
+    path: str = "",
+    removed: Mapping[str, str] | None = None,
+) -> Fields:
+    """Read a mapping whose keys are known.
+
+    Each value that is a mistake is left out and added to ``mistakes``.
+
+    Args:
+        node: The mapping.
+        keys: The keys that it may have.
+        owner: What the mapping is, for messages, such as "a query".
+        mistakes: Receives the mistakes.
+        path: The file, if it is not the suite.
+        removed: Keys of earlier versions, each with what to write instead.
+
+    Raises:
+        Mistake: The node is no mapping, or lacks a key that must be written.
+    """
+    fields = Fields(node.line)
+    for key, value in iter_fields(node, keys, owner, mistakes, path=path, removed=removed):
+        name = key.text
+        try:
+            fields.values[name] = keys[name].kind.read(value, f"'{name}'")
+        except Mistake as mistake:
+            mistakes.add(mistake, path)
+        fields.lines[name] = key.line
+    for name, entry in keys.items():
+        if not entry.default and name not in fields.lines:
+            raise Mistake(node.line, f"{owner[:1].upper()}{owner[1:]} needs '{name}'")
+    return fields
+
+
+def iter_fields(
+    node: Node,
+    keys: Mapping[str, object],
+    owner: str,
+    mistakes: MistakeList,
+    *,
+    path: str = "",
+    removed: Mapping[str, str] | None = None,
+) -> Iterator[tuple[ScalarNode, Node]]:
+    """Yield the entries of a mapping whose keys are known, and report all others."""
+    if not isinstance(node, MappingNode):
+        read_entries(node, owner)  # raises
+        return
+    seen: dict[str, int] = {}
+    for key, value in node.entries:
+        name = key.text if isinstance(key, ScalarNode) else ""
+        if name in keys and name not in seen and isinstance(key, ScalarNode):
+            seen[name] = key.line
+            yield key, value
+        elif name in seen:
+            message = f"'{name}' is already in line {seen[name]}"
+            mistakes.add(Mistake(key.line, message), path)
+        else:
+            mistakes.add(_explain_unknown_key(key, keys, owner, removed or {}), path)
+
+
+def _explain_unknown_key(
+    key: Node, keys: Mapping[str, object], owner: str, removed: Mapping[str, str]
+) -> Mistake:
+    if not isinstance(key, ScalarNode):
+        return Mistake(key.line, f"A key of {owner} must be a text, not {describe_node(key)}")
+    name = key.text
+    if name in removed:
+        return Mistake(key.line, f"'{name}' is no longer a key. {removed[name]}")
+    message = f"{quote(name)} is not a key of {owner}"
+    if name.startswith("-") and name[1:] in keys:
+        return Mistake(key.line, f"Write a space after the dash: '- {name[1:]}'")
+    word, colon, _ = name.partition(":")
+    if colon and word in keys:
+        return Mistake(key.line, f"Write a space after the colon of '{word}:'")
+    if "@" in name and "thresholds" in keys:
+        return Mistake(key.line, f"{message}. Write thresholds of metrics under 'thresholds'.")
+    hint = suggest(name, keys)
+    if not hint and keys is SUITE_KEYS and name in QUERY_KEYS:
+        hint = ", but of a query. Indent it below its query."
+    elif not hint and keys is QUERY_KEYS and name in SUITE_KEYS:
+        hint = ", but of the suite. Write it without indentation."
+    return Mistake(key.line, message + (hint or f". Its keys are {list_words(list(keys), 'and')}."))
+
+
+def _read_node(node: Node, _: str) -> Node:
+    return node
+
+
+def make_node_kind(schema: Schema, form: str) -> Kind[Node]:
+    """Make the kind of a value that the parser reads later."""
+    return Kind(_read_node, schema, form)
+
+
+# -- Small tables ---------------------------------------------------------------------------------
+
+_SWITCH_WORDS = ("true", "false", "yes", "no", "on", "off", "null", "none", "~")
+
+
+def _read_known_issue(node: Node, name: str) -> KnownIssue:
+    """Read ``SEARCH-212`` or ``{id: SEARCH-212, until: 2027-03-01}``."""
+    if not isinstance(node, MappingNode):
+        return KnownIssue(_read_issue_id(node, name))
+    issue_id, until = "", None
+    for key, value in read_entries(node, name):
+        if key.text == "id":
+            issue_id = _read_issue_id(value, f"'id' of {name}")
+        elif key.text == "until":
+            until = DATE.read(value, f"'until' of {name}")
+        else:
+            hint = suggest(key.text, ("id", "until"), "Its keys are 'id' and 'until'.")
+            raise Mistake(key.line, f"{quote(key.text)} is not a key of {name}{hint}")
+    if not issue_id:
+        raise Mistake(node.line, f"{name} needs 'id', such as SHOP-123")
+    return KnownIssue(issue_id, until)
+
+
+def _read_issue_id(node: Node, name: str) -> str:
+    text = read_text(node, name)
+    # A switch would pass for an issue, and turn everything that is broken green.
+    if isinstance(node, ScalarNode) and not node.is_quoted and text.lower() in _SWITCH_WORDS:
+        message = f"{name} must be the id of an issue, such as SHOP-123, not {quote(text)}"
+        raise Mistake(node.line, f"{message}. Without an issue, remove the key.")
+    return text
+
+
+KNOWN_ISSUE: Kind[KnownIssue] = Kind(
+    _read_known_issue,
+    {
+        "anyOf": [
+            {"type": ["string", "number"]},
+            make_object_schema(
+                {"id": {"type": ["string", "number"]}, "until": DATE.schema}, required=["id"]
+            ),
+        ]
+    },
+    "the id of an issue, or `{id: SHOP-123, until: 2027-03-01}`",
+)
+_KNOWN_ISSUE_HELP = "The issue that tracks what is broken here. It fails once it is fixed."
+
+
+def get_known_issue(fields: Fields, path: str) -> KnownIssue | None:
+    """Return the known issue of a query or threshold, with its place."""
+    issue = fields.get("known_issue")
+    if not isinstance(issue, KnownIssue):
+        return None
+    return replace(issue, location=Location(path, fields.get_line("known_issue")))
+
+
+def _make_table_kind(keys: Mapping[str, Key], form: str) -> Kind[dict[str, Any]]:
+    """Make the kind of a mapping that has some keys, of which it needs those without a default."""
+
+    def read(node: Node, name: str) -> dict[str, Any]:
+        values = {}
+        for key, value in read_entries(node, name):
+            if key.text not in keys:
+                hint = suggest(key.text, keys, f"Its keys are {list_words(list(keys), 'and')}.")
+                raise Mistake(key.line, f"{quote(key.text)} is not a key of {name}{hint}")
+            values[key.text] = keys[key.text].kind.read(value, f"'{key.text}' of {name}")
+        for required, entry in keys.items():
+            if not entry.default and required not in values:
+                raise Mistake(node.line, f"{name} needs '{required}'")
+        return values
+
+    return Kind(read, make_keys_schema(keys), form)
+
+
+def make_keys_schema(keys: Mapping[str, Key]) -> dict[str, Any]:
+    """Return the JSON Schema of a mapping that has these keys."""
+    schema = make_object_schema({name: entry.schema for name, entry in keys.items()})
+    required = [name for name, entry in keys.items() if not entry.default]
+    if required:
+        schema["required"] = required
+    return schema
+
+
+RETRY_KEYS = {
+    "times": Key(COUNT, "How often."),
+    "on": Key(RETRY_FAILURES, "After which failures.", "`[429, 5xx, timeout]`"),
+}
+CORPUS_KEYS = {
+    "files": Key(TEXTS, "Files or patterns, one document a line, as JSON."),
+    "missing": Key(
+        make_choice("warn", "fail"), "If a relevant passage is in no document.", "`warn`"
+    ),
+}
+ERRORS_KEYS = {"max": Key(COUNT_FROM_0, "How many queries may have no answer.")}
+BASELINE_KEYS = {"retriever": Key(FIXTURE, "The retriever to compare with.")}
+PROBE_KEYS = {
+    "from": Key(TEXT, "A catalog (CSV or JSON lines), or `corpus`."),
+    "by": Key(
+        Kind(
+            lambda node, name: {
+                key.text: read_choice(value, f"'{key.text}' of {name}", ("whole", "quote"))
+                for key, value in read_entries(node, name)
+            },
+            {
+                "type": "object",
+                "minProperties": 1,
+                "additionalProperties": {"enum": ["whole", "quote"]},
+            },
+            "fields, each with `whole` or `quote`",
+        ),
+        "By which fields each document is searched: the complete field, or a quote from it.",
+    ),
+    "sample": Key(COUNT, "How many documents.", "200"),
+    "id": Key(TEXT, "The field that holds the document's id.", "recognized by its name"),
+    "source": Key(TEXT, "The field that says where a document comes from.", "none"),
+}
+
+
+# -- Files ----------------------------------------------------------------------------------------
+
+
+def _read_columns(node: Node, name: str) -> dict[str, str]:
+    columns = {}
+    for key, value in read_entries(node, name):
+        if key.text not in COLUMN_MEANINGS:
+            known = list_words(COLUMN_MEANINGS, "and")
+            hint = suggest(key.text, COLUMN_MEANINGS, f"Meanings are {known}.")
+            raise Mistake(key.line, f"{quote(key.text)} is not the meaning of a column{hint}")
+        columns[key.text] = read_text(value, f"'{key.text}' of {name}")
+    return columns
+
+
+FILE_KEYS = {
+    "file": Key(TEXT, "A path or pattern relative to the suite, or a BEIR folder."),
+    "format": Key(make_choice(*FORMATS), "The format.", "recognized by its content"),
+    "columns": Key(
+        Kind(
+            _read_columns,
+            make_object_schema(dict.fromkeys(COLUMN_MEANINGS, ANY_TEXT)),
+            "meanings, each with the name of a column",
+        ),
+        "Which column has which meaning, as in `{grade: label}`.",
+        "recognized by their names",
+    ),
+}
+_TEXT_OR_FILE: Sequence[Schema] = (ANY_TEXT, make_reference("file"))
+
+# -- Thresholds -----------------------------------------------------------------------------------
+
+BOUND: Kind[Node] = make_node_kind(
+    {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"(%|ms|s|min)$"}]},
+    "a number, a percentage, or a duration for latency",
+)
+CHANGE: Kind[Node] = make_node_kind(
+    {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": "%$"}]},
+    "points, or a percentage of the baseline's value",
+)
+THRESHOLD_KEYS = {
+    "min": Key(BOUND, "The lowest allowed value.", "none"),
+    "max": Key(BOUND, "The highest allowed value.", "none"),
+    "max_drop": Key(CHANGE, "How far it may drop below the baseline.", "any drop"),
+    "max_rise": Key(CHANGE, "How far it may rise, if lower is better.", "any rise"),
+    "max_significant_drop": Key(
+        CHANGE, "As `max_drop`, if the drop is statistically significant.", "none"
+    ),
+    "warn": Key(FLAG, "Whether a broken threshold only warns.", "`false`"),
+    "known_issue": Key(KNOWN_ISSUE, _KNOWN_ISSUE_HELP, "none"),
+}
+THRESHOLD_SCHEMA: Schema = {
+    "anyOf": [
+        BOUND.schema,
+        make_object_schema(
+            {name: entry.schema for name, entry in THRESHOLD_KEYS.items()}, minProperties=1
+        ),
+    ]
+}
+
+
+def list_usual_metrics() -> list[str]:
+    """Return the names of metrics that an editor offers, each as it is most often written."""
+    return [entry.usual_name for entry in METRICS.values() if entry.name not in RARE_METRICS]
+
+
+BLOCK_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "propertyNames": {"pattern": r"^\s*([\w.-]+\s+){0,3}[\w.-]+\s*(\([^()]*\))?\s*(@.*)?$"},
+    "properties": {name: make_reference("threshold") for name in list_usual_metrics()},
+    "additionalProperties": make_reference("threshold"),
+}
+BLOCK: Kind[Node] = make_node_kind(make_reference("thresholds"), "metrics, each with a threshold")
+
+LOST_QUERIES_SCHEMA: Schema = {
+    "anyOf": [
+        {"enum": ["net", "fail", "warn", "ignore"]},
+        make_object_schema({"max": COUNT_FROM_0.schema}, required=["max"]),
+    ]
+}
+EACH_QUERY_RULES = {name: rule for name, rule in RULES.items() if rule.is_for_each_query}
+EACH_QUERY_SCHEMA: Schema = {
+    **BLOCK_SCHEMA,
+    "properties": {
+        **BLOCK_SCHEMA["properties"],
+        "lost_all_relevant": LOST_QUERIES_SCHEMA,
+        **{name: rule.schema for name, rule in EACH_QUERY_RULES.items()},
+    },
+}
+
+# -- Queries --------------------------------------------------------------------------------------
+
+QUERY_KEYS: dict[str, Key] = {
+    "query": Key(TEXT, "The text to search for."),
+    "id": Key(TEXT, "Its name in reports and node ids.", "the text of the query"),
+    "tags": Key(TEXTS, "Groups that the query belongs to.", "none"),
+    "why": Key(TEXT, "Why it matters. Every failure shows it.", "nothing"),
+    "weight": Key(WEIGHT, "How much it counts in `weighted` metrics.", "1"),
+    "params": Key(PARAMS, "Keyword arguments of this query's call.", "those of the suite"),
+    "relevant": Key(
+        make_node_kind(
+            {
+                "anyOf": [
+                    make_list_schema(ANY_TEXT),
+                    {"type": "object", "additionalProperties": ANY_TEXT},
+                ]
+            },
+            "documents, with grades or without",
+        ),
+        "Documents with their grades: numbers, or words of `grades`. In a list, each is relevant.",
+        "none",
+        expects_results=True,
+    ),
+}
+for _name, _rule in RULES.items():
+    QUERY_KEYS[_name] = Key(
+        make_node_kind(_rule.schema, _rule.form),
+        _rule.help,
+        "no such rule",
+        expects_results=_rule.expects_results and _name != "expect_no_results",
+    )
+QUERY_KEYS["thresholds"] = Key(BLOCK, "Thresholds of this query.", "none", expects_results=True)
+QUERY_KEYS["variants"] = Key(
+    TEXTS, "Paraphrases and typos. Each is a query with the same judgments.", "none"
+)
+QUERY_KEYS["known_issue"] = Key(KNOWN_ISSUE, _KNOWN_ISSUE_HELP, "none")
+
+# -- The suite ------------------------------------------------------------------------------------
+
+SUITE_KEYS: dict[str, Key] = {
+    "suite": Key(TEXT, "The name in reports.", "the name of the file, without `.ir.yaml`"),
+    "queries": Key(
+        make_node_kind(
+            {
+                "anyOf": [
+                    *_TEXT_OR_FILE,
+                    {
+                        "type": "array",
+                        "minItems": 1,
+                        "items": {"anyOf": [make_reference("query"), *_TEXT_OR_FILE]},
+                    },
+                ]
+            },
+            "queries and files",
+        ),
+        "The queries, inline or in files.",
+        "none, if there are `probes`",
+    ),
+    "probes": Key(
+        _make_table_kind(PROBE_KEYS, "`{from: FILE, by: {title: whole}, sample: 200}`"),
+        "Queries made of documents, which test without labels that each can be found.",
+        "none",
+    ),
+    "judgments": Key(
+        make_node_kind(
+            make_one_or_many_schema({"anyOf": list(_TEXT_OR_FILE)}), "a file, or a list of files"
+        ),
+        "Files of judgments. Those under `relevant` win over them.",
+        "none",
+    ),
+    "retriever": Key(FIXTURE, "The fixture that searches.", "`retriever`"),
+    "baseline": Key(
+        _make_table_kind(BASELINE_KEYS, "`{retriever: NAME}`"),
+        "Compare with another retriever. Only written thresholds apply.",
+        "the stored baseline",
+    ),
+    "top_k": Key(CUTOFF, "The cutoff of every metric and rule that names none.", "10"),
+    "depth": Key(CUTOFF, "How many results to request.", "the deepest cutoff of metrics and rules"),
+    "params": Key(PARAMS, "Keyword arguments of every call.", "none"),
+    "grades": Key(GRADE_WORDS, "Words that may be written for grades.", "none"),
+    "relevant_from": Key(RELEVANT_FROM, "The lowest grade that counts as relevant.", "1"),
+    "undefined": Key(
+        make_choice("skip", "zero"),
+        "Queries without relevant documents: left out of means, or scored 0.",
+        "`skip`",
+    ),
+    "match": Key(
+        make_choice("id", "text"), "What `relevant` and rules name: ids or passages.", "`id`"
+    ),
+    "id_field": Key(TEXT, "Where a result has the id, as in `metadata.source`.", "recognized"),
+    "text_field": Key(TEXT, "Where a result has its text, as in `payload.content`.", "recognized"),
+    "corpus": Key(
+        _make_table_kind(CORPUS_KEYS, "`{files: FILE, missing: warn}`"),
+        "The documents or chunks as indexed.",
+        "the retriever's `texts()`, if it has this method",
+    ),
+    "show": Key(TEXT_LIST, "Fields of a result that reports and grading show.", "none"),
+    "metrics": Key(
+        make_node_kind(
+            make_list_schema({"anyOf": [{"enum": list_usual_metrics()}, {"type": "string"}]}),
+            "a list of metrics",
+        ),
+        "Metrics that reports show.",
+        "those with thresholds; also ndcg, mrr and recall if none of them scores relevance",
+    ),
+    "thresholds": Key(BLOCK, "Thresholds over the suite.", "none"),
+    "tags": Key(
+        make_node_kind(
+            {"type": "object", "additionalProperties": make_reference("thresholds")},
+            "tags, each with thresholds",
+        ),
+        "Thresholds of one tag.",
+        "none",
+    ),
+    "each_tag": Key(BLOCK, "Thresholds for every tag.", "none"),
+    "each_query": Key(
+        make_node_kind(
+            EACH_QUERY_SCHEMA,
+            "thresholds, `lost_all_relevant`, and rules about all results",
+        ),
+        "Thresholds and rules for every query.",
+        "none",
+    ),
+    "concurrency": Key(COUNT, "How many calls run at a time.", "1"),
+    "timeout": Key(DURATION, "The longest time for one call.", "60 s; none for plain functions"),
+    "retry": Key(
+        _make_table_kind(RETRY_KEYS, "`{times: 2, on: [429, 5xx, timeout]}`"),
+        "Which failed calls are made again.",
+        "none",
+    ),
+    "rate": Key(RATE, "The most calls in a time.", "any"),
+    "repeat": Key(REPEATS, "How often each query runs, for nondeterministic engines.", "1"),
+    "errors": Key(
+        _make_table_kind(ERRORS_KEYS, "`{max: 2}`"), "How many queries may have no answer.", "0"
+    ),
+}
+
+# What keys of the first edition became.
+_USE_WARN = "Write 'warn: true' next to '{bound}'."
+REMOVED_SUITE_KEYS = {
+    "trend": "Remove it; `--ir-history` shows slow losses.",
+    "robustness": "Variants are queries now: write tags: {variant: {ndcg@10: 0.7}}.",
+    "audit": "Remove it.",
+}
+REMOVED_THRESHOLD_KEYS = {
+    "warn_below": _USE_WARN.format(bound="min"),
+    "warn_above": _USE_WARN.format(bound="max"),
+    "over": "Remove it.",
+}
+REMOVED_EACH_QUERY_KEYS = {
+    "new_zero_results": "Write thresholds: {zero_results: {max_rise: 0}}.",
+    "nothing_in_common": "Write each_query: {overlap@10: {min: 0.1}}.",
+}
+REMOVED_UNDEFINED = {"judged_zero": "Write 'zero', or leave the key out."}

@@ -1,0 +1,354 @@
+"""Probes: queries made of documents, which test without labels that each can be found.
+
+A sampled document is searched for by a complete field, such as its title, or by a quote from a long
+one. The sample is ordered by a hash of the ids, so it hardly changes if documents are added.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import heapq
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import log
+from typing import Any, Literal, NamedTuple
+
+from pytest_irquality.io.fields import get_field
+from pytest_irquality.io.text import format_count
+from pytest_irquality.metrics import Judgments
+from pytest_irquality.suite.columns import SPELLINGS, simplify
+from pytest_irquality.suite.model import PROBE_TAG, Location, Probe, Query
+from pytest_irquality.suite.records import find_delimiter
+from pytest_irquality.suite.suite_files import DataFile
+from pytest_irquality.suite.values import list_words
+from pytest_irquality.suite.yaml_source import Mistake, quote
+
+MIN_QUOTE_WORDS = 8
+MAX_QUOTE_WORDS = 12
+QUOTE_REGIONS = 4  # a quote is from one of so many parts of the field, which its id selects
+TITLE_FIELDS = ("title", "name", "headline", "subject")
+SPECIFIC_ID_FIELDS = (*SPELLINGS["document"], "objectid")
+
+# A letter of a script without spaces is a word of its own.
+_WORD = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]|\w+(?:['’-]\w+)*"
+)
+
+
+@dataclass(frozen=True)
+class ProbeSet:
+    """Probes, and remarks for the report."""
+
+    queries: tuple[Query, ...]
+    notes: tuple[str, ...] = ()
+
+
+class _Document(NamedTuple):
+    doc_id: str
+    title: str
+    source: str
+    texts: Mapping[str, str]
+
+
+class _Quote(NamedTuple):
+    text: str
+    position: int
+    words: tuple[str, ...]
+
+
+@dataclass
+class _Statistics:
+    """What all documents have in common.
+
+    Attributes:
+        document_counts: In how many documents each word occurs, for fields that are quoted.
+        ids_by_text: The documents with the same text in one field, by field and text.
+        field_counts: How many documents have each field.
+    """
+
+    document_counts: Counter[str] = field(default_factory=Counter)
+    ids_by_text: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    field_counts: Counter[str] = field(default_factory=Counter)
+    document_count: int = 0
+
+
+def make_probes(
+    files: Sequence[DataFile],
+    *,
+    by: Mapping[str, str],
+    sample_size: int,
+    id_field: str = "",
+    source_field: str = "",
+    params: Mapping[str, object] | None = None,
+    grade: float = 1.0,
+    location: Location,
+) -> ProbeSet:
+    """Make probes of the documents in some files.
+
+    Args:
+        files: CSV files or JSON lines, with a document on each line.
+        by: The fields to search by, each ``whole`` or ``quote``.
+        sample_size: How many documents to make probes of.
+        id_field: The field with the id, if it is not recognized by its name.
+        source_field: The field that says where a document comes from.
+        params: Parameters of every query.
+        grade: The grade of the document that a probe is made of.
+        location: The place of ``probes`` in the suite.
+
+    Returns:
+        A query for each sampled document and field. The document is relevant, and so is any other
+        with the same text in this field, or that contains the same quote.
+
+    Raises:
+        Mistake: A file cannot be read, or has no such field.
+    """
+    reader = _DocumentReader(files, by, id_field, source_field)
+    statistics = _Statistics()
+    sample = _draw_sample(reader, by, sample_size, statistics)
+    if not sample:
+        raise Mistake(location.line, "'probes' has no document to make a query of")
+    for path in by:
+        if not statistics.field_counts[path]:
+            known = list_words(reader.known_fields, "and")
+            message = f"No document has the field {quote(path)}. Fields are {known}."
+            raise Mistake(location.line, message)
+    quotes = _choose_quotes(sample, by, statistics)
+    ids_by_quote = _find_quotes(reader, quotes) if quotes else {}
+    queries = []
+    for document in sample:
+        for path, text in document.texts.items():
+            quoted = quotes.get((document.doc_id, path))
+            relevant = {document.doc_id: grade}
+            if quoted is None:
+                same = statistics.ids_by_text[path, _normalize(text)]
+            else:
+                same = ids_by_quote[path, quoted.words]
+            relevant.update(dict.fromkeys(same, grade))
+            way: Literal["whole", "quote"] = "whole" if quoted is None else "quote"
+            position = 0 if quoted is None else quoted.position
+            probe = Probe(
+                document.doc_id,
+                document.title,
+                path,
+                way,
+                position,
+                len(text),
+                document.source,
+            )
+            queries.append(
+                Query(
+                    id=f"{document.doc_id} {path}",
+                    text=text if quoted is None else quoted.text,
+                    judgments=Judgments(relevant),
+                    tags=(PROBE_TAG, path),
+                    params=params or {},
+                    is_sampled=True,
+                    probe=probe,
+                    location=location,
+                )
+            )
+    count = format_count(len(queries), "probe")
+    total = format_count(statistics.document_count, "document")
+    return ProbeSet(tuple(queries), (f"{count} of {len(sample):,} of {total}",))
+
+
+# -- Reading documents ----------------------------------------------------------------------------
+
+
+@dataclass
+class _DocumentReader:
+    files: Sequence[DataFile]
+    by: Mapping[str, str]
+    id_field: str
+    source_field: str
+    known_fields: list[str] = field(default_factory=list)
+
+    def read(self) -> Iterator[_Document]:
+        """Yield all documents, in the order of the files."""
+        for file in self.files:
+            id_field = self.id_field
+            for line, row in _read_rows(file):
+                if not self.known_fields:
+                    self.known_fields += row
+                id_field = id_field or _recognize_id_field(row, file, line)
+                doc_id = _to_text(get_field(row, id_field))
+                if not doc_id:
+                    message = f"This document has no id in {quote(id_field)}"
+                    raise Mistake(line, message, file.name)
+                texts = {}
+                for path in self.by:
+                    text = _to_text(get_field(row, path))
+                    if text:
+                        texts[path] = text
+                title = next((_to_text(row.get(name)) for name in TITLE_FIELDS if name in row), "")
+                source = _to_text(get_field(row, self.source_field)) if self.source_field else ""
+                yield _Document(doc_id, title, source or file.name, texts)
+
+
+def _read_rows(file: DataFile) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the line and the fields of each document."""
+    lines = file.read_lines()
+    number, head = next(lines, (1, ""))
+    if not head.lstrip().startswith("{"):
+        names = next(csv.reader([head], delimiter=find_delimiter(head)), [])
+        if len(names) < 2:
+            message = "These are no documents: neither JSON lines nor CSV with a header"
+            raise Mistake(number, message, file.name)
+        texts = (f"{line}\n" for _, line in lines)
+        reader = csv.reader(texts, delimiter=find_delimiter(head))
+        for row in reader:
+            if row:
+                yield reader.line_num + 1, dict(zip(names, row, strict=False))
+        return
+    while head or number:
+        if head.strip():
+            try:
+                # Numbers stay as written, so that an id 1.10 does.
+                value = json.loads(head, parse_int=str, parse_float=str)
+            except (ValueError, RecursionError):
+                raise Mistake(number, "This is not JSON", file.name) from None
+            if not isinstance(value, dict):
+                raise Mistake(number, "A document must be an object, {...}", file.name)
+            yield number, value
+        number, head = next(lines, (0, ""))
+
+
+def _recognize_id_field(row: Mapping[str, Any], file: DataFile, line: int) -> str:
+    for spellings in (SPECIFIC_ID_FIELDS, ("id",)):
+        names = [name for name in row if simplify(name) in spellings]
+        if len(names) == 1:
+            return names[0]
+        if names:
+            message = f"{list_words(names, 'and')} could both be the id of the document"
+            hint = f"Choose one with 'id' under 'probes', as in id: {names[0]}."
+            raise Mistake(line, f"{message}. {hint}", file.name)
+    known = list_words(list(row), "and")
+    message = f"No field is the id of the document. Fields are {known}."
+    raise Mistake(line, f"{message} Write which, as in probes: {{id: NAME}}.", file.name)
+
+
+def _to_text(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(filter(None, map(_to_text, value)))
+    if value is None or isinstance(value, dict):
+        return ""
+    return " ".join(str(value).split())
+
+
+# -- The sample -----------------------------------------------------------------------------------
+
+
+def _draw_sample(
+    reader: _DocumentReader, by: Mapping[str, str], sample_size: int, statistics: _Statistics
+) -> list[_Document]:
+    """Draw the documents whose ids have the lowest hashes, and collect statistics of all."""
+    heap: list[tuple[int, int, _Document]] = []
+    seen: set[str] = set()
+    for document in reader.read():
+        for path, text in document.texts.items():
+            statistics.field_counts[path] += 1
+            if by[path] == "whole":
+                same = statistics.ids_by_text.setdefault((path, _normalize(text)), [])
+                same.append(document.doc_id)
+            else:
+                words = {word.lower() for word in _WORD.findall(text)}
+                statistics.document_counts.update(words)
+                if len(words) < MIN_QUOTE_WORDS:
+                    # A text without enough words for a quote is searched for as it is.
+                    same = statistics.ids_by_text.setdefault((path, _normalize(text)), [])
+                    same.append(document.doc_id)
+        # Chunks of one document may share its id.
+        if document.doc_id in seen:
+            continue
+        seen.add(document.doc_id)
+        if document.texts:
+            entry = (-_hash(document.doc_id), len(seen), document)
+            if len(heap) < sample_size:
+                heapq.heappush(heap, entry)
+            elif entry > heap[0]:
+                heapq.heapreplace(heap, entry)
+    statistics.document_count = len(seen)
+    return [document for _, _, document in sorted(heap, reverse=True)]
+
+
+def _hash(doc_id: str) -> int:
+    digest = hashlib.blake2b(doc_id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big")
+
+
+def _normalize(text: str) -> str:
+    return text.casefold()
+
+
+# -- Quotes ---------------------------------------------------------------------------------------
+
+
+def _choose_quotes(
+    sample: Sequence[_Document], by: Mapping[str, str], statistics: _Statistics
+) -> dict[tuple[str, str], _Quote]:
+    """Choose a quote of each sampled document from each field that is quoted."""
+    quotes = {}
+    for document in sample:
+        for path, text in document.texts.items():
+            if by[path] == "quote":
+                quoted = _choose_quote(document.doc_id, text, statistics)
+                if quoted:
+                    quotes[document.doc_id, path] = quoted
+    return quotes
+
+
+def _choose_quote(doc_id: str, text: str, statistics: _Statistics) -> _Quote | None:
+    """Choose the words in a row that the fewest documents share.
+
+    Quotes come from all parts of long texts, or nobody would notice texts that are cut.
+    """
+    matches = list(_WORD.finditer(text))
+    words = [match[0].lower() for match in matches]
+    if len(set(words)) < MIN_QUOTE_WORDS:
+        return None
+    length = min(MAX_QUOTE_WORDS, len(words))
+    start_count = len(words) - length + 1
+    starts = range(start_count)
+    if start_count >= QUOTE_REGIONS * length:
+        region = _hash(doc_id) % QUOTE_REGIONS
+        starts = range(
+            start_count * region // QUOTE_REGIONS, start_count * (region + 1) // QUOTE_REGIONS
+        )
+    counts = [statistics.document_counts[word] for word in words]
+    best = min(starts, key=lambda start: _rate_quote(counts[start : start + length]))
+    chosen = matches[best : best + length]
+    return _Quote(
+        " ".join(match[0] for match in chosen),
+        chosen[0].start(),
+        tuple(words[best : best + length]),
+    )
+
+
+def _rate_quote(counts: Sequence[int]) -> tuple[int, float]:
+    # No more documents can share a quote than have its rarest word.
+    return min(counts), sum(map(log, counts))
+
+
+def _find_quotes(
+    reader: _DocumentReader, quotes: Mapping[tuple[str, str], _Quote]
+) -> dict[tuple[str, tuple[str, ...]], list[str]]:
+    """Find the documents that contain each quote, by its field and words."""
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    by_first_words: dict[tuple[str, str, str], set[tuple[str, ...]]] = {}
+    for (_, path), quoted in quotes.items():
+        found[path, quoted.words] = []
+        key = (path, quoted.words[0], quoted.words[1])
+        by_first_words.setdefault(key, set()).add(quoted.words)
+    for document in reader.read():
+        for path, text in document.texts.items():
+            words = [word.lower() for word in _WORD.findall(text)]
+            for index, pair in enumerate(pairwise(words)):
+                for candidate in by_first_words.get((path, *pair), ()):
+                    if tuple(words[index : index + len(candidate)]) == candidate:
+                        found[path, candidate].append(document.doc_id)
+    return found

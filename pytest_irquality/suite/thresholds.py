@@ -1,0 +1,261 @@
+"""Thresholds: metrics by name, and bounds in the metric's own unit.
+
+A bound that no value can break, or that every value breaks, is a mistake, because a check that
+cannot fail looks like protection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+from pytest_irquality.metrics import Definition, Judgments, Metric, MetricError, parse_metric
+from pytest_irquality.suite.keys import (
+    REMOVED_EACH_QUERY_KEYS,
+    REMOVED_THRESHOLD_KEYS,
+    THRESHOLD_KEYS,
+    get_known_issue,
+    read_fields,
+)
+from pytest_irquality.suite.model import Bound, BoundUnit, Threshold
+from pytest_irquality.suite.values import (
+    describe_node,
+    parse_duration,
+    parse_number,
+    read_entries,
+    read_text,
+)
+from pytest_irquality.suite.yaml_source import (
+    Location,
+    MappingNode,
+    Mistake,
+    MistakeList,
+    Node,
+    ScalarNode,
+    quote,
+)
+
+CHANGE_BOUNDS = ("max_drop", "max_rise", "max_significant_drop")
+MAX_RELATIVE_DROP = 100  # percent; nothing drops by more than all of it
+
+
+@dataclass
+class ThresholdParser:
+    """Parses metrics and thresholds of one suite.
+
+    Attributes:
+        top_k: The cutoff of metrics that name none.
+        own_metrics: Metrics that the project defines.
+        matches_text: Whether the suite has ``match: text``.
+    """
+
+    mistakes: MistakeList
+    path: str
+    top_k: int = 10
+    own_metrics: Sequence[Definition] = ()
+    matches_text: bool = False
+    _metrics: dict[str, Metric] = field(default_factory=dict)
+
+    def parse_metric(self, node: Node) -> Metric:
+        """Parse the name of a metric.
+
+        Raises:
+            Mistake: There is no such metric, or it does not go with passages.
+        """
+        text = read_text(node, "A metric")
+        if text in self._metrics:
+            return self._metrics[text]
+        try:
+            metric = parse_metric(text, self.own_metrics, top_k=self.top_k)
+        except MetricError as error:
+            raise Mistake(node.line, str(error)) from None
+        if self.matches_text and metric.name == "judged":
+            message = f"{metric} does not go with 'match: text', because passages are not results"
+            raise Mistake(node.line, message)
+        self._metrics[text] = metric
+        return metric
+
+    def parse_block(self, node: Node, name: str, path: str = "") -> Iterator[Threshold]:
+        """Parse a mapping from metrics to thresholds. Mistakes are collected.
+
+        Args:
+            node: The mapping.
+            name: The key, for messages.
+            path: The file, if it is not the suite.
+        """
+        lines: dict[Metric, int] = {}
+        for key, value in read_entries(node, name):
+            try:
+                threshold = self.parse_threshold(key, value, path)
+                if threshold.metric in lines:
+                    first = lines[threshold.metric]
+                    message = f"{threshold.metric} already has a threshold in line {first}"
+                    raise Mistake(key.line, message)
+                lines[threshold.metric] = key.line
+                yield threshold
+            except Mistake as mistake:
+                self.mistakes.add(mistake, path)
+
+    def parse_threshold(self, key: ScalarNode, node: Node, path: str = "") -> Threshold:
+        """Parse the threshold on one metric.
+
+        Raises:
+            Mistake: The metric or a bound is not valid.
+        """
+        if key.text in REMOVED_EACH_QUERY_KEYS:
+            hint = REMOVED_EACH_QUERY_KEYS[key.text]
+            raise Mistake(key.line, f"'{key.text}' is no longer a key. {hint}")
+        metric = self.parse_metric(key)
+        location = Location(path or self.path, key.line)
+        bounds: dict[str, Any] = {}
+        if not isinstance(node, MappingNode):
+            name = "min" if metric.higher_is_better else "max"
+            bounds[name] = self._parse_bound(metric, name, node)
+            return Threshold(metric, location=location, **bounds)
+        owner = f"the threshold of {key.text}"
+        fields = read_fields(
+            node,
+            THRESHOLD_KEYS,
+            owner,
+            self.mistakes,
+            path=path,
+            removed=REMOVED_THRESHOLD_KEYS,
+        )
+        for name, value in fields.values.items():
+            if name not in ("warn", "known_issue"):
+                bounds[name] = self._parse_bound(metric, name, value)
+        if not bounds:
+            message = f"{key.text} has no bound. Write min, max, max_drop or max_significant_drop."
+            raise Mistake(key.line, message)
+        threshold = Threshold(
+            metric,
+            is_warning=fields.get("warn", False),
+            known_issue=get_known_issue(fields, location.path),
+            location=location,
+            **bounds,
+        )
+        _check_order(threshold)
+        if threshold.known_issue and threshold.is_warning:
+            message = "'known_issue' does not go with 'warn: true', because nothing can fail"
+            raise Mistake(fields.get_line("known_issue"), message)
+        return threshold
+
+    # -- One bound --------------------------------------------------------------------------------
+
+    def _parse_bound(self, metric: Metric, name: str, node: Node) -> Bound:
+        if not isinstance(node, ScalarNode):
+            message = f"'{name}' of {metric} must be a number, not {describe_node(node)}"
+            raise Mistake(node.line, message)
+        text = read_text(node, f"'{name}' of {metric}")
+        if name in CHANGE_BOUNDS:
+            return _parse_change(metric, name, node, text)
+        if metric.unit == "seconds":
+            seconds = parse_duration(text)
+            if seconds is None:
+                message = f"'{name}' of {metric} must be a duration with a unit, such as 200ms"
+                raise Mistake(node.line, f"{message}, not {quote(text)}")
+            return Bound(seconds, text=text)
+        return _parse_value_bound(metric, name, node, text)
+
+
+def _parse_value_bound(metric: Metric, name: str, node: ScalarNode, text: str) -> Bound:
+    is_count = metric.aggregate == "sum"
+    is_percentage = text.endswith("%") and (is_count or metric.range[1] == 1)
+    number = parse_number(text.removesuffix("%") if is_percentage else text)
+    if number is None or (node.is_quoted and not is_percentage):
+        message = f"'{name}' of {metric} must be a number without quotes, not {quote(text)}"
+        raise Mistake(node.line, message)
+    low, high = metric.range
+    if is_percentage:
+        number /= 100
+        high = 1
+    if name == "max" and metric.higher_is_better and high == 1:
+        message = f"'max' would reject good results, because a higher {metric} is better"
+        raise Mistake(node.line, f"{message}. Use 'min'.")
+    if name == "min" and number == 0 == low:
+        raise Mistake(node.line, f"A minimum of 0 can never fail for {metric}. Remove it.")
+    if not low <= number <= high:
+        hint = f". Did you mean {number / 100:g}?" if high == 1 and 1 < number <= 100 else ""
+        limits = f"between {low:g} and {high:g}" if high < inf else f"at least {low:g}"
+        message = f"{metric} is always {limits}, so {text} is no bound{hint}"
+        raise Mistake(node.line, message)
+    # A percentage of a count is a fraction of the queries. For a mean it is a way to write 0.85.
+    unit = BoundUnit.QUERY_FRACTION if is_percentage and is_count else BoundUnit.VALUE
+    return Bound(number, unit, text)
+
+
+def _parse_change(metric: Metric, name: str, node: ScalarNode, text: str) -> Bound:
+    problem = _explain_unfit_change(metric, name)
+    if problem:
+        raise Mistake(node.line, problem)
+    is_relative = text.endswith("%")
+    number = parse_number(text.removesuffix("%"))
+    if number is None or number < 0 or (node.is_quoted and not is_relative):
+        message = f"'{name}' of {metric} must be a number from 0, or a percentage of the baseline"
+        raise Mistake(node.line, f"{message}, not {quote(text)}")
+    width = metric.range[1] - metric.range[0]
+    largest = width
+    if is_relative:
+        largest = inf if name == "max_rise" else MAX_RELATIVE_DROP
+    if number > largest:
+        hint = f". Did you mean {text}%?" if not is_relative and width == 1 <= number <= 100 else ""
+        message = f"{metric} can never change by {text}, so '{name}' cannot fail{hint}"
+        raise Mistake(node.line, message)
+    if is_relative:
+        return Bound(number / 100, BoundUnit.BASELINE_FRACTION, text)
+    return Bound(number, text=text)
+
+
+def _explain_unfit_change(metric: Metric, name: str) -> str:
+    """Say why a metric cannot have a bound on its change, or return an empty string."""
+    if metric.unit == "seconds":
+        return f"'{name}' does not go with {metric}, because baselines have no times. Use 'max'."
+    if metric.compares:
+        return f"{metric} is a comparison with the baseline already. Use 'min'."
+    if metric.higher_is_better and name == "max_rise":
+        return f"'max_rise' would reject good results: a higher {metric} is better. Use 'max_drop'."
+    if not metric.higher_is_better and name != "max_rise":
+        return f"'{name}' would reject good results: a lower {metric} is better. Use 'max_rise'."
+    return ""
+
+
+def _check_order(threshold: Threshold) -> None:
+    low, high = threshold.min, threshold.max
+    if low and high and low.unit == high.unit and low.value > high.value:
+        message = f"The minimum {low} of {threshold.metric} is above the maximum {high}"
+        raise Mistake(threshold.location.line, message)
+
+
+# -- Thresholds of single queries -----------------------------------------------------------------
+
+
+def check_for_single_queries(threshold: Threshold) -> None:
+    """Check a threshold that every query must hold on its own.
+
+    Raises:
+        Mistake: The metric or bound needs several queries.
+    """
+    metric, line = threshold.metric, threshold.location.line
+    if metric.weighted or metric.aggregate not in ("mean", "sum"):
+        raise Mistake(line, f"{metric} is about many queries, so a single query cannot have it")
+    if threshold.max_significant_drop:
+        message = "'max_significant_drop' is a test over many queries"
+        raise Mistake(line, f"{message}. Use 'max_drop' for a single query.")
+
+
+def check_for_query(threshold: Threshold, judgments: Judgments) -> None:
+    """Check a threshold that is written under a query with these judgments.
+
+    Raises:
+        Mistake: The threshold cannot be evaluated for this query.
+    """
+    check_for_single_queries(threshold)
+    line = threshold.location.line
+    if threshold.known_issue:
+        raise Mistake(line, "Write 'known_issue' next to the query's rules, not in a threshold")
+    if not threshold.metric.is_defined_for(judgments):
+        metric = threshold.metric
+        message = f"{metric} is undefined for this query, because it has no relevant document"
+        raise Mistake(line, message)

@@ -17,6 +17,7 @@ from pytest_irquality.evaluation.evaluate import Evaluation, EvaluationContext, 
 from pytest_irquality.evaluation.results import CheckResult, Notice
 from pytest_irquality.evaluation.shared_checks import check_shared
 from pytest_irquality.io.text import Text
+from pytest_irquality.metrics import Judgments
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import RetrieverId, RunKey, Suite
 
@@ -143,6 +144,7 @@ def evaluate_branch(
     deselected = []
     comparable_count = 0
     has_partial_suite = False
+    base_judgments = _collect_judgments(base.suites if base else ())
     for suite in branch.suites:
         if branch.is_deselected(suite):
             deselected.append(suite)
@@ -152,6 +154,7 @@ def evaluate_branch(
             today=today,
             has_base_branch=is_base_side or base is not None,
             is_base_side=is_base_side,
+            regraded_query_ids=_find_regraded_ids(suite, base_judgments),
         )
         has_partial_suite |= _is_partial(suite, context)
         for paired_suite, baseline_id in _pair_retrievers(suite, branch, runs, is_base_side):
@@ -174,7 +177,8 @@ def evaluate_branch(
     shared_results: tuple[CheckResult, ...] = ()
     if not has_partial_suite:
         base_paths = None if base is None else {suite.path for suite in base.suites}
-        shared_results = check_shared(evaluations, base_paths)
+        expiry_date = None if is_base_side or base is not None else today
+        shared_results = check_shared(evaluations, base_paths, today=expiry_date)
     return BranchEvaluation(
         branch,
         tuple(evaluations),
@@ -183,6 +187,27 @@ def evaluate_branch(
         tuple(deselected),
         comparable_count,
     )
+
+
+def _collect_judgments(suites: Iterable[Suite]) -> dict[str, list[Judgments]]:
+    """Collect the judgments that the queries of some suites have, by request."""
+    judgments: dict[str, list[Judgments]] = {}
+    for suite in suites:
+        for query in suite.queries:
+            judgments.setdefault(query.request, []).append(query.judgments)
+    return judgments
+
+
+def _find_regraded_ids(
+    suite: Suite, base_judgments: Mapping[str, Sequence[Judgments]]
+) -> frozenset[str]:
+    """Find the queries whose judgments differ from all that the base branch has for them."""
+    regraded = set()
+    for query in suite.queries:
+        judgments = base_judgments.get(query.request)
+        if judgments and query.judgments not in judgments:
+            regraded.add(query.id)
+    return frozenset(regraded)
 
 
 def _is_partial(suite: Suite, context: EvaluationContext) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from statistics import fmean
 
 from pytest_irquality.evaluation.checks import count_lost_and_gained
@@ -80,7 +81,10 @@ class _Pool:
 
 
 def check_shared(
-    evaluations: Sequence[Evaluation], base_suite_paths: Collection[str] | None = None
+    evaluations: Sequence[Evaluation],
+    base_suite_paths: Collection[str] | None = None,
+    *,
+    today: date | None = None,
 ) -> tuple[CheckResult, ...]:
     """Make the default checks that need all suites: 1 for queries from files, 2 and 3.
 
@@ -88,6 +92,7 @@ def check_shared(
         evaluations: The suites of one branch, compared with their baselines.
         base_suite_paths: The suites that the base branch has. Copies of a query in other suites do
             not count. ``None`` if there is no base branch, and the copies in all suites count.
+        today: The date in UTC after which known issues count again, or ``None`` if none expires.
 
     Returns:
         A result for each check, failed or passed. ``was_evaluated`` is false for a check that
@@ -102,7 +107,7 @@ def check_shared(
 
     pools, single = _create_pools(protected, base_suite_paths)
     return (
-        *_test_lost_samples(protected),
+        *_test_lost_samples(protected, today),
         *_test_pools(pools),
         *_test_suites(pools, single),
         *_check_few_drops(pools),
@@ -112,7 +117,9 @@ def check_shared(
 # -- Check 1: queries from files ------------------------------------------------------------------
 
 
-def _test_lost_samples(evaluations: Iterable[Evaluation]) -> Iterator[CheckResult]:
+def _test_lost_samples(
+    evaluations: Iterable[Evaluation], today: date | None
+) -> Iterator[CheckResult]:
     """Weigh lost queries against gained ones in each sample."""
     samples: list[tuple[Evaluation, list[QueryChange], int]] = []
     tests = {}
@@ -123,13 +130,13 @@ def _test_lost_samples(evaluations: Iterable[Evaluation]) -> Iterator[CheckResul
         able_count = sum(change.can_lose for change in changes)
         if not able_count:
             continue
-        lost, gained = count_lost_and_gained(changes)
+        lost, gained = count_lost_and_gained(changes, today)
         tests[len(samples)] = create_sign_test(lost, gained, SIGN_TEST_ALPHA)
         samples.append((evaluation, changes, able_count))
 
     rejecting = select_rejecting(tests)
     for index, (evaluation, changes, able_count) in enumerate(samples):
-        lost, gained = count_lost_and_gained(changes)
+        lost, gained = count_lost_and_gained(changes, today)
         p_value = tests[index].p_value
         text = write(
             format_count(lost, "query from a file", "queries from files"),
@@ -260,18 +267,28 @@ def _test_pools(pools: Sequence[_Pool]) -> Iterator[CheckResult]:
         deltas = list(pool.deltas.values())
         # If all changes are in one suite, nothing else is tested, and it has the level of all.
         alpha = ONLY_SUITE_ALPHA if len(pool.changed) == 1 else POOLED_ALPHA
-        if deltas and -fmean(deltas) > MIN_MEAN_DROP:
+        if _could_fail(deltas):
             tests[index] = create_drop_test(deltas, alpha)
     rejecting = select_rejecting(tests)
     for index, pool in enumerate(pools):
+        deltas = list(pool.deltas.values())
         yield _create_drop_result(
             pool.changed or pool.members,
             pool.metric,
-            list(pool.deltas.values()),
+            deltas,
             tests.get(index),
-            is_failed=index in rejecting,
+            is_failed=index in rejecting and -fmean(deltas) > MIN_MEAN_DROP,
             was_evaluated=pool.able_count >= MIN_TESTABLE,
         )
+
+
+def _could_fail(deltas: Sequence[float]) -> bool:
+    """Return whether the drop would be large enough if every change had been for the worse.
+
+    A test that could fail takes part in the correction even if the metric rose: to select tests by
+    the direction of their changes would nearly double the false alarms.
+    """
+    return bool(deltas) and fmean(map(abs, deltas)) > MIN_MEAN_DROP
 
 
 def _test_suites(pools: Iterable[_Pool], single: Iterable[Evaluation]) -> Iterator[CheckResult]:
@@ -288,21 +305,21 @@ def _test_suites(pools: Iterable[_Pool], single: Iterable[Evaluation]) -> Iterat
         unit_deltas = collect_unit_deltas(evaluation, metric)
         deltas = [fmean(values) for values in unit_deltas.values()]
         deltas_by_suite.append(deltas)
-        is_large = len(select_changed(deltas)) >= MIN_CHANGED_ALONE
-        if is_large and -fmean(deltas) > MIN_MEAN_DROP:
+        if len(select_changed(deltas)) >= MIN_CHANGED_ALONE and _could_fail(deltas):
             tests[index] = create_drop_test(deltas, SUITE_ALPHA)
     rejecting = select_rejecting(tests)
     for index, (evaluation, metric) in enumerate(candidates):
         deltas = deltas_by_suite[index]
+        is_failed = index in rejecting and -fmean(deltas) > MIN_MEAN_DROP
         # The pool already has a result for its suites.
-        if index in rejecting or (index < single_count and deltas):
+        if is_failed or (index < single_count and deltas):
             able_count = len(_find_able_units(evaluation, metric))
             yield _create_drop_result(
                 [evaluation],
                 metric,
                 deltas,
                 tests.get(index),
-                is_failed=index in rejecting,
+                is_failed=is_failed,
                 was_evaluated=able_count >= MIN_CHANGED_ALONE,
             )
 

@@ -1,1 +1,1 @@
-"""See the modules of this package."""
+"""The pytest plugin: options, collection, items, and the end of a session."""

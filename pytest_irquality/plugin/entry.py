@@ -1,1 +1,146 @@
-"""The entry point that pytest loads in every project that has the plugin installed."""
+"""The entry point that pytest loads in every project that has the plugin installed.
+
+It imports nothing heavy. What evaluates suites is imported and registered once there is a suite, or
+an option that makes no sense without one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from pytest_irquality.plugin import command_line, options as plugin_options
+from pytest_irquality.plugin.options import CHILD_VARIABLE, Options
+
+_OPTIONS_KEY = pytest.StashKey[Options]()
+_SUITES_KEY = pytest.StashKey[list[Path]]()
+MAX_LISTED_SUITES = 3
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare options and ini keys."""
+    plugin_options.add_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare the hooks that a conftest can implement."""
+    from pytest_irquality.plugin import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> Generator[None, object, object]:
+    """Rewrite arguments before pytest reads paths from them and captures output."""
+    command_line.prepare_arguments(early_config, parser, args)
+    if any(argument.startswith(("--ir-json", "--ir-init")) for argument in args):
+        given = parser.parse_known_args(args)
+        if given.ir_json == plugin_options.STANDARD_OUTPUT and CHILD_VARIABLE not in os.environ:
+            from pytest_irquality.plugin.standard_output import StandardOutput
+
+            StandardOutput(early_config)
+        if given.ir_init:
+            args.append(given.ir_init)
+            early_config.known_args_namespace.file_or_dir = [
+                *(given.file_or_dir or ()),
+                given.ir_init,
+            ]
+    return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Take over the process that runs the code of the base branch."""
+    if CHILD_VARIABLE in os.environ:
+        from pytest_irquality.plugin import base_child
+
+        base_child.take_over(config)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Check the options, and activate the plugin if they need suites."""
+    config.addinivalue_line("markers", "ir_suite: an item of a search-quality suite.")
+    typed = command_line.get_command_line(config)
+    if plugin_options.find_implying_option(typed.arguments) and not config.option.ir_init:
+        config.option.ir_suite = config.option.ir_suite or ""
+    options = plugin_options.read_options(config)
+    config.stash[_OPTIONS_KEY] = options
+    if options.urls or options.commands:
+        from pytest_irquality.plugin import services
+
+        services.register(config, options)
+    if CHILD_VARIABLE in os.environ:
+        return
+    if options.init:
+        from pytest_irquality.plugin import first_suite
+
+        first_suite.register(config, options)
+    elif _needs_suites(config, options):
+        activate(config)
+
+
+def activate(config: pytest.Config) -> None:
+    """Register what collects and evaluates suites."""
+    from pytest_irquality.plugin import activation
+
+    activation.activate(config, config.stash[_OPTIONS_KEY])
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect suites, and the list of queries of ``--ir-init``."""
+    config = parent.config
+    options = config.stash[_OPTIONS_KEY]
+    if CHILD_VARIABLE in os.environ:
+        return None
+    if options.init:
+        from pytest_irquality.plugin import first_suite
+
+        return first_suite.collect(file_path, parent, options)
+    is_named = parent.session.isinitpath(file_path)
+    if not plugin_options.is_suite_path(options, file_path, is_named=is_named):
+        if any(map(file_path.match, options.suite_patterns)):
+            config.stash.setdefault(_SUITES_KEY, []).append(file_path)
+        return None
+    activate(config)
+    from pytest_irquality.plugin.collection import SuiteModule
+
+    return SuiteModule.create(parent, file_path)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> None:
+    """Say how suites run if there is nothing but suites."""
+    suites = config.stash.get(_SUITES_KEY, [])
+    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and suites:
+        number = (
+            "1 search-quality suite" if len(suites) == 1 else f"{len(suites)} search-quality suites"
+        )
+        terminalreporter.write_line(f"Found {number}. Run `pytest --ir-suite` to evaluate.")
+
+
+def _needs_suites(config: pytest.Config, options: Options) -> bool:
+    """Return whether this session is about suites, as far as is known before collecting.
+
+    In ``addopts``, ``--ir-suite`` means "suites too", and nothing is loaded until there is one. The
+    controller of pytest-xdist never collects any.
+    """
+    for option in plugin_options.OPTIONS:
+        if option.needs_suites_at_once and getattr(config.option, option.name) not in (None, []):
+            return True
+    if options.collects_suites:
+        typed = command_line.get_command_line(config).arguments
+        is_distributed = bool(getattr(config.option, "tx", None)) or hasattr(config, "workerinput")
+        if is_distributed or any(argument.startswith("--ir-") for argument in typed):
+            return True
+    folder = config.invocation_params.dir
+    for argument in config.args:
+        path = Path(folder, argument.partition("::")[0])
+        if plugin_options.is_suite_path(options, path, is_named=True):
+            return True
+    return False

@@ -1,0 +1,219 @@
+"""``check``: a suite and a search, evaluated from Python as ``pytest --ir-suite`` does."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_irquality.baselines.git_source import GitSource
+from pytest_irquality.baselines.saved_runs import SavedBaselines
+from pytest_irquality.baselines.sources import Baseline
+from pytest_irquality.baselines.store import CommittedBaselines
+from pytest_irquality.evaluation.decide import Decision
+from pytest_irquality.evaluation.results import Outcome
+from pytest_irquality.io.access import FileAccess
+from pytest_irquality.io.git import find_checkout
+from pytest_irquality.io.text import Text
+from pytest_irquality.metrics import Definition
+from pytest_irquality.plugin.base_branch import BaseFiles, read_text
+from pytest_irquality.plugin.session import BaseBranch, SearchSession
+from pytest_irquality.reports.terminal import format_failure, render_terminal
+from pytest_irquality.reports.view import build_view
+from pytest_irquality.suite.model import RetrieverId, Suite
+from pytest_irquality.suite.parser import load_suite
+from pytest_irquality.suite.yaml_source import SuiteError
+
+COLUMNS = 120
+NOTEBOOK_HEIGHT_PX = 720
+
+
+class SearchQualityError(AssertionError):
+    """A suite failed. The message has every check that failed."""
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """The result of ``check``. It prints like the section of the terminal.
+
+    Attributes:
+        decision: The decision, with all results, values and notices.
+    """
+
+    decision: Decision
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return the outcome of all suites and retrievers."""
+        return self.decision.outcome
+
+    @property
+    def failed(self) -> bool:
+        """Return whether anything fails. A known issue that is still broken does not."""
+        return self.outcome >= Outcome.FAILED
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Return a text for each check that fails, as pytest shows it."""
+        texts = []
+        for evaluation in self.decision.current.evaluations:
+            for result in evaluation.results:
+                if result.outcome >= Outcome.FAILED:
+                    texts.append(format_failure([result], evaluation))
+        for result in self.decision.current.shared_results:
+            if result.outcome >= Outcome.FAILED:
+                texts.append(f"{result.subject}: {result.text}")
+        for notice in self.decision.notices:
+            if notice.outcome >= Outcome.FAILED:
+                texts.append(f"{notice.subject}: {notice.text}")
+        return tuple(texts)
+
+    def raise_for_failures(self) -> None:
+        """Raise an error if anything fails.
+
+        Raises:
+            SearchQualityError: The message has every check that failed.
+        """
+        __tracebackhide__ = True
+        if self.failed:
+            raise SearchQualityError("\n\n".join(self.failures))
+
+    def to_html(self) -> str:
+        """Return the HTML report."""
+        from pytest_irquality.reports.html import render_html
+
+        return render_html(build_view(self.decision))
+
+    def __str__(self) -> str:
+        return render_terminal(build_view(self.decision), columns=COLUMNS)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {build_view(self.decision).last_paragraph}>"
+
+    def _repr_html_(self) -> str:
+        # In a frame, neither the report's styles nor the notebook's reach the other.
+        return (
+            f'<iframe srcdoc="{html.escape(self.to_html())}" title="search quality"'
+            f' style="width: 100%; height: {NOTEBOOK_HEIGHT_PX}px; border: 0"></iframe>'
+        )
+
+
+class NoBaselines:
+    """A ``BaselineSource`` without any answers."""
+
+    label = "nothing"
+    commit = ""
+
+    def __init__(self) -> None:
+        self.errors: dict[str, str] = {}
+        self.notices: list[Text] = []
+
+    def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
+        """Return no baselines."""
+        return ()
+
+
+def check(
+    suite: Path | str,
+    retriever: object = None,
+    *,
+    retrievers: Mapping[str, object] | None = None,
+    baseline: bool | str | Path = True,
+    update_baseline: bool = False,
+    concurrency: int | None = None,
+    metrics: Iterable[Definition] = (),
+    root: Path | None = None,
+    files: Sequence[str] = (),
+) -> CheckReport:
+    """Run the queries of a suite and evaluate its checks, as ``pytest --ir-suite`` does.
+
+    Args:
+        suite: The suite, relative to the working directory.
+        retriever: What the retriever fixture would return.
+        retrievers: Several retrievers by name, in place of one.
+        baseline: What to compare with: the committed baseline (True), nothing (False), a saved run
+            (a path), or another branch (``git:REF``).
+        update_baseline: Whether to write the answers as the baseline, after the decision.
+        concurrency: The number of calls at the same time, over the setting of the suite.
+        metrics: The project's own metrics, as ``make_own_metric`` returns them.
+        root: The root of the project, to which paths in messages are relative. By default the git
+            checkout of the suite, or the working directory.
+        files: More files that the suite may read, as the ini key ``ir_files`` lists them.
+
+    Returns:
+        The report. A query whose call fails is an error of that query only.
+
+    Raises:
+        SuiteError: The suite cannot be read.
+        RetrieverError: A retriever cannot be called.
+        BaselineError: Git does not know the revision to compare with.
+    """
+    if (retriever is None) == (retrievers is None):
+        raise TypeError("check() takes a retriever, or retrievers by name.")
+    path = Path.cwd() / suite
+    root = root or find_checkout(path.parent) or Path.cwd()
+    loaded = load_suite(
+        path,
+        root=root,
+        own_metrics=list(metrics),
+        access=FileAccess(root, tuple(files), (path.parent,)),
+    )
+    session = SearchSession(root, concurrency=concurrency, is_update=update_baseline)
+    if not isinstance(baseline, bool) and str(baseline).startswith("git:"):
+        session.base = _open_base(root, str(baseline), loaded, list(metrics))
+    elif baseline is False:
+        session.source = NoBaselines()
+    elif baseline is not True:
+        session.source = SavedBaselines([Path.cwd() / baseline], root=root)
+
+    named = {"": retriever} if retrievers is None else dict(retrievers)
+    compared = None
+    if loaded.baseline_retriever:
+        if loaded.baseline_retriever not in named:
+            raise ValueError(
+                f"{loaded.path} compares with '{loaded.baseline_retriever}'. Pass it in"
+                " 'retrievers'."
+            )
+        compared = named.pop(loaded.baseline_retriever)
+    keys = {}
+    for name in named:
+        retriever_id = RetrieverId(loaded.retriever.fixture, "", name)
+        keys[session.add_suite(loaded, retriever_id)] = named[name]
+        if session.base is not None and loaded.path in session.base.loaded_suites:
+            session.base.add_suite(loaded.path, retriever_id)
+    for key, value in keys.items():
+        if compared is not None:
+            session.collect_compared(key, RetrieverId(loaded.baseline_retriever), compared)
+        session.collect(key, value)
+        session.evaluate(key, value)
+    decision = session.decide()
+    if update_baseline:
+        session.update_baselines()
+    return CheckReport(decision)
+
+
+def _open_base(
+    root: Path, label: str, suite: Suite, own_metrics: Sequence[Definition]
+) -> BaseBranch:
+    """Open the base branch of ``git:REF``, with its version of the suite."""
+    ref = label.partition(":")[2]
+    source = GitSource(root, ref, label=label)
+    base = BaseBranch(source, ref)
+    if source.read_file(suite.path) is not None:
+        try:
+            text = read_text(source, suite.path)
+            base.loaded_suites[suite.path] = load_suite(
+                root / suite.path,
+                root=root,
+                text=text,
+                open_file=BaseFiles(source),
+                own_metrics=own_metrics,
+            )
+            base.texts[suite.path] = text
+        except SuiteError as error:
+            base.errors[suite.path] = Text((str(error),))
+    return base
+
+
+__all__ = ["CheckReport", "CommittedBaselines", "SearchQualityError", "check"]

@@ -1,0 +1,240 @@
+"""Collection of suites: each is a module whose items are made from the YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+from pathlib import Path
+from types import FunctionType, ModuleType
+
+import pytest
+
+from pytest_irquality.baselines.saved_runs import Shard
+from pytest_irquality.io.escaping import check_file_name, make_printable
+from pytest_irquality.io.files import FileError
+from pytest_irquality.io.text import DataPart, find_closest, write
+from pytest_irquality.metrics import Definition, MetricError
+from pytest_irquality.plugin import compat
+from pytest_irquality.plugin.items import BrokenSuiteItem, SuiteGroup, SuiteItem
+from pytest_irquality.plugin.state import PluginState, get_state
+from pytest_irquality.suite.model import ItemKind, RetrieverId, Suite
+from pytest_irquality.suite.parser import load_suite
+from pytest_irquality.suite.yaml_source import Mistake, SuiteError
+
+USUAL_RETRIEVER = "retriever"
+RETRIEVER_SUFFIX = "_retriever"
+
+
+class SuiteModule(compat.SynthesizedModule):
+    """A suite file, collected like a Python module.
+
+    Attributes:
+        suite: The suite, or ``None`` if it cannot be read.
+        groups: What items share, by retriever.
+        items: All items, selected or not.
+    """
+
+    suite: Suite | None = None
+    error = ""
+    groups: dict[RetrieverId, SuiteGroup]
+    items: Sequence[SuiteItem] = ()
+
+    @classmethod
+    def create(cls, parent: pytest.Collector, path: Path) -> SuiteModule:
+        """Create the module of a suite, under a name that pytest can print."""
+        state = get_state(parent.config)
+        relative = state.get_relative_path(path)
+        error = ""
+        try:
+            check_file_name(relative)
+            if "::" in relative:
+                raise FileError(make_printable(relative), "The name contains '::'. Rename it.")
+        except FileError as refusal:
+            error = str(refusal)
+        if error:
+            safe_id = make_printable(relative).replace("::", ": :")
+            module: SuiteModule = cls.from_parent(
+                parent, path=path, name=safe_id.rpartition("/")[2], nodeid=safe_id
+            )
+        else:
+            module = cls.from_parent(parent, path=path)
+        module.error = error
+        module.groups = {}
+        state.modules[path] = module
+        return module
+
+    @property
+    def relative_path(self) -> str:
+        """Return the path of the suite as messages name it."""
+        return get_state(self.config).get_relative_path(self.path)
+
+    def make_module(self) -> ModuleType:
+        """Load the suite, and make a module of one function that has its fixtures."""
+        module = ModuleType(self.path.name.partition(".")[0] or "suite")
+        module.__file__ = str(self.path)
+        self.add_marker(pytest.mark.ir_suite)
+        self._load()
+        if self.suite is not None:
+            fixtures = self.list_fixtures(self.suite)
+            self.add_marker(pytest.mark.usefixtures(*fixtures))
+        function = _make_function(self.path)
+        function.__module__ = module.__name__
+        module.check = function  # type: ignore[attr-defined]
+        compat.hide_source(self.path)
+        return module
+
+    def list_fixtures(self, suite: Suite) -> list[str]:
+        """Return the fixtures that the items of a suite use."""
+        names = [suite.retriever.fixture]
+        if suite.baseline_retriever:
+            names.append(suite.baseline_retriever)
+        return names
+
+    def _load(self) -> None:
+        if self.error:
+            return
+        state = get_state(self.config)
+        try:
+            suite = self.load(state)
+            check_retriever(state, suite)
+        except (SuiteError, MetricError) as error:
+            self.error = str(error)
+        else:
+            self.suite = suite
+
+    def load(self, state: PluginState) -> Suite:
+        """Load the suite.
+
+        Raises:
+            SuiteError: The suite has mistakes.
+            MetricError: A metric of the project is not a metric.
+        """
+        return load_suite(
+            self.path,
+            root=state.search.root,
+            own_metrics=collect_own_metrics(self),
+            id_field_default=state.options.id_field,
+            access=state.file_access,
+        )
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        """Collect an item for each check and retriever."""
+        state = get_state(self.config)
+        if self.obj is None or self.suite is None:
+            text = "\n".join(map(make_printable, self.error.split("\n")))
+            state.search.add_error(self.relative_path, write(DataPart(text)))
+            item = BrokenSuiteItem.from_parent(self, name="suite")
+            item.text = text
+            item.path_name = self.relative_path
+            return [item]
+        cases = self.collect_cases()
+        groups = [self._get_group(state, self.suite, case) for case in cases]
+        items = []
+        for check in self.suite.items:
+            for case, group in zip(cases, groups, strict=True):
+                items.append(SuiteItem.create(self, check, group, case))
+        self.items = items
+        return items
+
+    def collect_cases(self) -> list[pytest.Function]:
+        """Collect the one function of the module, once for each parameter of its fixtures."""
+        return [case for case in super().collect() if isinstance(case, pytest.Function)]
+
+    def _get_group(self, state: PluginState, suite: Suite, case: pytest.Function) -> SuiteGroup:
+        retriever = find_retriever(suite.retriever.fixture, case)
+        if retriever not in self.groups:
+            text = ""
+            if state.options.compares_with_commit:
+                text = self.path.read_text(encoding="utf-8", errors="replace")
+            key = state.search.add_suite(suite, retriever, text)
+            self.groups[retriever] = SuiteGroup(state, key)
+        return self.groups[retriever]
+
+
+def find_retriever(fixture: str, case: pytest.Function) -> RetrieverId:
+    """Return which retriever a test function gets from a fixture."""
+    info = compat.find_fixture(case, fixture) or compat.FixtureInfo()
+    return RetrieverId(fixture, info.folder, info.parameter)
+
+
+def check_retriever(state: PluginState, suite: Suite) -> None:
+    """Refuse a suite whose retriever is a fixture that is not meant to be one.
+
+    A pull request that edits only suites must not be able to set up any fixture.
+
+    Raises:
+        SuiteError: The message says how to declare a retriever.
+    """
+    name = suite.retriever.fixture
+    if is_declared(name, state.declared_retrievers):
+        return
+    closest = find_closest(name, [USUAL_RETRIEVER, *state.declared_retrievers])
+    hint = f" Did you mean '{closest}'?" if closest else ""
+    message = (
+        f"'{name}' is not declared as a retriever.{hint} Name the fixture"
+        f" '{name}{RETRIEVER_SUFFIX}', or write `ir_retrievers = {name}` into the ini file."
+    )
+    raise SuiteError([Mistake(1, message)], suite.path)
+
+
+def is_declared(name: str, declared: Iterable[str]) -> bool:
+    """Return whether suites may use a fixture as their retriever."""
+    return name == USUAL_RETRIEVER or name.endswith(RETRIEVER_SUFFIX) or name in declared
+
+
+def collect_own_metrics(node: pytest.Collector) -> list[Definition]:
+    """Return the metrics that the conftest files above a suite define.
+
+    Raises:
+        MetricError: A hook returns something else.
+    """
+    metrics: list[Definition] = []
+    for returned in node.ihook.pytest_ir_metrics(config=node.config):
+        if not isinstance(returned, Iterable) or isinstance(returned, (str, bytes)):
+            raise MetricError(f"pytest_ir_metrics must return a list of metrics, not {returned!r}.")
+        metrics += returned
+    for metric in metrics:
+        if not isinstance(metric, Definition):
+            raise MetricError(
+                f"pytest_ir_metrics must return what make_own_metric returns, not {metric!r}."
+            )
+    return metrics
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, object, object]:
+    """Keep the items of the shard, after all other selection."""
+    result = yield
+    shard = get_state(config).search.shard
+    if shard is not None:
+        deselected = [item for item in items if not is_in_shard(item, shard)]
+        if deselected:
+            config.hook.pytest_deselected(items=deselected)
+            items[:] = [item for item in items if item not in set(deselected)]
+    return result
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Prepare the runs, once all items are known."""
+    from pytest_irquality.plugin import conclusion
+
+    selected = frozenset(item.nodeid for item in session.items)
+    conclusion.prepare_runs(session.config, get_state(session.config), selected)
+
+
+def is_in_shard(item: pytest.Item, shard: Shard) -> bool:
+    """Return whether the queries of a shard are enough for an item."""
+    if not isinstance(item, SuiteItem):
+        return True
+    if item.check.kind is ItemKind.QUERY:
+        return bool(shard.has_query(item.group.suite.queries_by_id[item.check.query_id]))
+    return item.check.kind is ItemKind.ANSWERS
+
+
+def _make_function(path: Path) -> FunctionType:
+    def check() -> None:
+        """Stand for every check of the suite."""
+
+    code = check.__code__.replace(co_filename=str(path), co_firstlineno=1)
+    return FunctionType(code, check.__globals__, "check")

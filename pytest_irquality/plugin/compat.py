@@ -1,0 +1,369 @@
+"""The only module that touches pytest's internals or works around differences between versions.
+
+Everything here was tried with pytest 8.0 to 9.2. If pytest changes, this module changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+
+    class Failure(BaseException):
+        """``pytest.fail.Exception``, which a type checker does not accept as a base class."""
+
+        def __init__(self, msg: str, pytrace: bool = True) -> None: ...
+
+else:
+    Failure = pytest.fail.Exception
+
+
+class SynthesizedModule(pytest.Module):
+    """A file that is not Python, collected as a module that is made from it.
+
+    pytest's own machinery then provides fixtures of all scopes, parameters, marks and reports.
+    """
+
+    _synthesized: ModuleType | None = None
+
+    def _getobj(self) -> ModuleType:
+        # pytest's source says "may be overwritten by subclasses". With `collect_imported_tests =
+        # false` it is called for each attribute.
+        if self._synthesized is None:
+            self._synthesized = self.make_module()
+        return self._synthesized
+
+    def make_module(self) -> ModuleType:
+        """Make the module, with one attribute for each test function."""
+        raise NotImplementedError
+
+    def funcnamefilter(self, name: str) -> bool:
+        """Take every function for a test, whatever ``python_functions`` says."""
+        return not name.startswith("_")
+
+
+# -- Fixtures and parameters ---------------------------------------------------------------------
+
+
+class FixtureInfo(NamedTuple):
+    """Where an item's fixture comes from.
+
+    Attributes:
+        folder: The folder of its conftest, relative to the rootdir. Empty for the rootdir and for
+            plugins.
+        parameter: The ids of the parameters of the fixture and of the fixtures it depends on.
+    """
+
+    folder: str = ""
+    parameter: str = ""
+
+
+def find_fixture(item: pytest.Function, name: str) -> FixtureInfo | None:
+    """Return where an item's fixture comes from, or ``None`` if there is no such fixture.
+
+    A parameter that something else brings, such as a number of repetitions, does not count.
+    """
+    definitions: Mapping[str, Sequence[Any]] = item._fixtureinfo.name2fixturedefs
+    if name not in definitions:
+        return None
+    folder = str(definitions[name][-1].baseid)
+    return FixtureInfo("" if folder == "." else folder, _find_parameter(item, name, definitions))
+
+
+def _find_parameter(
+    item: pytest.Function, name: str, definitions: Mapping[str, Sequence[Any]]
+) -> str:
+    callspec = getattr(item, "callspec", None)
+    if callspec is None:
+        return ""
+    dependencies: set[str] = set()
+    pending = [name]
+    while pending:
+        dependency = pending.pop()
+        if dependency in dependencies:
+            continue
+        dependencies.add(dependency)
+        for definition in reversed(definitions.get(dependency, ())):
+            pending += definition.argnames
+            if dependency not in definition.argnames:  # otherwise it extends the one it overrides
+                break
+    names = list(callspec.params)
+    ids = list(getattr(callspec, "_idlist", ()))
+    if len(names) != len(ids):  # several parameters in one `parametrize`, or a hidden id
+        return str(callspec.id) if dependencies.intersection(names) else ""
+    used = [str(id_) for param, id_ in zip(names, ids, strict=True) if param in dependencies]
+    return "-".join(used)
+
+
+def get_clone_arguments(item: pytest.Function) -> dict[str, Any]:
+    """Return the arguments for a function item with the fixtures and parameters of another one.
+
+    Resolving fixtures is most of what collecting an item costs.
+    """
+    callspec = getattr(item, "callspec", None)
+    return {
+        "callspec": callspec,
+        "keywords": {callspec.id: True} if callspec else None,
+        "fixtureinfo": item._fixtureinfo,
+        "callobj": item.obj,
+    }
+
+
+def list_available_fixtures(error: pytest.FixtureLookupError) -> list[str]:
+    """Return the names that pytest lists if a fixture is not found."""
+    text = str(getattr(error.formatrepr(), "errorstring", ""))
+    return text.partition("available fixtures: ")[2].partition("\n")[0].split(", ")
+
+
+# -- Collecting ----------------------------------------------------------------------------------
+
+
+def build_folder_node(session: pytest.Session, folder: Path, known: dict[Path, Any]) -> Any:
+    """Return the collector of a folder, and load its conftest.
+
+    Args:
+        session: The session.
+        folder: A folder of the project, which need not exist.
+        known: The collectors of the session by path. New ones are added.
+
+    Raises:
+        Exception: A conftest cannot be imported.
+    """
+    if folder in known:
+        return known[folder]
+    root = session.config.rootpath
+    is_top = folder == root or root not in folder.parents
+    parent = session if is_top else build_folder_node(session, folder.parent, known)
+    kind = pytest.Package if (folder / "__init__.py").is_file() and not is_top else pytest.Dir
+    node = kind.from_parent(parent, path=folder)
+    if folder.is_dir():
+        # This imports the conftest and registers its fixtures. `_loadconftestmodules` alone does
+        # not register them.
+        report = node.ihook.pytest_make_collect_report(collector=node)
+        call = getattr(report, "call", None)
+        if report.failed:
+            raise call.excinfo.value if call else RuntimeError(str(report.longrepr))
+    known[folder] = node
+    return node
+
+
+def find_folder_nodes(items: Iterable[pytest.Item]) -> dict[Path, Any]:
+    """Return the collectors of folders that items belong to, by path."""
+    known: dict[Path, Any] = {}
+    parents = {item.parent for item in items if item.parent is not None}
+    for parent in parents:
+        for node in parent.listchain():
+            if isinstance(node, pytest.Directory):
+                known[node.path] = node
+    return known
+
+
+def find_typed_items(
+    config: pytest.Config, items: Sequence[pytest.Item], typed: argparse.Namespace
+) -> list[pytest.Item]:
+    """Return the items that ``-k``, ``-m`` and ``--deselect`` of a command line select."""
+    selected = list(items)
+    hook = SimpleNamespace(pytest_deselected=lambda items: None)
+    other_config: Any = _OtherOptions(config, typed, hook)
+    if getattr(typed, "keyword", "") or getattr(typed, "markexpr", ""):
+        plugin = config.pluginmanager.get_plugin("mark")
+        if plugin is not None:
+            plugin.pytest_collection_modifyitems(items=selected, config=other_config)
+    prefixes = tuple(getattr(typed, "deselect", None) or ())
+    return [item for item in selected if not (prefixes and item.nodeid.startswith(prefixes))]
+
+
+class _OtherOptions:
+    """A configuration with other options, for pytest's own selection."""
+
+    def __init__(self, config: pytest.Config, option: argparse.Namespace, hook: Any) -> None:
+        self._config = config
+        self.option = option
+        self.hook = hook
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._config, name)
+
+
+# -- Configuration -------------------------------------------------------------------------------
+
+INI_NAMES = (
+    *(("pytest.toml", ".pytest.toml") if pytest.version_tuple >= (9,) else ()),
+    "pytest.ini",
+    ".pytest.ini",
+    "pyproject.toml",
+    "tox.ini",
+    "setup.cfg",
+)
+
+
+class IniFile(NamedTuple):
+    """The ini file that pytest would use in a folder, and the rootdir it gives."""
+
+    rootdir: Path
+    values: Mapping[str, str | list[str]]
+
+
+def read_ini_file(folder: Path, arguments: Sequence[str], ini_name: str | None = None) -> IniFile:
+    """Read the ini file that pytest would use for some arguments.
+
+    Args:
+        folder: The working directory.
+        arguments: Test paths.
+        ini_name: The file that ``-c`` names.
+
+    Raises:
+        pytest.UsageError: The file cannot be read.
+    """
+    from _pytest.config.findpaths import determine_setup
+
+    keywords: dict[str, Any] = {
+        "inifile": ini_name,
+        "args": list(arguments),
+        "rootdir_cmd_arg": None,
+        "invocation_dir": folder,
+    }
+    names = determine_setup.__code__.co_varnames[: determine_setup.__code__.co_kwonlyargcount]
+    if "override_ini" in names:  # since pytest 9
+        keywords["override_ini"] = None
+    try:
+        rootdir, _, values, *_ = determine_setup(**keywords)
+    except (pytest.UsageError, Failure):
+        raise
+    except Exception as error:
+        raise pytest.UsageError(f"{type(error).__name__}: {error}") from None
+    plain: dict[str, str | list[str]] = {}
+    for name, wrapped in values.items():
+        value: Any = getattr(wrapped, "value", wrapped)  # pytest 9 wraps values
+        plain[name] = [str(one) for one in value] if isinstance(value, list) else str(value)
+    return IniFile(Path(rootdir), plain)
+
+
+# -- Reports -------------------------------------------------------------------------------------
+
+
+def shorten_crash_message(report: pytest.TestReport, text: str) -> None:
+    """Set the message that the short summary, JUnit and annotations repeat to one line."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:
+        crash.message = text.partition("\n")[0]
+
+
+def escape_report(report: pytest.TestReport, escape: Callable[[str], str]) -> None:
+    """Escape control characters and workflow commands in what an error says.
+
+    An error of the user's code may quote a query, a title or a file name. Lines of source stay as
+    they are.
+    """
+    chain = getattr(report.longrepr, "chain", None)
+    if chain is None:
+        if report.longrepr is not None and not isinstance(report.longrepr, tuple):
+            lines = str(report.longrepr).split("\n")
+            report.longrepr = "\n".join(map(escape, lines))
+        return
+    for traceback, crash, _ in chain:
+        if crash is not None:
+            crash.message = "\n".join(map(escape, crash.message.split("\n")))
+        for entry in traceback.reprentries:
+            entry.lines = [_escape_line(line, escape) for line in entry.lines]
+            values = getattr(entry, "reprlocals", None)
+            if values:
+                values.lines = [escape(line) for line in values.lines]
+
+
+def _escape_line(line: str, escape: Callable[[str], str]) -> str:
+    if line.startswith("E "):
+        return escape(line)
+    # Python's own multi-line texts, such as an exception group.
+    return "\n".join(map(escape, line.split("\n"))) if "\n" in line else line
+
+
+class PlainFailure:
+    """The ``longrepr`` of a report that belongs to no function: a text, and its first line.
+
+    pytest prints a report's ``longrepr`` with ``toterminal``, and reads ``reprcrash`` for the short
+    summary.
+    """
+
+    def __init__(self, path: str, text: str) -> None:
+        message = text.partition("\n")[0]
+        self.text = text
+        self.reprcrash = SimpleNamespace(path=path, lineno=1, message=message)
+
+    def toterminal(self, tw: Any) -> None:
+        """Print the text."""
+        for line in self.text.split("\n"):
+            tw.line(line)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def make_report(
+    nodeid: str, location: tuple[str, int | None, str], when: str, longrepr: Any = None
+) -> pytest.TestReport:
+    """Make a report of a test that no item ran. It fails if it has a ``longrepr``."""
+    outcome: Any = "passed" if longrepr is None else "failed"
+    phase: Any = when
+    return pytest.TestReport(nodeid, location, {}, outcome, longrepr, phase)
+
+
+def get_skip_reason(report: pytest.TestReport) -> str:
+    """Return the reason of a skipped or xfailed report."""
+    if hasattr(report, "wasxfail"):
+        return str(report.wasxfail).removeprefix("reason: ")
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr or "")
+    return text.removeprefix("Skipped: ").partition("\n")[0]
+
+
+# -- Tracebacks ----------------------------------------------------------------------------------
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_RUNNERS = ("asyncio", "concurrent", "threading", "anyio", "uvloop")
+
+
+def keep_user_frames(error: BaseException) -> BaseException:
+    """Remove our own frames, and those of event loops and threads, from tracebacks.
+
+    If nothing is left, the traceback stays as it is.
+    """
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        link.__traceback__ = _filter_frames(link.__traceback__)
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    return error
+
+
+def _filter_frames(traceback: Any) -> Any:
+    frames = []
+    frame = traceback
+    while frame is not None:
+        module = str(frame.tb_frame.f_globals.get("__name__")).partition(".")[0]
+        is_ours = frame.tb_frame.f_code.co_filename.startswith(_PACKAGE)
+        if not is_ours and module not in _RUNNERS:
+            frames.append(frame)
+        frame = frame.tb_next
+    kept = None
+    for frame in reversed(frames):
+        kept = type(frame)(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    return kept or traceback
+
+
+def hide_source(path: Path) -> None:
+    """Keep tracebacks and warnings from quoting the lines of a suite.
+
+    CI services would read workflow commands in them. An entry of ``linecache`` without a time is
+    never compared with the disk.
+    """
+    linecache = sys.modules.get("linecache") or __import__("linecache")
+    linecache.cache[str(path)] = (0, None, [], str(path))

@@ -1,0 +1,142 @@
+"""Before the first item runs and after the last one: what is selected, read and written."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_irquality.baselines.saved_runs import read_resumed_runs, read_saved_runs, save_runs
+from pytest_irquality.baselines.sources import BaselineError
+from pytest_irquality.io.git import describe_commit
+from pytest_irquality.plugin import command_line, compat
+from pytest_irquality.plugin.items import SuiteItem
+from pytest_irquality.plugin.state import PluginState
+
+
+def prepare_runs(config: pytest.Config, state: PluginState, selected: Collection[str]) -> None:
+    """Prepare for the queries: record the selection, read saved runs, and run the base's code.
+
+    Args:
+        config: The configuration of the session.
+        state: The state, with all collected suites.
+        selected: The node ids of the items that run.
+
+    Raises:
+        pytest.UsageError: Saved runs cannot be read, or the base's code cannot be run.
+    """
+    record_selection(config, state, selected)
+    search, options = state.search, state.options
+    folder = config.invocation_params.dir
+    suites = list(search.suites.values())
+    if search.base is not None:
+        suites += search.base.suites.values()
+    try:
+        if options.runs:
+            paths = [folder / name for name in options.runs]
+            search.use_saved_runs(read_saved_runs(paths, suites, root=search.root))
+        elif state.save_target is not None and state.save_target.is_resumed:
+            keys = list(dict.fromkeys(suite.run_key for suite in suites))
+            search.runs.update(read_resumed_runs(state.save_target, keys))
+    except BaselineError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def record_selection(config: pytest.Config, state: PluginState, selected: Collection[str]) -> None:
+    """Record which items of each suite run.
+
+    Args:
+        config: The configuration of the session.
+        state: The state, with all collected suites.
+        selected: The node ids of the items that run.
+    """
+    left_out_count = 0
+    for module in state.modules.values():
+        typed_items = _find_typed_items(config, state, module.items, selected)
+        for group in module.groups.values():
+            items = [item for item in module.items if item.group is group]
+            names = {item.check.name for item in items if item.nodeid in selected}
+            typed_names = {item.check.name for item in items if item in typed_items}
+            state.search.select_items(group.key, names, typed_names | names)
+            left_out_count += len(typed_names - names)
+    if left_out_count:
+        description = command_line.describe_selection(config, in_addopts=True)
+        state.search.facts = replace(
+            state.search.facts,
+            addopts_selection=description or "a conftest or plugin",
+            addopts_deselected_count=left_out_count,
+        )
+
+
+def _find_typed_items(
+    config: pytest.Config,
+    state: PluginState,
+    items: Sequence[SuiteItem],
+    selected: Collection[str],
+) -> set[pytest.Item]:
+    """Return the items that the typed command line alone selects."""
+    typed = command_line.get_command_line(config)
+    namespace: argparse.Namespace = typed.namespace
+    if getattr(namespace, "lf", False) or getattr(namespace, "stepwise", None):
+        return {item for item in items if item.nodeid in selected}
+    candidates = compat.find_typed_items(config, items, namespace)
+    node_ids = [path for path in typed.paths if "::" in path]
+    if node_ids:
+        candidates = [item for item in candidates if _is_named(config, item, typed.paths)]
+    shard = state.search.shard
+    if shard is not None:
+        from pytest_irquality.plugin.collection import is_in_shard
+
+        candidates = [item for item in candidates if is_in_shard(item, shard)]
+    return set(candidates)
+
+
+def _is_named(config: pytest.Config, item: pytest.Item, paths: Sequence[str]) -> bool:
+    """Return whether a typed path or node id includes an item."""
+    for path in paths:
+        file_name, colons, name = path.partition("::")
+        file = Path(config.invocation_params.dir, file_name)
+        if not colons and (file == item.path or file in item.path.parents):
+            return True
+        if colons and file == item.path and name in (item.name, item.name.partition("[")[0]):
+            return True
+    return False
+
+
+def complete_facts(config: pytest.Config, state: PluginState) -> None:
+    """Record what only the end of a session knows."""
+    options, search = state.options, state.search
+    search.commit = describe_commit(search.root)
+    saved_runs = ""
+    if options.runs and command_line.is_only_in_addopts(config, "ir_runs"):
+        saved_runs = " ".join(options.runs)
+    search.facts = replace(
+        search.facts,
+        addopts_saved_runs=saved_runs,
+        is_update=options.updates_baseline,
+        update_command=" ".join(command_line.format_command(config, "--ir-update-baseline")),
+    )
+
+
+def write_answers(state: PluginState) -> list[str]:
+    """Write baselines and saved runs, and return what could not be written."""
+    search, options = state.search, state.options
+    errors: list[str] = []
+    if options.updates_baseline:
+        try:
+            state.baseline_updates = search.update_baselines(options.update_query_id)
+        except OSError as error:
+            errors.append(f"The baseline could not be written. {error.strerror or error}")
+        errors += [update.refusal for update in state.baseline_updates if update.refusal]
+    if state.save_target is not None:
+        suites = list(search.suites.values())
+        if search.base is not None:
+            suites += search.base.suites.values()
+        try:
+            save_runs(state.save_target, search.runs, suites, commit=search.commit)
+        except (OSError, BaselineError) as error:
+            errors.append(f"--ir-save-runs: {error}")
+    return errors

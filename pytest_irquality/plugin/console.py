@@ -1,0 +1,98 @@
+"""The console script ``pytest-irquality``: ``demo`` and ``add``."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parents[1]
+# In the wheel, the example is part of the package.
+_EXAMPLE_FOLDERS = (_PACKAGE / "example", _PACKAGE.parent / "example_project")
+_EXAMPLE_FILES = (
+    *("catalog.jsonl", "conftest.py", "shop.ir.yaml", "shop_search.py"),
+    ".ir-baseline/shop.jsonl",
+)
+_GOOD_LINE = 'WEIGHTS = {"title": 8.0,'
+_BAD_LINE = 'WEIGHTS = {"title": 1.0,'
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the console script and return its exit status."""
+    parser = argparse.ArgumentParser(
+        prog="pytest-irquality", description="Search-quality regression tests for pytest."
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    demo = commands.add_parser(
+        "demo", help="Write an example shop, test its search, break one line, and test it again."
+    )
+    demo.add_argument("folder", nargs="?", default="irquality-demo", type=Path)
+    add = commands.add_parser("add", help="Add a query to a suite, such as a user's complaint.")
+    add.add_argument("query", help="The text to search for.")
+    add.add_argument(
+        "--must-find",
+        action="append",
+        default=[],
+        metavar="ID[:RANK]",
+        help="A document that must be found, within the first RANK results.",
+    )
+    add.add_argument("--why", default="", help="Why the query matters, such as a ticket.")
+    add.add_argument("--suite", type=Path, metavar="FILE", help="The suite, if there are several.")
+    given = parser.parse_args(arguments)
+    if given.command == "demo":
+        return _run_demo(given.folder)
+    return _add_query(given)
+
+
+def _run_demo(folder: Path) -> int:
+    """Write the example, and run it before and after breaking one line."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        print(f"'{folder}' is not empty. Name another folder.", file=sys.stderr)
+        return 1
+    source = next(path for path in _EXAMPLE_FOLDERS if path.is_dir())
+    for name in _EXAMPLE_FILES:
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / name, target)
+    (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    print(f"Wrote an example shop to '{folder}'. Its search passes:\n", flush=True)
+    command = [sys.executable, "-m", "pytest", "--ir-suite", "-q"]
+    status = subprocess.run(command, cwd=folder, check=False).returncode
+    if status:
+        return status
+    code = folder / "shop_search.py"
+    text = code.read_text(encoding="utf-8")
+    code.write_text(text.replace(_GOOD_LINE, _BAD_LINE), encoding="utf-8")
+    print("\nNow one line changes, which makes titles less important, and the search fails:\n")
+    print(f"- {_GOOD_LINE} …\n+ {_BAD_LINE} …\n", flush=True)
+    subprocess.run([*command[:-1], "--tb=no"], cwd=folder, check=False)
+    print(f"\nOpen '{folder / 'ir-report.html'}', or edit the files and run `pytest --ir-suite`.")
+    return 0
+
+
+def _add_query(given: argparse.Namespace) -> int:
+    from pytest_irquality.io.files import FileError
+    from pytest_irquality.suite.edit import EditError, add_query
+
+    suite = given.suite
+    if suite is None:
+        found = sorted(Path().glob("**/*.ir.yaml")) + sorted(Path().glob("**/*.ir.yml"))
+        if len(found) != 1:
+            problem = "There is no suite here." if not found else "There are several suites here."
+            print(f"{problem} Name one with --suite FILE.", file=sys.stderr)
+            return 1
+        suite = found[0]
+    try:
+        line = add_query(suite, given.query, must_find=given.must_find, why=given.why)
+    except (OSError, FileError, EditError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f'{suite}:{line}: added "{given.query}". Run `pytest --ir-suite {suite}`.')
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,469 @@
+"""The items of suites: the first item of a suite and retriever runs the queries, each reports.
+
+Retrieval happens in the setup phase, so an outage is an error and a broken rule is a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import pytest
+
+from pytest_irquality.baselines.sources import BaselineError
+from pytest_irquality.evaluation.columns import Side
+from pytest_irquality.evaluation.decide import SuiteKey
+from pytest_irquality.evaluation.results import CheckResult, Outcome
+from pytest_irquality.io.escaping import make_printable
+from pytest_irquality.io.text import find_closest
+from pytest_irquality.metrics import MetricError
+from pytest_irquality.plugin import compat
+from pytest_irquality.plugin.progress import create_progress
+from pytest_irquality.plugin.session import Retrieval
+from pytest_irquality.plugin.state import PluginState, get_state, is_worker
+from pytest_irquality.retrieval.collect import ExceptionPolicy
+from pytest_irquality.retrieval.corpus import CorpusError
+from pytest_irquality.retrieval.errors import ResultError, RetrieverError
+from pytest_irquality.retrieval.run import QueryError, Run
+from pytest_irquality.suite.model import CheckItem, ItemKind, Query, RetrieverId, Suite
+
+if TYPE_CHECKING:
+    from pytest_irquality.evaluation.evaluate import Evaluation
+
+MARKEXCEPTIONS = (pytest.skip.Exception, pytest.xfail.Exception)
+EXCEPTIONS = ExceptionPolicy(skips=MARKEXCEPTIONS, escapes=(pytest.exit.Exception,))
+ERRORS = (BaselineError, CorpusError, MetricError, ResultError, RetrieverError)
+
+
+class BrokenCheck(compat.Failure):
+    """A check of a suite failed. Nothing else raises it."""
+
+
+# The short summary of pytest would print the module of the class.
+BrokenCheck.__module__ = "builtins"
+
+
+class MetricValues(NamedTuple):
+    """The values of a metric by query id: as returned, and of both sides of the comparison."""
+
+    name: str
+    returned: Mapping[str, float | None]
+    before: Mapping[str, float | None]
+    now: Mapping[str, float | None]
+
+
+@dataclass(eq=False)
+class SuiteGroup:
+    """State that all items of a suite and retriever share.
+
+    Attributes:
+        attempt: Which run of its item ran the queries, as pytest-rerunfailures counts.
+        shown_causes: At which item an error was shown in full, by its cause.
+    """
+
+    state: PluginState
+    key: SuiteKey
+    is_ready: bool = False
+    attempt: int = 0
+    error: str = ""
+    error_item: str = ""
+    skip: BaseException | None = None
+    shown_causes: dict[str, str] = field(default_factory=dict)
+    _results: Mapping[str, Sequence[CheckResult]] | None = None
+    _evaluation: Evaluation | None = None
+    _values: Sequence[MetricValues] = ()
+
+    @property
+    def suite(self) -> Suite:
+        """Return the suite."""
+        return self.state.search.suites[self.key]
+
+    @property
+    def run(self) -> Run:
+        """Return the answers."""
+        return self.state.search.runs.get(self.suite.run_key, Run())
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """Return the evaluation of the suite."""
+        return self.state.search.evaluate(self.key)
+
+    def find_results(self, item_name: str) -> Sequence[CheckResult]:
+        """Return the results that belong to an item."""
+        evaluation = self.evaluation
+        if self._results is None or self._evaluation is not evaluation:
+            results: dict[str, list[CheckResult]] = {}
+            for result in evaluation.results:
+                results.setdefault(result.item, []).append(result)
+            self._results = results
+            self._evaluation = evaluation
+        return self._results.get(item_name, ())
+
+    @property
+    def metric_values(self) -> Sequence[MetricValues]:
+        """Return the values of the suite's metrics for all queries, on both sides."""
+        if not self._values:
+            comparison = self.evaluation.comparison
+            sides = (Side.RETURNED, Side.BEFORE, Side.NOW)
+            self._values = [
+                MetricValues(str(metric), *(comparison.values(metric, side) for side in sides))
+                for metric in self.suite.metrics
+            ]
+        return self._values
+
+
+class SuiteItem(pytest.Function):
+    """A query, threshold or other check of a suite, on one retriever."""
+
+    group: SuiteGroup
+    check: CheckItem
+    retrieval: Retrieval | None = None
+
+    @classmethod
+    def create(
+        cls, module: pytest.Module, check: CheckItem, group: SuiteGroup, case: pytest.Function
+    ) -> SuiteItem:
+        """Create an item with the fixtures and parameters of a case of the same module."""
+        variant = case.name.removeprefix(case.originalname)
+        item: SuiteItem = cls.from_parent(
+            module,
+            name=check.name + variant,
+            originalname=check.name,
+            **compat.get_clone_arguments(case),
+        )
+        item.check = check
+        item.group = group
+        return item
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the line of the check in the suite."""
+        path, line = _find_place(self)
+        # pytest prints a dot as "::" if the node id ends with this name, and a copied node id would
+        # not be found. The invisible space at the end prevents that.
+        name = f"{self.name} " if "." in self.name else self.name
+        return path, line - 1, name
+
+    def listextrakeywords(self) -> set[str]:
+        """Return the words that ``-k`` knows besides the name: tags and the text of the query."""
+        words = {self.check.label}
+        query = self.group.suite.queries_by_id.get(self.check.query_id)
+        if query is not None:
+            words.update([query.text, *query.tags])
+        return super().listextrakeywords() | words
+
+    # -- Setup -----------------------------------------------------------------------------------
+
+    def setup(self) -> None:
+        """Run the queries of the suite if they did not run, and raise what is no verdict."""
+        __tracebackhide__ = True
+        group = self.group
+        if self._needs_retrieval():
+            self._retrieve()
+        if group.skip is not None:
+            raise type(group.skip)(str(group.skip))
+        if group.error:
+            self._fail(f"{group.error} (see {group.error_item})")
+        if not group.is_ready:  # pytest shows fixtures only
+            return
+        if self.check.kind is ItemKind.QUERY:
+            self._raise_query_error(self.check.query_id)
+        self._raise_missing_answers()
+        self.user_properties += self._list_properties()
+
+    def _needs_retrieval(self) -> bool:
+        group = self.group
+        attempt = getattr(self, "execution_count", 1)
+        if not group.is_ready and not group.error and group.skip is None:
+            return True
+        if attempt <= group.attempt:
+            return False
+        # A rerun repeats only queries without an answer, so it cannot turn a broken rule green.
+        if group.error:
+            return True
+        return bool(group.is_ready and self._find_errors())
+
+    def _retrieve(self) -> None:
+        __tracebackhide__ = True
+        group = self.group
+        search = group.state.search
+        group.attempt = getattr(self, "execution_count", 1)
+        self.retrieval = Retrieval(group.key)
+        try:
+            retriever = None
+            if not search.uses_saved_runs:
+                super().setup()
+                if self.config.getoption("setupplan", False):
+                    return
+                retriever = self.funcargs[group.key.retriever.fixture]
+                self._run_compared()
+                progress = create_progress(self.config, group.suite.name)
+                search.collect(
+                    group.key, retriever, exceptions=EXCEPTIONS, report_progress=progress
+                )
+            search.evaluate(group.key, retriever)
+            if is_worker(self.config):
+                self.retrieval = search.create_retrieval(group.key)
+        except (pytest.exit.Exception, KeyboardInterrupt):
+            raise
+        except MARKEXCEPTIONS as error:
+            group.skip = error
+            self.retrieval.skip_reason = str(error)
+            raise
+        except BaseException as error:
+            text = describe_error(error, group.suite)
+            self._record_error(text)
+            if _is_message(error, group.suite):
+                self._fail(text)
+            raise
+        group.error = ""
+        group.is_ready = True
+        if search.is_interrupted:
+            self.session.shouldstop = "interrupted while queries ran"
+
+    def _run_compared(self) -> None:
+        """Run the queries on the retriever that the suite names under 'baseline'."""
+        group = self.group
+        fixture = group.suite.baseline_retriever
+        if fixture:
+            info = compat.find_fixture(self, fixture) or compat.FixtureInfo()
+            retriever_id = RetrieverId(fixture, info.folder, info.parameter)
+            search = group.state.search
+            search.collect_compared(
+                group.key, retriever_id, self.funcargs[fixture], exceptions=EXCEPTIONS
+            )
+
+    def _record_error(self, text: str) -> None:
+        group = self.group
+        group.error = make_printable(text.partition("\n")[0])
+        group.error_item = self.name
+        self.retrieval = Retrieval(group.key, error=group.error)
+        group.state.search.add_retrieval(self.retrieval)
+
+    def _find_errors(self) -> list[tuple[Query, QueryError]]:
+        """Return the queries of this item that have no answer."""
+        suite, errors = self.group.suite, self.group.run.errors
+        if not errors:
+            return []
+        queries: Iterable[Query] = suite.queries
+        if self.check.query_id:
+            queries = [suite.queries_by_id[self.check.query_id]]
+        return [(query, errors[query.request]) for query in queries if query.request in errors]
+
+    def _raise_query_error(self, query_id: str) -> None:
+        __tracebackhide__ = True
+        query = self.group.suite.queries_by_id[query_id]
+        error = self.group.run.errors.get(query.request)
+        if error is not None:
+            self._raise_error(query, error)
+        if query.request not in self.group.run.answers:
+            pytest.skip("The query did not run.")
+
+    def _raise_missing_answers(self) -> None:
+        """Raise an error for the item that says whether all queries have an answer."""
+        __tracebackhide__ = True
+        if self.check.kind is not ItemKind.ANSWERS:
+            return
+        failed = self._list_results(Outcome.FAILED)
+        if not failed:
+            return
+        for query, error in self._find_errors():
+            if not error.is_skipped and error.cause not in self.group.shown_causes:
+                self._raise_error(query, error)
+        self._fail(self._format(failed))
+
+    def _raise_error(self, query: Query, error: QueryError) -> NoReturn:
+        """Raise the error of a query: in full the first time, in one line after that."""
+        __tracebackhide__ = True
+        if error.is_skipped:
+            pytest.skip(error.message)
+        place = str(query.location)
+        text = f'"{query.text}": {error.message}'
+        shown_at = self.group.shown_causes.setdefault(error.cause, self.name)
+        if shown_at != self.name:
+            self._fail(f"{text} (see {shown_at})\n  at {place}")
+        errors = self.group.run.errors.values()
+        alike_count = sum(other.cause == error.cause for other in errors)
+        suffix = f"\n{alike_count} queries failed with this error" if alike_count > 1 else ""
+        # SystemExit and its like would leave the setup of pytest in pieces.
+        if not isinstance(error.exception, Exception) or isinstance(error.exception, ERRORS):
+            self._fail(f"{text}\n  at {place}{suffix}")
+        self.add_report_section("setup", "query", make_printable(f"{text} at {place}") + suffix)
+        raise compat.keep_user_frames(error.exception)
+
+    # -- Call ------------------------------------------------------------------------------------
+
+    def runtest(self) -> None:
+        """Raise if a check of this item fails."""
+        __tracebackhide__ = True
+        results = self.group.find_results(self.check.name)
+        failed = [result for result in results if result.outcome >= Outcome.FAILED]
+        if failed:
+            self._raise(BrokenCheck(self._format(failed), pytrace=False))
+        reviewed = [result for result in results if result.outcome is Outcome.REVIEW]
+        if reviewed and self.group.state.search.is_strict_build:
+            self._raise(BrokenCheck(self._format(reviewed), pytrace=False))
+        expected = [result for result in results if result.known_issue]
+        for result in [*reviewed, *expected]:
+            reason = f"{result.known_issue}: {result.text}" if result.known_issue else result.text
+            self._raise(pytest.xfail.Exception(make_printable(str(reason)), pytrace=False))
+        incomplete = [result for result in results if result.outcome is Outcome.INCOMPLETE]
+        if incomplete and len(incomplete) == len(results):
+            self._raise(pytest.skip.Exception(make_printable(str(incomplete[0].text))))
+
+    def _list_results(self, outcome: Outcome) -> list[CheckResult]:
+        results = self.group.find_results(self.check.name)
+        return [result for result in results if result.outcome is outcome]
+
+    def _format(self, results: Sequence[CheckResult]) -> str:
+        from pytest_irquality.reports.terminal import format_failure
+
+        text = format_failure(results, self.group.evaluation)
+        return "\n".join(map(make_printable, text.split("\n")))
+
+    def _fail(self, text: str) -> NoReturn:
+        __tracebackhide__ = True
+        lines = "\n".join(map(make_printable, text.split("\n")))
+        self._raise(compat.Failure(lines, pytrace=False))
+
+    def _raise(self, error: BaseException) -> NoReturn:
+        """Raise an error as if from the line of the check."""
+        __tracebackhide__ = True
+        path, line = _find_place(self)
+        _place_function(_raise, path, line, self.name)(error)
+        raise AssertionError("unreachable")
+
+    # -- Properties ------------------------------------------------------------------------------
+
+    def _list_properties(self) -> list[tuple[str, object]]:
+        """Return what JUnit and other reports show: values, changes, tags and the first rank."""
+        check = self.check
+        suite = self.group.suite
+        properties: list[tuple[str, object]] = []
+        query = suite.queries_by_id.get(check.query_id)
+        if query is None:
+            for result in self.group.find_results(check.name):
+                if result.value is not None:
+                    properties.append((result.label or check.label, result.value))
+                if result.baseline_value is not None:
+                    properties.append(
+                        (f"{result.label or check.label} before", result.baseline_value)
+                    )
+            return properties
+        for name, returned, before, now in self.group.metric_values:
+            value = returned.get(query.id)
+            if value is None:
+                continue
+            properties.append((name, value))
+            value_before, value_now = before.get(query.id), now.get(query.id)
+            if value_before is not None and value_now is not None and value_before != value_now:
+                properties.append((f"{name} change", value_now - value_before))
+        if query.tags:
+            properties.append(("tags", ", ".join(query.tags)))
+        rank = _find_first_relevant_rank(query, self.group.run)
+        if rank is not None:
+            properties.append(("rank of the first relevant document", rank))
+        return properties
+
+
+class BrokenSuiteItem(pytest.Item):
+    """A suite that cannot be read: one item that errors, while other suites are evaluated."""
+
+    retrieval: Retrieval | None = None
+    text = ""
+    path_name = ""
+
+    def setup(self) -> None:
+        """Fail with the mistakes of the suite."""
+        __tracebackhide__ = True
+        raise compat.Failure(self.text, pytrace=False)
+
+    def runtest(self) -> None:
+        """Do nothing, because the setup fails."""
+
+    def reportinfo(self) -> tuple[str, int, str]:
+        """Return the suite, with a name that is safe to print."""
+        assert self.parent is not None
+        return self.parent.nodeid, 0, self.name
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Make errors safe to print, and add what this item retrieved to the report."""
+    report = yield
+    if not hasattr(item, "retrieval"):
+        return report
+    if not report.passed:
+        compat.escape_report(report, make_printable)
+        error = call.excinfo.value if call.excinfo else None
+        if isinstance(error, compat.Failure):
+            compat.shorten_crash_message(report, str(error))
+    if report.when == "setup" and is_worker(item.config):
+        _attach_retrieval(item, report)
+    return report
+
+
+def _attach_retrieval(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Add to a report what the process that decides needs."""
+    retrieval = getattr(item, "retrieval", None)
+    if retrieval is not None:
+        from pytest_irquality.plugin.xdist import encode_retrieval
+
+        vars(report)["ir_retrieval"] = encode_retrieval(retrieval)
+        vars(item)["retrieval"] = None
+    elif isinstance(item, BrokenSuiteItem):
+        vars(report)["ir_error"] = (item.path_name, item.text)
+
+
+def describe_error(error: BaseException, suite: Suite) -> str:
+    """Describe in one line why a retriever cannot be used."""
+    fixture = suite.retriever.fixture
+    if isinstance(error, pytest.FixtureLookupError) and error.argname == fixture:
+        closest = find_closest(fixture, compat.list_available_fixtures(error))
+        hint = f" Did you mean '{closest}'?" if closest else ""
+        return (
+            f"{suite.path}: there is no fixture '{fixture}'.{hint} Write it in a conftest.py, name"
+            " yours under 'retriever', or set 'ir_url' or 'ir_command' in the ini file."
+        )
+    if isinstance(error, (*ERRORS, compat.Failure)):
+        return str(error)
+    return f"{type(error).__name__}: {error}"
+
+
+def _is_message(error: BaseException, suite: Suite) -> bool:
+    """Return whether an error is a message for the user, and needs no traceback."""
+    if isinstance(error, pytest.FixtureLookupError):
+        return error.argname == suite.retriever.fixture
+    return isinstance(error, ERRORS)
+
+
+def _find_place(item: SuiteItem) -> tuple[Path, int]:
+    location = item.check.location
+    path = get_state(item.config).search.root / location.path if location.path else item.path
+    return path, location.line
+
+
+def _find_first_relevant_rank(query: Query, run: Run) -> int | None:
+    rankings = run.answers.get(query.request)
+    if not rankings:
+        return None
+    relevant = query.judgments.relevant
+    for rank, doc_id in enumerate(rankings[0].doc_ids, start=1):
+        if doc_id in relevant:
+            return rank
+    return None
+
+
+def _place_function(function: Callable[..., Any], path: Path, line: int, name: str) -> FunctionType:
+    """Return a one-line function whose code seems to be at a line of a file."""
+    code = function.__code__.replace(co_filename=str(path), co_firstlineno=line, co_name=name)
+    return FunctionType(code, function.__globals__, name)
+
+
+def _raise(error: BaseException) -> NoReturn:
+    __tracebackhide__ = True
+    raise error from None

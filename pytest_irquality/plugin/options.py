@@ -1,0 +1,415 @@
+"""The options and ini keys of the plugin, and their values in a session.
+
+Every pytest run of every project that has the plugin installed imports this module, so it imports
+the standard library and pytest only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import pytest
+
+SUITE_PATTERNS = ("*.ir.yaml", "*.ir.yml")
+DEFAULT_REPORT = "ir-report.html"
+NO_FILE = "none"
+STANDARD_OUTPUT = "-"
+GATES = ("normal", "strict")
+COMMIT_PREFIXES = ("git:", "run:")
+
+# Set in the process that runs the base branch's own code (``--ir-baseline=run:REF``).
+CHILD_VARIABLE = "PYTEST_IRQUALITY_BASE"
+
+_Kind = Literal["text", "flag", "texts", "count", "optional text"]
+
+
+class Option(NamedTuple):
+    """An option of the command line.
+
+    Attributes:
+        needs_suites_at_once: Whether its mistakes are reported before anything is collected, even
+            if it comes from ``addopts``.
+    """
+
+    flag: str
+    kind: _Kind
+    metavar: str
+    help: str
+    needs_suites_at_once: bool = False
+
+    @property
+    def name(self) -> str:
+        """Return the attribute of ``config.option``."""
+        return self.flag.lstrip("-").replace("-", "_")
+
+
+class IniKey(NamedTuple):
+    """A key of the ini file. ``kind`` is one of the types that ``Parser.addini`` knows."""
+
+    name: str
+    kind: Literal["string", "args", "linelist"]
+    help: str
+    default: str | tuple[str, ...] = ()
+
+
+OPTIONS = (
+    Option(
+        "--ir-suite",
+        "optional text",
+        "PATH",
+        "Collect search-quality suites, and run and evaluate their queries. PATH is a suite or a"
+        " folder, like a test path; it can also be a list of queries (.txt, .csv). The options"
+        " below imply this one if they are on the command line.",
+    ),
+    Option(
+        "--ir-baseline",
+        "text",
+        "PATH|git:REF|run:REF",
+        "Compare with saved runs (a file or a folder), with the committed baselines and suites at"
+        " the merge base of REF and HEAD (git:REF), or with what the code at that commit returns"
+        " (run:REF) (default: the baselines in .ir-baseline next to each suite).",
+        needs_suites_at_once=True,
+    ),
+    Option(
+        "--ir-update-baseline",
+        "optional text",
+        "QUERY_ID",
+        "Write the current answers as baselines, of all selected queries or, with =QUERY_ID, of one"
+        " query.",
+        needs_suites_at_once=True,
+    ),
+    Option(
+        "--ir-save-runs",
+        "text",
+        "DIR[,resume][,shard=I/N]",
+        "Save the current answers in DIR, or in FILE.run in TREC format. 'resume' runs only queries"
+        " that DIR lacks or that failed. 'shard=I/N' runs shard I of N of each suite's queries.",
+        needs_suites_at_once=True,
+    ),
+    Option(
+        "--ir-runs",
+        "texts",
+        "PATH",
+        "Evaluate the saved runs in this folder or file instead of running the retriever. Can be"
+        " given several times.",
+        needs_suites_at_once=True,
+    ),
+    Option(
+        "--ir-concurrency",
+        "count",
+        "N",
+        "Make up to N calls at the same time (default: 'concurrency' of the suite, or 1).",
+    ),
+    Option(
+        "--ir-repeat",
+        "count",
+        "N",
+        "Run every query N times, for engines whose results vary (default: 'repeat' of the suite,"
+        " or 1).",
+    ),
+    Option(
+        "--ir-init",
+        "text",
+        "QUERIES",
+        "Write a first suite next to a list of queries (one per line, or CSV), with current results"
+        " to grade.",
+    ),
+    Option(
+        "--ir-report",
+        "text",
+        "PATH",
+        f"Write the HTML report to PATH, or '{NO_FILE}' for no report (default: {DEFAULT_REPORT}).",
+    ),
+    Option(
+        "--ir-json",
+        "text",
+        "PATH",
+        "Write the report as JSON to PATH. '-' writes a short JSON document to standard output, and"
+        " all other output goes to standard error.",
+    ),
+    Option(
+        "--ir-markdown",
+        "text",
+        "PATH",
+        "Write the report as Markdown to PATH (default: only to $GITHUB_STEP_SUMMARY, if set).",
+    ),
+    Option(
+        "--ir-grade",
+        "text",
+        "PATH[,depth=N]",
+        "Write the unjudged results of each query to a grading page (.html) or a list (.csv). N is"
+        " how many results per query (default: 'top_k' of the suite).",
+    ),
+    Option(
+        "--ir-history",
+        "text",
+        "FILE",
+        "Append the metrics of this run to FILE, and show the last runs in the report.",
+    ),
+)
+
+INI_KEYS = (
+    IniKey(
+        "ir_suite_files",
+        "args",
+        f"Patterns for the names of suites (default: {' '.join(SUITE_PATTERNS)}).",
+        SUITE_PATTERNS,
+    ),
+    IniKey("ir_url", "linelist", "URL of a retriever, if there is no fixture: [NAME: ]URL."),
+    IniKey("ir_headers", "linelist", "Headers for ir_url, one per line, such as Key: $API_KEY."),
+    IniKey("ir_command", "linelist", "Program to search with, if there is no fixture."),
+    IniKey("ir_serve", "string", "Command that starts the server of ir_url at a free {port}.", ""),
+    IniKey("ir_prepare", "linelist", "Commands to run before ir_serve and ir_command."),
+    IniKey("ir_id_field", "string", "Field of the results that holds the document id.", ""),
+    IniKey("ir_retrievers", "args", "More fixtures that suites may use as retrievers."),
+    IniKey("ir_files", "args", "More files that suites may read: patterns, and other folders."),
+    IniKey(
+        "ir_gate",
+        "string",
+        "'normal', or 'strict' to exit with 1 on REVIEW and INCOMPLETE (default: normal).",
+        "normal",
+    ),
+    IniKey("ir_base_command", "string", "Command that runs pytest on the base branch (run:).", ""),
+    IniKey("ir_base_link", "args", "Untracked files that the base branch needs, to link (run:)."),
+)
+
+_REMOVED_INI_KEYS = {
+    "ir_accepted": "Use `ir_gate = strict`.",
+    "ir_exam": "Use `ir_gate = strict`.",
+    "ir_strict": "Use `ir_gate = strict`.",
+    "ir_max_calls": "Limit calls with 'rate' in the suite.",
+}
+
+_REPORT_FLAGS = ("--ir-report", "--ir-json", "--ir-markdown", "--ir-grade")
+_WORD = re.compile(r"(.*),([a-z]+)(?:=([^,]*))?", re.DOTALL)
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declare all options and ini keys."""
+    group = parser.getgroup("irquality", "search quality")
+    kinds: dict[_Kind, dict[str, Any]] = {
+        "text": {"default": None},
+        "optional text": {"nargs": "?", "const": "", "default": None},
+        "texts": {"action": "append", "default": []},
+        "flag": {"action": "store_true"},
+        "count": {"type": _read_count, "default": None},
+    }
+    for option in OPTIONS:
+        arguments = {**kinds[option.kind], "metavar": option.metavar}
+        group.addoption(option.flag, help=option.help, **arguments)
+    for key in INI_KEYS:
+        default = list(key.default) if isinstance(key.default, tuple) else key.default
+        parser.addini(key.name, type=key.kind, help=key.help, default=default)
+    for name, advice in _REMOVED_INI_KEYS.items():
+        parser.addini(name, help=f"Removed. {advice}", default="")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options and ini keys of a session.
+
+    Attributes:
+        collects_suites: Whether ``--ir-suite`` is on.
+        update_query_id: The query of ``--ir-update-baseline=QUERY_ID``, or empty for all.
+        report: Where the HTML report goes: a path, or ``None`` for no report.
+        has_own_report: Whether ``--ir-report`` names the path.
+        gate: ``normal`` or ``strict``, as the ini file or ``-o`` says.
+        headers: Lines of ``ir_headers``, in which ``$NAME`` is an environment variable.
+    """
+
+    collects_suites: bool = False
+    baseline: str = ""
+    updates_baseline: bool = False
+    update_query_id: str = ""
+    save_runs: str = ""
+    resumes_runs: bool = False
+    shard: str = ""
+    runs: tuple[str, ...] = ()
+    concurrency: int | None = None
+    repeat: int | None = None
+    init: str = ""
+    report: str | None = None
+    has_own_report: bool = False
+    json: str = ""
+    markdown: str = ""
+    grade: str = ""
+    grade_depth: int | None = None
+    history: str = ""
+    suite_patterns: tuple[str, ...] = SUITE_PATTERNS
+    urls: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    serve: str = ""
+    prepare: tuple[str, ...] = ()
+    id_field: str = ""
+    retrievers: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    gate: str = "normal"
+    base_command: str = ""
+    base_links: tuple[str, ...] = ()
+
+    @property
+    def compares_with_commit(self) -> bool:
+        """Return whether the baseline is that of another branch."""
+        return self.baseline.startswith(COMMIT_PREFIXES)
+
+    @property
+    def runs_base_code(self) -> bool:
+        """Return whether the code of another branch is to run."""
+        return self.baseline.startswith("run:")
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        """Return the file that each output option names, by option."""
+        return {
+            "--ir-report": (self.report or "") if self.has_own_report else "",
+            "--ir-json": "" if self.json == STANDARD_OUTPUT else self.json,
+            "--ir-markdown": self.markdown,
+            "--ir-grade": self.grade,
+        }
+
+
+def read_options(config: pytest.Config, namespace: argparse.Namespace | None = None) -> Options:
+    """Read and check the options and ini keys.
+
+    Args:
+        config: The configuration, or an early one in which not all options are parsed yet.
+        namespace: The parsed command line, if it is not ``config.option``.
+
+    Raises:
+        pytest.UsageError: A value is wrong.
+    """
+    given = namespace or config.option
+    save_runs, save_words = _split_words(
+        "--ir-save-runs", given.ir_save_runs, {"resume": "", "shard": "I/N"}
+    )
+    grade, grade_words = _split_words("--ir-grade", given.ir_grade, {"depth": "N"})
+    if grade and not grade.endswith((".html", ".csv")):
+        raise pytest.UsageError(f"--ir-grade: '{grade}' must end with .html or .csv.")
+    update = given.ir_update_baseline
+    return Options(
+        collects_suites=given.ir_suite is not None,
+        baseline=given.ir_baseline or "",
+        updates_baseline=update is not None,
+        update_query_id=update or "",
+        save_runs=save_runs,
+        resumes_runs="resume" in save_words,
+        shard=save_words.get("shard", ""),
+        runs=tuple(given.ir_runs),
+        concurrency=given.ir_concurrency,
+        repeat=given.ir_repeat,
+        init=given.ir_init or "",
+        report=None if given.ir_report == NO_FILE else given.ir_report or DEFAULT_REPORT,
+        has_own_report=given.ir_report not in (None, NO_FILE),
+        json=given.ir_json or "",
+        markdown=given.ir_markdown or "",
+        grade=grade,
+        grade_depth=_read_depth(grade_words.get("depth")),
+        history=given.ir_history or "",
+        suite_patterns=tuple(config.getini("ir_suite_files")),
+        urls=tuple(config.getini("ir_url")),
+        headers=tuple(config.getini("ir_headers")),
+        commands=tuple(config.getini("ir_command")),
+        serve=config.getini("ir_serve"),
+        prepare=tuple(config.getini("ir_prepare")),
+        id_field=config.getini("ir_id_field"),
+        retrievers=tuple(config.getini("ir_retrievers")),
+        files=tuple(config.getini("ir_files")),
+        gate=config.getini("ir_gate"),
+        base_command=config.getini("ir_base_command"),
+        base_links=tuple(config.getini("ir_base_link")),
+    )
+
+
+def check_options(config: pytest.Config, options: Options) -> None:
+    """Refuse values that no session can use, and options that contradict each other.
+
+    Raises:
+        pytest.UsageError: The message names the option and what to write instead.
+    """
+    for name, advice in _REMOVED_INI_KEYS.items():
+        if config.getini(name):
+            raise pytest.UsageError(f"The ini key '{name}' was removed. {advice}")
+    if options.gate not in GATES:
+        raise pytest.UsageError(f"'ir_gate' must be 'normal' or 'strict', not '{options.gate}'.")
+    if options.updates_baseline and options.compares_with_commit:
+        raise pytest.UsageError(
+            f"--ir-update-baseline cannot be used with --ir-baseline={options.baseline}, because"
+            " the new baseline would accept what is being reviewed."
+        )
+    if options.shard and (options.runs or options.updates_baseline):
+        raise pytest.UsageError(
+            "A shard runs some of the queries, so --ir-runs and --ir-update-baseline cannot be used"
+            " with it."
+        )
+    if options.resumes_runs and (options.runs or options.save_runs.endswith((".run", ".trec"))):
+        raise pytest.UsageError(
+            "'resume' runs the queries that a folder of saved runs lacks. It cannot be used with"
+            " --ir-runs or a TREC file."
+        )
+    paths: dict[str, str] = {}
+    for flag, path in options.outputs.items():
+        if path and path in paths:
+            raise pytest.UsageError(f"{paths[path]} and {flag} both name '{path}'.")
+        paths[path] = flag
+
+
+def is_suite_path(options: Options, path: Path, *, is_named: bool) -> bool:
+    """Return whether a file is to be collected as a suite.
+
+    Args:
+        options: The options of the session.
+        path: The file.
+        is_named: Whether the command line names the file itself.
+    """
+    if path.suffix in (".txt", ".csv"):
+        return options.collects_suites and is_named
+    if path.suffix not in (".yaml", ".yml"):
+        return False
+    matches = any(map(path.match, options.suite_patterns))
+    return (options.collects_suites and (is_named or matches)) or (is_named and matches)
+
+
+def find_implying_option(arguments: Sequence[str]) -> str:
+    """Return the first typed option that makes no sense without ``--ir-suite``, or ''."""
+    flags = {option.flag for option in OPTIONS} - {"--ir-suite", "--ir-init"}
+    for argument in arguments:
+        if argument == "--":
+            break
+        flag = argument.partition("=")[0]
+        if flag in flags:
+            return flag
+    return ""
+
+
+def _read_count(text: str) -> int:
+    if text.isascii() and text.isdecimal() and int(text):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"must be an integer of at least 1, not '{text}'")
+
+
+def _read_depth(text: str | None) -> int | None:
+    try:
+        return None if text is None else _read_count(text)
+    except argparse.ArgumentTypeError as error:
+        raise pytest.UsageError(f"--ir-grade: depth {error}.") from None
+
+
+def _split_words(flag: str, value: str | None, known: dict[str, str]) -> tuple[str, dict[str, str]]:
+    """Split ``DIR,resume,shard=1/4`` into the path and the words behind it."""
+    text = value or ""
+    words: dict[str, str] = {}
+    while match := _WORD.fullmatch(text):
+        text, name, word_value = match.groups(default="")
+        if name not in known:
+            raise pytest.UsageError(f"{flag}: '{name}' is unknown. Use {' or '.join(known)}.")
+        if bool(known[name]) != bool(word_value):
+            expected = f"{name}={known[name]}" if known[name] else name
+            raise pytest.UsageError(f"{flag}: write '{expected}'.")
+        words[name] = word_value
+    return text, words

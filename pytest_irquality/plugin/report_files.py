@@ -1,0 +1,184 @@
+"""The files that a session writes: reports, history, saved runs and baselines."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from pytest_irquality.evaluation.decide import Decision
+from pytest_irquality.io.files import FileError, append_text, write_atomically
+from pytest_irquality.io.git import GitError, Repository, describe_commit
+from pytest_irquality.io.outputs import check_output
+from pytest_irquality.plugin import command_line
+from pytest_irquality.plugin.options import DEFAULT_REPORT, STANDARD_OUTPUT
+from pytest_irquality.plugin.state import PluginState
+from pytest_irquality.reports.view import build_view
+from pytest_irquality.reports.view_model import View, ViewSettings
+
+_SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+_CI_COLUMNS = 120
+
+
+class ReportWriter:
+    """Writes the reports of a session.
+
+    Attributes:
+        errors: What could not be written, although somebody asked for it.
+        view: The content of the reports, once they are written.
+    """
+
+    def __init__(self, config: pytest.Config, state: PluginState) -> None:
+        self.config = config
+        self.state = state
+        self.errors: list[str] = []
+        self.view: View | None = None
+        self._start = time.monotonic()
+        self._now = datetime.now(timezone.utc)
+
+    def write_reports(self, decision: Decision) -> None:
+        """Write every report that an option or the environment asks for."""
+        options = self.state.options
+        settings = self._create_settings(decision)
+        view = build_view(decision, settings)
+        self.view = view
+        if options.report:
+            is_own = options.has_own_report
+            self._write(options.report, lambda: _render_html(view), is_own=is_own)
+        if options.json and options.json != STANDARD_OUTPUT:
+            self._write(options.json, lambda: _render_json(view))
+        if options.markdown:
+            self._write(options.markdown, lambda: _render_markdown(view))
+        if options.grade:
+            self._write(options.grade, lambda: _render_grading(decision, options.grade))
+        summary = os.environ.get(_SUMMARY_VARIABLE)
+        if summary:
+            self._append(Path(summary), _render_markdown(view))
+
+    def _write(self, name: str, render: Callable[[], str], *, is_own: bool = True) -> None:
+        """Write a file. A report that nobody asked for is left out silently if it cannot be."""
+        path = self.config.invocation_params.dir / name
+        try:
+            check_output(path, self.config.rootpath, self.state.options.suite_patterns)
+            write_atomically(path, render())
+        except (OSError, FileError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            self.errors.append(f"{name} could not be written. {reason}")
+            if not is_own:
+                self._forget_written("report")
+
+    def _forget_written(self, kind: str) -> None:
+        assert self.view is not None
+        written = {key: path for key, path in self.view.settings.written.items() if key != kind}
+        self.view = replace(self.view, settings=replace(self.view.settings, written=written))
+
+    def _append(self, path: Path, text: str) -> None:
+        try:
+            append_text(path, text)
+        except OSError as error:
+            self.errors.append(f"The job summary could not be written. {error.strerror}")
+
+    def _create_settings(self, decision: Decision) -> ViewSettings:
+        options, search = self.state.options, self.state.search
+        named = {
+            "report": options.report or "",
+            "json": "" if options.json == STANDARD_OUTPUT else options.json,
+            "markdown": options.markdown,
+            "grading": options.grade,
+        }
+        grading_link = ""
+        if options.grade.endswith(".html") and options.report:
+            folder = os.path.dirname(options.report) or "."
+            grading_link = os.path.relpath(options.grade, folder).replace(os.sep, "/")
+        compared_with = search.base.source.label if search.base else search.source.label
+        return ViewSettings(
+            branch=_read_branch(search.root),
+            commit=describe_commit(search.root),
+            compared_with=compared_with or ".ir-baseline",
+            compared_commit=search.base.source.commit if search.base else search.source.commit,
+            now=self._now,
+            command=tuple(command_line.format_command(self.config)),
+            node_suffixes=self._find_node_suffixes(),
+            written={kind: name for kind, name in named.items() if name},
+            grading_link=grading_link,
+            seconds=time.monotonic() - self._start,
+            version=version("pytest-irquality"),
+        )
+
+    def _find_node_suffixes(self) -> dict[tuple[str, str], str]:
+        suffixes: dict[tuple[str, str], str] = {}
+        for module in self.state.modules.values():
+            for item in module.items:
+                key = item.group.key
+                suffix = item.name.removeprefix(item.check.name)
+                suffixes.setdefault((key.path, str(key.retriever)), suffix)
+        return suffixes
+
+
+def get_terminal_columns(config: pytest.Config) -> int:
+    """Return the width of the terminal, or a usual width for the logs of CI."""
+    if sys.stdout.isatty() or os.environ.get("COLUMNS"):
+        return config.get_terminal_writer().fullwidth
+    return _CI_COLUMNS
+
+
+def list_annotations(config: pytest.Config, view: View) -> Sequence[str]:
+    """Return workflow commands for GitHub, unless another plugin annotates failures."""
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return ()
+    for plugin in config.pluginmanager.get_plugins():
+        if str(getattr(plugin, "__name__", "")).startswith("pytest_github_actions_annotate"):
+            return ()
+    from pytest_irquality.reports.annotations import render_annotations
+
+    repository = os.environ.get("GITHUB_WORKSPACE")
+    text = render_annotations(
+        view, root=config.rootpath, repository=Path(repository) if repository else None
+    )
+    return text.splitlines()
+
+
+def _read_branch(root: Path) -> str:
+    for variable in ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME"):
+        if os.environ.get(variable):
+            return os.environ[variable]
+    try:
+        output = Repository.find(root).read_output("rev-parse", "--abbrev-ref", "HEAD")
+    except GitError:
+        return ""
+    name = output.decode("utf-8", "replace").strip()
+    return "" if name == "HEAD" else name
+
+
+def _render_html(view: View) -> str:
+    from pytest_irquality.reports.html import render_html
+
+    return render_html(view)
+
+
+def _render_json(view: View) -> str:
+    from pytest_irquality.reports.json_report import render_json
+
+    return render_json(view)
+
+
+def _render_markdown(view: View) -> str:
+    from pytest_irquality.reports.markdown import render_markdown
+
+    return render_markdown(view)
+
+
+def _render_grading(decision: Decision, path: str) -> str:
+    from pytest_irquality.reports.grading import render_grading
+
+    return render_grading(decision, path)
+
+
+__all__ = ["DEFAULT_REPORT", "ReportWriter", "get_terminal_columns", "list_annotations"]

@@ -1,0 +1,665 @@
+"""The session: the only mutable state, from the first suite to the decision.
+
+It does not know pytest, so ``check()`` uses it as well. Suites are added, retrievers answer their
+queries, suites are evaluated one by one, and in the end all of them are decided on together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_irquality.baselines.sources import Baseline, BaselineError, BaselineSource
+from pytest_irquality.baselines.store import BaselineUpdate, CommittedBaselines, update_baseline
+from pytest_irquality.evaluation.branches import Branch, find_baseline, find_compared_run
+from pytest_irquality.evaluation.comparison import QueryChange
+from pytest_irquality.evaluation.decide import BuildFacts, Decision, SuiteKey, decide
+from pytest_irquality.evaluation.evaluate import Evaluation, EvaluationContext, evaluate
+from pytest_irquality.io.text import DataPart, Text, write
+from pytest_irquality.metrics import Metric
+from pytest_irquality.retrieval.collect import (
+    ExceptionPolicy,
+    ReportProgress,
+    collect_run,
+    collect_stages,
+)
+from pytest_irquality.retrieval.corpus import has_corpus, load_corpus
+from pytest_irquality.retrieval.optional_methods import ask_exists, has_stages
+from pytest_irquality.retrieval.rate_limit import RateLimiter, RateLimiters
+from pytest_irquality.retrieval.run import Run, merge_runs
+from pytest_irquality.suite.model import (
+    ItemKind,
+    Query,
+    RetrieverId,
+    RunKey,
+    Suite,
+)
+from pytest_irquality.suite.parser import get_needed_depth, get_needed_fields
+
+if TYPE_CHECKING:
+    from pytest_irquality.baselines.saved_runs import SavedRuns, Shard
+
+
+MAX_EXPLAINED_QUERIES = 100
+
+
+@dataclass
+class Retrieval:
+    """What one item retrieved, or why it could not.
+
+    Attributes:
+        runs: The answers to the queries of one suite.
+        corpus: The texts of the retriever's own corpus, if evaluating the suite needs them.
+        error: Why the retriever cannot be used, or empty.
+        skip_reason: Why the retriever was skipped, or empty.
+        is_base: Whether the suite is the base branch's.
+    """
+
+    key: SuiteKey
+    runs: dict[RunKey, Run] = field(default_factory=dict)
+    corpus: Mapping[str, str] | None = None
+    error: str = ""
+    skip_reason: str = ""
+    is_base: bool = False
+
+
+class Needs(NamedTuple):
+    """What all suites together need of the answer to a request."""
+
+    depth: int
+    repeat: int
+    fields: tuple[str, ...]
+    needs_texts: bool
+    size_units: tuple[str, ...]
+    stages: tuple[str, ...] | None
+
+
+@dataclass
+class BaseBranch:
+    """The base branch of a build: what git knows of it, and what was found out in this session.
+
+    Attributes:
+        source: Where its suites and baseline files come from.
+        name: How the user names the branch, such as ``main``.
+        answers: What its code returns (``run:``), or ``None`` to use its baseline files.
+        loaded_suites: Its suites by path, before their fixtures are known.
+        suites: Its suites by path and retriever.
+        missing_retrievers: Why suites cannot run, by the key of their run.
+        deselected: The suites that the typed command line leaves out.
+    """
+
+    source: BaselineSource
+    name: str
+    is_strict: bool = False
+    answers: BaselineSource | None = None
+    loaded_suites: dict[str, Suite] = field(default_factory=dict)
+    suites: dict[SuiteKey, Suite] = field(default_factory=dict)
+    errors: dict[str, Text] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    missing_retrievers: dict[RunKey, Text] = field(default_factory=dict)
+    deselected: set[SuiteKey] = field(default_factory=set)
+
+    def add_suite(self, path: str, retriever: RetrieverId) -> SuiteKey:
+        """Add a loaded suite for a retriever."""
+        key = SuiteKey(path, retriever)
+        self.suites[key] = replace(self.loaded_suites[path], retriever=retriever)
+        return key
+
+    def set_missing(self, key: SuiteKey, reason: str) -> None:
+        """Record why a suite cannot run."""
+        self.missing_retrievers[self.suites[key].run_key] = write(DataPart(reason))
+
+
+class SearchSession:
+    """Suites that are added, evaluated suite by suite, and decided on together.
+
+    Args:
+        root: The root of the project, to which the paths of suites are relative.
+        is_strict: Whether the configuration says ``ir_gate = strict``.
+        gate: The gate on the command line, which counts over both branches, or ``None``.
+        concurrency: The number of calls at the same time, over the settings of suites.
+        repeat: How often each query runs, over the settings of suites.
+        is_update: Whether baselines will be written.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        is_strict: bool = False,
+        gate: bool | None = None,
+        concurrency: int | None = None,
+        repeat: int | None = None,
+        is_update: bool = False,
+        rate_files: Path | None = None,
+    ) -> None:
+        self.root = root
+        self.is_strict = is_strict
+        self.gate = gate
+        self.concurrency = concurrency
+        self.repeat = repeat
+        self.is_update = is_update
+        self.suites: dict[SuiteKey, Suite] = {}
+        self.selected_items: dict[SuiteKey, frozenset[str]] = {}
+        self.deselected_query_ids: dict[SuiteKey, frozenset[str]] = {}
+        self.errors: dict[str, Text] = {}
+        self.missing_retrievers: dict[RunKey, Text] = {}
+        self.texts: dict[str, str] = {}
+        self.runs: dict[RunKey, Run] = {}
+        self.base: BaseBranch | None = None
+        self.source: BaselineSource = CommittedBaselines(root)
+        self.shard: Shard | None = None
+        self.facts = BuildFacts()
+        self.uses_saved_runs = False
+        self.is_interrupted = False
+        self.commit = ""
+        self._baselines: tuple[Baseline, ...] | None = None
+        self._base_baselines: tuple[Baseline, ...] | None = None
+        self._base_committed: tuple[Baseline, ...] | None = None
+        self._evaluations: dict[SuiteKey, Evaluation] = {}
+        self._remarks: tuple[Text, ...] = ()
+        self.corpora: dict[SuiteKey, Mapping[str, str]] = {}
+        self._rate_limiters = RateLimiters(rate_files)
+
+    # -- Suites ----------------------------------------------------------------------------------
+
+    def add_suite(self, suite: Suite, retriever: RetrieverId, text: str = "") -> SuiteKey:
+        """Add a suite for a retriever.
+
+        Args:
+            suite: The suite as loaded.
+            retriever: The retriever that it runs on.
+            text: The text of the file, for the diff with the base branch.
+        """
+        key = SuiteKey(suite.path, retriever)
+        self.suites[key] = replace(suite, retriever=retriever)
+        if text:
+            self.texts[suite.path] = text
+        self._baselines = None
+        return key
+
+    def add_error(self, path: str, text: Text) -> None:
+        """Record that a suite, a baseline or a retriever cannot be used."""
+        self.errors.setdefault(path, text)
+
+    def select_items(
+        self, key: SuiteKey, names: Collection[str], typed_names: Collection[str]
+    ) -> None:
+        """Record which items of a suite run.
+
+        Args:
+            key: The suite.
+            names: The items that run.
+            typed_names: The items that the typed command line selects. What only ``addopts`` leaves
+                out is held against the run.
+        """
+        suite = self.suites[key]
+        if len(names) < len(suite.items):
+            self.selected_items[key] = frozenset(names)
+        needed = suite.queries
+        if len(typed_names) < len(suite.items):
+            needed = find_needed_queries(suite, typed_names)
+        if self.shard is not None:
+            needed = tuple(query for query in needed if self.shard.has_query(query))
+        if len(needed) < len(suite.queries):
+            query_ids = {query.id for query in suite.queries}
+            query_ids -= {query.id for query in needed}
+            self.deselected_query_ids[key] = frozenset(query_ids)
+
+    @property
+    def has_anything(self) -> bool:
+        """Return whether there is anything to decide on, on either branch."""
+        has_base_suites = self.base and (self.base.loaded_suites or self.base.errors)
+        return bool(self.suites or self.errors or has_base_suites)
+
+    def list_needed_queries(self, key: SuiteKey) -> tuple[Query, ...]:
+        """Return the queries that the selected items of a suite need, and that are in the shard."""
+        suite = self.suites[key]
+        queries = suite.queries
+        if key in self.selected_items:
+            queries = find_needed_queries(suite, self.selected_items[key])
+        if self.shard is not None:
+            queries = tuple(query for query in queries if self.shard.has_query(query))
+        return queries
+
+    def list_needed_base_queries(self, key: SuiteKey) -> tuple[Query, ...]:
+        """Return the queries of a base suite that the typed command line does not leave out.
+
+        A selection by the change itself must not spare the queries of the base branch.
+        """
+        if self.base is None or key not in self.base.suites:
+            return ()
+        suite = self.base.suites[key]
+        deselected = self._get_base_context(key).deselected_query_ids
+        queries = [query for query in suite.queries if query.id not in deselected]
+        if self.shard is not None:
+            queries = [query for query in queries if self.shard.has_query(query)]
+        return tuple(queries)
+
+    def _get_base_context(self, key: SuiteKey) -> EvaluationContext:
+        assert self.base is not None
+        suite = self.base.suites[key]
+        deselected: frozenset[str] = frozenset()
+        selected_items = None
+        if key in self.base.deselected:
+            deselected = frozenset(query.id for query in suite.queries)
+        elif key in self.deselected_query_ids:
+            current = self.suites[key]
+            left_out = self.deselected_query_ids[key]
+            requests = {query.request for query in current.queries if query.id not in left_out}
+            deselected = frozenset(
+                query.id for query in suite.queries if query.request not in requests
+            )
+            selected_items = self.selected_items.get(key)
+        return EvaluationContext(
+            selected_items=selected_items,
+            deselected_query_ids=deselected,
+            corpus_texts=self.corpora.get(key),
+        )
+
+    # -- Runs ------------------------------------------------------------------------------------
+
+    def collect(
+        self,
+        key: SuiteKey,
+        retriever: object,
+        *,
+        exceptions: ExceptionPolicy = ExceptionPolicy(),  # noqa: B008 - frozen
+        report_progress: ReportProgress | None = None,
+    ) -> None:
+        """Run the queries of a suite, on this branch and on the base branch.
+
+        Requests that have an answer are not sent again.
+
+        Args:
+            key: The suite. The base branch's suite of the same key runs as well.
+            retriever: The value of the retriever fixture.
+            exceptions: Which exceptions skip a query or end the run.
+            report_progress: Called as calls end.
+
+        Raises:
+            RetrieverError: The retriever cannot be called.
+            CorpusError: The corpus of the suite cannot be read.
+        """
+        for suite, queries in self._plan_queries(key):
+            run_key = suite.run_key
+            needs = self._find_needs(suite)
+            run = collect_run(
+                retriever,
+                queries,
+                replace(suite.settings, repeat=needs.repeat),
+                depth=needs.depth,
+                fields=needs.fields,
+                needs_texts=needs.needs_texts,
+                size_units=needs.size_units,
+                stages=needs.stages,
+                concurrency=self.concurrency,
+                rate_limiter=self._get_rate_limiter(suite),
+                exceptions=exceptions,
+                known=self.runs.get(run_key),
+                report_progress=report_progress,
+            )
+            self.add_run(run_key, run)
+            self.is_interrupted = self.is_interrupted or run.provenance.is_interrupted
+            if suite.settings.match == "text" and has_corpus(suite.settings, retriever):
+                documents = load_corpus(suite.settings, retriever)
+                self.corpora[key] = {document.doc_id: document.text for document in documents}
+
+    def collect_compared(
+        self,
+        key: SuiteKey,
+        retriever_id: RetrieverId,
+        retriever: object,
+        *,
+        exceptions: ExceptionPolicy = ExceptionPolicy(),  # noqa: B008 - frozen
+    ) -> None:
+        """Run the queries of a suite on the retriever that it names under ``baseline``."""
+        suite = replace(self.suites[key], retriever=retriever_id)
+        needs = self._find_needs(self.suites[key])
+        run = collect_run(
+            retriever,
+            self.list_needed_queries(key),
+            suite.settings,
+            depth=needs.depth,
+            fields=needs.fields,
+            needs_texts=needs.needs_texts,
+            size_units=needs.size_units,
+            concurrency=self.concurrency,
+            exceptions=exceptions,
+            known=self.runs.get(suite.run_key),
+        )
+        self.add_run(suite.run_key, run)
+
+    def list_run_keys(self, key: SuiteKey) -> list[RunKey]:
+        """Return the keys of all runs that the evaluation of a suite reads."""
+        keys = [suite.run_key for suite, _ in self._plan_queries(key)]
+        suite = self.suites.get(key)
+        if suite is not None and suite.baseline_retriever:
+            for run_key in self.runs:
+                if run_key.retriever.fixture == suite.baseline_retriever:
+                    keys.append(run_key)
+        return list(dict.fromkeys(keys))
+
+    def create_retrieval(self, key: SuiteKey, *, is_base: bool = False) -> Retrieval:
+        """Return what was retrieved for a suite, for the process that decides."""
+        requests: set[str] = set()
+        for _, queries in self._plan_queries(key):
+            requests.update(query.request for query in queries)
+        runs = {}
+        for run_key in self.list_run_keys(key):
+            if run_key in self.runs:
+                runs[run_key] = _select_requests(self.runs[run_key], requests)
+        suite = self.suites.get(key)
+        has_files = suite is not None and bool(suite.settings.corpus.files)
+        corpus = None if has_files else self.corpora.get(key)
+        return Retrieval(key, runs, corpus, is_base=is_base)
+
+    def add_run(self, key: RunKey, run: Run) -> None:
+        """Add answers, of this process or of another one. Earlier errors give way to answers."""
+        known = self.runs.get(key)
+        self.runs[key] = run if known is None else merge_runs([run, known])
+        stale = [suite_key for suite_key, suite in self.suites.items() if suite.run_key == key]
+        for suite_key in stale:
+            self._evaluations.pop(suite_key, None)
+
+    def add_retrieval(self, retrieval: Retrieval) -> None:
+        """Take what another process retrieved, or why it could not."""
+        for run_key, run in retrieval.runs.items():
+            self.add_run(run_key, run)
+            self.is_interrupted = self.is_interrupted or run.provenance.is_interrupted
+        if retrieval.corpus is not None:
+            self.corpora[retrieval.key] = retrieval.corpus
+        reason = write(DataPart(retrieval.error))
+        if retrieval.is_base and self.base is not None and retrieval.error:
+            self.base.missing_retrievers[self.base.suites[retrieval.key].run_key] = reason
+        elif retrieval.error:
+            self.missing_retrievers[self.suites[retrieval.key].run_key] = reason
+
+    def _plan_queries(self, key: SuiteKey) -> list[tuple[Suite, tuple[Query, ...]]]:
+        plan: list[tuple[Suite, tuple[Query, ...]]] = []
+        if key in self.suites:
+            plan.append((self.suites[key], self.list_needed_queries(key)))
+        if self.base is not None and key in self.base.suites:
+            plan.append((self.base.suites[key], self.list_needed_base_queries(key)))
+        return plan
+
+    def _find_needs(self, suite: Suite) -> Needs:
+        """Combine what all suites need that share answers with a suite."""
+        requests = {query.request for query in suite.queries}
+        others = list(self.suites.values())
+        if self.base is not None:
+            others += self.base.suites.values()
+        sharing = [suite]
+        for other in others:
+            is_sharing = other.run_key == suite.run_key and other is not suite
+            if is_sharing and any(query.request in requests for query in other.queries):
+                sharing.append(other)
+        fields: dict[str, None] = {}
+        units: dict[str, None] = {}
+        stages: dict[str, None] = {}
+        for other in sharing:
+            fields.update(dict.fromkeys(get_needed_fields(other)))
+            for metric in _list_metrics(other):
+                if metric.budget:
+                    units[metric.budget[0]] = None
+                if metric.stage:
+                    stages[metric.stage] = None
+        return Needs(
+            depth=max(self._find_depth(other) for other in sharing),
+            repeat=self.repeat or max(other.settings.repeat for other in sharing),
+            fields=tuple(fields),
+            needs_texts=any(other.settings.match == "text" for other in sharing),
+            size_units=tuple(units),
+            stages=tuple(stages) or None,
+        )
+
+    def _find_depth(self, suite: Suite) -> int:
+        has_baseline = self.is_update or (self.base is not None and self.base.answers is not None)
+        if not has_baseline:
+            baseline_run, _ = find_baseline(suite, self.current_branch, self.base_branch)
+            has_baseline = bool(baseline_run.answers)
+        return get_needed_depth(suite, has_baseline=has_baseline)
+
+    def _get_rate_limiter(self, suite: Suite) -> RateLimiter:
+        rates = []
+        for other in self.suites.values():
+            if other.retriever == suite.retriever and other.settings.rate:
+                rates.append(other.settings.rate)
+        return self._rate_limiters.get("/".join(suite.retriever), rates)
+
+    def use_saved_runs(self, saved: SavedRuns) -> None:
+        """Take saved runs as the current answers, so no retriever runs."""
+        self.runs.update(saved.runs)
+        self.uses_saved_runs = True
+        self._remarks += saved.notices
+        for name, message in saved.errors.items():
+            self.add_error(name, write(DataPart(message)))
+
+    # -- Evaluation ------------------------------------------------------------------------------
+
+    @property
+    def current_branch(self) -> Branch:
+        """Return the current branch, as far as it is known."""
+        if self._baselines is None:
+            suites = tuple(self.suites.values())
+            self._baselines = self._read_baselines(self.source, suites, self.errors)
+        return Branch(
+            commit=self.commit,
+            suites=tuple(self.suites.values()),
+            baselines=self._baselines,
+            contexts={key: self._get_context(key) for key in self.suites},
+            errors=self.errors,
+            missing_retrievers=self.missing_retrievers,
+            remarks=(*self._remarks, *self.source.notices),
+            texts=self.texts,
+            is_strict=self.is_strict,
+        )
+
+    @property
+    def base_branch(self) -> Branch | None:
+        """Return the base branch, as far as it is known, or ``None`` without one."""
+        base = self.base
+        if base is None:
+            return None
+        suites = tuple(base.suites.values())
+        if self._base_committed is None:
+            self._base_committed = self._read_baselines(base.source, suites, base.errors)
+            self._base_baselines = self._base_committed
+            if base.answers is not None:
+                self._base_baselines = self._read_baselines(base.answers, suites, base.errors)
+        return Branch(
+            name=base.name,
+            commit=base.source.commit,
+            suites=suites,
+            baselines=self._base_baselines or (),
+            committed=self._base_committed if base.answers is not None else None,
+            contexts={key: self._get_base_context(key) for key in base.suites},
+            errors=base.errors,
+            missing_retrievers=base.missing_retrievers,
+            texts=base.texts,
+            is_strict=base.is_strict,
+        )
+
+    def _read_baselines(
+        self, source: BaselineSource, suites: Sequence[Suite], errors: dict[str, Text]
+    ) -> tuple[Baseline, ...]:
+        try:
+            baselines = source.read_baselines(suites)
+        except BaselineError as error:
+            errors[source.label or "baseline"] = write(DataPart(str(error)))
+            return ()
+        for path, message in source.errors.items():
+            errors[path] = write(DataPart(message))
+        return baselines
+
+    def evaluate(self, key: SuiteKey, retriever: object = None) -> Evaluation:
+        """Evaluate a suite whose queries ran.
+
+        Args:
+            key: The suite.
+            retriever: The retriever, which can explain what is missing, if it is at hand.
+        """
+        if key not in self._evaluations:
+            evaluation = self._evaluate(key)
+            if retriever is not None and self._explain(evaluation, retriever):
+                evaluation = self._evaluate(key)
+            self._evaluations[key] = evaluation
+        return self._evaluations[key]
+
+    def _evaluate(self, key: SuiteKey) -> Evaluation:
+        suite = self.suites[key]
+        is_new = False
+        if suite.baseline_retriever:
+            baseline_run = find_compared_run(suite, self.runs)
+        else:
+            baseline_run, is_new = find_baseline(suite, self.current_branch, self.base_branch)
+        context = replace(
+            self._get_context(key), today=_get_today(), has_base_branch=self.base is not None
+        )
+        run = self.runs[suite.run_key]
+        return evaluate(suite, run, baseline_run, is_new=is_new, context=context)
+
+    def _get_context(self, key: SuiteKey) -> EvaluationContext:
+        settings = self.suites[key].settings
+        if settings.match == "text" and settings.corpus.files and key not in self.corpora:
+            # Another process ran the queries.
+            documents = load_corpus(settings)
+            self.corpora[key] = {document.doc_id: document.text for document in documents}
+        return EvaluationContext(
+            selected_items=self.selected_items.get(key),
+            deselected_query_ids=self.deselected_query_ids.get(key, frozenset()),
+            corpus_texts=self.corpora.get(key),
+        )
+
+    def _explain(self, evaluation: Evaluation, retriever: object) -> bool:
+        """Ask the retriever about missing documents. Return whether it said anything."""
+        suite = evaluation.suite
+        run = self.runs[suite.run_key]
+        missing: frozenset[str] = frozenset()
+        if callable(getattr(retriever, "exists", None)) and suite.settings.match == "id":
+            missing = ask_exists(retriever, _list_missing_doc_ids(evaluation))
+        stages: Mapping[str, Run] = {}
+        lost = [change.query for change in evaluation.comparison.changes if _has_lost(change)]
+        if lost and not run.stages and has_stages(retriever):
+            stages = collect_stages(retriever, lost[:MAX_EXPLAINED_QUERIES], suite.settings)
+        if missing or stages:
+            self.runs[suite.run_key] = replace(
+                run,
+                missing_doc_ids=run.missing_doc_ids | missing,
+                stages={**run.stages, **stages},
+            )
+        return bool(missing or stages)
+
+    @property
+    def is_strict_build(self) -> bool:
+        """Return whether a build for review exits with 1."""
+        if self.gate is not None:
+            return self.gate
+        return self.is_strict or (self.base is not None and self.base.is_strict)
+
+    def decide(self) -> Decision:
+        """Decide on the build, with all runs so far."""
+        return decide(
+            self.current_branch,
+            self.runs,
+            self.base_branch,
+            strict=self.gate,
+            today=_get_today(),
+            facts=replace(self.facts, is_interrupted=self.is_interrupted),
+        )
+
+    # -- Baselines -------------------------------------------------------------------------------
+
+    def update_baselines(self, query_id: str = "") -> list[BaselineUpdate]:
+        """Write the answers as baselines, after the decision.
+
+        Args:
+            query_id: The only query to update, or empty for all that ran.
+
+        Returns:
+            What changed, by file.
+
+        Raises:
+            OSError: A file cannot be written.
+        """
+        updates = []
+        for key, suite in self.suites.items():
+            if suite.run_key not in self.runs or suite.baseline_retriever or suite.is_probe_suite:
+                continue
+            query_ids: Collection[str] = ()
+            if query_id:
+                query_ids = [query_id] if query_id in suite.queries_by_id else []
+                if not query_ids:
+                    continue
+            elif key in self.selected_items:
+                query_ids = [query.id for query in self.list_needed_queries(key)]
+            updates.append(
+                update_baseline(self.root, suite, self.runs[suite.run_key], query_ids=query_ids)
+            )
+        return updates
+
+
+def find_needed_queries(suite: Suite, item_names: Collection[str]) -> tuple[Query, ...]:
+    """Return the queries that some items of a suite are about."""
+    query_ids: set[str] = set()
+    for item in suite.items:
+        if item.name not in item_names:
+            continue
+        if item.kind is ItemKind.QUERY:
+            query_ids.add(item.query_id)
+        elif item.tag:
+            query_ids.update(query.id for query in suite.queries_by_tag.get(item.tag, ()))
+        else:
+            return suite.queries
+    return tuple(query for query in suite.queries if query.id in query_ids)
+
+
+def _get_today() -> date:
+    return datetime.now(timezone.utc).date()
+
+
+def _list_missing_doc_ids(evaluation: Evaluation) -> list[str]:
+    """Return the relevant documents that are not returned, those of changed queries first."""
+    comparison = evaluation.comparison
+    changed = [change.query for change in comparison.changes if not change.is_unchanged]
+    missing: dict[str, None] = {}
+    for query in (*changed, *comparison.answered_queries):
+        returned: set[str] = set()
+        for ranking in comparison.answers[query.id]:
+            returned.update(ranking.doc_ids)
+        for doc_id in query.judgments.relevant:
+            if doc_id not in returned:
+                missing[doc_id] = None
+    return list(missing)
+
+
+def _has_lost(change: QueryChange) -> bool:
+    """Return whether a relevant document of the baseline is no longer returned."""
+    if change.is_unchanged:
+        return False
+    returned = {doc_id for ranking in change.now for doc_id in ranking.doc_ids}
+    for ranking in change.before:
+        for doc_id in ranking.doc_ids:
+            if doc_id in change.query.judgments.relevant and doc_id not in returned:
+                return True
+    return False
+
+
+def _list_metrics(suite: Suite) -> list[Metric]:
+    metrics = list(suite.metrics)
+    metrics += [item.threshold.metric for item in suite.items if item.threshold]
+    for query in suite.queries:
+        metrics += [threshold.metric for threshold in query.thresholds]
+    return metrics
+
+
+def _select_requests(run: Run, requests: Collection[str]) -> Run:
+    return replace(
+        run,
+        answers={request: run.answers[request] for request in requests if request in run.answers},
+        errors={request: run.errors[request] for request in requests if request in run.errors},
+        stages={name: _select_requests(stage, requests) for name, stage in run.stages.items()},
+    )

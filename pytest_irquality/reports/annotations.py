@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.escaping import escape_workflow_message, escape_workflow_property
-from pytest_irquality.io.text import Text, write
+from pytest_irquality.io.text import Text
 from pytest_irquality.reports.text_layout import fit
 from pytest_irquality.reports.view_model import View
 from pytest_irquality.suite.model import Location
@@ -77,10 +77,10 @@ def _iter_warnings(view: View) -> Iterator[_Annotation]:
 
 
 def _list_texts(view: View) -> list[Text]:
-    texts = [write(view.headline, ". ", view.summary)]
+    texts = [view.headline, view.summary]
     texts += [message.text for message in view.causes]
     texts.append(view.coverage_line)
-    return texts
+    return [text for text in texts if text]
 
 
 def _format_command(kind: str, annotation: _Annotation, root: Path, repository: Path | None) -> str:

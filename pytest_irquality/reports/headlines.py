@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pytest_irquality.evaluation.coverage import Coverage
 from pytest_irquality.evaluation.decide import Decision
@@ -13,13 +14,18 @@ from pytest_irquality.evaluation.results import (
     DefaultCheck,
     Notice,
     Outcome,
+    Requirement,
 )
 from pytest_irquality.io.text import CodePart, DataPart, Text, format_count, join, list_some, write
-from pytest_irquality.reports.numbers import format_p_value
+from pytest_irquality.reports.numbers import format_p_value, format_value
 from pytest_irquality.reports.query_rows import Direction, QueryRow
 from pytest_irquality.reports.view_model import SuiteView, TagRow
 from pytest_irquality.suite.model import Threshold
 
+# Notices that make every number of a report misleading.
+ROOT_CAUSES = frozenset({"unknown-document-ids", "changed-document-ids", "equal-sides"})
+
+STALE_BASELINE = "stale-baseline"
 MAX_NAMED_SUITES = 5
 MAX_NAMED_FAILURES = 2
 MIN_NEWLY_EMPTY = 2
@@ -27,45 +33,70 @@ MIN_NEWLY_EMPTY = 2
 MIN_NAMED_DROP = 0.01
 
 
+@dataclass(frozen=True)
+class Headline:
+    """One sentence that says how the build ended, with the size of it.
+
+    Attributes:
+        subject: The suite that the sentence is about, if it is about one.
+        sentence: The sentence, worded to follow the subject.
+        counts_changes: Whether the sentence says how many queries got worse or better.
+    """
+
+    sentence: Text
+    subject: str = ""
+    counts_changes: bool = False
+
+    @property
+    def text(self) -> Text:
+        """Return the sentence with its subject."""
+        if not self.subject:
+            return self.sentence
+        return write(DataPart(self.subject), ": ", self.sentence)
+
+
 def write_headline(
     decision: Decision, suites: Sequence[SuiteView], causes: Sequence[Notice]
-) -> Text:
-    """Write one sentence that says how the build ended, with the size of it."""
+) -> Headline:
+    """Write the headline of a build."""
     outcome = decision.outcome
+    for cause in causes:
+        if _leads(cause, decision):
+            return _quote_finding(cause)
     if outcome is Outcome.PASSED:
         return _write_passed_headline(decision, suites)
     if outcome is Outcome.REVIEW and decision.base_failures:
         count = format_count(len(decision.base_failures), "check")
         verb = "fails" if len(decision.base_failures) == 1 else "fail"
-        return write(count, " of ", _name_base(decision), f" {verb}, but this branch's suites pass")
-    if causes and causes[0].is_cause:
-        return _prefix(causes[0])
+        suites_pass = f" {verb}, but this branch's suites pass"
+        return Headline(write(count, " of ", _name_base(decision), suites_pass))
     if outcome is Outcome.FAILED:
         return _write_failed_headline(decision, suites)
     for notice in _list_decisive_notices(decision):
-        return _prefix(notice)
+        return _quote_finding(notice)
     for result in decision.current.results:
         if result.outcome is outcome:
-            return _prefix(result)
-    return write("Nothing was evaluated")
+            return _quote_finding(result)
+    return Headline(write("Nothing was evaluated"))
 
 
-def write_summary(decision: Decision, suites: Sequence[SuiteView]) -> Text:
+def write_summary(decision: Decision, suites: Sequence[SuiteView], headline: Headline) -> Text:
     """Write what else matters: the most damaged tag, what improved, and the significance."""
     rows = collect_rows(suites)
     worse = count_direction(rows, Direction.WORSE)
     better = count_direction(rows, Direction.BETTER)
     sentences = []
-    if decision.outcome is Outcome.REVIEW and worse:
+    sentences += _write_gap_sentences(decision, headline)
+    if worse and not headline.counts_changes:
         sentences.append(write(f"Search got worse for {_of_queries(worse, rows)}."))
     if worse:
         sentences += _write_tag_sentence(suites)
-    if better and decision.outcome is not Outcome.PASSED:
+    if better and (decision.outcome is not Outcome.PASSED or not headline.counts_changes):
         sentences.append(write(f"{format_count(better, 'query', 'queries')} got better."))
     if worse:
         sentences += _write_significance(decision)
     if decision.outcome is Outcome.PASSED:
-        sentences += _write_passed_summary(suites, worse or better)
+        sentences += _write_passed_summary(suites)
     return join(sentences, " ")
 
 
@@ -106,7 +137,7 @@ def write_coverage_line(coverage: Coverage) -> Text:
 
 
 def write_last_paragraph(
-    decision: Decision, suites: Sequence[SuiteView], headline: Text, coverage_line: Text
+    decision: Decision, suites: Sequence[SuiteView], headline: Headline, coverage_line: Text
 ) -> Text:
     """Write the conclusion: outcome, suites concerned, coverage, and what is out of date."""
     outcome = decision.outcome
@@ -117,11 +148,12 @@ def write_last_paragraph(
     elif outcome is Outcome.PASSED:
         parts.append(_count_evaluated(decision))
     else:
-        parts.append(headline)
+        parts.append(headline.sentence)
     if outcome is Outcome.REVIEW:
-        parts += [failure.result.text for failure in decision.base_failures[:MAX_NAMED_FAILURES]]
+        for failure in decision.base_failures[:MAX_NAMED_FAILURES]:
+            parts.append(_shorten_base_failure(failure.result, suites))
     parts.append(coverage_line)
-    parts += _write_extras(decision)
+    parts += _write_extras(decision, headline)
     text = write(outcome.name)
     if subjects:
         text = write(text, " ", list_some(subjects, MAX_NAMED_SUITES), ":")
@@ -129,14 +161,14 @@ def write_last_paragraph(
 
 
 def write_quiet_line(
-    decision: Decision, suites: Sequence[SuiteView], headline: Text, coverage_line: Text
+    decision: Decision, suites: Sequence[SuiteView], headline: Headline, coverage_line: Text
 ) -> Text:
     """Write the conclusion in one short line for ``-q``."""
     subjects = _list_subjects(decision, suites)
     text = write(decision.outcome.name)
     if subjects:
         text = write(text, " ", list_some(subjects, 2), ":")
-    return write(text, " ", headline, "; ", coverage_line)
+    return write(text, " ", headline.sentence, "; ", coverage_line)
 
 
 def collect_rows(suites: Sequence[SuiteView]) -> list[QueryRow]:
@@ -164,11 +196,26 @@ def list_ungraded(rows: Sequence[QueryRow]) -> list[QueryRow]:
 # -- Headlines -----------------------------------------------------------------------------------
 
 
-def _write_failed_headline(decision: Decision, suites: Sequence[SuiteView]) -> Text:
+def _leads(cause: Notice, decision: Decision) -> bool:
+    """Return whether a cause explains the build better than any number does."""
+    if cause.code in ROOT_CAUSES:
+        return True
+    if cause.code == "same-rankings":
+        return decision.outcome >= Outcome.FAILED
+    if cause.code == "no-answer":
+        # A failed check over the other queries says more.
+        for result in decision.current.results:
+            if result.outcome is Outcome.FAILED and result.check is not Requirement.ANSWERS:
+                return False
+    is_decisive = cause.is_cause and cause.outcome is decision.outcome
+    return is_decisive and decision.outcome is not Outcome.PASSED
+
+
+def _write_failed_headline(decision: Decision, suites: Sequence[SuiteView]) -> Headline:
     failures = [item for item in decision.current.results if item.outcome is Outcome.FAILED]
     fixed = [result for result in failures if result.known_issue]
     if fixed and len(fixed) == len(failures):
-        return _prefix(fixed[0])
+        return _quote_finding(fixed[0])
     rows = collect_rows(suites)
     worse = count_direction(rows, Direction.WORSE)
     if worse and any(_compares(result.check) for result in failures):
@@ -176,19 +223,19 @@ def _write_failed_headline(decision: Decision, suites: Sequence[SuiteView]) -> T
         empty = sum(row.is_newly_empty for row in rows)
         if empty >= MIN_NEWLY_EMPTY:
             text = write(text, f", and {empty} more queries return nothing")
-        return text
+        return Headline(text, counts_changes=True)
     if any(result.check is DefaultCheck.UNRECOGNIZABLE for result in failures):
         described = _describe_first_results(list_ungraded(rows))
-        return write(described[0].upper() + described[1:])
+        return Headline(write(described[0].upper() + described[1:]), counts_changes=True)
     if len(failures) == 1:
-        return _prefix(failures[0])
+        return _quote_finding(failures[0])
     for notice in _list_decisive_notices(decision):
         if not failures:
-            return _prefix(notice)
-    return _count_failures(decision)
+            return _quote_finding(notice)
+    return Headline(_count_failures(decision))
 
 
-def _write_passed_headline(decision: Decision, suites: Sequence[SuiteView]) -> Text:
+def _write_passed_headline(decision: Decision, suites: Sequence[SuiteView]) -> Headline:
     rows = collect_rows(suites)
     worse = count_direction(rows, Direction.WORSE)
     better = count_direction(rows, Direction.BETTER)
@@ -196,20 +243,21 @@ def _write_passed_headline(decision: Decision, suites: Sequence[SuiteView]) -> T
     ungraded = list_ungraded(rows)
     if better:
         text = f"Search got better for {_of_queries(better, rows)}"
-        return write(f"{text} and worse for {worse}" if worse else text)
+        text = f"{text} and worse for {worse}" if worse else text
+        return Headline(write(text), counts_changes=True)
     if worse:
-        return write(f"Search got worse for {_of_queries(worse, rows)}, and no check failed")
+        text = f"Search got worse for {_of_queries(worse, rows)}, and no check failed"
+        return Headline(write(text), counts_changes=True)
     if any(row.direction is Direction.CHANGED for row in ungraded):
         described = _describe_first_results(ungraded)
-        return write(described[0].upper() + described[1:])
-    count = _count_evaluated(decision)
+        return Headline(write(described[0].upper() + described[1:]))
+    count = str(_count_evaluated(decision))
     if compared:
-        return write("No query got worse or better, and ", count)
-    text = str(count)
-    return write(text[0].upper() + text[1:])
+        return Headline(write(f"No query got worse or better, and {count}"))
+    return Headline(write(count[0].upper() + count[1:]))
 
 
-def _write_passed_summary(suites: Sequence[SuiteView], has_changes: int) -> list[Text]:
+def _write_passed_summary(suites: Sequence[SuiteView]) -> list[Text]:
     rows = collect_rows(suites)
     if not any(row.direction is not Direction.NONE for row in rows):
         return [write("Nothing was compared, because there is no baseline yet.")]
@@ -217,6 +265,20 @@ def _write_passed_summary(suites: Sequence[SuiteView], has_changes: int) -> list
     if ungraded and not any(row.change for row in rows):
         return [write("No query has grades, so only changes are reported.")]
     return []
+
+
+def _write_gap_sentences(decision: Decision, headline: Headline) -> list[Text]:
+    """Say what was not answered and not run, unless the headline is about that."""
+    if not headline.counts_changes:
+        return []
+    sentences = []
+    coverage = decision.coverage
+    if coverage.no_answer:
+        verb = "has" if coverage.no_answer == 1 else "have"
+        sentences.append(write(f"{_count_queries(coverage.no_answer)} {verb} no answer."))
+    if coverage.not_run:
+        sentences.append(write(f"{_count_queries(coverage.not_run)} did not run."))
+    return sentences
 
 
 def _write_tag_sentence(suites: Sequence[SuiteView]) -> list[Text]:
@@ -351,11 +413,31 @@ def _list_subjects(decision: Decision, suites: Sequence[SuiteView]) -> list[Text
     return subjects
 
 
-def _write_extras(decision: Decision) -> list[Text]:
+def _shorten_base_failure(result: CheckResult, suites: Sequence[SuiteView]) -> Text:
+    """Write a failed check of the base branch with its values on both sides."""
+    check = result.check
+    if isinstance(check, Threshold):
+        values = [
+            format_value(check.metric, value) for value in (result.baseline_value, result.value)
+        ]
+        known = " → ".join(str(value) for value in values if value)
+        return write(DataPart(result.label), f" {known}")
+    if check is DefaultCheck.SIGNIFICANT_DROP and result.value is not None:
+        p_value = format_p_value(result.value)
+        for suite in suites:
+            if suite.path == result.suite_path and suite.primary:
+                tile = suite.primary
+                values_text = f"{tile.metric} {tile.baseline} → {tile.compared}"
+                return write(f"significant drop of {values_text} ({p_value})")
+        return write(f"significant drop ({p_value})")
+    return result.text
+
+
+def _write_extras(decision: Decision, headline: Headline) -> list[Text]:
     """Write what readers must see even if they read nothing above."""
     extras = []
     for notice in decision.notices:
-        if notice.code == "stale-baseline" and notice.outcome is not decision.outcome:
+        if notice.code == STALE_BASELINE and notice.text != headline.sentence:
             extras.append(notice.text)
     extras.append(summarize_edits(edit for edit in decision.edits if edit.texts))
     if decision.exit_status:
@@ -368,9 +450,8 @@ def _name_base(decision: Decision) -> Text:
     return write(DataPart(name)) if name else write("the base branch")
 
 
-def _prefix(item: Notice | CheckResult) -> Text:
-    """Put the suite before a finding, which is worded to follow it."""
-    return write(DataPart(item.subject), ": ", item.text) if item.subject else item.text
+def _quote_finding(item: Notice | CheckResult) -> Headline:
+    return Headline(item.text, item.subject)
 
 
 def write_command(words: Sequence[str]) -> CodePart:

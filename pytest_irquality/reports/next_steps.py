@@ -28,7 +28,7 @@ def suggest_next_steps(
 
 def create_command(settings: ViewSettings, targets: Sequence[str], *options: str) -> str:
     """Create a command that runs suites or items again."""
-    return quote_command([*settings.command, *options, *targets])
+    return quote_command([*settings.command, *options], targets)
 
 
 def create_node_id(settings: ViewSettings, suite_path: str, retriever: str, item: str = "") -> str:
@@ -43,7 +43,8 @@ def _iter_steps(
 ) -> Iterator[Step]:
     failures = [item for item in decision.current.results if item.outcome is Outcome.FAILED]
     for notice in causes:
-        if notice.next_step:
+        # To grade results may turn the outcome, but the search comes first.
+        if notice.next_step and notice.code != "unjudged-results":
             yield Step(notice.next_step)
     for result in failures:
         if result.known_issue:
@@ -54,8 +55,11 @@ def _iter_steps(
     if failures:
         yield _suggest_rerun(failures, settings)
         yield from _suggest_acceptance(decision, failures, settings)
+    if not failures and not decision.coverage.comparable and decision.current.evaluations:
+        text = write("Record a baseline to see what later changes do, and commit it")
+        yield Step(text, command=decision.facts.update_command)
     for notice in (*decision.notices, *decision.current.notices):
-        if notice.next_step and notice not in causes:
+        if notice.next_step:
             yield Step(notice.next_step)
 
 

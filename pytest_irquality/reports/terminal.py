@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pytest_irquality.evaluation.documents import DocChange
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, Outcome
-from pytest_irquality.io.text import DocPart, Text, write
+from pytest_irquality.io.text import DataPart, DocPart, Text, join, write
 from pytest_irquality.reports.numbers import Number
 from pytest_irquality.reports.query_rows import (
     QUERY_COLUMNS,
@@ -25,6 +25,7 @@ TERMINAL_COLUMNS = 80
 MAX_LINES = 15
 MAX_QUIET_COLUMNS = 119
 MAX_ROWS = 3
+MAX_SUITES = 4
 MAX_MESSAGE_LINES = 2
 MAX_TITLE = 40
 MAX_CELL_TITLE = 17
@@ -35,10 +36,10 @@ ARROWS = {Direction.WORSE: "▼", Direction.BETTER: "▲", Direction.CHANGED: "�
 
 
 @dataclass(frozen=True)
-class _Line:
-    """A line, with a rank: if there are too many, lines with the highest rank are left out."""
+class _Block:
+    """Lines that belong together. If there are too many, the highest ranks are left out."""
 
-    text: str
+    lines: Sequence[str]
     rank: int = 0
 
 
@@ -59,92 +60,101 @@ def render_terminal(view: View, *, verbosity: int = 0, columns: int = TERMINAL_C
         quiet = wrap(render_plain(view.quiet_line, max_title=MAX_TITLE), MAX_QUIET_COLUMNS)
         return "\n".join(quiet[:MAX_ROWS]) + "\n"
     is_full = verbosity > 0
-    lines = _compose(view, columns, is_full)
+    blocks = _compose(view, columns, is_full)
     last = wrap(render_plain(view.last_paragraph, max_title=MAX_TITLE), columns)
-    shown = list(range(len(lines)))
-    if not is_full and len(lines) + len(last) > MAX_LINES:
-        shown.sort(key=lambda index: (lines[index].rank, index))
-        shown = sorted(shown[: MAX_LINES - len(last)])
-    return "\n".join([*(lines[index].text for index in shown), *last]) + "\n"
+    if not is_full:
+        blocks = _select_blocks(blocks, MAX_LINES - len(last))
+    lines = [line for block in blocks for line in block.lines]
+    return "\n".join([*lines, *last]) + "\n"
 
 
-def _compose(view: View, columns: int, is_full: bool) -> list[_Line]:
-    """Return all lines above the last paragraph, in the order in which they are read."""
-    opening = write(view.headline, ". ", view.summary)
-    lines = [
-        _Line(text) for text in wrap(render_plain(opening, max_title=MAX_TITLE), columns, "", "")
-    ]
+def _select_blocks(blocks: Sequence[_Block], max_lines: int) -> list[_Block]:
+    """Select the blocks with the lowest ranks that fit, in their order."""
+    selected = []
+    room = max_lines
+    for index in sorted(range(len(blocks)), key=lambda index: (blocks[index].rank, index)):
+        if len(blocks[index].lines) <= room:
+            room -= len(blocks[index].lines)
+            selected.append(index)
+    return [blocks[index] for index in sorted(selected)]
+
+
+def _compose(view: View, columns: int, is_full: bool) -> list[_Block]:
+    """Return everything above the last paragraph, in the order in which it is read."""
+    end = "" if str(view.headline).endswith((".", "?")) else "."
+    opening = write(view.headline, f"{end} ", view.summary)
+    blocks = [_Block(wrap(render_plain(opening, max_title=MAX_TITLE), columns, hanging=""))]
     for number, message in enumerate(view.causes):
-        lines += _format_message(message.text, 1 + number, columns, is_full)
-    lines += _format_base_checks(view, columns, is_full)
+        blocks.append(_format_message(message.text, 1 + number, columns, is_full))
+    blocks += _format_base_checks(view, columns, is_full)
     if len(view.suites) > 1:
-        lines += _format_suites(view.suites, columns, is_full)
-        if is_full:
-            for suite in view.suites:
-                lines.append(_Line(render_plain(write(suite.name, ": ", suite.line))))
-                lines += _format_tiles(suite.tiles, columns, is_full)
-    else:
-        for suite in view.suites:
-            lines += _format_tiles(suite.tiles, columns, is_full)
-    lines += _format_queries(view, columns, is_full)
+        blocks += _format_suites(view.suites, columns, is_full)
+    for suite in view.suites:
+        if len(view.suites) == 1:
+            blocks += _format_tiles(suite.tiles, columns, is_full)
+        elif is_full:
+            blocks.append(_Block([render_plain(write(DataPart(suite.name), ": ", suite.line))]))
+            blocks += _format_tiles(suite.tiles, columns, is_full)
+    blocks += _format_queries(view, columns, is_full)
     if is_full:
-        lines += _format_checks(view.checks, columns)
+        blocks += _format_checks(view.checks, columns)
     for number, message in enumerate(view.notices):
         rank = (8 if message.outcome is Outcome.PASSED else 4) + number
-        lines += _format_message(message.text, rank, columns, is_full)
+        blocks.append(_format_message(message.text, rank, columns, is_full))
     if is_full and view.header.compared_with:
-        lines.append(_Line(f"  compared with {view.header.compared_with}"))
+        blocks.append(_Block([f"  compared with {view.header.compared_with}"]))
     for number, step in enumerate(view.next_steps):
-        lines += _format_step(step, 3 + 4 * number, columns)
+        blocks.append(_format_step(step, 3 + 4 * number, columns))
     for kind, path in view.settings.written.items():
-        lines.append(_Line(fit(f"  {kind}: {path}", columns), rank=6))
-    return lines
+        blocks.append(_Block([fit(f"  {kind}: {path}", columns)], rank=6))
+    return blocks
 
 
-def _format_message(text: Text, rank: int, columns: int, is_full: bool) -> list[_Line]:
-    wrapped = wrap(render_plain(text, max_title=None if is_full else MAX_TITLE), columns, "  ")
-    if not is_full and len(wrapped) > MAX_MESSAGE_LINES:
-        wrapped = wrapped[:MAX_MESSAGE_LINES]
-        wrapped[-1] = fit(wrapped[-1] + " …", columns)
-    return [_Line(line, rank) for line in wrapped]
+def _format_message(text: Text, rank: int, columns: int, is_full: bool) -> _Block:
+    max_title = None if is_full else MAX_TITLE
+    lines = wrap(render_plain(text, max_title=max_title), columns, "  ")
+    if not is_full and len(lines) > MAX_MESSAGE_LINES:
+        lines = lines[:MAX_MESSAGE_LINES]
+        lines[-1] = fit(lines[-1] + " …", columns)
+    return _Block(lines, rank)
 
 
-def _format_step(step: Step, rank: int, columns: int) -> list[_Line]:
+def _format_step(step: Step, rank: int, columns: int) -> _Block:
     text = f"> {render_plain(step.text)}"
     if step.location:
         text += f": {step.location}"
     if not step.command:
-        return [_Line(line, rank) for line in wrap(text, columns)]
+        return _Block(wrap(text, columns), rank)
     together = f"{text}: {step.command}"
-    if len(together) <= columns:
-        return [_Line(together, rank)]
     # A command is never wrapped, so a reader can copy it.
-    return [_Line(f"{text}:", rank), _Line(f"    {step.command}", rank)]
+    return _Block(
+        [together] if len(together) <= columns else [f"{text}:", f"    {step.command}"], rank
+    )
 
 
-def _add_rows(table: Sequence[str], first_rank: int) -> list[_Line]:
-    """Give a heading the rank of the first row, and each further row the next rank."""
-    lines = [_Line(text, first_rank + max(number - 1, 0)) for number, text in enumerate(table)]
-    return lines if len(table) > 1 else []
+def _rank_rows(table: Sequence[str], ranks: Sequence[int]) -> list[_Block]:
+    """Make a block of each row. The first one has the heading as well."""
+    if not ranks:
+        return []
+    heading_count = len(table) - len(ranks)
+    blocks = [_Block(table[: heading_count + 1], ranks[0])]
+    for line, rank in zip(table[heading_count + 1 :], ranks[1:], strict=True):
+        blocks.append(_Block([line], rank))
+    return blocks
 
 
 # -- Tables --------------------------------------------------------------------------------------
 
 
-def _format_tiles(tiles: Sequence[Tile], columns: int, is_full: bool) -> list[_Line]:
+def _format_tiles(tiles: Sequence[Tile], columns: int, is_full: bool) -> list[_Block]:
     rows = []
-    for tile in tiles if is_full else tiles[:MAX_ROWS]:
+    ranks = []
+    for number, tile in enumerate(tiles if is_full else tiles[:MAX_ROWS]):
         bound = f"{tile.bound_name} {tile.bound}" if tile.bound else ""
         finding = bound if tile.outcome is Outcome.PASSED else tile.status
-        cells = [
-            _mark_failure(tile.outcome),
-            tile.label,
-            tile.baseline,
-            tile.value,
-            tile.change,
-            finding,
-        ]
-        rows.append([str(cell or "") for cell in cells])
+        values = [str(value or "") for value in (tile.baseline, tile.value, tile.change)]
+        rows.append([_mark_failure(tile.outcome), tile.label, *values, finding])
+        ranks.append(number + (1 if tile.outcome >= Outcome.FAILED or not number else 5))
     table_columns = [
         TextColumn(""),
         TextColumn("metric", is_flexible=True),
@@ -153,7 +163,7 @@ def _format_tiles(tiles: Sequence[Tile], columns: int, is_full: bool) -> list[_L
         TextColumn("change", is_number=True),
         TextColumn("threshold"),
     ]
-    return _add_rows(format_table(table_columns, rows, columns), 5)
+    return _rank_rows(format_table(table_columns, rows, columns), ranks)
 
 
 def _mark_failure(outcome: Outcome) -> str:
@@ -161,8 +171,8 @@ def _mark_failure(outcome: Outcome) -> str:
     return MARKS[outcome] if outcome is not Outcome.PASSED else ""
 
 
-def _format_suites(suites: Sequence[SuiteView], columns: int, is_full: bool) -> list[_Line]:
-    shown = suites if is_full else suites[: 2 * MAX_ROWS]
+def _format_suites(suites: Sequence[SuiteView], columns: int, is_full: bool) -> list[_Block]:
+    shown = suites if is_full or len(suites) <= MAX_SUITES + 1 else suites[:MAX_SUITES]
     has_retrievers = len({suite.retriever for suite in suites}) > 1
     rows = []
     for suite in shown:
@@ -182,67 +192,61 @@ def _format_suites(suites: Sequence[SuiteView], columns: int, is_full: bool) -> 
         TextColumn("change", is_number=True),
         TextColumn("queries", is_flexible=True),
     ]
-    lines = _add_rows(format_table(table_columns, rows, columns), 2)
+    table = format_table(table_columns, rows, columns)
+    blocks = _rank_rows(table, [1] * len(rows))
     if len(suites) > len(shown):
-        lines.append(_Line(f"  and {len(suites) - len(shown)} more suites with -v", rank=5))
-    return lines
+        blocks.append(_Block([f"   and {len(suites) - len(shown)} more suites with -v"], 1))
+    return blocks
 
 
-def _format_queries(view: View, columns: int, is_full: bool) -> list[_Line]:
+def _format_queries(view: View, columns: int, is_full: bool) -> list[_Block]:
     """Format the queries that got worse and better. Both have the same room."""
-    groups = [view.worse, view.better, view.changed]
     shown: list[QueryRow] = []
-    ranks = [2]
-    for group in groups:
+    ranks = []
+    for group in (view.worse, view.better, view.changed):
         part = group if is_full else group[:MAX_ROWS]
         shown += part
         ranks += [2 + number for number in range(len(part))]
-    if not shown:
-        return []
     table_columns = [TextColumn("")]
     for column in QUERY_COLUMNS:
         is_flexible = not column.is_number
         table_columns.append(TextColumn(column.heading, column.is_number, is_flexible, column.rank))
     rows = []
     for row in shown:
-        cells = [_render_cell(column.read(row), is_full) for column in QUERY_COLUMNS]
+        cells = [_render_cell(column.read(row)) for column in QUERY_COLUMNS]
         rows.append([ARROWS[row.direction], *cells])
-    table = format_table(table_columns, rows, columns)
-    return [_Line(text, rank) for text, rank in zip(table, ranks, strict=True)]
+    return _rank_rows(format_table(table_columns, rows, columns), ranks)
 
 
-def _render_cell(cell: Cell, is_full: bool) -> str:
+def _render_cell(cell: Cell) -> str:
     if isinstance(cell, Text):
-        return render_plain(cell, max_title=MAX_TITLE if is_full else MAX_CELL_TITLE)
+        return render_plain(cell, max_title=MAX_CELL_TITLE)
     return str(cell or "")
 
 
-def _format_base_checks(view: View, columns: int, is_full: bool) -> list[_Line]:
-    """Format the checks of the base branch that fail, with their values and the edits."""
-    lines: list[_Line] = []
+def _format_base_checks(view: View, columns: int, is_full: bool) -> list[_Block]:
+    """Format the checks of the base branch that fail, and the edits of suites."""
+    blocks = []
     shown = view.base_checks if is_full else view.base_checks[:MAX_ROWS]
     for number, check in enumerate(shown):
-        text = write("✗ ", check.subject, " ", check.label, ": ", check.text)
-        lines += _format_message(text, 1 + number, columns, is_full)
-    edits: dict[str, Text] = {}
-    for edit in view.edits:
-        for text in edit.texts:
-            edits.setdefault(str(text), write(edit.subject, ": ", text))
-    for number, text in enumerate(edits.values()):
-        if is_full or number < MAX_ROWS:
-            lines += _format_message(text, 2 + number, columns, is_full)
-    return lines
+        text = write("✗ ", DataPart(check.subject), ": ", check.text)
+        blocks.append(_format_message(text, 1 + number, columns, is_full))
+    for number, edit in enumerate(view.edits):
+        if edit.texts and (is_full or number < MAX_ROWS):
+            text = write(DataPart(edit.subject), ": ", join(edit.texts))
+            blocks.append(_format_message(text, 2 + number, columns, is_full))
+    return blocks
 
 
-def _format_checks(checks: Sequence[CheckRow], columns: int) -> list[_Line]:
-    lines = []
+def _format_checks(checks: Sequence[CheckRow], columns: int) -> list[_Block]:
+    blocks = []
     for check in checks:
         if check.outcome is not Outcome.PASSED or check.known_issue or check.is_warning:
             mark = MARKS[check.outcome]
             issue = f" (known issue {check.known_issue})" if check.known_issue else ""
-            text = f"{mark} {check.subject}: {render_plain(check.text)}{issue}"
-            lines += [_Line(line) for line in wrap(text, columns)]
-    return lines
+            text = write(f"{mark} ", DataPart(check.subject), ": ", check.text, DataPart(issue))
+            blocks.append(_Block(wrap(render_plain(text), columns)))
+    return blocks
 
 
 # -- Failures of items ---------------------------------------------------------------------------

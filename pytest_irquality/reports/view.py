@@ -23,6 +23,7 @@ from pytest_irquality.evaluation.results import (
 )
 from pytest_irquality.io.text import DataPart, Text, write
 from pytest_irquality.reports.headlines import (
+    STALE_BASELINE,
     collect_rows,
     write_coverage_line,
     write_headline,
@@ -51,7 +52,8 @@ from pytest_irquality.suite.model import Threshold
 __all__ = ["HistoryPoint", "Step", "View", "ViewSettings", "build_check_row", "build_view"]
 
 COMMIT_LENGTH = 10
-REPEATED_NOTICES = frozenset({"base-fails", "suites-edited"})
+# The base checks, the edits and the last paragraph say what these say.
+REPEATED_NOTICES = frozenset({"base-fails", "suites-edited", STALE_BASELINE})
 
 
 def build_view(decision: Decision, settings: ViewSettings | None = None) -> View:
@@ -74,13 +76,13 @@ def build_view(decision: Decision, settings: ViewSettings | None = None) -> View
     several = len(suites) != 1
     notices = sorted(_list_notices(decision), key=lambda notice: -notice.outcome)
     # The headline of a cause says all of it, so the cause is not repeated below.
-    shown_causes = [notice for notice in causes if str(notice.text) not in str(headline)]
+    shown_causes = [notice for notice in causes if notice.text != headline.sentence]
     return View(
         outcome=decision.outcome,
         exit_status=decision.exit_status,
         header=_build_header(suites, settings),
-        headline=headline,
-        summary=write_summary(decision, suites),
+        headline=headline.text,
+        summary=write_summary(decision, suites, headline),
         causes=_create_messages(shown_causes, several),
         suites=suites,
         worse=_list_rows(rows, Direction.WORSE),
@@ -111,12 +113,10 @@ def _build_suites(decision: Decision, settings: ViewSettings) -> tuple[SuiteView
     base_keys = set()
     suites = []
     if decision.base and decision.outcome is Outcome.REVIEW:
-        names = set()
-        for failure in decision.base_failures:
-            names.update(failure.result.subject.split(", "))
         for evaluation in decision.base.evaluations:
-            if evaluation.suite.name in names:
-                suites.append(_build_suite(evaluation, decision.base, settings, is_base=True))
+            suite = _build_suite(evaluation, decision.base, settings, is_base=True)
+            if suite.outcome is Outcome.REVIEW:
+                suites.append(suite)
                 base_keys.add((evaluation.suite.path, evaluation.suite.retriever))
     for evaluation in decision.current.evaluations:
         if (evaluation.suite.path, evaluation.suite.retriever) not in base_keys:
@@ -242,7 +242,7 @@ def _find_causes(decision: Decision) -> list[Notice]:
 
 
 def _list_notices(decision: Decision) -> list[Notice]:
-    """Return all notices but those that the base checks and the edits of the view repeat."""
+    """Return all notices but those that other parts of the view repeat."""
     notices = []
     for notice in (*decision.notices, *decision.current.notices):
         if notice.code not in REPEATED_NOTICES:

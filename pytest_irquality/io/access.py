@@ -16,7 +16,7 @@ from pathlib import Path
 from pytest_irquality.io.files import FileError
 from pytest_irquality.io.git import GitError, Repository, find_checkout
 
-ALLOWED_FILES_KEY = "ir_files"
+_HINT = "'ir_files' in the ini file can allow"
 
 # Every CI system sets one of these: Jenkins the second, Azure the third, the others the first.
 _CI_VARIABLES = ("CI", "BUILD_NUMBER", "TF_BUILD")
@@ -54,11 +54,8 @@ class FileAccess:
         """
         real = _resolve(path)
         if not any(real.is_relative_to(folder) for folder in self._list_folders(suite)):
-            raise FileError(
-                path.name,
-                f"The path leads out of the project. '{ALLOWED_FILES_KEY}' in the ini file can"
-                " allow its folder.",
-            )
+            message = f"The path leads out of the project. {_HINT} its folder."
+            raise FileError(path.name, message)
 
     def check_data_files(self, paths: Sequence[Path], suite: Path | None = None) -> None:
         """Refuse files that a suite must not name.
@@ -91,9 +88,8 @@ class FileAccess:
         names = {name for name in names if not self._is_allowed(name)}
         for name in sorted(names):
             if any(part.startswith(".") for part in name.parts):
-                raise FileError(
-                    name.as_posix(), "Files and folders that start with a dot are not read"
-                )
+                message = "Files and folders that start with a dot are not read"
+                raise FileError(name.as_posix(), message)
         if checkout and names:
             _check_tracked(Repository(top), names)
 
@@ -106,10 +102,8 @@ class FileAccess:
         self.check_location(folder.parent)
         place = _resolve(folder.parent) / folder.name
         if not _resolve(path).is_relative_to(place):
-            raise FileError(
-                path.name,
-                f"A link leads out of '{folder.name}'. `--ir-baseline` can name its target.",
-            )
+            message = f"A link leads out of '{folder.name}'. `--ir-baseline` can name its target."
+            raise FileError(path.name, message)
 
     def _list_folders(self, suite: Path | None) -> Iterator[Path]:
         top = find_checkout(self.root) or self.root
@@ -129,11 +123,9 @@ class FileAccess:
         return top / suite.relative_to(start)
 
     def _is_allowed(self, name: Path) -> bool:
-        text = name.as_posix()
-        for pattern in self.allowed_files:
-            if fnmatchcase(text, pattern) or fnmatchcase(text, f"{pattern.rstrip('/')}/*"):
-                return True
-        return False
+        patterns = [*self.allowed_files]
+        patterns += [f"{pattern.rstrip('/')}/*" for pattern in self.allowed_files]
+        return any(fnmatchcase(name.as_posix(), pattern) for pattern in patterns)
 
 
 def is_in_ci() -> bool:
@@ -161,20 +153,12 @@ def _check_tracked(repository: Repository, names: Set[Path]) -> None:
     except GitError as error:
         if not repository.is_available:
             return
-        raise FileError(
-            min(names).as_posix(), f"Git cannot tell whether it tracks the file: {error}"
-        ) from None
-    if not untracked:
-        return
-    rule = "that git tracks"
-    if is_in_ci():
-        rule += ", without edits"
-    else:
-        rule += ", or that are new and not ignored"
-    raise FileError(
-        min(untracked).as_posix(),
-        f"Suites read only files {rule}. '{ALLOWED_FILES_KEY}' in the ini file can allow it.",
-    )
+        message = f"Git cannot tell whether it tracks the file: {error}"
+        raise FileError(min(names).as_posix(), message) from None
+    if untracked:
+        rule = "without edits" if is_in_ci() else "or that are new and not ignored"
+        message = f"Suites read only files that git tracks, {rule}. {_HINT} it."
+        raise FileError(min(untracked).as_posix(), message)
 
 
 def _find_readable(repository: Repository, names: Iterable[Path]) -> set[Path]:

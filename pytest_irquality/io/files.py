@@ -223,8 +223,6 @@ def write_atomically(
         if sys.platform == "win32":  # an open file cannot be renamed
             file.close()
         os.replace(temporary, target)
-        if is_durable:
-            _sync_folder(target.parent)
 
 
 def write_new_file(path: Path, text: str) -> None:
@@ -310,16 +308,6 @@ def _find_committed_link(path: Path) -> str | None:
         except GitError:
             return part.name
     return None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Wait until the disk has the names in a folder, where the system supports it."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ MAX_LINKS = 20
 
 # Nothing may start another program. Only a partial clone uses the network, because it has to fetch
 # missing objects from the remote that its owner configured.
-_SAFE_CONFIG: Mapping[str, str] = {
+SAFE_CONFIG: Mapping[str, str] = {
     "safe.bareRepository": "explicit",
     "safe.directory": "*",
     "core.fsmonitor": "false",
@@ -60,8 +60,9 @@ _FETCH_ALL = "(actions/checkout: `with: {fetch-depth: 0}`)"
 class GitError(OSError):
     """Git failed, is not installed, or does not have what was asked for."""
 
-    def __str__(self) -> str:
-        return str(self.args[0])
+
+class OutsideRepositoryError(GitError):
+    """A path in a commit leads out of the repository, whatever git fetches."""
 
 
 def find_git() -> str:
@@ -120,9 +121,13 @@ class Repository:
         A repository that git refuses to read is available: it must not look like a missing one.
         """
         try:
+            find_git()
+        except GitError:
+            return False
+        try:
             result = self.run("rev-parse", "--git-dir")
         except GitError:
-            return _is_git_installed()
+            return True
         return not result.stderr.startswith(b"fatal: not a git repository")
 
     @property
@@ -150,7 +155,7 @@ class Repository:
         options = list(_SAFE_OPTIONS)
         if literal_paths:
             options.append("--literal-pathspecs")
-        for key, value in {**_SAFE_CONFIG, **(config or {})}.items():
+        for key, value in {**SAFE_CONFIG, **(config or {})}.items():
             options += ["-c", f"{key}={value}"]
         try:
             return subprocess.run(
@@ -184,18 +189,11 @@ class Repository:
 
     def _make_environment(self) -> dict[str, str]:
         # Variables such as GIT_DIR, which hooks set, would send git elsewhere or start programs.
-        environment = {}
-        for name, value in os.environ.items():
-            if not name.startswith("GIT_"):
-                environment[name] = value
-        environment.update(
-            GIT_TERMINAL_PROMPT="0",
-            GIT_ASKPASS="",
-            SSH_ASKPASS="",
-            GIT_CEILING_DIRECTORIES=str(self.top.parent),
-            LC_ALL="C",  # messages in English
-        )
-        return environment
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+        no_questions = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS": ""}
+        ceiling = str(self.top.parent)
+        # Our messages quote those of git, which LC_ALL keeps English.
+        return {**inherited, **no_questions, "GIT_CEILING_DIRECTORIES": ceiling, "LC_ALL": "C"}
 
     # Commits
 
@@ -239,10 +237,6 @@ class Repository:
         """Return the paths of all files in a folder of a commit, from the top."""
         return list(self.read_tree(commit).list_files(folder))
 
-    def list_changed_files(self, commit: str) -> list[str]:
-        """Return the tracked files that differ from a commit, from the top."""
-        return self.list_names("diff", "--name-only", "--no-renames", commit)
-
     # Files of the working tree
 
     def get_path(self, file: Path) -> str:
@@ -251,9 +245,8 @@ class Repository:
         try:
             relative = Path(folder).relative_to(top)
         except ValueError:
-            raise GitError(
-                f"'{file.name}' is not in the git repository '{self.top.name}'"
-            ) from None
+            message = f"'{file.name}' is not in the git repository '{self.top.name}'"
+            raise GitError(message) from None
         return (relative / file.name).as_posix()
 
     def find_inner(self, file: Path) -> Repository:
@@ -398,20 +391,18 @@ class CommitTree:
         """Return the entry that a path leads to, or ``None`` if there is none."""
         path = posixpath.normpath(path)
         if path.startswith(("../", "/")) or path == "..":
-            raise GitError(f"'{path}' is outside the repository")
+            raise OutsideRepositoryError(f"'{path}' is outside the repository")
         if path == ".":
             return TreeEntry(self, "", _FOLDER_MODE, self.commit)
-        direct = self._find_listed(path)
-        if direct and direct.mode not in (_LINK_MODE, _SUBMODULE_MODE):
-            return direct
         parts = path.split("/")
+        entry = None
         for count in range(1, len(parts) + 1):
             entry = self._find_listed("/".join(parts[:count]))
             if entry is None:
-                return None
+                break
             if entry.mode in (_LINK_MODE, _SUBMODULE_MODE):
                 return self._follow(entry, parts[count:], max_links)
-        return None
+        return entry
 
     def _follow(
         self, entry: TreeEntry, remaining: Sequence[str], max_links: int
@@ -422,7 +413,8 @@ class CommitTree:
             return submodule.find_entry("/".join(remaining) or ".", max_links)
         target = os.fsdecode(self._read_object(entry))
         if target.startswith("/") or not max_links:
-            raise GitError(f"'{entry.path}' is a link that leads out of the repository")
+            message = f"'{entry.path}' is a link that leads out of the repository"
+            raise OutsideRepositoryError(message)
         folder = posixpath.dirname(entry.path)
         return self.find_entry(posixpath.join(folder, target, *remaining), max_links - 1)
 
@@ -475,55 +467,12 @@ def describe_commit(folder: Path) -> str:
     The variables of CI systems help where there is no git. The result is empty if nobody knows.
     """
     try:
-        output = Repository.find(folder).read_output(
-            "describe", "--always", "--dirty", "--exclude=*"
-        )
+        repository = Repository.find(folder)
+        output = repository.read_output("describe", "--always", "--dirty", "--exclude=*")
         return output.decode().strip()
     except GitError:
-        return _get_ci_commit()
-
-
-def fingerprint_code(folder: Path, suite_patterns: Sequence[str] = ()) -> str:
-    """Return a text that changes if the code of a checkout changes, edits and new modules included.
-
-    Edits of suites and baselines do not count. The result is empty if nobody knows the commit.
-    """
-    try:
-        repository = Repository.find(folder)
-        commit = repository.read_output("rev-parse", "--verify", "HEAD").decode().strip()[:12]
-        new_files = repository.list_names("ls-files", "--others", "--exclude-standard")
-        edited = repository.list_changed_files("HEAD")
-    except GitError:
-        return _get_ci_commit()
-    edited += [name for name in new_files if name.endswith((".py", ".pyi"))]
-    code_files = []
-    for name in sorted(edited):
-        path = Path(name)
-        is_suite = any(path.match(pattern) for pattern in suite_patterns)
-        if not is_suite and path.parent.name != ".ir-baseline":
-            code_files.append(name)
-    if not code_files:
-        return commit
-    digest = hashlib.sha256()
-    for name in code_files:
-        file = repository.top / name
-        content = file.read_bytes() if file.is_file() else b""
-        digest.update(b"%s\0%d\0%s" % (os.fsencode(name), len(content), content))
-    return f"{commit}+{digest.hexdigest()[:12]}"
-
-
-def _get_ci_commit() -> str:
-    for name in _COMMIT_VARIABLES:
-        if os.environ.get(name):
-            return os.environ[name][:12]
-    return ""
-
-
-def _is_git_installed() -> bool:
-    try:
-        return bool(find_git())
-    except GitError:
-        return False
+        commits = [os.environ.get(name, "")[:12] for name in _COMMIT_VARIABLES]
+        return next(filter(None, commits), "")
 
 
 def _get_error_line(result: subprocess.CompletedProcess[bytes]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 MAX_NESTING = 40
@@ -39,15 +38,11 @@ def parse_json(data: str | bytes, max_nesting: int = MAX_NESTING) -> Any:
 
 def exceeds_nesting(value: object, max_nesting: int = MAX_NESTING) -> bool:
     """Return whether lists and dicts are nested more deeply."""
-    level = [value] if type(value) in (list, dict) else []
-    for _ in range(max_nesting):
-        deeper: list[object] = []
+    level: list[Any] = [[value]]
+    for _ in range(max_nesting + 1):
+        deeper: list[Any] = []
         for container in level:
-            children: Iterable[object] = ()
-            if isinstance(container, dict):
-                children = container.values()
-            elif isinstance(container, list):
-                children = container
+            children = container.values() if isinstance(container, dict) else container
             deeper += [child for child in children if type(child) in (list, dict)]
         if not deeper:
             return False

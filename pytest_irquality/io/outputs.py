@@ -16,10 +16,7 @@ OUTPUT_MARKER = "pytest-irquality:report"
 MARKED_BYTES = 4_096
 
 _SUITE_PATTERNS = ("*.ir.yaml", "*.ir.yml")
-_CODE_PATTERNS = (
-    *("*.py", "*.pth", "*.sh", ".git*", ".env", "pytest.ini", "pyproject.toml", "tox.ini"),
-    *("setup.cfg", "makefile", "dockerfile"),
-)
+_CODE_PATTERNS = ("*.py", "*.sh", "*.ini", "*.cfg", "*.toml", ".*", "makefile", "dockerfile")
 
 
 def check_output(path: Path, root: Path, suite_patterns: Sequence[str] = _SUITE_PATTERNS) -> None:
@@ -36,13 +33,10 @@ def check_output(path: Path, root: Path, suite_patterns: Sequence[str] = _SUITE_
     """
     shown = _show(path, root)
     names = {path.name.casefold(), Path(os.path.realpath(path)).name.casefold()}
-    for name in names:
-        if any(fnmatchcase(name, pattern) for pattern in suite_patterns):
-            raise FileError(shown, "A report cannot replace a suite. Choose another file.")
-        if any(fnmatchcase(name, pattern) for pattern in _CODE_PATTERNS):
-            raise FileError(
-                shown, "A report cannot replace code or configuration. Choose another file."
-            )
+    for pattern in (*suite_patterns, *_CODE_PATTERNS):
+        if any(fnmatchcase(name, pattern) for name in names):
+            message = "A report cannot replace a suite, code or configuration. Choose another file."
+            raise FileError(shown, message)
     if path.is_dir():
         raise FileError(shown, "This is a folder. Choose a file for the report.")
     try:

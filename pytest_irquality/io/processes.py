@@ -71,7 +71,9 @@ class SupervisedProcess:
         Raises:
             subprocess.TimeoutExpired: The command still runs after ``timeout`` seconds.
         """
-        return self.popen.wait(timeout)
+        status = self.popen.wait(timeout)
+        self._close_input()
+        return status
 
     def is_running(self) -> bool:
         """Return whether the command still runs."""
@@ -82,15 +84,18 @@ class SupervisedProcess:
 
         If Ctrl-C interrupts the wait, everything is killed at once.
         """
-        stdin = self.popen.stdin
-        assert stdin is not None
-        with suppress(OSError, KeyboardInterrupt):
-            stdin.write(b"\n")
-            stdin.flush()
+        assert self.popen.stdin is not None
+        with suppress(OSError, ValueError, KeyboardInterrupt):
+            self.popen.stdin.write(b"\n")
+            self.popen.stdin.flush()
             self.popen.wait()
-        with suppress(OSError):
-            stdin.close()
+        self._close_input()
         return self.popen.wait()
+
+    def _close_input(self) -> None:
+        assert self.popen.stdin is not None
+        with suppress(OSError):
+            self.popen.stdin.close()
 
 
 def kill_tree(pid: int) -> None:

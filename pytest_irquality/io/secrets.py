@@ -105,8 +105,7 @@ def _make_alternatives(secret: str) -> list[str]:
     rest = "".join(_match_character(character) for character in secret[1:])
     alternatives = [first + rest for first in _encode_character(secret[0])]
     data = secret.encode()
-    for offset in range(3):
-        alternatives += _match_base64(_encode_base64(data, offset))
+    alternatives += [_match_base64(data, offset) for offset in range(3)]
     hex_digits = data.hex()
     rest = "".join(f"[{digit}{digit.upper()}]" for digit in hex_digits[1:])
     alternatives += [first + rest for first in {hex_digits[0], hex_digits[0].upper()}]
@@ -152,20 +151,14 @@ def _ignore_case(digits: str) -> str:
     return "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in digits)
 
 
-def _encode_base64(data: bytes, offset: int) -> str:
-    """Return the base64 characters that depend on a secret alone, at one of three offsets."""
+def _match_base64(data: bytes, offset: int) -> str:
+    """Return a pattern for base64 and base64url, with escapes of JSON and URLs or not.
+
+    Only the characters that depend on the secret alone count, at one of three offsets.
+    """
     encoded = b64encode(bytes(offset) + data).decode()
     first = (offset * 8 + 5) // 6
     last = (offset + len(data)) * 8 // 6
-    return encoded[first:last]
-
-
-def _match_base64(encoded: str) -> list[str]:
-    """Return patterns for base64 and base64url, escaped in JSON or in a URL or not."""
-    pattern = re.escape(encoded)
-    for characters, alternatives in (
-        (r"\+", r"(?:\+|-|%2[bB]|\\+u002[bB])"),
-        ("/", r"(?:\\*/|_|%2[fF]|\\+u002[fF])"),
-    ):
-        pattern = pattern.replace(characters, alternatives)
-    return [pattern]
+    plus, slash = r"(?:\+|-|%2[bB]|\\+u002[bB])", r"(?:\\*/|_|%2[fF]|\\+u002[fF])"
+    patterns = {"+": plus, "/": slash}
+    return "".join(patterns.get(character, character) for character in encoded[first:last])

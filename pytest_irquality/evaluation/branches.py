@@ -14,12 +14,14 @@ from typing import NamedTuple
 
 from pytest_irquality.baselines.sources import Baseline
 from pytest_irquality.evaluation.evaluate import Evaluation, EvaluationContext, evaluate
-from pytest_irquality.evaluation.results import CheckResult, Notice
+from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Notice, Outcome
 from pytest_irquality.evaluation.shared_checks import check_shared
-from pytest_irquality.io.text import Text
+from pytest_irquality.io.text import DataPart, Text, write
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.retrieval.run import Ranking, Run
-from pytest_irquality.suite.model import RetrieverId, RunKey, Suite
+from pytest_irquality.suite.model import RetrieverId, RunKey, Suite, Threshold
+
+UPDATE_COMMAND = "pytest --ir-update-baseline"
 
 
 class SuiteKey(NamedTuple):
@@ -27,6 +29,39 @@ class SuiteKey(NamedTuple):
 
     path: str
     retriever: RetrieverId = RetrieverId()
+
+
+@dataclass(frozen=True)
+class BuildFacts:
+    """What the plugin knows about a build, and neither suites, runs nor baselines say.
+
+    Attributes:
+        addopts_selection: The options in ``addopts`` that select tests, such as ``-m smoke`` or
+            ``--collect-only``, or empty.
+        addopts_deselected_count: How many checks only these options leave out.
+        addopts_saved_runs: The value of ``--ir-runs``, if only ``addopts`` has the option.
+        is_interrupted: Whether Ctrl-C, ``--maxfail`` or ``-x`` ended the session early.
+        has_code_changes: Whether files other than suites and baselines differ between the two
+            commits of ``run:``.
+        history: Earlier values of a suite's primary metric, oldest first.
+        is_update: Whether this run updates the baselines. Changes only warn then, and neither the
+            gate nor a small coverage affects the exit status.
+        expected_failures: Why items may fail, by their name, because a pytest mark or hook says so
+            (``xfail``). Their failures count as known issues.
+        skipped_items: Why items were skipped, by their name.
+        update_command: The command that updates the baselines.
+    """
+
+    addopts_selection: str = ""
+    addopts_deselected_count: int = 0
+    addopts_saved_runs: str = ""
+    is_interrupted: bool = False
+    has_code_changes: bool = False
+    history: Mapping[SuiteKey, Sequence[float]] = field(default_factory=dict, repr=False)
+    is_update: bool = False
+    expected_failures: Mapping[SuiteKey, Mapping[str, str]] = field(default_factory=dict)
+    skipped_items: Mapping[SuiteKey, Mapping[str, str]] = field(default_factory=dict)
+    update_command: str = UPDATE_COMMAND
 
 
 @dataclass(frozen=True)
@@ -128,6 +163,8 @@ def evaluate_branch(
     *,
     is_base_side: bool = False,
     today: date | None = None,
+    facts: BuildFacts | None = None,
+    evaluations: Mapping[SuiteKey, Evaluation] | None = None,
 ) -> BranchEvaluation:
     """Evaluate the current answers against the suites and baselines of a branch.
 
@@ -138,50 +175,55 @@ def evaluate_branch(
             defines which queries are new.
         is_base_side: Whether ``branch`` is the base branch.
         today: The date in UTC, or ``None`` if no known issue is to expire.
+        facts: What the plugin knows about the build.
+        evaluations: Suites that ``evaluate_suite`` has evaluated already.
     """
-    evaluations = []
+    finished = evaluations or {}
+    results = []
     missing = []
     deselected = []
+    baseline_run: Run | None
     comparable_count = 0
     has_partial_suite = False
-    base_judgments = _collect_judgments(base.suites if base else ())
     for suite in branch.suites:
         if branch.is_deselected(suite):
             deselected.append(suite)
             continue
-        context = replace(
-            branch.get_context(suite),
-            today=today,
-            has_base_branch=is_base_side or base is not None,
-            is_base_side=is_base_side,
-            regraded_query_ids=_find_regraded_ids(suite, base_judgments),
-        )
+        context = branch.get_context(suite)
         has_partial_suite |= _is_partial(suite, context)
         for paired_suite, baseline_id in _pair_retrievers(suite, branch, runs, is_base_side):
-            run = runs.get(paired_suite.run_key)
-            if suite.baseline_retriever:
-                baseline_run, is_new = find_compared_run(suite, runs), False
-            else:
+            key = SuiteKey(suite.path, paired_suite.retriever)
+            if paired_suite.run_key not in runs:
+                missing.append(paired_suite)
                 baseline_run, is_new = find_baseline(paired_suite, branch, base, baseline_id)
+            else:
+                evaluation = finished.get(key) or evaluate_suite(
+                    paired_suite,
+                    runs,
+                    branch,
+                    base,
+                    baseline_id=baseline_id,
+                    is_base_side=is_base_side,
+                    today=today,
+                    facts=facts,
+                )
+                results.append(evaluation)
+                baseline_run, is_new = evaluation.baseline_run, evaluation.comparison.is_new
             if baseline_run and not is_new:
                 for query in suite.queries:
                     is_deselected = query.id in context.deselected_query_ids
                     comparable_count += query.request in baseline_run.answers and not is_deselected
-            if run is None:
-                missing.append(paired_suite)
-            else:
-                evaluations.append(
-                    evaluate(paired_suite, run, baseline_run, is_new=is_new, context=context)
-                )
     # Checks over suites and retrievers count as not run if only a part of a suite was selected.
     shared_results: tuple[CheckResult, ...] = ()
     if not has_partial_suite:
         base_paths = None if base is None else {suite.path for suite in base.suites}
         expiry_date = None if is_base_side or base is not None else today
-        shared_results = check_shared(evaluations, base_paths, today=expiry_date)
+        shared_results = check_shared(results, base_paths, today=expiry_date)
+        if facts and facts.is_update:
+            shared_results = tuple(map(_accept_change, shared_results))
     return BranchEvaluation(
         branch,
-        tuple(evaluations),
+        tuple(results),
         shared_results,
         tuple(missing),
         tuple(deselected),
@@ -189,19 +231,81 @@ def evaluate_branch(
     )
 
 
-def _collect_judgments(suites: Iterable[Suite]) -> dict[str, list[Judgments]]:
-    """Collect the judgments that the queries of some suites have, by request."""
-    judgments: dict[str, list[Judgments]] = {}
-    for suite in suites:
-        for query in suite.queries:
-            judgments.setdefault(query.request, []).append(query.judgments)
-    return judgments
+def evaluate_suite(
+    suite: Suite,
+    runs: Mapping[RunKey, Run],
+    branch: Branch,
+    base: Branch | None = None,
+    *,
+    baseline_id: RetrieverId | None = None,
+    is_base_side: bool = False,
+    today: date | None = None,
+    facts: BuildFacts | None = None,
+) -> Evaluation:
+    """Evaluate one suite of a branch, as ``decide`` does.
+
+    Args:
+        suite: The suite. Its retriever has a run.
+        runs: The current answers.
+        branch: The branch that has the suite.
+        base: The base branch, if ``branch`` is the current one and there is a base branch.
+        baseline_id: The retriever that the baseline is filed under, if not the suite's.
+        is_base_side: Whether ``branch`` is the base branch.
+        today: The date in UTC, or ``None`` if no known issue is to expire.
+        facts: What the plugin knows about the build.
+    """
+    baseline_run: Run | None
+    is_new = False
+    if suite.baseline_retriever:
+        baseline_run = find_compared_run(suite, runs)
+    else:
+        baseline_run, is_new = find_baseline(suite, branch, base, baseline_id)
+    context = replace(
+        branch.get_context(suite),
+        today=today,
+        has_base_branch=is_base_side or base is not None,
+        is_base_side=is_base_side,
+        regraded_query_ids=_find_regraded_ids(suite, base) if base else frozenset(),
+    )
+    run = runs[suite.run_key]
+    evaluation = evaluate(suite, run, baseline_run, is_new=is_new, context=context)
+    if facts is None or is_base_side:
+        return evaluation
+    results = [_apply_facts(result, suite, facts) for result in evaluation.results]
+    return replace(evaluation, results=tuple(results))
 
 
-def _find_regraded_ids(
-    suite: Suite, base_judgments: Mapping[str, Sequence[Judgments]]
-) -> frozenset[str]:
+def _apply_facts(result: CheckResult, suite: Suite, facts: BuildFacts) -> CheckResult:
+    """Take into account what pytest marks and an update make of a result."""
+    key = SuiteKey(suite.path, suite.retriever)
+    if reason := facts.skipped_items.get(key, {}).get(result.item):
+        text = write("skipped (", DataPart(reason), ")")
+        return replace(result, outcome=Outcome.INCOMPLETE, text=text, was_evaluated=False)
+    reason = facts.expected_failures.get(key, {}).get(result.item)
+    if reason and result.outcome is Outcome.FAILED:
+        return replace(result, outcome=Outcome.PASSED, known_issue=reason)
+    return _accept_change(result) if facts.is_update else result
+
+
+def _accept_change(result: CheckResult) -> CheckResult:
+    """Turn a failure into a warning if the new baseline accepts it."""
+    if result.outcome < Outcome.REVIEW:
+        return result
+    check = result.check
+    is_change = isinstance(check, DefaultCheck)
+    if isinstance(check, Threshold):
+        bounds = [check.max_drop, check.max_rise, check.max_significant_drop]
+        values = {bound.value for bound in bounds if bound}
+        is_change = result.bound in values - {b.value for b in (check.min, check.max) if b}
+    return replace(result, outcome=Outcome.PASSED, is_warning=True) if is_change else result
+
+
+def _find_regraded_ids(suite: Suite, base: Branch) -> frozenset[str]:
     """Find the queries whose judgments differ from all that the base branch has for them."""
+    base_judgments: dict[str, list[Judgments]] = {}
+    for base_suite in base.suites:
+        for query in base_suite.queries:
+            base_judgments.setdefault(query.request, []).append(query.judgments)
     regraded = set()
     for query in suite.queries:
         judgments = base_judgments.get(query.request)

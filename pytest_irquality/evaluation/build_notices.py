@@ -6,11 +6,11 @@ Notices about a single suite are in ``notices``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from pytest_irquality.evaluation.branches import (
     Branch,
     BranchEvaluation,
+    BuildFacts,
     SuiteKey,
     collect_answers,
 )
@@ -31,38 +31,9 @@ from pytest_irquality.io.text import (
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, RunKey, Suite
 
-UPDATE_COMMAND = "pytest --ir-update-baseline"
-
 SLOW_LOSS_BUILDS = 30
 MIN_SLOW_LOSS_BUILDS = 5
 MIN_SLOW_LOSS = 0.02
-
-
-@dataclass(frozen=True)
-class BuildFacts:
-    """What the plugin knows about a build, and neither suites, runs nor baselines say.
-
-    Attributes:
-        addopts_selection: The options in ``addopts`` that select tests, such as ``-m smoke`` or
-            ``--collect-only``, or empty.
-        addopts_deselected_count: How many checks only these options leave out.
-        addopts_saved_runs: The value of ``--ir-runs``, if only ``addopts`` has the option.
-        is_interrupted: Whether Ctrl-C, ``--maxfail`` or ``-x`` ended the session early.
-        has_code_changes: Whether files other than suites and baselines differ between the two
-            commits of ``run:``.
-        history: Earlier values of a suite's primary metric, oldest first.
-        is_update: Whether this run updates the baselines.
-        update_command: The command that updates the baselines.
-    """
-
-    addopts_selection: str = ""
-    addopts_deselected_count: int = 0
-    addopts_saved_runs: str = ""
-    is_interrupted: bool = False
-    has_code_changes: bool = False
-    history: Mapping[SuiteKey, Sequence[float]] = field(default_factory=dict, repr=False)
-    is_update: bool = False
-    update_command: str = UPDATE_COMMAND
 
 
 def rank_notices(notices: Iterable[Notice]) -> tuple[Notice, ...]:

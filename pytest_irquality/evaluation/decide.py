@@ -14,11 +14,11 @@ from functools import cached_property
 from pytest_irquality.evaluation.branches import (
     Branch,
     BranchEvaluation,
+    BuildFacts,
     SuiteKey,
     evaluate_branch,
 )
 from pytest_irquality.evaluation.build_notices import (
-    BuildFacts,
     create_base_failure_notice,
     create_branch_notices,
     create_edit_notices,
@@ -32,6 +32,7 @@ from pytest_irquality.evaluation.build_notices import (
 )
 from pytest_irquality.evaluation.coverage import Coverage, count_coverage
 from pytest_irquality.evaluation.edits import SuiteEdit, find_edits
+from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import (
     CheckResult,
     DefaultCheck,
@@ -103,6 +104,8 @@ class Decision:
         """
         if self.outcome is Outcome.ERROR:
             return 2
+        if self.facts.is_update:
+            return int(self.outcome is Outcome.FAILED)
         if self.strict or self.coverage.has_large_gap:
             return int(self.outcome > Outcome.PASSED)
         return int(self.outcome > Outcome.REVIEW)
@@ -116,6 +119,7 @@ def decide(
     strict: bool | None = None,
     today: date | None = None,
     facts: BuildFacts | None = None,
+    evaluations: Mapping[SuiteKey, Evaluation] | None = None,
 ) -> Decision:
     """Decide on a build.
 
@@ -128,24 +132,28 @@ def decide(
             stricter gate of the branches' own configuration.
         today: The date in UTC, or ``None`` if no known issue is to expire.
         facts: What the plugin knows about the build.
+        evaluations: Current suites that ``evaluate_suite`` has evaluated already, with the same
+            branches, date and facts.
 
     Returns:
         The decision, with everything that reports show.
     """
     facts = facts or BuildFacts()
-    current_evaluation = evaluate_branch(current, runs, base, today=today)
+    current_evaluation = evaluate_branch(
+        current, runs, base, today=today, facts=facts, evaluations=evaluations
+    )
     base_evaluation = None
     if base is not None:
         base_evaluation = evaluate_branch(base, runs, is_base_side=True, today=today)
     coverage = count_coverage(current_evaluation, base_evaluation)
     is_strict, gate_source = _choose_gate(current, base, strict)
 
-    evaluations = [*current_evaluation.evaluations]
+    has_evaluations = bool(current_evaluation.evaluations)
     notices = list(create_branch_notices(current_evaluation))
     edits: tuple[SuiteEdit, ...] = ()
     base_failures: tuple[BaseFailure, ...] = ()
     if base is not None and base_evaluation is not None:
-        evaluations += base_evaluation.evaluations
+        has_evaluations |= bool(base_evaluation.evaluations)
         edits = find_edits(current, base)
         base_failures = _find_base_failures(base_evaluation, current_evaluation, edits)
         for failure in base_failures:
@@ -156,7 +164,7 @@ def decide(
         if notice := create_equal_sides_notice(current_evaluation, base, facts):
             notices.append(notice)
     notices += create_session_notices(
-        facts, list(runs.values()), coverage, has_evaluations=bool(evaluations)
+        facts, list(runs.values()), coverage, has_evaluations=has_evaluations
     )
     notices += create_slow_loss_notices(current_evaluation, facts)
 

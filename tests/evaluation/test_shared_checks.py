@@ -82,7 +82,7 @@ def test_significant_drop_fails_whatever_its_size() -> None:
     assert result.query_ids == tuple(f"shop {number}" for number in range(10))
     assert str(result.text) == (
         "ndcg@10 dropped significantly, by 0.003 on average "
-        "(p < 0.001, 90 % interval -0.005 to -0.002; 10 of 225 queries worse, 0 better)"
+        "(p < 0.001, 90 % interval -0.006 to -0.001; 10 of 225 queries worse, 0 better)"
     )
 
 
@@ -99,11 +99,10 @@ def test_broad_small_drop_fails() -> None:
 
 @pytest.mark.parametrize(
     ("queries", "outcome"),
-    [(195, Outcome.FAILED), (200, Outcome.PASSED)],
-    ids=["0.0020+", "0.00196"],
+    [(193, Outcome.FAILED), (194, Outcome.PASSED)],
 )
 def test_drop_must_exceed_a_negligible_size(queries: int, outcome: Outcome) -> None:
-    """Five drops of 0.078 have p = 0.031. The mean drop is 0.00201 or 0.00196."""
+    """Five drops of 0.0775 have p = 0.031. The mean drop is 0.002008 or 0.001998."""
     suite = make_suite(queries=queries)
 
     decision = decide_on([suite], make_run(suite, worse=5, ranking=SWAPPED), make_run(suite))
@@ -196,7 +195,8 @@ def test_three_suites_fail_at_once() -> None:
         make_run(suites[2], worse=7),
     ]
     gaining = [suites[0].queries[9], *suites[1].queries[8:10], *suites[2].queries[7:9]]
-    baseline_run = merge(make_run(*suites), answer(gaining, SWAPPED))
+    one_lower = rank("x", "best", "good", "fair")  # nDCG 0.698
+    baseline_run = merge(make_run(*suites), answer(gaining, one_lower))
 
     decision = decide_on(suites, merge(*drops), baseline_run)
 

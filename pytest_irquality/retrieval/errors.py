@@ -33,6 +33,12 @@ _SQLITE_HINT = (
 )
 
 
+def _join_sentences(first: str, second: str) -> str:
+    if not second:
+        return first
+    return f"{first} {second}" if first.endswith((".", "?")) else f"{first}. {second}"
+
+
 class RetrieverError(Exception):
     """The retriever, or what the ini file says of it, cannot be used for any query."""
 
@@ -46,7 +52,7 @@ class ResultError(Exception):
     """
 
     def __init__(self, cause: str, detail: str = "") -> None:
-        super().__init__(f"{cause}. {detail}" if detail else cause)
+        super().__init__(_join_sentences(cause, detail))
         self.cause = cause
         self.detail = detail
 

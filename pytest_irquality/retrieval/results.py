@@ -295,7 +295,7 @@ def _read_rows(rows: Sequence[Any], reader: ResultReader) -> _Parts:
     if words and reader.requirement:
         return _make_parts(id_column.get_ids(), scores, words[0], words[-1], reader)
     doc_ids = id_column.get_ids()
-    if doc_ids is None:  # pairs of an object and its score
+    if doc_ids is None or reader.requirement:  # pairs of an object or a text and its score
         parts = _read_hits(id_column.values, reader)
     else:
         parts = _make_parts(_check_ids(id_column, doc_ids), None, (), (), reader)
@@ -478,10 +478,10 @@ def _make_id_error(hits: Sequence[Any], id_field: str) -> ResultError:
     tried = _ID_PATHS if is_mapping(hits[0]) else _ID_ATTRIBUTES
     usual = ", ".join(tried[:_MAX_TRIED_PATHS])
     candidates = find_id_candidates(hits)
-    example = f", such as 'id_field: {candidates[0]}'" if candidates else ""
+    example = candidates[0] if candidates else "PATH"
     return ResultError(
-        f"No document id under {usual} or {len(tried) - _MAX_TRIED_PATHS} other names. Write"
-        f" 'id_field' with its place into the suite, or 'ir_id_field' into the ini file{example}",
+        f"No document id under {usual} or {len(tried) - _MAX_TRIED_PATHS} other names. Write its"
+        f" place into the suite, as 'id_field: {example}', or into the ini file under 'ir_id_field'",
         fields,
     )
 

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import json
+import os
+import re
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from string import Template
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from pytest_irquality.io.secrets import Secrets, find_variables
+from pytest_irquality.retrieval.errors import RetrieverError, ServiceError
 
 if TYPE_CHECKING:
     from pytest_irquality.retrieval.server import Server
+
+PORT = "{port}"
+"""The placeholder for the port of ``ir_serve``."""
+DEFAULT_RETRIEVER = "retriever"
+MAX_ANSWER_BYTES = 16 * 2**20
+MAX_QUOTED_CHARS = 120
+"""How much is quoted of the start and of the end of an answer or a log."""
+_NAMED_LINE = re.compile(r"([A-Za-z_]\w*):\s+(.*)")
+_HOST_WITH_PORT = re.compile(r"(?:[A-Z]+\s+)?https?://[^/?#\s@{}]+:\{port\}(?:/.*)?")
 
 
 class DeclaredRetriever(NamedTuple):
@@ -21,7 +43,7 @@ class DeclaredRetriever(NamedTuple):
     @property
     def has_port(self) -> bool:
         """Return whether the URL has the ``{port}`` of ``ir_serve``."""
-        raise NotImplementedError
+        return self.key == "ir_url" and _HOST_WITH_PORT.fullmatch(self.line) is not None
 
 
 @dataclass(frozen=True)
@@ -39,44 +61,212 @@ class RetrieverConfig:
     prepare: Sequence[str] = ()
     folder: Path = Path()
 
+    @cached_property
+    def secrets(self) -> Secrets:
+        """Return the values of the environment that the headers contain."""
+        return Secrets.from_environment(self.headers)
+
     def list_retrievers(self) -> Mapping[str, DeclaredRetriever]:
         """Return the declared retrievers by the name of their fixture.
 
         Raises:
             RetrieverError: Two retrievers have one name, or a ``{port}`` has no server.
         """
-        raise NotImplementedError
+        retrievers: dict[str, DeclaredRetriever] = {}
+        keys: tuple[tuple[Literal["ir_url", "ir_command"], Sequence[str]], ...] = (
+            ("ir_url", self.urls),
+            ("ir_command", self.commands),
+        )
+        for key, lines in keys:
+            for line in lines:
+                named = _NAMED_LINE.fullmatch(line)
+                name, rest = named.groups() if named else (DEFAULT_RETRIEVER, line)
+                if name in retrievers:
+                    raise RetrieverError(f"Ini key {key}: two retrievers have the name '{name}'")
+                retrievers[name] = DeclaredRetriever(name, key, rest)
+        needs_port = any(retriever.has_port for retriever in retrievers.values())
+        if needs_port and PORT not in self.serve:
+            raise RetrieverError(
+                f"Ini key ir_url: {PORT} is the port of 'ir_serve', which must be set and have it"
+            )
+        if self.serve and not needs_port:
+            raise RetrieverError(
+                f"Ini key ir_serve: no 'ir_url' has its {PORT}, so another server would answer"
+            )
+        return retrievers
 
-    def move(self, folder: Path) -> RetrieverConfig:
+    def move(self, old_folder: Path, new_folder: Path) -> RetrieverConfig:
         """Return the same configuration for another checkout of the project."""
-        raise NotImplementedError
+        parts = (
+            re.split(r"[\\/]", str(old_folder)) if sys.platform == "win32" else [str(old_folder)]
+        )
+        separator = r"[\\/]"
+        flags = re.IGNORECASE if sys.platform == "win32" else 0
+        pattern = re.compile(separator.join(map(re.escape, parts)) + r"(?![\w.-])", flags)
+
+        def move_line(line: str) -> str:
+            return pattern.sub(lambda _: str(new_folder), line)
+
+        return replace(
+            self,
+            commands=[move_line(line) for line in self.commands],
+            serve=move_line(self.serve),
+            prepare=[move_line(line) for line in self.prepare],
+            folder=Path(move_line(str(self.folder))),
+        )
 
     def refuse_shared_server(self) -> None:
-        """Raise ``RetrieverError`` if both sides of ``run:`` would ask one server."""
-        raise NotImplementedError
+        """Refuse a URL at which both sides of ``run:`` would find one server.
+
+        Raises:
+            RetrieverError: A URL has no ``{port}``.
+        """
+        for retriever in self.list_retrievers().values():
+            if retriever.key == "ir_url" and not retriever.has_port:
+                raise RetrieverError(
+                    "Ini key ir_url: both sides of run: would use one server. Write"
+                    f" {PORT} as its port and the command that starts it under 'ir_serve', or"
+                    " compare with git:REF"
+                )
 
     def run_prepare(self) -> None:
-        """Run the commands of ``ir_prepare``. Raises ``RetrieverError``."""
-        raise NotImplementedError
+        """Run the commands of ``ir_prepare``.
+
+        Raises:
+            RetrieverError: A command cannot be started, or fails.
+        """
+        from pytest_irquality.retrieval.server import run_commands
+
+        run_commands(self.prepare, self.folder, self.secrets)
 
     def start_server(self) -> Server:
-        """Start the server of ``ir_serve``. Raises ``RetrieverError``."""
-        raise NotImplementedError
+        """Start the server of ``ir_serve``.
+
+        Raises:
+            RetrieverError: The command cannot be started.
+        """
+        from pytest_irquality.retrieval.server import Server
+
+        return Server(self.serve, self.folder, self.secrets)
 
     def open_retriever(self, retriever: DeclaredRetriever, server: Server | None) -> Service:
-        """Return a retriever that is ready to be called. Raises ``RetrieverError``."""
-        raise NotImplementedError
+        """Return a retriever that is ready to be called.
+
+        Args:
+            retriever: One of ``list_retrievers``.
+            server: The server, if the retriever's URL has its port. It is waited for.
+
+        Raises:
+            RetrieverError: A line cannot be read, or the server does not answer.
+        """
+        if retriever.key == "ir_command":
+            from pytest_irquality.retrieval.program import CommandRetriever
+
+            return CommandRetriever(retriever.line, self.folder, self.secrets)
+        from pytest_irquality.retrieval.http import UrlRetriever
+
+        service = UrlRetriever(retriever.line, self.headers, self.folder, self.secrets, server)
+        if server:
+            server.wait_until_ready(service.is_ready)
+        return service
 
 
 class Service:
-    """A retriever outside this process. Any number of threads may call it at once."""
+    """A retriever outside this process. Any number of threads may call it at once.
+
+    It ends its own calls in time, and its errors are single lines without secrets.
+    """
 
     key = ""
 
-    def bind(self, timeout: float) -> Callable[..., object]:
-        """Return a function ``(query, k, **params)`` whose calls end within so many seconds."""
+    def __init__(self, secrets: Secrets) -> None:
+        self.secrets = secrets
+        self._idle: deque[Any] = deque()
+
+    def call(self, query: str, k: int, params: Mapping[str, Any], timeout: float) -> Any:
+        """Return the answer to a query within so many seconds, masked.
+
+        Raises:
+            ServiceError: There is no answer, or the answer is an error.
+            CallTimeout: The time is over.
+        """
         raise NotImplementedError
 
+    def bind(self, timeout: float) -> Callable[..., Any]:
+        """Return a function ``(query, k, **params)`` whose calls end within so many seconds."""
+
+        def search(query: str, k: int, **params: Any) -> Any:
+            return self.call(query, k, params, timeout)
+
+        search.__name__ = self.key
+        return search
+
     def close(self) -> None:
-        """Close connections and end processes."""
-        raise NotImplementedError
+        """Close what is open."""
+        for idle in self._take_idle():
+            idle.close()
+
+    def _take_idle(self) -> Iterator[Any]:
+        """Yield connections or processes that wait for a call. Each goes to one thread only."""
+        with suppress(IndexError):
+            while True:
+                yield self._idle.pop()
+
+    def _check_answer(self, answer: Any) -> Any:
+        """Return an answer without secrets. Raise ``ServiceError`` if it is an error."""
+        answer = self.secrets.mask_json(answer)
+        if isinstance(answer, dict) and answer.get("error"):
+            said = self.quote(json.dumps(answer["error"]))
+            raise ServiceError("The answer is an error", f"It is {said}")
+        return answer
+
+    def quote(self, data: bytes | str) -> str:
+        """Quote what a service wrote: both ends on one line, without secrets and HTML tags."""
+        text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
+        text = self.secrets.mask(text)
+        if text.lstrip().startswith("<"):
+            text = self.secrets.mask(unescape(re.sub("<[^<>]*>", " ", text)))
+        line = " ".join(text.split())
+        if len(line) > 2 * MAX_QUOTED_CHARS:
+            line = f"{line[:MAX_QUOTED_CHARS]} … {line[-MAX_QUOTED_CHARS:]}"
+        return repr(str(line))
+
+
+def parse_header(line: str) -> tuple[str, str]:
+    """Return the name and the value of a line of ``ir_headers``.
+
+    Raises:
+        RetrieverError: The line is malformed, or a variable of the environment is not set.
+    """
+    for name in find_variables(line):
+        if not os.environ.get(name, "").strip():
+            raise RetrieverError(f"Ini key ir_headers: the environment variable {name} is not set")
+    try:
+        name, value = line.split(":", 1)
+        return name.strip().title(), Template(value).substitute(os.environ).strip()
+    except ValueError:
+        raise RetrieverError(
+            "Ini key ir_headers: a line must be 'Name: value', with $$ for a dollar sign"
+        ) from None
+
+
+@contextmanager
+def limit_time(seconds: float, end: Callable[[], object]) -> Iterator[threading.Event]:
+    """Call a function from another thread after so many seconds, unless the block was left.
+
+    Yields:
+        An event that is set if the function was called.
+    """
+    is_over = threading.Event()
+
+    def fire() -> None:
+        is_over.set()
+        end()
+
+    timer = threading.Timer(seconds, fire)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield is_over
+    finally:
+        timer.cancel()

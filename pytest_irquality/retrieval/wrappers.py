@@ -32,8 +32,11 @@ ID_COLUMNS = (
     "ids", "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
 )  # fmt: skip
 """Names of columns of ids in tables."""
+# Names of a column of ids that has no other columns next to it.
+_ONLY_COLUMNS = ("sku", "product_id", "item_id")
 MAX_NESTING = 8
 MAX_REPR_CHARS = 200
+MAX_TRIED_NAMES = 6
 _TO_LIST_METHODS = ("tolist", "to_list", "to_pylist", "read_all")
 # What two columns may hold, as opposed to two hits.
 _COLUMN_PAIRS = (
@@ -76,10 +79,11 @@ def open_hits(result: object, depth: int, id_field: str = "") -> Sequence[Any]:
     if reason:
         raise ResultError(reason)
     if is_mapping(result):
-        tried = ", ".join(HIT_LISTS)
+        tried = ", ".join(HIT_LISTS[:MAX_TRIED_NAMES])
         raise ResultError(
-            f"A mapping has no order, and this one has no single list of hits (tried {tried})."
-            " Return the list, or name a column of ids with 'id_field'"
+            "A mapping has no order, and this one has no single list of hits (tried"
+            f" {tried} and {len(HIT_LISTS) - MAX_TRIED_NAMES} other names). Return the list, or"
+            " name a column of ids with 'id_field'"
         )
     return _take_hits(result, depth)
 
@@ -291,7 +295,7 @@ def _find_component(values: Mapping[str, object]) -> Any:
         if name in _NOT_HITS:
             continue
         # Next to others, only a component that names its hits is taken for one.
-        is_component = len(values) == 1 and _looks_like_hits(value)
+        is_component = len(values) == 1 and (_looks_like_hits(value) or name in _ONLY_COLUMNS)
         if is_component or (is_mapping(value) and _find_hit_list(value) is not None):
             found[name] = value
     if len(found) > 1:

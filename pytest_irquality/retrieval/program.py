@@ -1,0 +1,257 @@
+"""A program as the retriever, kept running: ``ir_command = node search.mjs``.
+
+It reads a query as a line of JSON, and answers with a line of JSON that has the same ``id``. All
+other lines that it writes are its log.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import queue
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pytest_irquality.io.json_codec import JsonError, parse_json
+from pytest_irquality.io.processes import kill_tree, split_command
+from pytest_irquality.io.secrets import Secrets
+from pytest_irquality.retrieval.errors import (
+    CallTimeout,
+    RetrieverError,
+    ServiceError,
+    make_timeout,
+)
+from pytest_irquality.retrieval.service import MAX_ANSWER_BYTES, Service, limit_time
+
+START_TIMEOUT_S = 60.0
+"""Added to the time limit of the first answer of a process, which loads what it needs."""
+END_TIMEOUT_S = 2.0
+"""The time that a process has to end when its input ends."""
+POLL_S = 0.25
+MAX_LOG_BYTES = 2**16
+_READ_BYTES = 2**13
+
+
+class _ProcessEnded(ServiceError):
+    """A process ended instead of answering."""
+
+
+class CommandRetriever(Service):
+    """A command that answers queries. It runs once for each call in flight.
+
+    Args:
+        line: A line of ``ir_command`` without its name.
+        folder: The folder in which the command runs.
+        secrets: What must not appear in answers and errors.
+
+    Raises:
+        RetrieverError: The line cannot be split into words.
+    """
+
+    key = "ir_command"
+
+    def __init__(self, line: str, folder: Path, secrets: Secrets) -> None:
+        super().__init__(secrets)
+        try:
+            self._command = split_command(line)
+        except ValueError as error:
+            raise RetrieverError(f"Ini key ir_command: {error} in {line!r}") from None
+        self.shown_name = secrets.mask(line)
+        self._folder = folder
+        self._numbers = itertools.count(1)
+        self._running: set[_Process] = set()
+        self._has_answered = False
+        self._gave_up = ""
+
+    def call(self, query: str, k: int, params: Mapping[str, Any], timeout: float) -> Any:
+        """Return the answer to a query. If its process ends instead, another one gets it, once."""
+        if self._gave_up:
+            raise ServiceError(f"{self.shown_name} was given up", self._gave_up)
+        request_id = f"irq-{next(self._numbers)}"
+        request = {"id": request_id, "query": query, "k": k, "params": dict(params)}
+        try:
+            with suppress(_ProcessEnded):
+                return self._get_answer(request, timeout)
+            return self._get_answer(request, timeout)
+        except (_ProcessEnded, CallTimeout) as error:
+            if not self._has_answered:  # so it never will
+                self._gave_up = str(error)
+            raise
+
+    def close(self) -> None:
+        """End all processes, at first by closing their input."""
+        processes = list(self._running)
+        for process in processes:
+            process.close_input()
+        for process in processes:
+            process.end(END_TIMEOUT_S)
+
+    def _get_answer(self, request: Mapping[str, Any], timeout: float) -> Any:
+        process = self._get_process()
+        limit = timeout + (0 if process.has_answered else START_TIMEOUT_S)
+        with limit_time(limit, process.kill) as is_over:
+            answer = process.ask(request)
+        if answer is not None and not is_over.is_set():
+            process.has_answered = self._has_answered = True
+            self._idle.append(process)
+            return self._check_answer(answer)
+        how = process.end(POLL_S)
+        detail = "It wrote no complete line"
+        if not process.has_answered:
+            detail += ". Does it end each line, and flush its output?"
+        log = process.get_log()
+        if log:
+            detail = f"It wrote {self.quote(log)}"
+        if is_over.is_set():
+            raise make_timeout(limit, f"{self.shown_name} was ended. {detail}")
+        raise _ProcessEnded(f"{self.shown_name} {how}", detail)
+
+    def _get_process(self) -> _Process:
+        """Return a process that waits for a query, or a new one."""
+        process: _Process
+        for process in self._take_idle():
+            if process.popen.poll() is None:
+                return process
+            process.end()
+        try:
+            return _Process(self._command, self._folder, self._running)
+        except (OSError, IndexError) as error:
+            detail = self.secrets.mask(str(error))
+            raise ServiceError(f"{self.shown_name} cannot be started", detail) from None
+
+
+class _Process:
+    """A running program: what is written to it, and what it writes.
+
+    Args:
+        command: The words of the command.
+        folder: The folder in which it runs.
+        running: The set that contains the process until it has ended.
+    """
+
+    def __init__(self, command: list[str], folder: Path, running: set[_Process]) -> None:
+        pipe = subprocess.PIPE
+        self.popen = subprocess.Popen(
+            command, cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+        )
+        self.has_answered = False
+        self._stdin: Any = self.popen.stdin
+        self._request: Mapping[str, Any] = {}
+        self._answers: queue.SimpleQueue[Mapping[str, Any] | None] = queue.SimpleQueue()
+        # Two logs, because a line of one stream inside a secret of the other would hide it.
+        self._output_log, self._error_log = _Log(), _Log()
+        self._readers = [
+            threading.Thread(target=read, daemon=True)
+            for read in (self._read_answers, self._read_log)
+        ]
+        for reader in self._readers:
+            reader.start()
+        self._running = running
+        running.add(self)
+
+    def ask(self, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the object with the request's id, without it, or ``None`` if the process ended."""
+        if self.has_answered:
+            self._output_log.clear()
+            self._error_log.clear()
+        self._request = request
+        with suppress(OSError):  # that it ended shows below
+            self._stdin.write(json.dumps(request).encode() + b"\n")
+            self._stdin.flush()
+        while True:
+            has_ended = self.popen.poll() is not None
+            with suppress(queue.Empty):
+                return self._answers.get(timeout=POLL_S)
+            if has_ended:  # its children may still hold its output open
+                return None
+
+    def get_log(self) -> bytes:
+        return self._output_log.get() + self._error_log.get()
+
+    def close_input(self) -> None:
+        with suppress(OSError):
+            self._stdin.close()
+
+    def end(self, timeout: float = 0) -> str:
+        """End the process and what it started, and return how it ended.
+
+        Args:
+            timeout: The seconds in which it may end by itself.
+        """
+        with suppress(subprocess.TimeoutExpired):
+            self.popen.wait(timeout)
+        status = self.popen.poll()
+        self.kill()
+        self.popen.wait()
+        self.close_input()
+        for reader in self._readers:
+            reader.join(POLL_S)
+        self._running.discard(self)
+        return "stopped answering" if status is None else f"ended with status {status}"
+
+    def kill(self) -> None:
+        kill_tree(self.popen.pid)
+
+    def _read_answers(self) -> None:
+        pipe: Any = self.popen.stdout
+        with pipe:
+            while line := pipe.readline(MAX_ANSWER_BYTES):
+                if not self._take_answer(line):
+                    self._output_log.add(line)
+        self._answers.put(None)
+
+    def _take_answer(self, line: bytes) -> bool:
+        """Take a line if it is the answer. Programs may log the request itself, which is not."""
+        answer = None
+        with suppress(JsonError):
+            answer = parse_json(line)
+        if not isinstance(answer, dict) or answer == self._request:
+            return False
+        if answer.pop("id", None) != self._request.get("id", self):
+            return False
+        self._request = {}
+        self._answers.put(answer)
+        return True
+
+    def _read_log(self) -> None:
+        pipe: Any = self.popen.stderr
+        with pipe:
+            while data := pipe.read1(_READ_BYTES):
+                self._error_log.add(data)
+
+
+class _Log:
+    """The end of what a process wrote.
+
+    It is cut at line ends only, because half a secret would not be masked.
+    """
+
+    def __init__(self) -> None:
+        self._chunks: deque[bytes] = deque()
+        self._size = 0
+        self._starts_inside_line = False
+        self._lock = threading.Lock()
+
+    def add(self, data: bytes) -> None:
+        with self._lock:
+            self._chunks.append(data)
+            self._size += len(data)
+            while self._size > MAX_LOG_BYTES:
+                dropped = self._chunks.popleft()
+                self._size -= len(dropped)
+                self._starts_inside_line = not dropped.endswith(b"\n")
+
+    def clear(self) -> None:
+        with self._lock:
+            self._chunks.clear()
+            self._size, self._starts_inside_line = 0, False
+
+    def get(self) -> bytes:
+        with self._lock:
+            data = b"".join(self._chunks)
+            return data.partition(b"\n")[2] if self._starts_inside_line else data

@@ -273,7 +273,7 @@ def update_baseline(
             old = _read_stored_run(root / path, path, suite.path, keep_lines=True)
     except BaselineError as error:
         damage = str(error)
-    update = _Update(root, suite, run, path, old, frozenset(query_ids))
+    update = _Update(root, path, suite=suite, run=run, old=old, query_ids=frozenset(query_ids))
     refusal = update.find_refusal(damage)
     if refusal:
         return BaselineUpdate(path, refusal=refusal, unanswered=tuple(update.unanswered))
@@ -297,8 +297,8 @@ def _check_repeats(compute_means: Callable[[], Sequence[float]] | None) -> str:
         if others and sum(others) / len(others) - mean > MAX_REPEAT_DROP:
             return (
                 f"Repeat {number} has a mean of {mean:.3f}, and the others have"
-                f" {sum(others) / len(others):.3f}. A baseline with such a repeat would hide losses."
-                " Check whether the engine was ready, and update again."
+                f" {sum(others) / len(others):.3f}. A baseline with such a repeat would hide"
+                " losses. Check whether the engine was ready, and update again."
             )
     return ""
 
@@ -309,9 +309,10 @@ class _Update:
     def __init__(
         self,
         root: Path,
+        path: str,
+        *,
         suite: Suite,
         run: Run,
-        path: str,
         old: StoredRun | None,
         query_ids: frozenset[str],
     ) -> None:
@@ -356,7 +357,10 @@ class _Update:
         changed: list[str] = []
         added: list[str] = []
         for request, query in self.queries.items():
-            if request not in self.run.answers or self._is_unchanged(request, query, header):
+            if request not in self.run.answers:
+                continue
+            if self._has_same_answer(request):
+                lines[request] = _set_query_id(lines[request], query)
                 continue
             is_new = self.old is None or request not in self.old.run.answers
             (added if is_new else changed).append(query.id)
@@ -411,14 +415,12 @@ class _Update:
             lines[request] = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
         return lines
 
-    def _is_unchanged(self, request: str, query: Query, header: RunHeader) -> bool:
+    def _has_same_answer(self, request: str) -> bool:
         """Return whether the old line can stay, whatever its scores and titles are."""
         if self.old is None or request not in self.old.run.answers:
             return False
         row = json.loads(self.old.lines[request])
         if row.get("depth", self.old.header.depth) != self.run.provenance.depth:
-            return False
-        if row.get("id", split_request(request)[0]) != query.id:
             return False
         return _get_essence(self.old.run, request) == _get_essence(self.run, request)
 
@@ -427,6 +429,17 @@ class _Update:
             return ()
         removed = self.old.run.answers.keys() - lines.keys()
         return tuple(split_request(request)[0] for request in sorted(removed))
+
+
+def _set_query_id(line: str, query: Query) -> str:
+    """Return a line with the current id of its query."""
+    row = json.loads(line)
+    old_id = row.pop("id", row["query"])
+    if old_id == query.id:
+        return line
+    if query.id != row["query"]:
+        row = {"id": query.id, **row}
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
 
 
 def _make_lasting_run(suite: Suite, run: Run, passages: Mapping[str, Iterable[str]]) -> Run:

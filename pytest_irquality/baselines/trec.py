@@ -1,17 +1,49 @@
-"""Run files of TREC: ``query Q0 document rank score tag``, plain or gzip."""
+"""Run files of TREC: ``query Q0 document rank score tag``, plain or gzip.
+
+Foreign ids cannot contain spaces. Ours can, so a file that we wrote has them percent-encoded, and
+its tag says so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import codecs
+import gzip
+import math
+import re
+import sys
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import ge, gt
 from pathlib import Path
 
+from pytest_irquality.baselines.run_files import pause_garbage_collection
+from pytest_irquality.baselines.sources import BaselineError
+from pytest_irquality.io.decoding import MAX_LINE_LENGTH, open_line_blocks
+from pytest_irquality.io.files import FileError, open_binary, write_atomically
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Suite
 
+TREC_ENDINGS = (".run", ".trec", ".run.gz", ".trec.gz")
+TAG = b"pytest-irquality"
+MAX_SCORE = sys.float_info.max
+
+_FIELDS = 6
+_LINE_MARK = b"\0"
+# The tokens of a larger block do not stay in the caches of a processor.
+_BLOCK_BYTES = 2**15
+_BLOCK_LINES = 1_000
+_ENCODED_STARTS = (b"\x1f\x8b", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_UNSAFE_IN_ID = re.compile(r"\s|%(?=[0-9A-Fa-f]{2})|^%$")
+_ENCODED_BYTES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+
 
 def is_trec_path(path: Path) -> bool:
-    """Return whether a file is named like a TREC run (``.run``, ``.trec``, the same with ``.gz``)."""
-    raise NotImplementedError
+    """Return whether a file is named like a run: ``.run``, ``.trec``, or the same with ``.gz``."""
+    return path.name.lower().endswith(TREC_ENDINGS)
+
+
+# Reading
 
 
 def read_trec_run(path: Path, *, name: str = "") -> Mapping[str, Ranking]:
@@ -26,13 +58,288 @@ def read_trec_run(path: Path, *, name: str = "") -> Mapping[str, Ranking]:
     Raises:
         BaselineError: A line is not one of a run.
     """
-    raise NotImplementedError
+    name = name or str(path)
+    reader = _TrecReader(name)
+    try:
+        with pause_garbage_collection():
+            for block in _read_blocks(path):
+                reader.add_lines(block)
+            return reader.finish()
+    except FileError as error:
+        place = f"{name}:{error.line}" if error.line else name
+        raise BaselineError(f"{place}: {error.message}") from None
+
+
+def _read_blocks(path: Path) -> Iterator[bytes]:
+    """Yield blocks of complete lines in UTF-8. Plain files are not decoded for that."""
+    with open_binary(path) as file:
+        is_plain = not file.peek(4).startswith(_ENCODED_STARTS)  # type: ignore[attr-defined]
+        rest = b""
+        while is_plain:
+            block = file.read(_BLOCK_BYTES)
+            if _LINE_MARK in block:
+                break  # The decoder says what is wrong.
+            lines, line_end, rest = (rest + block).rpartition(b"\n")
+            if not block:
+                yield rest + b"\n" if rest else b""
+                return
+            if len(rest) > MAX_LINE_LENGTH:
+                break
+            yield lines + line_end
+    if is_plain:
+        for _ in open_line_blocks(path):
+            pass
+    for decoded in open_line_blocks(path):
+        for start in range(0, len(decoded), _BLOCK_LINES):
+            part = "\n".join(decoded[start : start + _BLOCK_LINES])
+            yield part.encode("utf-8", "surrogatepass") + b"\n"
+
+
+class _ScoreTable(dict[bytes, float]):
+    """The numbers of scores, which many queries share if they have few digits or come from ranks."""
+
+    def __missing__(self, text: bytes) -> float:
+        self[text] = score = float(text)
+        return score
+
+
+class _TrecReader:
+    """Reads a run, as a rule the lines of a block at once and otherwise line by line.
+
+    Fields are bytes, because only ASCII white space separates them. Of a query's lines, the
+    documents stay one joined text until all of them are there, so the tokens of a block are freed
+    at once and their memory is used again.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._line_count = 0
+        self._rankings: dict[bytes, Ranking] = {}
+        # Queries whose lines are not all together, which are rare.
+        self._scattered: dict[bytes, _Lines] = {}
+        self._score_table = _ScoreTable()
+        self._parse_score: Callable[[bytes], float] = self._score_table.__getitem__
+        self._is_ours = False
+        self._query: bytes | None = None
+        self._lines = _Lines()
+
+    def add_lines(self, block: bytes) -> None:
+        """Add some complete lines."""
+        # A mark after every line shows that each has six fields.
+        marked = block.replace(b"\n", b" \0 ")
+        line_count = (len(marked) - len(block)) // 2
+        if not self._add_columns(marked, line_count):
+            for number, line in enumerate(block.splitlines(), start=self._line_count + 1):
+                self._add_line(line, number)
+        self._line_count += line_count
+
+    def finish(self) -> Mapping[str, Ranking]:
+        """Return the rankings, complete and in the order of their scores."""
+        self._close_query()
+        for query, lines in self._scattered.items():
+            self._rankings[query] = self._make_ranking(query, lines)
+        rankings = {}
+        for query, ranking in self._rankings.items():
+            rankings[self._decode_id(self._decode(query))] = ranking
+        return rankings
+
+    def _add_columns(self, marked: bytes, line_count: int) -> bool:
+        """Add lines column by column. Return whether all of them are as usual."""
+        fields = marked.split()
+        step = _FIELDS + 1
+        if (
+            len(fields) != step * line_count
+            or fields[_FIELDS::step].count(_LINE_MARK) != line_count
+        ):
+            return False
+        try:
+            scores = list(map(self._parse_score, fields[4::step]))
+        except ValueError:
+            return False
+        if len(self._score_table) > max(1_000, self._line_count // 4):
+            self._parse_score = float  # Too few scores occur again.
+            self._score_table.clear()
+        if TAG in marked:
+            self._is_ours = any(tag.startswith(TAG) for tag in fields[5::step])
+        queries, doc_ids = fields[::step], fields[2::step]
+        del fields
+        start = 0
+        while start < line_count:
+            end = _find_end_of_query(queries, start)
+            self._add_documents(queries[start], doc_ids[start:end], scores[start:end])
+            start = end
+        return True
+
+    def _add_line(self, line: bytes, number: int) -> None:
+        """Add one line, or raise an error that says what is wrong with it."""
+        fields = line.split()
+        if not fields:
+            return
+        if len(fields) != _FIELDS:
+            raise BaselineError(
+                f"{self._name}:{number}: A line needs six fields, `query Q0 document rank score"
+                f" tag`, and this one has {len(fields)}"
+            )
+        query, _, doc_id, _, score, tag = fields
+        try:
+            value = float(score)
+        except ValueError:
+            shown = score[:60].decode(errors="replace")
+            message = f"The score '{shown}' is not a number"
+            raise BaselineError(f"{self._name}:{number}: {message}") from None
+        self._is_ours = self._is_ours or tag.startswith(TAG)
+        self._add_documents(query, [doc_id], [value])
+
+    def _add_documents(self, query: bytes, doc_ids: list[bytes], scores: list[float]) -> None:
+        """Add documents of a query, which may continue those before."""
+        if query != self._query:
+            self._close_query()
+            self._query, self._lines = query, _Lines()
+        self._lines.doc_ids.append(b" ".join(doc_ids))
+        self._lines.scores += scores
+
+    def _close_query(self) -> None:
+        """Make the ranking of the query whose lines have ended."""
+        query, lines = self._query, self._lines
+        if query is None:
+            return
+        if query in self._rankings:
+            earlier = self._rankings.pop(query)
+            self._scattered[query] = _Lines(
+                [self._encode_id(doc_id) for doc_id in earlier.doc_ids], list(earlier.scores or ())
+            )
+        if query in self._scattered:
+            self._scattered[query].doc_ids += lines.doc_ids
+            self._scattered[query].scores += lines.scores
+        else:
+            self._rankings[query] = self._make_ranking(query, lines)
+        self._query = None
+
+    def _make_ranking(self, query: bytes, lines: _Lines) -> Ranking:
+        doc_ids = self._decode(b" ".join(lines.doc_ids)).split(" ")
+        scores = lines.scores
+        if not all(map(ge, scores, scores[1:])) or math.isnan(scores[0]):
+            if any(map(math.isnan, scores)):
+                shown = self._decode(query)
+                raise BaselineError(f"{self._name}: A score of query '{shown}' is not a number")
+            order = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
+            doc_ids = [doc_ids[index] for index in order]
+            scores = [scores[index] for index in order]
+        if scores[0] > MAX_SCORE or scores[-1] < -MAX_SCORE:
+            scores = [min(max(score, -MAX_SCORE), MAX_SCORE) for score in scores]
+        if self._is_ours:
+            doc_ids = list(map(self._decode_id, doc_ids))
+        return Ranking(tuple(doc_ids), array("d", scores))
+
+    def _decode(self, data: bytes) -> str:
+        try:
+            return data.decode("utf-8", "surrogatepass" if self._is_ours else "strict")
+        except UnicodeDecodeError:
+            raise BaselineError(f"{self._name}: The ids are not valid UTF-8") from None
+
+    def _decode_id(self, text: str) -> str:
+        return decode_trec_id(text) if self._is_ours else text
+
+    def _encode_id(self, text: str) -> bytes:
+        encoded = encode_trec_id(text) if self._is_ours else text
+        return encoded.encode("utf-8", "surrogatepass")
+
+
+@dataclass
+class _Lines:
+    """Lines of one query: document ids, joined by spaces, and their scores."""
+
+    doc_ids: list[bytes] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+
+
+def _find_end_of_query(queries: Sequence[bytes], start: int) -> int:
+    """Return the index after the lines of one query that follow each other."""
+    query = queries[start]
+    # The lines of a query are together as a rule, so a binary search finds their end.
+    end, beyond = start + 1, len(queries)
+    while end < beyond:
+        middle = (end + beyond) // 2
+        if queries[middle] == query:
+            end = middle + 1
+        else:
+            beyond = middle
+    if queries[start:end].count(query) == end - start:
+        return end
+    for end in range(start + 1, len(queries)):
+        if queries[end] != query:
+            return end
+    return len(queries)
+
+
+def decode_trec_id(text: str) -> str:
+    """Return the id that ``encode_trec_id`` encoded."""
+    return "" if text == "%" else _ENCODED_BYTES.sub(_decode_bytes, text)
+
+
+def _decode_bytes(match: re.Match[str]) -> str:
+    try:
+        return bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return match[0]
+
+
+# Writing
 
 
 def write_trec_run(path: Path, suite: Suite, run: Run) -> None:
     """Write the first answer to each query of a suite, each document once.
 
+    A query that returned nothing, or has no answer, has no line. Scores are the retriever's own if
+    they decrease strictly as the 32-bit numbers of other tools. Otherwise they count down to 1, so
+    that tools which sort by score keep the order.
+
     Raises:
         OSError: The file cannot be written.
     """
-    raise NotImplementedError
+    lines = _format_lines(suite, run)
+    is_packed = path.suffix == ".gz"
+    write_atomically(path, gzip.compress(b"".join(lines), mtime=0) if is_packed else lines)
+
+
+def _format_lines(suite: Suite, run: Run) -> Iterator[bytes]:
+    parameter = suite.retriever.parameter
+    tag = TAG.decode()
+    if parameter:
+        tag += f":{encode_trec_id(parameter)}"
+    for query in suite.queries:
+        answers = run.answers.get(query.request)
+        if not answers:
+            continue
+        ranking = answers[0]
+        indexes: dict[str, int] = {}
+        for index, doc_id in enumerate(ranking.doc_ids):
+            indexes.setdefault(doc_id, index)
+        scores = [ranking.scores[index] for index in indexes.values()] if ranking.scores else []
+        scores = _make_decreasing(scores, len(indexes))
+        for rank, (doc_id, score) in enumerate(zip(indexes, scores, strict=True), start=1):
+            line = (
+                f"{encode_trec_id(query.id)} Q0 {encode_trec_id(doc_id)} {rank} {score!r} {tag}\n"
+            )
+            yield line.encode("utf-8", "surrogatepass")
+
+
+def _make_decreasing(scores: Sequence[float], count: int) -> list[float]:
+    """Return the scores if they decrease as 32-bit numbers, otherwise ``count`` down to 1."""
+    try:
+        rounded = array("f", scores)
+    except OverflowError:
+        rounded = array("f")
+    is_finite = all(map(math.isfinite, rounded))
+    if len(rounded) == count and is_finite and all(map(gt, rounded, rounded[1:])):
+        return list(scores)
+    return [float(count - index) for index in range(count)]
+
+
+def encode_trec_id(text: str) -> str:
+    """Percent-encode white space in an id, which a line of a run cannot contain."""
+    if not text:
+        return "%"
+    return _UNSAFE_IN_ID.sub(
+        lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), text
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_irquality.suite.model import CheckItem, ItemKind, Location, Suite
@@ -44,7 +44,10 @@ def make_items(suite: Suite, checks: Sequence[CheckItem]) -> tuple[CheckItem, ..
     items.append(CheckItem("answers", "every query has an answer", ItemKind.ANSWERS, first_line))
     if not suite.is_probe_suite and not suite.baseline_retriever:
         items.append(CheckItem("baseline", "default checks", ItemKind.DEFAULT_CHECKS, first_line))
-    return tuple(_name_items(items))
+    named = []
+    for item, name in zip(items, _choose_names(items), strict=True):
+        named.append(item if item.name == name else replace(item, name=name))
+    return tuple(named)
 
 
 def make_item_name(text: str) -> str:
@@ -59,18 +62,16 @@ def make_item_name(text: str) -> str:
     return name
 
 
-def _name_items(items: Sequence[CheckItem]) -> Iterator[CheckItem]:
-    """Give each item a unique name. Checks choose first, so a new query never renames one."""
-    names: dict[int, str] = {}
+def _choose_names(items: Sequence[CheckItem]) -> list[str]:
+    """Choose unique names. Checks come first, so a new query never renames one."""
+    wanted = [make_item_name(item.label if item.name == "" else item.name) for item in items]
+    is_query = [item.kind is ItemKind.QUERY for item in items]
+    check_names = {name for name, of_query in zip(wanted, is_query, strict=True) if not of_query}
+    names = wanted.copy()
     taken: set[str] = set()
     next_numbers: dict[str, int] = {}
-    is_query = [item.kind is ItemKind.QUERY for item in items]
-    check_names = set()
-    for index, item in enumerate(items):
-        if not is_query[index]:
-            check_names.add(make_item_name(item.name or item.label))
     for index in sorted(range(len(items)), key=is_query.__getitem__):
-        name = make_item_name(items[index].name or items[index].label)
+        name = wanted[index]
         if is_query[index] and (name in check_names or _SPECIAL.fullmatch(name)):
             name = f"query-{name}"
         elif _SPECIAL.fullmatch(name):
@@ -82,5 +83,4 @@ def _name_items(items: Sequence[CheckItem]) -> Iterator[CheckItem]:
         next_numbers[name] = number
         taken.add(unique)
         names[index] = unique
-    for index, item in enumerate(items):
-        yield replace(item, name=names[index])
+    return names

@@ -6,7 +6,7 @@ key of kind ``NODE`` depends on other keys, so the parser reads its value later.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -127,43 +127,26 @@ def read_fields(
         Mistake: The node is no mapping, or lacks a key that must be written.
     """
     fields = Fields(node.line)
-    for key, value in iter_fields(node, keys, owner, mistakes, path=path, removed=removed):
-        name = key.text
-        try:
-            fields.values[name] = keys[name].kind.read(value, f"'{name}'")
-        except Mistake as mistake:
-            mistakes.add(mistake, path)
-        fields.lines[name] = key.line
-    for name, entry in keys.items():
-        if not entry.default and name not in fields.lines:
-            raise Mistake(node.line, f"{owner[:1].upper()}{owner[1:]} needs '{name}'")
-    return fields
-
-
-def iter_fields(
-    node: Node,
-    keys: Mapping[str, object],
-    owner: str,
-    mistakes: MistakeList,
-    *,
-    path: str = "",
-    removed: Mapping[str, str] | None = None,
-) -> Iterator[tuple[ScalarNode, Node]]:
-    """Yield the entries of a mapping whose keys are known, and report all others."""
     if not isinstance(node, MappingNode):
         read_entries(node, owner)  # raises
-        return
-    seen: dict[str, int] = {}
+        return fields
+    lines, values = fields.lines, fields.values
     for key, value in node.entries:
         name = key.text if isinstance(key, ScalarNode) else ""
-        if name in keys and name not in seen and isinstance(key, ScalarNode):
-            seen[name] = key.line
-            yield key, value
-        elif name in seen:
-            message = f"'{name}' is already in line {seen[name]}"
-            mistakes.add(Mistake(key.line, message), path)
-        else:
+        if name not in keys:
             mistakes.add(_explain_unknown_key(key, keys, owner, removed or {}), path)
+        elif name in lines:
+            mistakes.add(Mistake(key.line, f"'{name}' is already in line {lines[name]}"), path)
+        else:
+            lines[name] = key.line
+            try:
+                values[name] = keys[name].kind.read(value, f"'{name}'")
+            except Mistake as mistake:
+                mistakes.add(mistake, path)
+    for name, entry in keys.items():
+        if not entry.default and name not in lines:
+            raise Mistake(node.line, f"{owner[:1].upper()}{owner[1:]} needs '{name}'")
+    return fields
 
 
 def _explain_unknown_key(

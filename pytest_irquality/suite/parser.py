@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,29 +111,30 @@ def load_suite(
     """
     absolute = Path(os.path.abspath(root / path))
     name = os.path.relpath(absolute, root).replace(os.sep, "/")
-    mistakes = MistakeList(name)
     access = access or FileAccess(root)
     finder = FileFinder(name, absolute, access, open_file)
-    parser = _SuiteParser(name, mistakes, finder, own_metrics, id_field_default)
-    with _paused_garbage_collection():
-        try:
-            return parser.parse(_read_root(absolute, text, access))
-        except Mistake as mistake:
-            mistakes.add(mistake)
-            mistakes.raise_any()
-            raise AssertionError("unreachable") from mistake
-
-
-@contextmanager
-def _paused_garbage_collection() -> Iterator[None]:
     # A large suite makes a million objects and no cycle. Collecting takes as long as reading.
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        yield
+        # Nothing here may keep the parser, or the collector would look at all nodes once more.
+        return _parse_file(
+            _SuiteParser(name, MistakeList(name), finder, own_metrics, id_field_default),
+            absolute,
+            text,
+            access,
+        )
     finally:
         if was_enabled:
             gc.enable()
+
+
+def _parse_file(parser: _SuiteParser, path: Path, text: str | None, access: FileAccess) -> Suite:
+    try:
+        return parser.parse(_read_root(path, text, access))
+    except Mistake as mistake:
+        parser.mistakes.add(mistake)
+        raise parser.mistakes.make_error() from None
 
 
 def _read_root(path: Path, text: str | None, access: FileAccess) -> Node:
@@ -749,8 +749,12 @@ def _list_items(node: Node | None) -> Sequence[Node]:
 
 
 def _has_file_key(node: MappingNode) -> bool:
-    keys = [key.text for key, _ in node.entries if isinstance(key, ScalarNode)]
-    return not FILE_KEYS.keys().isdisjoint(keys)
+    for key, _ in node.entries:
+        if isinstance(key, ScalarNode) and key.text in FILE_KEYS:
+            return True
+        if isinstance(key, ScalarNode) and key.text == "query":
+            return False
+    return False
 
 
 def _check_params(rule: Rule, queries: Sequence[Query]) -> None:

@@ -7,190 +7,36 @@ headline on nDCG are certain to read the same rankings.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from functools import cached_property
-from statistics import fmean
+from operator import is_
 from sys import maxsize
 
 from pytest_irquality.evaluation.columns import MetricColumns, Side
-from pytest_irquality.evaluation.constants import (
-    MAX_ABSENT_FRACTION,
-    MAX_TIE_FRACTION,
-    MIN_PRESENT_FRACTION,
-    ROUNDING_ERROR,
-    TOP,
-)
+from pytest_irquality.evaluation.constants import MAX_TIE_FRACTION, ROUNDING_ERROR
 from pytest_irquality.evaluation.documents import (
     DocChange,
     QueryAnswers,
     list_expected_doc_ids,
 )
+from pytest_irquality.evaluation.query_changes import MetricChange, QueryChange, QueryStatus
 from pytest_irquality.evaluation.ties import align_ties
-from pytest_irquality.metrics import Metric, aggregate_values, compute_overlap
+from pytest_irquality.metrics import Metric, aggregate_values
 from pytest_irquality.passages import CorpusTexts, list_unknown_passages, locate_passages
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import VARIANT_TAG, Query, Suite
+from pytest_irquality.suite.parser import get_needed_depth, list_metrics
 
-MAX_LISTED_DOCUMENTS = 20
-
-
-class QueryStatus(Enum):
-    """The status of a query in a comparison."""
-
-    COMPARED = "compared"
-    NEW = "new"
-    NO_ANSWER = "no answer"
-    NOT_RUN = "not run"
-
-
-@dataclass(frozen=True)
-class MetricChange:
-    """A metric before and now: the mean over repeats and, for a suite, over queries.
-
-    A median over repeats would hide a search that returns nothing every third time.
-
-    Attributes:
-        lowest_before: The lowest value among the repeats of the baseline. Current repeats do not
-            count, or a search that became nondeterministic would excuse itself.
-        highest_before: The highest value among them.
-        query_count: Over how many queries the values are.
-    """
-
-    metric: Metric
-    before: float
-    now: float
-    lowest_before: float
-    highest_before: float
-    query_count: int = 1
-
-    @property
-    def delta(self) -> float:
-        """Return ``now - before``, and 0 if they differ by rounding only."""
-        delta = self.now - self.before
-        # The mean of equal values can differ from them in the last digit.
-        return delta if abs(delta) > ROUNDING_ERROR else 0.0
-
-    @property
-    def gain(self) -> float:
-        """Return the change for the better: positive if the metric improved, negative if not."""
-        return self.delta if self.metric.higher_is_better else -self.delta
-
-    @property
-    def is_within_baseline(self) -> bool:
-        """Return whether the current mean is within the range of the baseline's answers."""
-        is_low = self.now < self.lowest_before - ROUNDING_ERROR
-        is_high = self.now > self.highest_before + ROUNDING_ERROR
-        return not (is_low or is_high)
-
-
-@dataclass(frozen=True, eq=False)
-class QueryChange:
-    """The answers to a query in the baseline and in the current run.
-
-    Attributes:
-        query: The query.
-        before: The rankings of the baseline, one for each repeat, cut to the compared depth and,
-            with ``match: text``, in terms of passages.
-        now: The current rankings as returned, cut alike.
-        aligned: The current rankings with ties in the baseline's order.
-        test_unit: What the query shares with its variants and copies (see ``Comparison``).
-        restored: The relevant documents that are taken to be in their old place, because a tie at
-            the end of the current ranking may hide them, with this rank.
-        is_unchanged: Whether both sides have one and the same ranking.
-        row: The row of the query in the columns of compared queries.
-    """
-
-    query: Query
-    before: tuple[Ranking, ...]
-    now: tuple[Ranking, ...]
-    aligned: tuple[Ranking, ...]
-    test_unit: str
-    restored: Mapping[str, int] = field(repr=False)
-    is_unchanged: bool
-    row: int
-    _pairs: _RankingPairs = field(repr=False)
-
-    def score(self, metric: Metric) -> MetricChange | None:
-        """Score both sides, or return ``None`` if the metric is undefined."""
-        if metric.stage:
-            stage = self._pairs.stages.get(metric.stage)
-            change = stage.changes_by_id.get(self.query.id) if stage else None
-            return change.score(replace(metric, stage="")) if change else None
-        columns = self._pairs.columns
-        before = columns.get_column(metric, Side.BEFORE)[self.row]
-        now = columns.get_column(metric, Side.NOW)[self.row]
-        if before is None or now is None:
-            return None
-        lowest = highest = before
-        if len(self.before) > 1:
-            repeats = columns.get_repeats(metric, Side.BEFORE, self.row)
-            values = [value for value in repeats if value is not None]
-            lowest, highest = min(values), max(values)
-        return MetricChange(metric, before, now, lowest, highest)
-
-    def is_undecided(self, metric: Metric) -> bool:
-        """Return whether a tie at the end of the rankings decides the value of the metric."""
-        depth = metric.cutoff or len(self.now[0].doc_ids)
-        return any(rank <= depth for rank in self.restored.values())
-
-    @property
-    def lost_doc_ids(self) -> tuple[str, ...]:
-        """Return the relevant documents of the baseline's top 10, if none is in the top 10 now."""
-        return _list_vanished_doc_ids(self, self.before, self.now)
-
-    @property
-    def gained_doc_ids(self) -> tuple[str, ...]:
-        """Return the relevant documents in the top 10 now, if the baseline had none there."""
-        return _list_vanished_doc_ids(self, self.now, self.before)
-
-    @property
-    def can_lose(self) -> bool:
-        """Return whether the baseline has a relevant document in its top 10."""
-        relevant = self.query.judgments.relevant
-        tops = [_get_top(ranking) for ranking in self.before]
-        return any(_is_present(doc_id, tops) for doc_id in relevant)
-
-    @property
-    def overlap(self) -> float:
-        """Return the mean overlap@10 of the current rankings with the first of the baseline."""
-        if self.is_unchanged:
-            return 1.0
-        reference = self.before[0].doc_ids
-        return fmean(compute_overlap(ranking.doc_ids, reference, TOP) for ranking in self.aligned)
-
-    @property
-    def is_first_hit_new(self) -> bool:
-        """Return whether no current ranking starts with a document that the baseline had first."""
-        known = {ranking.doc_ids[:1] for ranking in self.before}
-        return all(ranking.doc_ids[:1] not in known for ranking in self.aligned)
-
-    @property
-    def is_newly_empty(self) -> bool:
-        """Return whether the query returns nothing now, but always returned hits before."""
-        was_empty = not all(ranking.doc_ids for ranking in self.before)
-        return not was_empty and not any(ranking.doc_ids for ranking in self.now)
-
-    @property
-    def is_reordered(self) -> bool:
-        """Return whether a current ranking differs from every ranking of the baseline."""
-        if self.is_unchanged:
-            return False
-        known = {ranking.doc_ids for ranking in self.before}
-        return any(ranking.doc_ids not in known for ranking in self.aligned)
-
-    def is_outdated(self, metric: Metric) -> bool:
-        """Return whether the baseline no longer describes the current answers.
-
-        With repeats, no ranking may ever recur, so only its value has to be within the range.
-        """
-        score = self.score(metric) if len(self.before) > 1 else None
-        return self.is_reordered if score is None else not score.is_within_baseline
-
-    def list_documents(self) -> tuple[DocChange, ...]:
-        """List the documents of both rankings, as ``Comparison.list_documents`` does."""
-        return self._pairs.explain(self.query).list_documents(self._pairs.listed_depth)
+__all__ = [
+    "Comparison",
+    "MetricChange",
+    "QueryChange",
+    "QueryStatus",
+    "Side",
+    "compare_runs",
+    "get_weight",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -429,7 +275,7 @@ class Comparison:
 
     def list_documents(self, query_id: str) -> tuple[DocChange, ...]:
         """List the documents of both rankings of a query, and relevant ones that are missing."""
-        return self.explain(query_id).list_documents(self._pairs.listed_depth)
+        return self.explain(query_id).list_documents()
 
     def list_unreturned_doc_ids(self) -> tuple[str, ...]:
         """Return the expected documents that no current answer has, to ask ``exists`` about.
@@ -472,26 +318,40 @@ class _QueryFilter:
 
 
 class _RankingPairs:
-    """The rankings of both sides, from which a comparison computes everything else."""
+    """The rankings of both sides, from which a comparison computes everything else.
+
+    Args:
+        needed_depth: To which depth rankings are evaluated.
+    """
 
     def __init__(
         self,
         suite: Suite,
         run: Run,
         baseline_run: Run | None,
-        corpus_texts: Mapping[str, str] | None,
+        *,
+        needed_depth: int,
+        corpus_texts: Mapping[str, str] | None = None,
     ) -> None:
+        settings = suite.settings
         self.suite = suite
         self.run = run
         self.baseline_run = baseline_run
-        self.columns = MetricColumns(list_metrics(suite), suite.settings.undefined)
+        metrics = [suite.primary_metric, *list_metrics(suite)]
+        self.columns = MetricColumns(metrics, settings.undefined)
         self.answers: dict[str, tuple[Ranking, ...]] = {}
         self.before: dict[str, tuple[Ranking, ...]] = {}
         self.scores: dict[tuple[Metric, str], MetricChange | None] = {}
         self.stages: dict[str, Comparison] = {}
         # Queries that expect no results are in no mean, because no value of theirs is good.
         self.no_result_ids = frozenset(q.id for q in suite.queries if q.expects_no_results)
-        self.listed_depth = min(max(TOP, suite.settings.top_k), MAX_LISTED_DOCUMENTS)
+        self.finds_passages = settings.match == "text"
+        self.needed_depth = needed_depth
+        self.compared_depth = needed_depth
+        for compared_run in (run, baseline_run):
+            if compared_run and compared_run.provenance.depth is not None:
+                self.compared_depth = min(self.compared_depth, compared_run.provenance.depth)
+        self._max_tie_length = int(settings.top_k * MAX_TIE_FRACTION)
         self._corpus_texts = corpus_texts
 
     @cached_property
@@ -524,8 +384,89 @@ class _RankingPairs:
             missing_doc_ids=self.run.missing_doc_ids,
             corpus=self.corpus,
             top_k=self.suite.settings.top_k,
-            finds_passages=self.suite.settings.match == "text",
+            finds_passages=self.finds_passages,
         )
+
+    def find_stage_change(self, stage: str, query_id: str) -> QueryChange | None:
+        """Return the change of a query in a stage of the retriever."""
+        comparison = self.stages.get(stage)
+        return comparison.changes_by_id.get(query_id) if comparison else None
+
+    def is_usable(self, query: Query, before: Sequence[Ranking]) -> bool:
+        """Return whether baseline answers say whether the passages of a query are in them."""
+        if not self.finds_passages:
+            return True
+        relevant = query.judgments.relevant
+        return not any(list_unknown_passages(ranking, relevant) for ranking in before)
+
+    def add_answer(self, query: Query, rankings: Sequence[Ranking]) -> tuple[int, ...]:
+        """Add the current rankings of a query, and return their positions in the columns."""
+        now = self._prepare(rankings, query, self.needed_depth)
+        self.answers[query.id] = now
+        positions = self.columns.add(query.judgments, now)
+        self.columns.add_row(Side.RETURNED, positions)
+        return positions
+
+    def pair(
+        self, query: Query, rankings: Sequence[Ranking], positions: tuple[int, ...]
+    ) -> QueryChange:
+        """Pair the current rankings of a query with those of the baseline."""
+        columns, judgments = self.columns, query.judgments
+        row = len(self.before)
+        before = self._prepare(rankings, query, self.compared_depth)
+        self.before[query.id] = before
+        now = self.answers[query.id]
+        if any(len(ranking.doc_ids) > self.compared_depth for ranking in now):
+            now = tuple(ranking.cut(self.compared_depth) for ranking in now)
+            positions = columns.add(judgments, now)
+        is_unchanged = len(now) == len(before) == 1 and _are_equal(now[0], before[0])
+        aligned = now
+        restored: dict[str, int] = {}
+        if is_unchanged:
+            positions_before = positions
+        else:
+            aligned, restored = self._align(now, before[0], judgments.relevant)
+            if aligned is not now:
+                positions = columns.add(judgments, aligned)
+            # Repeats of the baseline differ by their ties as well.
+            aligned_before, _ = self._align(before, before[0], ())
+            positions_before = columns.add(judgments, aligned_before)
+        columns.add_row(Side.NOW, positions)
+        columns.add_row(Side.BEFORE, positions_before)
+        columns.add_baseline(judgments, before)
+        original = self.suite.queries_by_id.get(query.variant_of, query)
+        return QueryChange(
+            query, before, now, aligned, original.request, restored, is_unchanged, row, self
+        )
+
+    def _prepare(
+        self, rankings: Sequence[Ranking], query: Query, depth: int
+    ) -> tuple[Ranking, ...]:
+        """Return the rankings cut to a depth and, if need be, in terms of passages."""
+        if self.finds_passages:
+            grades = dict.fromkeys(query.passages, 0.0)
+            grades.update(query.judgments.grades)
+            return tuple(locate_passages(ranking.cut(depth), grades) for ranking in rankings)
+        return tuple(ranking.cut(depth) for ranking in rankings)
+
+    def _align(
+        self, rankings: tuple[Ranking, ...], reference: Ranking, relevant: Collection[str]
+    ) -> tuple[tuple[Ranking, ...], dict[str, int]]:
+        """Return the rankings with ties in the order of the reference, and restored documents."""
+        aligned = []
+        restored: dict[str, int] = {}
+        for ranking in rankings:
+            result = align_ties(
+                ranking,
+                reference,
+                self._max_tie_length,
+                relevant=relevant,
+                requested=self.compared_depth,
+            )
+            aligned.append(result.ranking)
+            restored.update(result.restored)
+        is_same = all(map(is_, aligned, rankings))
+        return (rankings if is_same else tuple(aligned)), restored
 
 
 def compare_runs(
@@ -545,69 +486,47 @@ def compare_runs(
         is_new: Whether the base branch has an answer to none of the queries.
         corpus_texts: The text of every document or chunk by id, to explain missing passages.
     """
-    needed_depth = _get_needed_depth(suite, baseline_run is not None)
-    comparison = _compare(suite, run, baseline_run, is_new, needed_depth, corpus_texts)
-    stage_names = {metric.stage for metric in list_metrics(suite) if metric.stage}
-    for name in stage_names & run.stages.keys():
+    needed_depth = get_needed_depth(suite, has_baseline=baseline_run is not None)
+    pairs = _RankingPairs(
+        suite, run, baseline_run, needed_depth=needed_depth, corpus_texts=corpus_texts
+    )
+    for name in {metric.stage for metric in list_metrics(suite)} & run.stages.keys():
         baseline_stage = baseline_run.stages.get(name) if baseline_run else None
-        stage = _compare(suite, run.stages[name], baseline_stage, is_new, None, None)
-        comparison._pairs.stages[name] = stage
-    return comparison
+        stage = _RankingPairs(suite, run.stages[name], baseline_stage, needed_depth=maxsize)
+        pairs.stages[name] = _compare(stage, is_new)
+    return _compare(pairs, is_new)
 
 
-def _compare(
-    suite: Suite,
-    run: Run,
-    baseline_run: Run | None,
-    is_new: bool,
-    needed_depth: int | None,
-    corpus_texts: Mapping[str, str] | None,
-) -> Comparison:
-    """Compare a run or a stage of it. Without a needed depth, rankings are not cut."""
-    pairs = _RankingPairs(suite, run, baseline_run, corpus_texts)
+def _compare(pairs: _RankingPairs, is_new: bool) -> Comparison:
+    run, baseline_run = pairs.run, pairs.baseline_run
     baseline_answers = baseline_run.answers if baseline_run else {}
-    needed_depth = maxsize if needed_depth is None else needed_depth
-    compared_depth = needed_depth
-    for compared_run in (run, baseline_run):
-        if compared_run and compared_run.provenance.depth is not None:
-            compared_depth = min(compared_depth, compared_run.provenance.depth)
-    max_tie_length = int(suite.settings.top_k * MAX_TIE_FRACTION)
-    finds_passages = suite.settings.match == "text"
     changes: list[QueryChange] = []
     statuses: dict[str, QueryStatus] = {}
     unusable: list[str] = []
     comparable_count = 0
-    for query in suite.queries:
+    for query in pairs.suite.queries:
         request = query.request
         before = baseline_answers.get(request, ())
-        if finds_passages and before and _has_unknown_passages(query, before):
+        if before and not pairs.is_usable(query, before):
             unusable.append(query.id)
             before = ()
-        comparable_count += bool(before) and not is_new
-        statuses[query.id] = _find_status(request, run, bool(before) and not is_new)
-        if request not in run.answers or request in run.errors:
-            continue
-        now = _prepare(run.answers[request], query, needed_depth, finds_passages)
-        pairs.answers[query.id] = now
-        positions = pairs.columns.add(query.judgments, now)
-        pairs.columns.add_row(Side.RETURNED, positions)
-        if before:
-            before = _prepare(before, query, compared_depth, finds_passages)
-            pairs.before[query.id] = before
-            change = _pair_rankings(
-                pairs, query, now, before, positions, compared_depth, max_tie_length, len(changes)
-            )
-            changes.append(change)
+        has_baseline = bool(before) and not is_new
+        comparable_count += has_baseline
+        statuses[query.id] = _find_status(request, run, has_baseline)
+        if request in run.answers and request not in run.errors:
+            positions = pairs.add_answer(query, run.answers[request])
+            if before:
+                changes.append(pairs.pair(query, before, positions))
     return Comparison(
-        suite=suite,
+        suite=pairs.suite,
         run=run,
         baseline_run=baseline_run,
         changes=tuple(changes),
         statuses=statuses,
         comparable_count=comparable_count,
         is_new=is_new,
-        needed_depth=needed_depth,
-        compared_depth=compared_depth,
+        needed_depth=pairs.needed_depth,
+        compared_depth=pairs.compared_depth,
         unusable_query_ids=tuple(unusable),
         _pairs=pairs,
     )
@@ -622,142 +541,10 @@ def _find_status(request: str, run: Run, has_baseline: bool) -> QueryStatus:
     return QueryStatus.COMPARED if has_baseline else QueryStatus.NEW
 
 
-def _prepare(
-    rankings: tuple[Ranking, ...], query: Query, depth: int, finds_passages: bool
-) -> tuple[Ranking, ...]:
-    """Return the rankings cut to a depth and, if need be, in terms of passages."""
-    if finds_passages:
-        grades = dict.fromkeys(query.passages, 0.0)
-        grades.update(query.judgments.grades)
-        return tuple(locate_passages(ranking.cut(depth), grades) for ranking in rankings)
-    if any(len(ranking.doc_ids) > depth for ranking in rankings):
-        return tuple(ranking.cut(depth) for ranking in rankings)
-    return rankings
-
-
-def _has_unknown_passages(query: Query, rankings: Sequence[Ranking]) -> bool:
-    return any(list_unknown_passages(ranking, query.judgments.relevant) for ranking in rankings)
-
-
-def _pair_rankings(
-    pairs: _RankingPairs,
-    query: Query,
-    now: tuple[Ranking, ...],
-    before: tuple[Ranking, ...],
-    positions: tuple[int, ...],
-    compared_depth: int,
-    max_tie_length: int,
-    row: int,
-) -> QueryChange:
-    """Pair the rankings of a query and add both to the columns."""
-    columns = pairs.columns
-    judgments = query.judgments
-    cut = now
-    if any(len(ranking.doc_ids) > compared_depth for ranking in now):
-        cut = tuple(ranking.cut(compared_depth) for ranking in now)
-        positions = columns.add(judgments, cut)
-    restored: dict[str, int] = {}
-    aligned = cut
-    is_unchanged = len(cut) == len(before) == 1 and _are_equal(cut[0], before[0])
-    if is_unchanged:
-        positions_before = positions
-    else:
-        relevant = judgments.relevant
-        aligned_now = [
-            align_ties(
-                ranking, before[0], max_tie_length, relevant=relevant, requested=compared_depth
-            )
-            for ranking in cut
-        ]
-        for aligned_ranking in aligned_now:
-            restored.update(aligned_ranking.restored)
-        if any(one.ranking is not own for one, own in zip(aligned_now, cut, strict=True)):
-            aligned = tuple(one.ranking for one in aligned_now)
-            positions = columns.add(judgments, aligned)
-        # Repeats of the baseline differ by their ties as well.
-        aligned_before = [before[0]]
-        for ranking in before[1:]:
-            aligned_before.append(align_ties(ranking, before[0], max_tie_length).ranking)
-        positions_before = columns.add(judgments, aligned_before)
-    columns.add_row(Side.NOW, positions)
-    columns.add_row(Side.BEFORE, positions_before)
-    columns.add_baseline(judgments, before)
-    test_unit = query.request
-    if query.variant_of in pairs.suite.queries_by_id:
-        test_unit = pairs.suite.queries_by_id[query.variant_of].request
-    return QueryChange(query, before, cut, aligned, test_unit, restored, is_unchanged, row, pairs)
-
-
 def _are_equal(ranking: Ranking, other: Ranking) -> bool:
     return ranking.doc_ids == other.doc_ids and ranking.passages == other.passages
-
-
-def _get_needed_depth(suite: Suite, has_baseline: bool) -> int:
-    # TODO: import at the top once suite/depth.py (or parser.py) has it.
-    try:
-        from pytest_irquality.suite import parser
-
-        return parser.get_needed_depth(suite, has_baseline=has_baseline)
-    except (ImportError, AttributeError, NotImplementedError):
-        cutoffs = [metric.cutoff or 0 for metric in list_metrics(suite)]
-        return max(TOP, suite.settings.top_k, suite.settings.depth or 0, *cutoffs)
-
-
-def list_metrics(suite: Suite) -> tuple[Metric, ...]:
-    """Return all metrics that a suite shows or puts a threshold on, and its primary metric."""
-    metrics = [suite.primary_metric, *suite.metrics]
-    for item in suite.items:
-        if item.threshold:
-            metrics.append(item.threshold.metric)
-    for query in suite.queries:
-        metrics += [threshold.metric for threshold in query.thresholds]
-    return tuple(dict.fromkeys(metrics))
 
 
 def get_weight(query: Query, metric: Metric) -> float:
     """Return how much a query counts in the mean of a metric."""
     return query.weight if metric.weighted else 1.0
-
-
-# -- Lost and gained documents ---------------------------------------------------------------------
-
-
-def _list_vanished_doc_ids(
-    change: QueryChange, before: Sequence[Ranking], now: Sequence[Ranking]
-) -> tuple[str, ...]:
-    """Return the relevant documents that were present, if all relevant documents are absent."""
-    if change.is_unchanged:
-        return ()
-    tops_now = [_get_top(ranking) for ranking in now]
-    tops_before = [_get_top(ranking) for ranking in before]
-    vanished = []
-    for doc_id in _list_relevant(change.query):
-        if _compute_fraction_with(doc_id, tops_now) >= MAX_ABSENT_FRACTION:
-            return ()
-        if _is_present(doc_id, tops_before):
-            vanished.append(doc_id)
-    return tuple(vanished)
-
-
-def _list_relevant(query: Query) -> list[str]:
-    """Return the relevant documents, those with the best grade first."""
-    grades = query.judgments.grades
-    relevant = query.judgments.relevant
-    return sorted((doc_id for doc_id in grades if doc_id in relevant), key=lambda d: -grades[d])
-
-
-def _get_top(ranking: Ranking) -> set[str]:
-    """Return the first documents, and the passages in them."""
-    top = set(ranking.doc_ids[:TOP])
-    for index, passages in ranking.passages.items():
-        if index < TOP:
-            top.update(passages)
-    return top
-
-
-def _is_present(doc_id: str, tops: Sequence[set[str]]) -> bool:
-    return _compute_fraction_with(doc_id, tops) > MIN_PRESENT_FRACTION
-
-
-def _compute_fraction_with(doc_id: str, tops: Sequence[set[str]]) -> float:
-    return sum(doc_id in top for top in tops) / len(tops)

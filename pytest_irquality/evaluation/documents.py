@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pytest_irquality.evaluation.constants import TOP
 from pytest_irquality.io.text import DataPart, DocPart, Part, Text, join, write
 from pytest_irquality.passages import (
     CorpusTexts,
     FindingKind,
     PassageFinding,
     diagnose_passage,
+    find_ranks,
 )
 from pytest_irquality.retrieval.run import Ranking
 from pytest_irquality.suite.model import Query
+
+MAX_LISTED_DOCUMENTS = 20  # of each ranking
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,9 @@ class QueryAnswers:
     top_k: int = 10
     finds_passages: bool = False
 
-    def list_documents(self, limit: int) -> tuple[DocChange, ...]:
-        """List the documents of both rankings, then expected ones that are missing.
-
-        Args:
-            limit: How many documents of each ranking to list.
-        """
+    def list_documents(self) -> tuple[DocChange, ...]:
+        """List the first documents of both rankings, then expected ones that are missing."""
+        limit = min(max(TOP, self.top_k), MAX_LISTED_DOCUMENTS)
         ranks_before = find_median_ranks(self.before)
         ranks_now = find_median_ranks(self.now)
         listed = [doc_id for doc_id, rank in ranks_now.items() if rank <= limit]
@@ -136,16 +137,6 @@ def list_expected_doc_ids(query: Query) -> list[str]:
     for rule in query.rules:
         expected += rule.wanted_doc_ids
     return list(dict.fromkeys(expected))
-
-
-def find_ranks(ranking: Ranking) -> dict[str, int]:
-    """Return the first rank of every document, and of every passage in a hit."""
-    ranks: dict[str, int] = {}
-    for index, doc_id in enumerate(ranking.doc_ids):
-        ranks.setdefault(doc_id, index + 1)
-        for passage in ranking.passages.get(index, ()):
-            ranks.setdefault(passage, index + 1)
-    return ranks
 
 
 def find_median_ranks(rankings: Sequence[Ranking]) -> dict[str, int]:

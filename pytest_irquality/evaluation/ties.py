@@ -135,11 +135,10 @@ def _restore_cut_documents(
         return AlignedRanking(now)
     returned = set(now.doc_ids)
     missing = [doc_id for doc_id in tie_before if doc_id in relevant and doc_id not in returned]
-    # They take the places of documents that a tie could as well have left out, newcomers first.
-    replaceable = [doc_id for doc_id in tie_now if doc_id not in tie_before]
-    replaceable += [
-        doc_id for doc_id in tie_now if doc_id in tie_before and doc_id not in relevant
-    ][::-1]
+    # They take the places of documents that the tie could as well have left out: irrelevant ones
+    # first, and newcomers before others. A relevant document that both sides returned stays.
+    replaceable = [d for d in reversed(tie_now) if d not in relevant or d not in tie_before]
+    replaceable.sort(key=lambda doc_id: (doc_id in relevant, doc_id in tie_before))
     missing = missing[: len(replaceable)]
     if not missing:
         return AlignedRanking(now)

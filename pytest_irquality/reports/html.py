@@ -25,11 +25,13 @@ from pytest_irquality.reports.view_model import (
     View,
 )
 
+MAX_OPEN_SUITES = 8
 MAX_CARD_ROWS = 5
 MAX_STATIC_ROWS = 200
 MAX_BARS = 140
 BAR_SPAN = 280
 BAR_HEIGHT = 56
+CHANGES = frozenset({Direction.WORSE, Direction.BETTER, Direction.CHANGED})
 HEAT_STEPS = (0.005, 0.02, 0.05, 0.1)
 
 CHART_LEFT, CHART_RIGHT = 48.0, 632.0
@@ -47,6 +49,7 @@ def render_html(view: View) -> str:
     }
     static_rows = _select_static_rows(view)
     row_count = sum(len(suite.rows) for suite in view.suites)
+    loud_suites, quiet_suites = _split_suites(view.suites)
     charts = [_build_chart(suite) for suite in view.suites if suite.history]
     template = create_html_environment().get_template("report.html")
     return template.render(
@@ -59,6 +62,8 @@ def render_html(view: View) -> str:
         facts=_list_facts(view),
         tabs=list(_list_tabs(view, failed, has_history=bool(charts))),
         columns=QUERY_COLUMNS,
+        loud_suites=loud_suites,
+        quiet_suites=quiet_suites,
         several=len(view.suites) > 1,
         has_retrievers=len({suite.retriever for suite in view.suites}) > 1,
         has_tags=any(suite.tags for suite in view.suites),
@@ -116,6 +121,19 @@ def _group_rows(view: View) -> Iterator[tuple[str, str, Sequence[QueryRow], str]
         yield "changed", "What changed at the top", view.changed, "changed"
 
 
+def _split_suites(suites: Sequence[SuiteView]) -> tuple[list[SuiteView], list[SuiteView]]:
+    """Split many suites into those to look at and those that passed without any change."""
+    loud = []
+    quiet = []
+    for suite in suites:
+        has_changes = any(row.direction in CHANGES for row in suite.rows)
+        is_loud = has_changes or suite.outcome is not Outcome.PASSED
+        (loud if is_loud else quiet).append(suite)
+    if len(suites) <= MAX_OPEN_SUITES or not loud:
+        return list(suites), []
+    return loud, quiet
+
+
 def _select_static_rows(view: View) -> list[QueryRow]:
     """Select the rows for readers without scripts, those that changed or failed first."""
     rows = [row for suite in view.suites for row in suite.rows]
@@ -163,7 +181,8 @@ def _list_tag_metrics(suite: SuiteView) -> list[str]:
 
 def _get_heat(tile: Tile) -> str:
     """Return the class of a cell of the table of tags, by the size of its change."""
-    level = sum(abs(tile.gain) >= step for step in HEAT_STEPS)
+    level = sum(abs(tile.gain) >= step for step in CHANGES = frozenset({Direction.WORSE, Direction.BETTER, Direction.CHANGED})
+HEAT_STEPS)
     if not level:
         return ""
     return f"{'better' if tile.gain > 0 else 'worse'} heat-{level}"

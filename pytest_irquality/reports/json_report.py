@@ -155,7 +155,9 @@ def _encode(value: Any) -> Any:
         return value
     if isinstance(value, Number):
         return value.value
-    if isinstance(value, Text | Location):
+    if isinstance(value, Location):
+        return make_visible(str(value)) if value.path else ""
+    if isinstance(value, Text):
         return make_visible(str(value))
     if isinstance(value, Enum):
         return value.value

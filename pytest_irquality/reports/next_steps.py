@@ -42,6 +42,8 @@ def _iter_steps(
     decision: Decision, causes: Sequence[Notice], settings: ViewSettings
 ) -> Iterator[Step]:
     failures = [item for item in decision.current.results if item.outcome is Outcome.FAILED]
+    if decision.coverage.total and decision.coverage.no_answer == decision.coverage.total:
+        yield Step(write("Check that the search engine is running and reachable"))
     for notice in causes:
         # To grade results may turn the outcome, but the search comes first.
         if notice.next_step and notice.code != "unjudged-results":

@@ -181,8 +181,7 @@ def _list_tag_metrics(suite: SuiteView) -> list[str]:
 
 def _get_heat(tile: Tile) -> str:
     """Return the class of a cell of the table of tags, by the size of its change."""
-    level = sum(abs(tile.gain) >= step for step in CHANGES = frozenset({Direction.WORSE, Direction.BETTER, Direction.CHANGED})
-HEAT_STEPS)
+    level = sum(abs(tile.gain) >= step for step in HEAT_STEPS)
     if not level:
         return ""
     return f"{'better' if tile.gain > 0 else 'worse'} heat-{level}"

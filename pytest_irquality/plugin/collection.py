@@ -15,7 +15,7 @@ from pytest_irquality.io.text import DataPart, find_closest, write
 from pytest_irquality.metrics import Definition, MetricError
 from pytest_irquality.plugin import compat
 from pytest_irquality.plugin.items import BrokenSuiteItem, SuiteGroup, SuiteItem
-from pytest_irquality.plugin.state import PluginState, get_state
+from pytest_irquality.plugin.state import PluginState, get_state, is_controller
 from pytest_irquality.suite.model import ItemKind, RetrieverId, Suite
 from pytest_irquality.suite.parser import load_suite
 from pytest_irquality.suite.yaml_source import Mistake, SuiteError
@@ -221,6 +221,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
     selected = frozenset(item.nodeid for item in session.items)
     conclusion.prepare_runs(session.config, get_state(session.config), selected)
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+    """Say so if the command line asks for suites and there are none."""
+    state = get_state(config)
+    if state.modules or state.base_suite_names or is_controller(config):
+        return []
+    patterns = " ".join(state.options.suite_patterns)
+    return [f"No search-quality suite was found: no file there matches '{patterns}'."]
 
 
 def is_in_shard(item: pytest.Item, shard: Shard) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from pytest_irquality.evaluation.decide import Decision
+from pytest_irquality.evaluation.decide import Decision, SuiteKey
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import make_printable
 from pytest_irquality.io.text import DataPart, write
@@ -20,6 +20,7 @@ from pytest_irquality.plugin.report_files import (
 from pytest_irquality.plugin.standard_output import STANDARD_OUTPUT_KEY
 from pytest_irquality.plugin.state import get_state
 from pytest_irquality.reports.view import build_view
+from pytest_irquality.suite.model import RetrieverId
 
 NODE_PREFIX = "search quality"
 
@@ -58,9 +59,14 @@ class Reporter:
             self.collection_errors.append(report.longreprtext)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember whether anything is red."""
+        """Remember whether anything is red, and which items the user's marks excuse."""
         if report.failed:
             self.has_failures = True
+        excuse = getattr(report, "ir_excuse", None)
+        if excuse is not None:
+            (path, retriever), item_name, reason, is_skipped = excuse
+            key = SuiteKey(path, RetrieverId(*retriever))
+            self.state.search.add_excuse(key, item_name, reason, is_skipped=is_skipped)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:

@@ -28,6 +28,7 @@ from pytest_irquality.retrieval.collect import ExceptionPolicy
 from pytest_irquality.retrieval.corpus import CorpusError
 from pytest_irquality.retrieval.errors import ResultError, RetrieverError
 from pytest_irquality.retrieval.run import QueryError, Run
+from pytest_irquality.suite.items import make_item_name
 from pytest_irquality.suite.model import CheckItem, ItemKind, Query, RetrieverId, Suite
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ class SuiteItem(pytest.Function):
     group: SuiteGroup
     check: CheckItem
     retrieval: Retrieval | None = None
+    is_own_outcome = False
 
     @classmethod
     def create(
@@ -148,10 +150,10 @@ class SuiteItem(pytest.Function):
 
     def listextrakeywords(self) -> set[str]:
         """Return the words that ``-k`` knows besides the name: tags and the text of the query."""
-        words = {self.check.label}
+        words = {self.check.label, make_item_name(self.check.label)}
         query = self.group.suite.queries_by_id.get(self.check.query_id)
         if query is not None:
-            words.update([query.text, *query.tags])
+            words.update([query.text, make_item_name(query.text), *query.tags])
         return super().listextrakeywords() | words
 
     # -- Setup -----------------------------------------------------------------------------------
@@ -163,6 +165,7 @@ class SuiteItem(pytest.Function):
         if self._needs_retrieval():
             self._retrieve()
         if group.skip is not None:
+            self.is_own_outcome = True
             raise type(group.skip)(str(group.skip))
         if group.error:
             self._fail(f"{group.error} (see {group.error_item})")
@@ -211,6 +214,7 @@ class SuiteItem(pytest.Function):
         except MARKEXCEPTIONS as error:
             group.skip = error
             self.retrieval.skip_reason = str(error)
+            self.is_own_outcome = True
             raise
         except BaseException as error:
             text = describe_error(error, group.suite)
@@ -259,7 +263,7 @@ class SuiteItem(pytest.Function):
         if error is not None:
             self._raise_error(query, error)
         if query.request not in self.group.run.answers:
-            pytest.skip("The query did not run.")
+            self._skip("The query did not run.")
 
     def _raise_missing_answers(self) -> None:
         """Raise an error for the item that says whether all queries have an answer."""
@@ -278,7 +282,7 @@ class SuiteItem(pytest.Function):
         """Raise the error of a query: in full the first time, in one line after that."""
         __tracebackhide__ = True
         if error.is_skipped:
-            pytest.skip(error.message)
+            self._skip(error.message)
         place = str(query.location)
         text = f'"{query.text}": {error.message}'
         shown_at = self.group.shown_causes.setdefault(error.cause, self.name)
@@ -308,10 +312,11 @@ class SuiteItem(pytest.Function):
         expected = [result for result in results if result.known_issue]
         for result in [*reviewed, *expected]:
             reason = f"{result.known_issue}: {result.text}" if result.known_issue else result.text
+            self.is_own_outcome = True
             self._raise(pytest.xfail.Exception(make_printable(str(reason)), pytrace=False))
         incomplete = [result for result in results if result.outcome is Outcome.INCOMPLETE]
         if incomplete and len(incomplete) == len(results):
-            self._raise(pytest.skip.Exception(make_printable(str(incomplete[0].text))))
+            self._skip(str(incomplete[0].text))
 
     def _list_results(self, outcome: Outcome) -> list[CheckResult]:
         results = self.group.find_results(self.check.name)
@@ -323,6 +328,11 @@ class SuiteItem(pytest.Function):
         text = format_failure(results, self.group.evaluation)
         return "\n".join(map(make_printable, text.split("\n")))
 
+    def _skip(self, reason: str) -> NoReturn:
+        __tracebackhide__ = True
+        self.is_own_outcome = True
+        self._raise(pytest.skip.Exception(make_printable(reason)))
+
     def _fail(self, text: str) -> NoReturn:
         __tracebackhide__ = True
         lines = "\n".join(map(make_printable, text.split("\n")))
@@ -332,7 +342,9 @@ class SuiteItem(pytest.Function):
         """Raise an error as if from the line of the check."""
         __tracebackhide__ = True
         path, line = _find_place(self)
-        _place_function(_raise, path, line, self.name)(error)
+        # pytest needs a frame that is not hidden: the lambda.
+        raise_here = _place_function(lambda error: _raise(error), path, line, self.name)  # noqa: PLW0108
+        raise_here(error)
         raise AssertionError("unreachable")
 
     # -- Properties ------------------------------------------------------------------------------
@@ -402,6 +414,11 @@ def pytest_runtest_makereport(
         error = call.excinfo.value if call.excinfo else None
         if isinstance(error, compat.Failure):
             compat.shorten_crash_message(report, str(error))
+    if isinstance(item, SuiteItem) and report.skipped and not item.is_own_outcome:
+        # A mark or a hook of the user. Lists and texts survive the way through pytest-xdist.
+        key, reason = item.group.key, compat.get_skip_reason(report)
+        is_skipped = not hasattr(report, "wasxfail")
+        vars(report)["ir_excuse"] = [list(key), item.check.name, reason, is_skipped]
     if report.when == "setup" and is_worker(item.config):
         _attach_retrieval(item, report)
     return report

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_irquality.baselines.sources import Baseline, BaselineError, BaselineSource
 from pytest_irquality.baselines.store import BaselineUpdate, CommittedBaselines, update_baseline
-from pytest_irquality.evaluation.branches import Branch, find_baseline, find_compared_run
+from pytest_irquality.evaluation.branches import Branch, evaluate_suite, find_baseline
 from pytest_irquality.evaluation.comparison import QueryChange
 from pytest_irquality.evaluation.decide import BuildFacts, Decision, SuiteKey, decide
-from pytest_irquality.evaluation.evaluate import Evaluation, EvaluationContext, evaluate
+from pytest_irquality.evaluation.evaluate import Evaluation, EvaluationContext
 from pytest_irquality.io.text import DataPart, Text, write
 from pytest_irquality.metrics import Metric
 from pytest_irquality.retrieval.collect import (
@@ -152,7 +152,7 @@ class SearchSession:
         self.base: BaseBranch | None = None
         self.source: BaselineSource = CommittedBaselines(root)
         self.shard: Shard | None = None
-        self.facts = BuildFacts()
+        self.facts = BuildFacts(is_update=is_update)
         self.uses_saved_runs = False
         self.is_interrupted = False
         self.commit = ""
@@ -211,9 +211,18 @@ class SearchSession:
 
     @property
     def has_anything(self) -> bool:
-        """Return whether there is anything to decide on, on either branch."""
-        has_base_suites = self.base and (self.base.loaded_suites or self.base.errors)
-        return bool(self.suites or self.errors or has_base_suites)
+        """Return whether there is anything to decide on that nobody left out on purpose."""
+        if self.errors:
+            return True
+        for key, suite in self.suites.items():
+            if not suite.queries or len(self.deselected_query_ids.get(key, ())) < len(
+                suite.queries
+            ):
+                return True
+        if self.base is None:
+            return False
+        is_deselected = bool(self.base.suites) and self.base.deselected >= set(self.base.suites)
+        return not is_deselected and bool(self.base.loaded_suites or self.base.errors)
 
     def list_needed_queries(self, key: SuiteKey) -> tuple[Query, ...]:
         """Return the queries that the selected items of a suite need, and that are in the shard."""
@@ -450,6 +459,8 @@ class SearchSession:
             commit=self.commit,
             suites=tuple(self.suites.values()),
             baselines=self._baselines,
+            # Nothing is "out of date" if the user names what to compare with.
+            committed=() if self.source.label else None,
             contexts={key: self._get_context(key) for key in self.suites},
             errors=self.errors,
             missing_retrievers=self.missing_retrievers,
@@ -510,17 +521,14 @@ class SearchSession:
         return self._evaluations[key]
 
     def _evaluate(self, key: SuiteKey) -> Evaluation:
-        suite = self.suites[key]
-        is_new = False
-        if suite.baseline_retriever:
-            baseline_run = find_compared_run(suite, self.runs)
-        else:
-            baseline_run, is_new = find_baseline(suite, self.current_branch, self.base_branch)
-        context = replace(
-            self._get_context(key), today=_get_today(), has_base_branch=self.base is not None
+        return evaluate_suite(
+            self.suites[key],
+            self.runs,
+            self.current_branch,
+            self.base_branch,
+            today=_get_today(),
+            facts=self.facts,
         )
-        run = self.runs[suite.run_key]
-        return evaluate(suite, run, baseline_run, is_new=is_new, context=context)
 
     def _get_context(self, key: SuiteKey) -> EvaluationContext:
         settings = self.suites[key].settings
@@ -560,6 +568,14 @@ class SearchSession:
             return self.gate
         return self.is_strict or (self.base is not None and self.base.is_strict)
 
+    def add_excuse(self, key: SuiteKey, item_name: str, reason: str, *, is_skipped: bool) -> None:
+        """Record that a pytest mark of the user skipped an item, or expected it to fail."""
+        name = "skipped_items" if is_skipped else "expected_failures"
+        excuses = {**getattr(self.facts, name)}
+        excuses[key] = {**excuses.get(key, {}), item_name: reason}
+        self.facts = replace(self.facts, **{name: excuses})
+        self._evaluations.pop(key, None)
+
     def decide(self) -> Decision:
         """Decide on the build, with all runs so far."""
         return decide(
@@ -569,6 +585,7 @@ class SearchSession:
             strict=self.gate,
             today=_get_today(),
             facts=replace(self.facts, is_interrupted=self.is_interrupted),
+            evaluations=self._evaluations,
         )
 
     # -- Baselines -------------------------------------------------------------------------------

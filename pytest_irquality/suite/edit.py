@@ -13,7 +13,11 @@ from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.decoding import read_text
 from pytest_irquality.io.files import write_atomically
 from pytest_irquality.suite.parser import load_suite
-from pytest_irquality.suite.yaml_source import Mistake, MistakeList
+
+
+class EditError(Exception):
+    """A suite cannot be edited. The message fits in a line, or has one for each mistake."""
+
 
 # A text that YAML reads back as it is, without quotes.
 _PLAIN = re.compile(r"[^\W_](?:[\w '/+.-]*\w)?")
@@ -39,7 +43,6 @@ def format_query(
     *,
     must_find: Mapping[str, int | None] | None = None,
     must_not_find: Mapping[str, int | None] | None = None,
-    relevant: Sequence[str] = (),
     tags: Sequence[str] = (),
     why: str = "",
     query_id: str = "",
@@ -52,8 +55,6 @@ def format_query(
         lines.append(f"  tags: [{', '.join(map(format_scalar, tags))}]")
     if why:
         lines.append(f"  why: {format_scalar(why)}")
-    if relevant:
-        lines.append(f"  relevant: [{', '.join(map(format_scalar, relevant))}]")
     for key, ranks in (("must_find", must_find), ("must_not_find", must_not_find)):
         if ranks:
             lines.append(f"  {key}: {_format_ranks(ranks)}")
@@ -68,17 +69,24 @@ def _format_ranks(ranks: Mapping[str, int | None]) -> str:
     return f"{{{', '.join(pairs)}}}"
 
 
+def parse_document(text: str) -> tuple[str, int | None]:
+    """Parse ``ID`` or ``ID:RANK`` as the command line has them. An id may contain colons."""
+    doc_id, colon, rank = text.rpartition(":")
+    if colon and doc_id and rank.isdecimal() and int(rank) > 0:
+        return doc_id, int(rank)
+    return text, None
+
+
 def add_query(
     path: Path,
     text: str,
     *,
-    root: Path,
-    must_find: Mapping[str, int | None] | None = None,
-    must_not_find: Mapping[str, int | None] | None = None,
-    relevant: Sequence[str] = (),
+    must_find: Sequence[str] = (),
+    must_not_find: Sequence[str] = (),
     tags: Sequence[str] = (),
     why: str = "",
     query_id: str = "",
+    root: Path | None = None,
     access: FileAccess | None = None,
 ) -> int:
     """Add a query at the end of a suite's queries, and keep everything else in the file.
@@ -86,55 +94,54 @@ def add_query(
     Args:
         path: The suite. A file that does not exist is written with this query.
         text: The query.
-        root: The root of the project.
-        must_find: Documents that it must find, each with its rank or ``None`` for ``top_k``.
+        must_find: Documents that it must find: ``ID``, or ``ID:RANK`` for the first results.
         must_not_find: Documents that it must not find.
-        relevant: Relevant documents.
         tags: Tags.
         why: Why the query matters, such as the number of a ticket.
         query_id: An id, if the text is not to be it.
+        root: The root of the project, by default the working folder.
         access: Which files the suite may name.
 
     Returns:
         The line of the new query.
 
     Raises:
-        SuiteError: The suite does not load, or would not load with the query. It is not changed.
+        EditError: The suite does not load, or would not load with the query. It is not changed.
         FileError: The file cannot be read.
         OSError: The file cannot be written.
     """
+    root = root or Path.cwd()
     query = format_query(
         text,
-        must_find=must_find,
-        must_not_find=must_not_find,
-        relevant=relevant,
+        must_find=dict(map(parse_document, must_find)),
+        must_not_find=dict(map(parse_document, must_not_find)),
         tags=tags,
         why=why,
         query_id=query_id,
     )
     old = read_text(path) if path.exists() else ""
-    lines = old.split("\n") if old.strip() else ["queries:", ""]
-    if old.strip():
-        load_suite(path, root=root, text=old, access=access)
-    index, indentation = _find_end_of_queries(lines, path, root)
-    new_lines = [indentation + line for line in query]
-    edited = "\n".join([*lines[:index], *new_lines, *lines[index:]])
-    load_suite(path, root=root, text=edited, access=access)
+    try:
+        if old.strip():
+            load_suite(path, root=root, text=old, access=access)
+        lines = old.split("\n") if old.strip() else ["queries:", ""]
+        index, indentation = _find_end_of_queries(lines, path)
+        new_lines = [indentation + line for line in query]
+        edited = "\n".join([*lines[:index], *new_lines, *lines[index:]])
+        load_suite(path, root=root, text=edited, access=access)
+    except SuiteError as error:
+        raise EditError(str(error)) from None
     write_atomically(path, edited)
     return index + 1
 
 
-def _find_end_of_queries(lines: Sequence[str], path: Path, root: Path) -> tuple[int, str]:
+def _find_end_of_queries(lines: Sequence[str], path: Path) -> tuple[int, str]:
     """Return the index at which to insert a query, and the indentation of queries."""
     start = next((index for index, line in enumerate(lines) if re.match("queries *:", line)), None)
     rest = "" if start is None else lines[start].partition(":")[2].partition(" #")[0].strip()
     if start is None or rest:
-        # Files and lists in brackets have no place for a new item.
-        name = path.name
-        mistakes = MistakeList(name)
-        message = "'queries' is no list with a dash for each query. Write it so first."
-        mistakes.add(Mistake(1 if start is None else start + 1, message))
-        raise mistakes.make_error()
+        # A file or a list in brackets has no place for another item.
+        hint = "Write 'queries:' with a line '- query: …' for each query first."
+        raise EditError(f"{path}:{(start or 0) + 1}: There is no list to add the query to. {hint}")
     indentation = None
     end = start + 1
     for index in range(start + 1, len(lines)):

@@ -172,7 +172,7 @@ class _DocumentReader:
         """Yield all documents, in the order of the files."""
         for file in self.files:
             id_field = self.id_field
-            for line, row in _read_rows(file):
+            for line, row in read_rows(file):
                 if not self.known_fields:
                     self.known_fields += row
                 id_field = id_field or _recognize_id_field(row, file, line)
@@ -190,7 +190,7 @@ class _DocumentReader:
                 yield _Document(doc_id, title, source or file.name, texts)
 
 
-def _read_rows(file: DataFile) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_rows(file: DataFile) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line and the fields of each document."""
     lines = file.read_lines()
     number, head = next(lines, (1, ""))

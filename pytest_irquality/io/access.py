@@ -97,7 +97,7 @@ class FileAccess:
         """Refuse a file that leads out of its baseline folder, or a folder that is a link.
 
         Raises:
-            FileError: A link leads somewhere else.
+            FileError: A link leads to another place.
         """
         self.check_location(folder.parent)
         place = _resolve(folder.parent) / folder.name

@@ -55,6 +55,7 @@ def make_complete(cutoff: int) -> ScoreFunction:
     """Return a function that gives 1 if every relevant document is in the first k, otherwise 0."""
 
     def score_one(ranks: Sequence[int], relevant_count: int) -> float:
+        # Without relevant documents there is nothing to complete, so 0 equals 0 does not count.
         return float(bool(ranks) and bisect_right(ranks, cutoff) == relevant_count)
 
     def score(batch: JudgedRankings) -> list[float | None]:

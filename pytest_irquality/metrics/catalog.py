@@ -18,6 +18,7 @@ def index_definitions(own: Iterable[Definition] = ()) -> Mapping[str, Definition
     Raises:
         MetricError: Two definitions have the same name or alias.
     """
+    # Aliases count, too: a project's "rr" would change what suites mean by it.
     definitions: dict[str, Definition] = {}
     for definition in (*METRICS.values(), *own):
         for name in (definition.name, *definition.aliases):

@@ -30,6 +30,7 @@ def compute_overlap(doc_ids: DocIds, baseline_doc_ids: DocIds, cutoff: int = 10)
     """
     top = set(_get_top(doc_ids, cutoff))
     baseline_top = set(_get_top(baseline_doc_ids, cutoff))
+    # Nothing of an empty baseline can be missing, but a new result is not what it had either.
     if not baseline_top:
         return 0.0 if top else 1.0
     return len(top & baseline_top) / len(baseline_top)

@@ -36,6 +36,7 @@ def make_ndcg(cutoff: int, gains: str) -> ScoreFunction:
         dcg = compute_dcg(ranked_gains)
         if not dcg:
             return 0.0
+        # Rankings are compared with all judged documents, returned or not, as trec_eval does.
         ideal = judgments.ideal_dcg if is_linear else judgments.ideal_exponential_dcg
         best = ideal[cutoff] if cutoff < len(ideal) else ideal[-1]
         # The same sum in another order may exceed the best by its last bits.
@@ -52,6 +53,7 @@ def make_err(cutoff: int, max: float) -> ScoreFunction:
     scale = 2.0**max
 
     def score_one(ranked_gains: RankedGains) -> float:
+        # The cascade model: a reader continues only if no result above was satisfying.
         total, still_reading = 0.0, 1.0
         for rank, grade in ranked_gains:
             if rank > cutoff:

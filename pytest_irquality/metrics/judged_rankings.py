@@ -67,6 +67,7 @@ def find_gains(
     top = ranking if len(ranking) <= depth else ranking[:depth]
     doc_ids = set(top)
     if len(doc_ids) < len(top):
+        # Duplicates are rare, so only rankings that have some pay for their removal.
         return find_gains(list(dict.fromkeys(ranking)), gain_by_doc_id, depth)
     gains = []
     if len(gain_by_doc_id) <= MAX_SEARCHED_GAINS:
@@ -83,6 +84,7 @@ def find_gains(
 
 def find_relevant_ranks(ranking: DocIds, judgments: Judgments, gains: RankedGains) -> Sequence[int]:
     """Return the ranks of relevant documents."""
+    # With votes the mean grade does not decide, so the documents have to be looked up.
     if judgments.votes:
         relevant = judgments.relevant
         return [rank for rank, _ in gains if ranking[rank - 1] in relevant]

@@ -49,6 +49,7 @@ class Judgments:
     @cached_property
     def gains(self) -> Mapping[str, float]:
         """Return the positive grades by document id."""
+        # Most suites list relevant documents only, and need no second mapping then.
         if min(self.grades.values(), default=0) > 0:
             return self.grades
         return {doc_id: grade for doc_id, grade in self.grades.items() if grade > 0}
@@ -59,6 +60,7 @@ class Judgments:
         lowest = self.relevant_from
         relevant = {doc_id for doc_id, gain in self.gains.items() if gain >= lowest}
         for doc_id, votes in self.votes.items():
+            # A tie of the assessors counts in favor, as a mean of the level itself would.
             votes_in_favor = sum(vote >= lowest for vote in votes)
             if doc_id in self.gains and 2 * votes_in_favor >= len(votes):
                 relevant.add(doc_id)
@@ -74,10 +76,10 @@ class Judgments:
     @cached_property
     def nonrelevant(self) -> frozenset[str]:
         """Return the ids of documents that were judged and are not relevant."""
-        return frozenset(self.judged - self.relevant)
+        return frozenset(self.judged_doc_ids - self.relevant)
 
     @cached_property
-    def judged(self) -> frozenset[str]:
+    def judged_doc_ids(self) -> frozenset[str]:
         """Return the ids of judged documents, which are those without a negative grade."""
         return frozenset(doc_id for doc_id, grade in self.grades.items() if grade >= 0)
 

@@ -124,6 +124,7 @@ class Metric:
     stage: str = ""
 
     def __str__(self) -> str:
+        # Equal metrics must have equal names, because reports and baselines file values by name.
         words = [WEIGHTED] if self.weighted else []
         if self.stage:
             words.append(self.stage)
@@ -207,6 +208,7 @@ class Metric:
         settings = {}
         for parameter in self.definition.parameters:
             value = values.get(parameter.name, parameter.default)
+            # `rel` changes the judgments that a formula sees, and not the formula.
             if value is not None and parameter is not RELEVANT_FROM:
                 settings[parameter.name] = value
         return settings
@@ -240,8 +242,8 @@ class Metric:
 
     def with_cutoff(self, cutoff: int) -> Metric:
         """Return the metric at a cutoff, in place of its own cutoff or budget."""
-        kept = tuple(pair for pair in self.parameters if pair[0] not in ("tokens", "words"))
-        return replace(self, cutoff=cutoff, parameters=kept)
+        others = tuple(pair for pair in self.parameters if pair[0] not in ("tokens", "words"))
+        return replace(self, cutoff=cutoff, parameters=others)
 
     def make_score_function(self) -> ScoreFunction:
         """Return the function that scores a batch of rankings."""

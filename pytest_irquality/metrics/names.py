@@ -61,6 +61,7 @@ def parse_metric(text: str, own: Iterable[Definition] = (), *, top_k: int = 10) 
     own = tuple(own)
     definitions = index_definitions(own) if own else _BUILTIN
     name, cutoff_text = shape["name"].lower(), shape["cutoff"]
+    # Names such as `latency_p95` contain digits, so a known name comes first.
     trec = _TREC_NAME.fullmatch(name)
     if trec and cutoff_text is None and name not in definitions:
         name, cutoff_text = trec["name"], trec["cutoff"]
@@ -84,6 +85,7 @@ def _suggest_metric(shape: re.Match[str], definitions: Mapping[str, Definition])
     name, cutoff = shape["name"].lower(), (shape["cutoff"] or "").strip()
     closest = find_closest(name, definitions, MIN_SIMILARITY) if cutoff else None
     glued = _GLUED_NAME.fullmatch(name)
+    # "ndgc_cut_10" and "ndcg5" have their cutoff in the name.
     if closest is None and glued and not cutoff:
         closest = find_closest(glued["name"], definitions, MIN_SIMILARITY)
         cutoff = glued["cutoff"]
@@ -115,7 +117,7 @@ def _parse_cutoff(
     digits = cutoff_text.strip()
     if not re.fullmatch("[0-9]{1,9}", digits) or not 1 <= int(digits) <= MAX_CUTOFF:
         raise MetricError(
-            f"'{text}': the cutoff must be a whole number from 1 to {MAX_CUTOFF:,}, not '{digits}'"
+            f"'{text}': the cutoff must be an integer from 1 to {MAX_CUTOFF:,}, not '{digits}'"
         )
     return int(digits)
 
@@ -133,7 +135,7 @@ def _check_budget(
         raise MetricError(f"'{text}': use either a cutoff or one budget")
     size = float(settings[budgets[0]])
     if size % 1 or size > MAX_BUDGET:
-        raise MetricError(f"'{text}': '{budgets[0]}' must be a whole number")
+        raise MetricError(f"'{text}': '{budgets[0]}' must be an integer")
     return True
 
 

@@ -116,6 +116,7 @@ class _OwnMetric:
             raise MetricError(f"{subject} raised {cause}", position) from error
         if value is None:
             return None
+        # Booleans are numbers here, because `doc_id in ranking` is a natural result.
         if not isinstance(value, Real):
             raise MetricError(f"{subject} returned {value!r}, which is not a number", position)
         if not self.low - RANGE_TOLERANCE <= value <= self.high + RANGE_TOLERANCE:

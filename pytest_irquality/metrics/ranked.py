@@ -46,6 +46,7 @@ def make_average_precision(cutoff: int, by: str) -> ScoreFunction:
                 break
             count += 1
             total += count / rank
+        # Also avoids a division by zero if no document is relevant.
         if not count:
             return 0.0
         if by == "all":
@@ -86,6 +87,7 @@ def make_bpref() -> ScoreFunction:
         if not ranks:
             return 0.0
         relevant_count, nonrelevant = judgments.relevant_count, judgments.nonrelevant
+        # trec_eval counts at most as many nonrelevant documents as there are relevant ones.
         pair_count = min(len(nonrelevant), relevant_count)
         total, start, misplaced = 0.0, 0, 0
         for rank in ranks:

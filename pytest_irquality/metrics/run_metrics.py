@@ -15,8 +15,9 @@ def make_judged(cutoff: int) -> ScoreFunction:
     """Return a function that computes the fraction of the first k results that are judged."""
 
     def score_one(ranking: DocIds, judgments: Judgments) -> float | None:
+        # The search for judged documents covers positive grades only, so this reads the ranking.
         top = list(islice(dict.fromkeys(ranking), cutoff))
-        return sum(map(judgments.judged.__contains__, top)) / len(top) if top else None
+        return sum(map(judgments.judged_doc_ids.__contains__, top)) / len(top) if top else None
 
     def score(batch: JudgedRankings) -> list[float | None]:
         return list(map(score_one, batch.rankings, batch.judgments))

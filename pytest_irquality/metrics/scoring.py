@@ -71,6 +71,7 @@ class RankingBatch:
             depth = max(depth, maxsize if reach is None else reach)
             if metric.definition.reach == "relevant":
                 reads_all_relevant = True
+        # A deeper search contains a shallower one, so it never has to be repeated for that.
         if (depth, reads_all_relevant) != (self._depth, self._reads_all_relevant):
             self._depth, self._reads_all_relevant = depth, reads_all_relevant
             self._judged_rankings = None
@@ -98,6 +99,7 @@ class RankingBatch:
         compute_scores = metric.make_score_function()
         if undefined == "zero" or not metric.needs_judgments or all(batch.relevant_counts):
             return list(compute_scores(batch))
+        # Formulas may divide by the number of relevant documents, so they see no other queries.
         is_defined = [metric.is_defined_for(judgments) for judgments in batch.judgments]
         scores = iter(compute_scores(batch.select(is_defined)))
         return [next(scores) if defined else None for defined in is_defined]
@@ -134,6 +136,7 @@ class RankingBatch:
         max_grade = metric.max_grade
         if max_grade == inf:
             return
+        # One query may have a grade beyond the scale, and its position names it.
         for position, judgments in enumerate(self._judgments):
             if judgments.top_grade > max_grade:
                 raise MetricError(
@@ -216,6 +219,7 @@ def combine_values(aggregate: Aggregation, values: Sequence[float]) -> float | N
     """Compute the mean, the sum or a nearest-rank percentile, ``None`` without values."""
     if not values:
         return None
+    # fsum is exact, so the order of queries cannot change the last digit.
     if aggregate == "mean":
         return fsum(values) / len(values)
     if aggregate == "sum":
@@ -233,6 +237,7 @@ def _compute_weighted_mean(
     for value, weight in zip(values, weights, strict=True):
         if not 0 <= weight < inf:
             raise MetricError(f"The weight {weight} of a query is not a number of 0 or more")
+        # A weight of 0 leaves a query out, defined or not.
         if weight and value is not None:
             products.append(value * weight)
             divisors.append(weight)

@@ -362,7 +362,7 @@ class TestComparingMetrics:
         assert score("overlap@2", {}, "a") is None
 
 
-# Definitions written out, slowly, over the grades of a whole ranking (0 if unjudged).
+# Definitions written out, slowly, over the grades of a complete ranking (0 if unjudged).
 
 Grades = list[int]
 

@@ -13,6 +13,7 @@ from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.decoding import read_text
 from pytest_irquality.io.files import write_atomically
 from pytest_irquality.suite.parser import load_suite
+from pytest_irquality.suite.yaml_source import SuiteError
 
 
 class EditError(Exception):

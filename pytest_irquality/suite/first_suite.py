@@ -29,20 +29,22 @@ _HEAD = """\
 suite: {name}
 """
 _GRADE_STEPS = """\
-# 1. Grade what is listed below each query. Remove the '#' from 'relevant:' and from each document that you can
-#    judge, and correct its grade. Add what should be found and is missing.
-# 2. Run `pytest --ir-suite --ir-update-baseline` and commit the file that it writes. From then on the build fails
-#    if queries lose all their relevant documents, or if search gets significantly worse.
+# 1. Grade what is listed below each query. Remove the '#' from 'relevant:' and from each document
+#    that you can judge, and correct its grade. Add what should be found and is missing.
+# 2. Run `pytest --ir-suite --ir-update-baseline` and commit the file that it writes. From then on
+#    the build fails if more queries lose all relevant documents than gain one, or if search gets
+#    significantly worse.
 # 3. Write minimums under 'thresholds', a little below what `pytest --ir-suite` shows.
 """
 _BASELINE_STEPS = """\
-# 1. Run `pytest --ir-suite --ir-update-baseline` and commit the file that it writes. From then on the build fails
-#    if queries lose all their relevant documents, or if search gets significantly worse.
+# 1. Run `pytest --ir-suite --ir-update-baseline` and commit the file that it writes. From then on
+#    the build fails if more queries lose all relevant documents than gain one, or if search gets
+#    significantly worse.
 # 2. Write minimums under 'thresholds', a little below what `pytest --ir-suite` shows.
 """
 _PROBE_STEPS = """\
-# It searches for documents by their own words, so it needs no grades. Raise 'sample' to test more of them, and set
-# the threshold a little below what `pytest --ir-suite` shows.
+# It searches for documents by their own words, so it needs no grades. Raise 'sample' to test more
+# of them, and set the threshold a little below what `pytest --ir-suite` shows.
 """
 _THRESHOLDS = """\
 metrics: [ndcg@10, mrr@10, recall@10]

@@ -341,12 +341,7 @@ class _SuiteParser:
         if self.finder.is_folder(file):
             judged_ids = self._read_judgments(file)
             file = self._find_part(file, "queries.jsonl")
-        is_list = self.path == file.name
-        queries = read_query_file(
-            file,
-            default_format="text" if is_list and file.suffix == ".txt" else "",
-            matches_text=self.settings.match == "text",
-        )
+        queries = read_query_file(file, matches_text=self.settings.match == "text")
         self.notes += queries.notes
         if queries.has_judgments:
             self._read_judgments(file)

@@ -44,20 +44,17 @@ class QueryFile:
     notes: tuple[str, ...] = ()
 
 
-def read_query_file(
-    file: DataFile, *, default_format: str = "", matches_text: bool = False
-) -> QueryFile:
+def read_query_file(file: DataFile, *, matches_text: bool = False) -> QueryFile:
     """Read the queries of a file, each once.
 
     Args:
         file: The file.
-        default_format: The format if none is recognized.
         matches_text: Whether the suite has ``match: text``, so a column of passages is read.
 
     Raises:
         Mistake: The file cannot be read.
     """
-    format = recognize_format(file, QUERY_FORMATS, "queries", default_format)
+    format = recognize_format(file, QUERY_FORMATS, "queries")
     reader = RecordReader(file, format, False, _JSON_KEYS)
     records: dict[object, Record] = {}
     passages: dict[object, dict[str, None]] = {}

@@ -327,14 +327,13 @@ def looks_like_header(names: Sequence[str]) -> bool:
     return "query" in columns.names or {"id", "document"} <= columns.names.keys()
 
 
-def recognize_format(file: DataFile, formats: Sequence[str], what: str, default: str = "") -> str:
+def recognize_format(file: DataFile, formats: Sequence[str], what: str) -> str:
     """Recognize the format of a file by its first line that says something, and its name.
 
     Args:
         file: The file.
         formats: The formats that can hold what is looked for.
         what: What is looked for: "queries" or "judgments".
-        default: The format if none is recognized.
 
     Raises:
         Mistake: The format is not recognized, or cannot hold this.
@@ -345,8 +344,6 @@ def recognize_format(file: DataFile, formats: Sequence[str], what: str, default:
     for candidate in candidates:
         if candidate in formats:
             return candidate
-    if default:
-        return default
     if candidates:
         message = f"This is {FORMAT_NAMES[candidates[0]]}, which has no {what}"
         raise Mistake(1, message, file.name)
@@ -377,5 +374,5 @@ def _guess_formats(file: DataFile) -> Iterator[str]:
         yield "topics"
     if file.suffix == ".tsv":
         yield "tsv"
-    if file.suffix == ".txt":
+    if file.suffix in (".txt", ""):
         yield "text"

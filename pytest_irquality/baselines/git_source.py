@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+import os
+import posixpath
+import re
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
-from pytest_irquality.baselines.sources import Baseline
-from pytest_irquality.io.text import Text
+from pytest_irquality.baselines.run_files import read_run_lines
+from pytest_irquality.baselines.sources import Baseline, BaselineError
+from pytest_irquality.baselines.store import (
+    BASELINE_FOLDER,
+    index_own_files,
+    make_baseline,
+    make_repair_hint,
+)
+from pytest_irquality.io.decoding import split_lines
+from pytest_irquality.io.files import FileError
+from pytest_irquality.io.git import CommitTree, GitError, Repository
+from pytest_irquality.io.text import CodePart, DataPart, Text, write
 from pytest_irquality.suite.model import Suite
+
+# The hash by which CI services say that a branch did not exist before.
+_NO_COMMIT = re.compile("0{40}|0{64}")
+_DEFAULT_BRANCHES = ("origin/HEAD", "origin/main", "origin/master")
 
 
 class GitSource:
     """The files of the merge base of a revision and HEAD (a ``BaselineSource``).
+
+    The first push of a branch has no revision to compare with. Then the default branch is compared
+    with, if this is not it.
 
     Args:
         root: The root of the project, in a git checkout.
@@ -27,18 +49,60 @@ class GitSource:
         self.root = root
         self.ref = ref
         self.label = label or f"git:{ref}"
-        self.commit = commit
         self.errors: dict[str, str] = {}
         self.notices: list[Text] = []
+        try:
+            self.repository = Repository.find(root)
+            self.commit = commit or self._find_merge_base(ref)
+            prefix = self.repository.get_path(root / "x").removesuffix("x")
+        except GitError as error:
+            raise BaselineError(f"--ir-baseline={self.label}: {error}") from None
+        self._prefix = prefix
+        self._tree = CommitTree(self.repository, self.commit)
 
-    @property
+    def _find_merge_base(self, ref: str) -> str:
+        if not _NO_COMMIT.fullmatch(ref):
+            return self.repository.merge_base(ref)
+        default_branch = os.environ.get("CI_DEFAULT_BRANCH")
+        names = [f"origin/{default_branch}"] if default_branch else []
+        for name in (*names, *_DEFAULT_BRANCHES):
+            try:
+                return self.repository.merge_base(name)
+            except GitError:
+                continue
+        return self.repository.resolve("HEAD")
+
+    @cached_property
     def is_head(self) -> bool:
         """Return whether the merge base is HEAD, so only uncommitted changes are compared."""
-        raise NotImplementedError
+        try:
+            return self.repository.resolve("HEAD") == self.commit
+        except GitError:
+            return False
+
+    @cached_property
+    def date(self) -> str:
+        """Return the date of the commit, as an ISO date."""
+        try:
+            return (
+                self.repository.read_output("log", "-1", "--format=%cs", self.commit)
+                .decode()
+                .strip()
+            )
+        except GitError:
+            return ""
 
     def list_files(self) -> tuple[str, ...]:
         """Return the paths of all files of the commit below the root, relative to the root."""
-        raise NotImplementedError
+        return self._paths
+
+    @cached_property
+    def _paths(self) -> tuple[str, ...]:
+        try:
+            paths = self._tree.list_files(self._prefix or ".")
+            return tuple(path.removeprefix(self._prefix) for path in paths)
+        except GitError as error:
+            raise BaselineError(f"--ir-baseline={self.label}: {error}") from None
 
     def read_file(self, path: str) -> bytes | None:
         """Return the bytes of a file of the commit, or ``None`` if it has none.
@@ -51,7 +115,10 @@ class GitSource:
         Raises:
             BaselineError: Git cannot read it, such as a file of LFS that was not fetched.
         """
-        raise NotImplementedError
+        try:
+            return self._tree.read_file(posixpath.join(self._prefix, path))
+        except GitError as error:
+            raise BaselineError(f"{self.label} {path}: {error}") from None
 
     def open_file(self, path: str) -> bytes:
         """Read a file for ``load_suite(open_file=...)``.
@@ -60,9 +127,61 @@ class GitSource:
 
         Raises:
             FileNotFoundError: Neither has it.
+            BaselineError: Git cannot read it.
         """
-        raise NotImplementedError
+        content = self.read_file(path)
+        if content is not None:
+            return content
+        file = self.root / path
+        if not file.is_file() or self._was_ever_tracked(path):
+            raise FileNotFoundError(path)
+        notice = write(
+            CodePart(path), " is not in git, so ", DataPart(self.label), " reads the current file"
+        )
+        if notice not in self.notices:
+            self.notices.append(notice)
+        return file.read_bytes()
+
+    def _was_ever_tracked(self, path: str) -> bool:
+        """Return whether any commit up to HEAD, or the index, has a file.
+
+        A file that the change adds is none of the base branch, whether or not it is committed.
+        """
+        in_repository = posixpath.join(self._prefix, path)
+        try:
+            if self.repository.is_tracked(self.root / path):
+                return True
+            log = self.repository.read_output(
+                "log", "-1", "--format=%H", "HEAD", "--", in_repository
+            )
+            return bool(log.strip())
+        except GitError:
+            return True
 
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
-        """Read every baseline file of the commit."""
-        raise NotImplementedError
+        """Read every baseline file of the commit. Damaged files are in ``errors``."""
+        self.errors.clear()
+        own_files = index_own_files(suites)
+        baselines = []
+        for path in self.list_files():
+            folder, _, name = path.rpartition("/")
+            if posixpath.basename(folder) != BASELINE_FOLDER or not name.endswith(".jsonl"):
+                continue
+            suite = own_files.get(path)
+            shown = f"{self.label} {path}"
+            repair = make_repair_hint(path, suite.path if suite else "")
+            try:
+                lines = split_lines(self.read_file(path) or b"", shown)
+                stored = read_run_lines(lines, shown, get_repair=repair)
+            except BaselineError as error:
+                self.errors[path] = str(error)
+            except FileError as error:
+                self.errors[path] = str(error)
+            else:
+                baseline = make_baseline(stored, path, suite)
+                provenance = replace(
+                    baseline.run.provenance, source=self.label, commit=self.commit, date=self.date
+                )
+                run = replace(baseline.run, provenance=provenance)
+                baselines.append(replace(baseline, run=run))
+        return tuple(baselines)

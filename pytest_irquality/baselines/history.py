@@ -1,10 +1,26 @@
-"""The history of a project's builds (``--ir-history``): one line of JSON for a suite and build."""
+"""The history of a project's builds (``--ir-history``): one line of JSON for a suite and build.
+
+The file is outside the repository, in a cache or an artifact, and is appended to by every build.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
+
+from pytest_irquality.baselines.sources import BaselineError
+from pytest_irquality.io.decoding import open_lines
+from pytest_irquality.io.files import FileError, lock_folder, write_atomically
+from pytest_irquality.io.json_codec import JsonError, encode_json_line, parse_json
+from pytest_irquality.retrieval.run import Run
+
+FORMAT = "pytest-irquality history"
 
 
 @dataclass(frozen=True)
@@ -32,13 +48,31 @@ class HistoryEntry:
     outcome: str = ""
 
 
+def compute_digest(run: Run) -> str:
+    """Compute a short digest of the rankings of a run."""
+    rankings = []
+    for request in sorted(run.answers):
+        rankings.append([request, [list(ranking.doc_ids) for ranking in run.answers[request]]])
+    text = json.dumps(rankings).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).hexdigest()[:16]
+
+
 def read_history(path: Path) -> tuple[HistoryEntry, ...]:
     """Read a history, oldest entry first. A missing file is an empty history.
 
     Raises:
         BaselineError: The file is not a history. The message starts with ``path:line:``.
     """
-    raise NotImplementedError
+    if not path.exists():
+        return ()
+    entries = []
+    try:
+        for number, line in open_lines(path):
+            if line.strip():
+                entries.append(_parse_entry(line, f"{path}:{number}"))
+    except FileError as error:
+        raise BaselineError(str(error)) from None
+    return tuple(entries)
 
 
 def append_history(path: Path, entries: Iterable[HistoryEntry]) -> None:
@@ -48,11 +82,65 @@ def append_history(path: Path, entries: Iterable[HistoryEntry]) -> None:
         BaselineError: The file is not a history; it is left as it is.
         OSError: The file cannot be written.
     """
-    raise NotImplementedError
+    with lock_folder(Path(os.path.realpath(path)).parent):
+        known = list(read_history(path))
+        for entry in entries:
+            index = _find_index(known, entry)
+            known[index : index + 1] = [entry]
+        lines = [encode_json_line({"format": FORMAT, **asdict(entry)}) for entry in known]
+        write_atomically(path, lines)
 
 
 def select_series(
     entries: Sequence[HistoryEntry], suite_path: str, retriever: str, metric: str
 ) -> tuple[tuple[HistoryEntry, float], ...]:
     """Return the entries of a suite and retriever that have a metric, with its values."""
-    raise NotImplementedError
+    series = []
+    for entry in entries:
+        is_of_suite = (entry.suite_path, entry.retriever) == (suite_path, retriever)
+        if is_of_suite and metric in entry.values:
+            series.append((entry, entry.values[metric]))
+    return tuple(series)
+
+
+def _find_index(entries: Sequence[HistoryEntry], new: HistoryEntry) -> int:
+    """Return the index that an entry belongs to: that of the same build, or the end.
+
+    The same commit may be measured every night against the night before, because its data changes.
+    Such an entry has another baseline, so it is another build.
+    """
+    for index in reversed(range(len(entries))):
+        entry = entries[index]
+        is_of_suite = (entry.suite_path, entry.retriever) == (new.suite_path, new.retriever)
+        if is_of_suite and entry.commit == new.commit:
+            is_rerun = bool(new.commit) and entry.baseline == new.baseline
+            return index if is_rerun else len(entries)
+    return len(entries)
+
+
+def _parse_entry(line: str, place: str) -> HistoryEntry:
+    try:
+        data = parse_json(line)
+    except JsonError as error:
+        raise BaselineError(f"{place}: {error}") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise BaselineError(f"{place}: This is not a line of a history of pytest-irquality")
+    values: dict[str, Any] = {}
+    for name in HistoryEntry.__dataclass_fields__:
+        value = data.get(name)
+        is_table = name in ("values", "changes")
+        is_valid = _is_number_table(value) if is_table else isinstance(value, str)
+        if value is not None and not is_valid:
+            raise BaselineError(f"{place}: '{name}' is not valid")
+        if value is not None:
+            values[name] = value
+    if "suite_path" not in values:
+        raise BaselineError(f"{place}: 'suite_path' is missing")
+    return HistoryEntry(**values)
+
+
+def _is_number_table(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    numbers = value.values()
+    return all(type(number) in (int, float) and math.isfinite(number) for number in numbers)

@@ -25,7 +25,7 @@ from pytest_irquality.io.decoding import open_lines
 from pytest_irquality.io.escaping import make_file_name, quote_command
 from pytest_irquality.io.files import FileError, write_atomically
 from pytest_irquality.io.git import GitError, Repository, find_checkout
-from pytest_irquality.io.text import Text
+from pytest_irquality.io.text import DataPart, Text, format_count, write
 from pytest_irquality.passages import find_contained_passages
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Query, RetrieverId, Suite
@@ -235,6 +235,26 @@ class BaselineUpdate:
     removed: tuple[str, ...] = ()
     refusal: str = ""
     is_written: bool = False
+
+
+def describe_update(update: BaselineUpdate) -> Text:
+    """Say what an update changes, such as ``.ir-baseline/shop.jsonl: 3 rankings changed``."""
+    path = DataPart(update.path)
+    if update.refusal:
+        return write(path, " was not written. ", DataPart(update.refusal))
+    changes = []
+    for names, verb in (
+        (update.changed, "changed"),
+        (update.added, "added"),
+        (update.removed, "removed"),
+    ):
+        if names:
+            changes.append(f"{format_count(len(names), 'ranking')} {verb}")
+    text = write(path, f": {', '.join(changes) or 'no ranking changed'}")
+    if update.unanswered:
+        number = format_count(len(update.unanswered), "query has", "queries have")
+        text += f"; {number} no answer and keep their old one"
+    return text
 
 
 def update_baseline(

@@ -96,7 +96,7 @@ def _read_blocks(path: Path) -> Iterator[bytes]:
 
 
 class _ScoreTable(dict[bytes, float]):
-    """The numbers of scores, which many queries share if they have few digits or come from ranks."""
+    """Scores by their text. Many queries share them if they have few digits or come from ranks."""
 
     def __missing__(self, text: bytes) -> float:
         self[text] = score = float(text)

@@ -122,20 +122,6 @@ def write_suite_line(rows: Sequence[QueryRow], coverage: Coverage) -> Text:
     return write("; ".join(parts) or "no queries")
 
 
-def write_coverage_line(coverage: Coverage) -> Text:
-    """Write the queries by status. The numbers add up to the current queries."""
-    counts = [f"{coverage.compared:,} compared"]
-    for number, name in (
-        (coverage.new, "new"),
-        (coverage.no_answer, "no answer"),
-        (coverage.not_run, "not run"),
-        (coverage.removed, "removed"),
-    ):
-        if number:
-            counts.append(f"{number:,} {name}")
-    return write(", ".join(counts))
-
-
 def write_last_paragraph(
     decision: Decision, suites: Sequence[SuiteView], headline: Headline, coverage_line: Text
 ) -> Text:

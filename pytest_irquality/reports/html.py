@@ -123,8 +123,8 @@ def _group_rows(view: View) -> Iterator[tuple[str, str, Sequence[QueryRow], str]
 
 def _split_suites(suites: Sequence[SuiteView]) -> tuple[list[SuiteView], list[SuiteView]]:
     """Split many suites into those to look at and those that passed without any change."""
-    loud = []
-    quiet = []
+    loud: list[SuiteView] = []
+    quiet: list[SuiteView] = []
     for suite in suites:
         has_changes = any(row.direction in CHANGES for row in suite.rows)
         is_loud = has_changes or suite.outcome is not Outcome.PASSED

@@ -61,10 +61,12 @@ def render_markdown_text(text: Text) -> str:
 def render_markdown_cell(value: object) -> Markup:
     """Render the cell of a table, in which a document with a title has no id."""
     if isinstance(value, Text):
-        parts = []
+        parts: list[Part] = []
         for part in value.parts:
-            is_titled = isinstance(part, DocPart) and part.title
-            parts.append(DocPart(part.title) if is_titled else part)
+            if isinstance(part, DocPart):
+                parts.append(DocPart(part.title or part.doc_id))
+            else:
+                parts.append(part)
         value = Text(tuple(parts))
     return Markup(_finalize_markdown(value))
 

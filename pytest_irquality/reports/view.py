@@ -25,7 +25,6 @@ from pytest_irquality.io.text import DataPart, Text, write
 from pytest_irquality.reports.headlines import (
     STALE_BASELINE,
     collect_rows,
-    write_coverage_line,
     write_headline,
     write_last_paragraph,
     write_quiet_line,
@@ -72,7 +71,7 @@ def build_view(decision: Decision, settings: ViewSettings | None = None) -> View
     causes = _find_causes(decision)
     rows = collect_rows(suites)
     headline = write_headline(decision, suites, causes)
-    coverage_line = write_coverage_line(decision.coverage)
+    coverage_line = decision.coverage.describe()
     several = len(suites) != 1
     notices = sorted(_list_notices(decision), key=lambda notice: -notice.outcome)
     # The headline of a cause says all of it, so the cause is not repeated below.

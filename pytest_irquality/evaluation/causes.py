@@ -173,12 +173,19 @@ def _match_documents(
 
 def _create_same_ranking_notice(facts: SuiteFacts) -> Iterator[Notice]:
     """Say that all queries return one ranking, as if the query were ignored."""
-    texts = {query.text for query in facts.comparison.answered_queries}
     rankings = set()
     for answers in facts.comparison.answers.values():
         rankings.add(answers[0].doc_ids)
         if len(rankings) > 1:
             return
+    changes = facts.comparison.changes
+    if changes and all(change.is_unchanged for change in changes):
+        return
+    queries = facts.comparison.answered_queries
+    texts = {query.text for query in queries}
+    relevant = {query.judgments.relevant for query in queries}
+    if len(relevant) == 1 and facts.suite.has_judgments:
+        return  # Queries that want the same documents may well find them.
     if len(texts) >= MIN_SAME_RANKINGS and rankings != {()}:
         text = write(f"All {len(texts)} queries return the same results")
         step = write("Check that the retriever uses the text of the query")

@@ -28,6 +28,7 @@ from pytest_irquality.io.text import (
     list_some,
     write,
 )
+from pytest_irquality.passages import FindingKind
 from pytest_irquality.suite.model import KnownIssue
 
 
@@ -41,6 +42,7 @@ def create_notices(facts: SuiteFacts) -> tuple[Notice, ...]:
         _create_gained_query_notice,
         _create_undecided_notice,
         _create_missing_document_notice,
+        _create_passage_notice,
         _create_unjudged_notice,
         _create_assessor_notices,
         _create_few_changes_notice,
@@ -246,6 +248,32 @@ def _create_missing_document_notice(facts: SuiteFacts) -> Iterator[Notice]:
         text += facts.name_queries(query_ids)
         step = write("Index them again, or update the suite")
         yield facts.create("missing-documents", text, query_ids, doc_ids=doc_ids, next_step=step)
+
+
+def _create_passage_notice(facts: SuiteFacts) -> Iterator[Notice]:
+    """Count the relevant passages by what happened to them."""
+    if facts.suite.settings.match != "text":
+        return
+    counts: Counter[FindingKind] = Counter()
+    found_before = 0
+    for query in facts.comparison.answered_queries:
+        answers = facts.comparison.explain(query.id)
+        ranks_before = find_median_ranks(answers.before) if answers.before else {}
+        for passage in query.judgments.relevant:
+            counts[answers.diagnose(passage).kind] += 1
+            found_before += ranks_before.get(passage, answers.top_k + 1) <= answers.top_k
+    if counts.total() == counts[FindingKind.FOUND]:
+        return
+    parts: list[Text] = []
+    for kind in FindingKind:
+        if counts[kind] or kind is FindingKind.FOUND:
+            verb = "is" if counts[kind] == 1 else "are"
+            is_compared = kind is FindingKind.FOUND and facts.comparison.changes
+            before = f" ({found_before} before)" if is_compared else ""
+            parts.append(write(f"{counts[kind]} {verb} {kind.value}{before}"))
+    total = format_count(counts.total(), "relevant passage")
+    text = write(f"Of {total}, ", join(parts[:-1]), " and " if parts[1:] else "", parts[-1])
+    yield facts.create("passages", text)
 
 
 def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:

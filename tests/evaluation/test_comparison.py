@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -16,6 +17,7 @@ from pytest_irquality.evaluation.comparison import (
     compare_runs,
 )
 from pytest_irquality.metrics import Judgments, parse_metric, score_rankings
+from pytest_irquality.passages import ALL_PASSAGES
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
 from pytest_irquality.suite.model import VARIANT_TAG, Settings, Suite
 from pytest_irquality.suite.rules import ExpectNoResults
@@ -40,7 +42,7 @@ SUNK = rank(*"qrstuvwxyz", "best")
 
 
 def compare_one(
-    before: Sequence[Ranking], now: Sequence[Ranking], top_k: int = 10, **fields: object
+    before: Sequence[Ranking], now: Sequence[Ranking], top_k: int = 10, **fields: Any
 ) -> QueryChange:
     """Compare the repeats of one query."""
     suite = make_suite(queries=[make_query("red shoes", **fields)], settings=Settings(top_k=top_k))
@@ -310,7 +312,7 @@ def test_both_sides_are_compared_at_the_depth_that_both_have() -> None:
     assert comparison.changes[0].is_unchanged
     assert comparison.suite_value(suite.metrics[0]) == 1.0
     assert score is not None
-    assert (score.before, score.now) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
+    assert (score.before, score.now) == pytest.approx((2 / 3, 2 / 3))
 
 
 # -- Ties ------------------------------------------------------------------------------------------
@@ -497,14 +499,15 @@ def test_chunk_with_two_passages_counts_both_for_recall() -> None:
 
 def test_stored_answer_without_a_passage_of_the_suite_is_no_baseline() -> None:
     suite = make_passage_suite()
-    stored = Ranking(("c1",), passages={0: ("red shoes are in stock",)})
+    in_stock = ("red shoes are in stock",)
+    stored = Ranking(("c1",), passages={ALL_PASSAGES: in_stock, 0: in_stock})
     current = Ranking(("c1",), texts=("Red shoes are in stock",))
 
     comparison = compare_runs(suite, answer({"shoes": current}), answer({"shoes": stored}))
 
-    if comparison.unusable_query_ids:
-        assert comparison.statuses["shoes"] is QueryStatus.NEW
-        assert comparison.changes == ()
+    assert comparison.unusable_query_ids == ("shoes",)
+    assert comparison.statuses["shoes"] is QueryStatus.NEW
+    assert comparison.changes == ()
 
 
 def test_judgments_of_the_suite_count_on_both_sides() -> None:

@@ -1,0 +1,97 @@
+"""What broken probes have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from pytest_irquality.evaluation.evaluate import Evaluation, evaluate
+from pytest_irquality.evaluation.results import Outcome
+from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.suite.model import Probe, Query, Suite
+from tests.builders import make_query, make_suite, make_threshold, rank
+
+POSITIONS = {"a": 100, "b": 1500, "c": 2600, "d": 3100, "e": 4000}
+
+
+def make_probe(doc_id: str, way: str, position: int = 0, source: str = "") -> Query:
+    probe = Probe(doc_id, way=way, position=position, source=source)  # type: ignore[arg-type]
+    return make_query(f"{way} of {doc_id}", {doc_id: 1.0}, probe=probe)
+
+
+def make_probe_suite(sources: Mapping[str, str] | None = None) -> Suite:
+    """Make a title and a quote from each of five documents."""
+    queries = []
+    for doc_id, position in POSITIONS.items():
+        source = (sources or {}).get(doc_id, "")
+        queries.append(make_probe(doc_id, "whole", source=source))
+        queries.append(make_probe(doc_id, "quote", position, source))
+    return make_suite(
+        queries=queries,
+        is_probe_suite=True,
+        thresholds=[make_threshold("success@10", min=0.9)],
+    )
+
+
+def evaluate_probes(
+    broken_titles: Collection[str] = (),
+    broken_quotes: Collection[str] = (),
+    missing: Collection[str] = (),
+    sources: Mapping[str, str] | None = None,
+) -> Evaluation:
+    suite = make_probe_suite(sources)
+    answers: dict[str, tuple[Ranking, ...]] = {}
+    for query in suite.queries:
+        assert query.probe
+        broken = broken_titles if query.probe.way == "whole" else broken_quotes
+        found = () if query.probe.doc_id in broken else (query.probe.doc_id,)
+        answers[query.request] = (rank("x", *found),)
+    return evaluate(suite, Run(answers, missing_doc_ids=frozenset(missing)))
+
+
+def list_texts(evaluation: Evaluation) -> list[str]:
+    return [str(notice.text) for notice in evaluation.notices if "probes" in notice.code]
+
+
+def test_probes_that_are_found_have_no_notice() -> None:
+    evaluation = evaluate_probes()
+
+    assert list_texts(evaluation) == []
+    assert evaluation.outcome is Outcome.PASSED
+
+
+def test_texts_that_are_cut_are_told_by_the_position_of_quotes() -> None:
+    evaluation = evaluate_probes(broken_quotes="cde")
+
+    assert list_texts(evaluation) == [
+        "3 documents are found by title but not by quote: c, d, e."
+        " Texts seem to be cut at about character 1,500."
+    ]
+    assert evaluation.outcome is Outcome.FAILED
+
+
+def test_broken_quotes_all_over_the_text_are_no_cut() -> None:
+    assert list_texts(evaluate_probes(broken_quotes="ace")) == [
+        "3 documents are found by title but not by quote: a, c, e"
+    ]
+
+
+def test_documents_that_are_missing_or_found_by_no_field() -> None:
+    evaluation = evaluate_probes(broken_titles="abc", broken_quotes="ab", missing="a")
+
+    assert list_texts(evaluation) == [
+        "1 document is not in the index: a",
+        "1 document is not found by any field: b",
+        "1 document is not found by title: c",
+    ]
+
+
+def test_broken_probes_of_one_source() -> None:
+    sources = {"a": "shop", "b": "shop", "c": "blog", "d": "blog", "e": "blog"}
+
+    evaluation = evaluate_probes(broken_quotes="cde", sources=sources)
+    all_broken = evaluate_probes(
+        broken_titles="abcde", broken_quotes="abcde", sources=dict.fromkeys("abcde", "blog")
+    )
+
+    assert list_texts(evaluation)[-1] == "All 3 broken probes are from blog"
+    assert not any("from blog" in text for text in list_texts(all_broken))

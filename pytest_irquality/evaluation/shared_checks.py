@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 from statistics import fmean
 
 from pytest_irquality.evaluation.checks import count_lost_and_gained
@@ -121,36 +122,36 @@ def _test_lost_samples(
     evaluations: Iterable[Evaluation], today: date | None
 ) -> Iterator[CheckResult]:
     """Weigh lost queries against gained ones in each sample."""
-    samples: list[tuple[Evaluation, list[QueryChange], int]] = []
+    samples: list[tuple[Evaluation, list[QueryChange], Text]] = []
     tests = {}
     for evaluation in evaluations:
-        if evaluation.suite.lost_queries.mode is not LostQueriesMode.NET:
-            continue
         changes = [change for change in evaluation.comparison.changes if change.query.is_sampled]
-        able_count = sum(change.can_lose for change in changes)
-        if not able_count:
-            continue
-        lost, gained = count_lost_and_gained(changes, today)
-        tests[len(samples)] = create_sign_test(lost, gained, SIGN_TEST_ALPHA)
-        samples.append((evaluation, changes, able_count))
+        if evaluation.suite.lost_queries.mode is LostQueriesMode.NET and changes:
+            lost, gained = count_lost_and_gained(changes, today)
+            test = create_sign_test(lost, gained, SIGN_TEST_ALPHA)
+            text = write(
+                format_count(lost, "query from a file", "queries from files"),
+                f" lost all relevant documents, and {gained} gained one",
+                f" ({_format_p_value(test.p_value)})",
+            )
+            tests[len(samples)] = test
+            samples.append((evaluation, changes, text))
 
     rejecting = select_rejecting(tests)
-    for index, (evaluation, changes, able_count) in enumerate(samples):
-        lost, gained = count_lost_and_gained(changes, today)
-        p_value = tests[index].p_value
-        text = write(
-            format_count(lost, "query from a file", "queries from files"),
-            f" lost all relevant documents, and {gained} gained one ({_format_p_value(p_value)})",
-        )
+    for index, (evaluation, changes, text) in enumerate(samples):
+        able = islice((change for change in changes if change.can_lose), MIN_TESTABLE)
         yield _create_result(
             DefaultCheck.LOST_QUERIES,
             [evaluation],
             text,
             is_failed=index in rejecting,
-            was_evaluated=able_count >= MIN_TESTABLE,
-            value=p_value,
-            bound=SIGN_TEST_ALPHA,
-            query_ids=tuple(change.query.id for change in changes if change.lost_doc_ids),
+            was_evaluated=len(list(able)) == MIN_TESTABLE,
+            test=tests[index],
+            query_ids=tuple(
+                change.query.id
+                for change in changes
+                if not change.is_unchanged and change.lost_doc_ids
+            ),
         )
 
 
@@ -356,8 +357,7 @@ def _create_drop_result(
         text,
         is_failed=is_failed,
         was_evaluated=was_evaluated,
-        value=test.p_value if test else None,
-        bound=test.alpha if test else None,
+        test=test,
         query_ids=_list_worse_query_ids(evaluations, metric) if is_failed else (),
     )
 
@@ -423,10 +423,13 @@ def _create_result(
     *,
     is_failed: bool,
     was_evaluated: bool,
-    value: float | None,
-    bound: float | None,
+    test: SignificanceTest | None = None,
+    value: float | None = None,
+    bound: float | None = None,
     query_ids: tuple[str, ...] = (),
 ) -> CheckResult:
+    if test:
+        value, bound = test.p_value, test.alpha
     retrievers = {evaluation.suite.retriever for evaluation in evaluations}
     paths = {evaluation.suite.path for evaluation in evaluations}
     # A suite that runs on several retrievers is named once.

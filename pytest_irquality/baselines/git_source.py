@@ -18,8 +18,9 @@ from pytest_irquality.baselines.store import (
     make_baseline,
     make_repair_hint,
 )
+from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.decoding import split_lines
-from pytest_irquality.io.files import FileError
+from pytest_irquality.io.files import FileError, read_bytes
 from pytest_irquality.io.git import CommitTree, GitError, Repository
 from pytest_irquality.io.text import CodePart, DataPart, Text, write
 from pytest_irquality.suite.model import Suite
@@ -40,17 +41,27 @@ class GitSource:
         ref: The revision, such as ``origin/main``.
         label: What reports call it; ``git:REF`` by default.
         commit: The merge base, if another process has found it already.
+        access: Which files of the working tree data may name.
 
     Raises:
         BaselineError: Git does not know the revision, or there is no merge base.
     """
 
-    def __init__(self, root: Path, ref: str, *, label: str = "", commit: str = "") -> None:
+    def __init__(
+        self,
+        root: Path,
+        ref: str,
+        *,
+        label: str = "",
+        commit: str = "",
+        access: FileAccess | None = None,
+    ) -> None:
         self.root = root
         self.ref = ref
         self.label = label or f"git:{ref}"
         self.errors: dict[str, str] = {}
         self.notices: list[Text] = []
+        self._access = access or FileAccess(root)
         try:
             self.repository = Repository.find(root)
             self.commit = commit or self._find_merge_base(ref)
@@ -127,6 +138,7 @@ class GitSource:
 
         Raises:
             FileNotFoundError: Neither has it.
+            FileError: The file of the working tree is not one that data may name.
             BaselineError: Git cannot read it.
         """
         content = self.read_file(path)
@@ -135,12 +147,13 @@ class GitSource:
         file = self.root / path
         if not file.is_file() or self._was_ever_tracked(path):
             raise FileNotFoundError(path)
+        self._access.check_data_files([file])
         notice = write(
             CodePart(path), " is not in git, so ", DataPart(self.label), " reads the current file"
         )
         if notice not in self.notices:
             self.notices.append(notice)
-        return file.read_bytes()
+        return read_bytes(file)
 
     def _was_ever_tracked(self, path: str) -> bool:
         """Return whether any commit up to HEAD, or the index, has a file.

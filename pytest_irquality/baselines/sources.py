@@ -33,23 +33,23 @@ class Baseline:
 
 
 class BaselineSource(Protocol):
-    """Where baselines come from.
-
-    Attributes:
-        label: What reports call the source, such as ``git:main``, or empty for committed files.
-        commit: The commit of the answers, or empty if they are those of the working tree.
-        errors: After reading: why baselines cannot be used, by the path of the file.
-        notices: After reading: remarks for the report.
-    """
+    """Where baselines come from: committed files, saved runs, or another commit."""
 
     @property
-    def label(self) -> str: ...
+    def label(self) -> str:
+        """Return what reports call the source, such as ``git:main``. Empty for committed files."""
+
     @property
-    def commit(self) -> str: ...
+    def commit(self) -> str:
+        """Return the commit of the answers, or an empty string for the working tree."""
+
     @property
-    def errors(self) -> dict[str, str]: ...
+    def errors(self) -> dict[str, str]:
+        """Return, after reading, why baselines cannot be used, by the path of the file."""
+
     @property
-    def notices(self) -> list[Text]: ...
+    def notices(self) -> list[Text]:
+        """Return, after reading, remarks for the report."""
 
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
         """Return all baselines of the source.
@@ -62,4 +62,3 @@ class BaselineSource(Protocol):
             BaselineError: The source itself cannot be used. What is wrong with single files is in
                 ``errors``.
         """
-        ...

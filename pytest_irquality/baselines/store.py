@@ -21,10 +21,11 @@ from pytest_irquality.baselines.run_files import (
     split_request,
 )
 from pytest_irquality.baselines.sources import Baseline, BaselineError
+from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.decoding import open_lines
 from pytest_irquality.io.escaping import make_file_name, quote_command
 from pytest_irquality.io.files import FileError, write_atomically
-from pytest_irquality.io.git import GitError, Repository, find_checkout
+from pytest_irquality.io.git import GitError, Repository
 from pytest_irquality.io.text import DataPart, Text, format_count, write
 from pytest_irquality.passages import find_contained_passages
 from pytest_irquality.retrieval.run import Ranking, Run
@@ -174,26 +175,23 @@ class CommittedBaselines:
         """Read every baseline file below the root. Damaged files are in ``errors``."""
         self.errors.clear()
         own_files = index_own_files(suites)
+        access = FileAccess(self.root)
         baselines = []
         paths = list(list_baseline_files(self.root))
         for path in paths:
             suite = own_files.get(path)
             try:
-                self._check_place(path)
+                access.check_baseline_file(self.root / path, (self.root / path).parent)
                 stored = _read_stored_run(self.root / path, path, suite.path if suite else "")
             except BaselineError as error:
                 self.errors[path] = str(error)
+            except FileError as error:
+                self.errors[path] = f"{path}: {error.message}"
             else:
                 baselines.append(make_baseline(stored, path, suite))
         if own_files.keys() - set(paths):
             self._check_sparse_checkout()
         return tuple(baselines)
-
-    def _check_place(self, path: str) -> None:
-        """Refuse a link that leads out of the project, because data must not read other files."""
-        inside = os.path.realpath(find_checkout(self.root) or self.root)
-        if not Path(os.path.realpath(self.root / path)).is_relative_to(inside):
-            raise BaselineError(f"{path}: The file is a link that leads out of the project")
 
     def _check_sparse_checkout(self) -> None:
         """Report baseline files that git has and a sparse checkout leaves out."""

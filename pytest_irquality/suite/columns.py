@@ -77,8 +77,14 @@ class Columns:
         return simplify(self.names.get("grade", "")) == "escilabel"
 
     def list_promising(self) -> list[str]:
-        """Return the ignored columns that look as if they said what is to be found."""
-        return [name for name in self.ignored if _EXPECTATION.search(simplify(name))]
+        """Return the columns that are not read, and look as if they said what is to be found.
+
+        A document without a grade judges nothing, and a grade alone does not either.
+        """
+        unread = list(self.ignored)
+        if not self.has_judgments:
+            unread += [self.names[name] for name in ("document", "grade") if name in self.names]
+        return [name for name in unread if _EXPECTATION.search(simplify(name))]
 
     def describe(self) -> str:
         """Say which column is what, for a note in the report."""
@@ -142,12 +148,10 @@ def check_query_columns(columns: Columns, names: Sequence[str]) -> None:
     """Check that a table can hold queries.
 
     Raises:
-        ColumnError: It has no query, or documents without grades.
+        ColumnError: It has no query.
     """
     if "query" not in columns.names:
-        raise ColumnError(_explain_missing("query", names))
-    if "document" in columns.names and "grade" not in columns.names:
-        raise ColumnError(_explain_missing("grade", names))
+        raise ColumnError(explain_missing("query", names))
 
 
 def check_judgment_columns(columns: Columns, names: Sequence[str]) -> None:
@@ -157,10 +161,10 @@ def check_judgment_columns(columns: Columns, names: Sequence[str]) -> None:
         ColumnError: A column is missing.
     """
     if "query" not in columns.names and "id" not in columns.names:
-        raise ColumnError(_explain_missing("query", names))
+        raise ColumnError(explain_missing("query", names))
     for meaning in ("document", "grade"):
         if meaning not in columns.names:
-            raise ColumnError(_explain_missing(meaning, names))
+            raise ColumnError(explain_missing(meaning, names))
 
 
 def _name_meaning(meaning: str) -> str:
@@ -174,7 +178,8 @@ def _explain_ambiguity(meaning: str, names: Sequence[str]) -> str:
     return f"{could}. Choose one with columns: {{{meaning}: {names[0]}}}."
 
 
-def _explain_missing(meaning: str, names: Sequence[str]) -> str:
+def explain_missing(meaning: str, names: Sequence[str]) -> str:
+    """Say that no column has a meaning, and how to name or choose one."""
     known = list_words(names, "and")
     spellings = {"query": "query", "document": "doc_id", "grade": "rating or grade"}[meaning]
     example = names[-1] if names else "NAME"

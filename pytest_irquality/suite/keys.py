@@ -294,8 +294,6 @@ PROBE_KEYS = {
         "By which fields each document is searched: the complete field, or a quote from it.",
     ),
     "sample": Key(COUNT, "How many documents.", "200"),
-    "id": Key(TEXT, "The field that holds the document's id.", "recognized by its name"),
-    "source": Key(TEXT, "The field that says where a document comes from.", "none"),
 }
 
 
@@ -470,7 +468,7 @@ SUITE_KEYS: dict[str, Key] = {
     "grades": Key(GRADE_WORDS, "Words that may be written for grades.", "none"),
     "relevant_from": Key(RELEVANT_FROM, "The lowest grade that counts as relevant.", "1"),
     "undefined": Key(
-        make_choice("skip", "zero"),
+        make_choice("skip", "zero", removed={"judged_zero": "Write 'zero', or remove the key."}),
         "Queries without relevant documents: left out of means, or scored 0.",
         "`skip`",
     ),
@@ -541,4 +539,3 @@ REMOVED_EACH_QUERY_KEYS = {
     "new_zero_results": "Write thresholds: {zero_results: {max_rise: 0}}.",
     "nothing_in_common": "Write each_query: {overlap@10: {min: 0.1}}.",
 }
-REMOVED_UNDEFINED = {"judged_zero": "Write 'zero', or leave the key out."}

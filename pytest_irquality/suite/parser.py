@@ -4,59 +4,47 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.decoding import read_text as read_text_file
 from pytest_irquality.io.files import FileError
-from pytest_irquality.io.text import format_count
-from pytest_irquality.metrics import Definition, Judgments, Metric
+from pytest_irquality.metrics import Definition, Metric
 from pytest_irquality.suite.items import make_items
 from pytest_irquality.suite.keys import (
     EACH_QUERY_RULES,
-    FILE_KEYS,
-    QUERY_KEYS,
     REMOVED_SUITE_KEYS,
     SUITE_KEYS,
-    Fields,
-    get_known_issue,
     read_fields,
 )
 from pytest_irquality.suite.model import (
     DEFAULT_METRIC,
-    VARIANT_TAG,
     CheckItem,
     Corpus,
     ItemKind,
     Location,
     LostQueriesMode,
     LostQueriesSetting,
-    Query,
     RetrieverId,
     Retry,
     Settings,
     Suite,
 )
-from pytest_irquality.suite.rules import RULES, Rule
-from pytest_irquality.suite.suite_files import DataFile, FileFinder, SuiteFiles
+from pytest_irquality.suite.query_parser import QueryParser, check_params
+from pytest_irquality.suite.rules import RULES
+from pytest_irquality.suite.suite_files import FileFinder, SuiteFiles
 from pytest_irquality.suite.thresholds import (
     ThresholdParser,
-    check_for_query,
     check_for_single_queries,
+    check_repeated,
 )
 from pytest_irquality.suite.values import (
-    check_pair,
-    describe_node,
-    list_words,
-    parse_number,
     read_choice,
     read_count,
     read_distinct_texts,
     read_entries,
-    read_text,
     suggest,
 )
 from pytest_irquality.suite.yaml_source import (
@@ -66,18 +54,18 @@ from pytest_irquality.suite.yaml_source import (
     MistakeList,
     Node,
     ScalarNode,
-    find_missing_space,
     make_node,
     quote,
     read_yaml,
 )
 
-if TYPE_CHECKING:
-    from pytest_irquality.suite.judgment_files import JudgmentFile, JudgmentFiles
-
 SUITE_SUFFIXES = (".ir.yaml", ".ir.yml", ".yaml", ".yml")
 MAX_IMPLIED_DEPTH = 1_000  # results that a rule may need if the suite has no 'depth'
 MIN_BASELINE_DEPTH = 10
+_PLAIN_SETTINGS = (
+    "top_k", "depth", "undefined", "relevant_from", "match", "id_field", "text_field", "show",
+    "concurrency", "timeout", "rate", "repeat",
+)  # fmt: skip
 USUAL_METRICS = ("ndcg", "mrr", "recall")
 METRIC_WITHOUT_JUDGMENTS = "overlap"
 
@@ -159,20 +147,6 @@ def _read_root(path: Path, text: str | None, access: FileAccess) -> Node:
 
 
 @dataclass
-class _QueryEntry:
-    """A query as read, before judgments from files are known."""
-
-    id: str
-    fields: Fields
-    location: Location
-    is_sampled: bool = False
-
-    @property
-    def text(self) -> str:
-        return str(self.fields.values["query"])
-
-
-@dataclass
 class _SuiteParser:
     """Parses one suite. Mistakes are collected, so a user sees all of them together."""
 
@@ -181,11 +155,6 @@ class _SuiteParser:
     finder: FileFinder
     own_metrics: Sequence[Definition]
     id_field_default: str
-    notes: list[str] = field(default_factory=list)
-    judgment_files: list[JudgmentFile] = field(default_factory=list)
-    promising_columns: dict[str, Sequence[str]] = field(default_factory=dict)
-    # Grades are few and written often.
-    known_grades: dict[str, float] = field(default_factory=dict)
 
     def parse(self, root: Node) -> Suite:
         """Parse the suite."""
@@ -196,8 +165,6 @@ class _SuiteParser:
         if "queries" not in fields.lines and "probes" not in fields.lines:
             self.mistakes.add(Mistake(1, "A suite needs 'queries' or 'probes'"))
         self.settings = self._make_settings()
-        self.grade_words: Mapping[str, float] = fields.get("grades", {})
-        self.params: Mapping[str, Any] = fields.get("params", {})
         self.thresholds = ThresholdParser(
             self.mistakes,
             self.path,
@@ -205,7 +172,10 @@ class _SuiteParser:
             self.own_metrics,
             self.settings.match == "text",
         )
-        queries = self._parse_probes() if "probes" in fields.values else self._parse_queries()
+        query_parser = QueryParser(
+            self.path, fields, self.settings, self.thresholds, self.finder, self.mistakes
+        )
+        queries = query_parser.parse()
         self.mistakes.raise_any()
         metrics = self._parse_metrics()
         suite = Suite(
@@ -214,12 +184,11 @@ class _SuiteParser:
             path=self.path,
             retriever=RetrieverId(fields.get("retriever", "retriever")),
             settings=self.settings,
-            grades=self.grade_words,
-            lost_queries=LostQueriesSetting(),
+            grades=fields.get("grades", {}),
             baseline_retriever=fields.get("baseline", {}).get("retriever", ""),
             is_probe_suite="probes" in fields.values,
             files=tuple(self.finder.found),
-            notes=tuple(self.notes),
+            notes=tuple(query_parser.notes),
         )
         checks, lost_queries = self._parse_checks(suite)
         suite = replace(suite, lost_queries=lost_queries, items=make_items(suite, checks))
@@ -245,297 +214,14 @@ class _SuiteParser:
                 corpus_files += [str(file.path) for file in found]
             except Mistake as mistake:
                 self.mistakes.add(mistake)
-        retry = fields.get("retry", {})
+        plain = {name: fields.values[name] for name in _PLAIN_SETTINGS if name in fields.values}
+        plain.setdefault("id_field", self.id_field_default)
         return Settings(
-            top_k=fields.get("top_k", 10),
-            depth=fields.get("depth"),
-            undefined=fields.get("undefined", "skip"),
-            relevant_from=fields.get("relevant_from", 1.0),
-            match=fields.get("match", "id"),
-            id_field=fields.get("id_field", self.id_field_default),
-            text_field=fields.get("text_field", ""),
+            **plain,
             corpus=Corpus(tuple(corpus_files), corpus.get("missing", "warn")),
-            show=fields.get("show", ()),
-            concurrency=fields.get("concurrency", 1),
-            timeout=fields.get("timeout"),
-            retry=Retry(**retry),
-            rate=fields.get("rate"),
-            repeat=fields.get("repeat", 1),
+            retry=Retry(**fields.get("retry", {})),
             max_errors=fields.get("errors", {}).get("max", 0),
         )
-
-    # -- Queries ----------------------------------------------------------------------------------
-
-    def _parse_queries(self) -> list[Query]:
-        from pytest_irquality.suite.judgment_files import JudgmentFiles
-
-        entries = self._read_entries()
-        self._check_ids(entries)
-        self.mistakes.raise_any()
-        files = JudgmentFiles(self.judgment_files, {entry.id: entry.text for entry in entries})
-        queries: list[Query] = []
-        for entry in entries:
-            try:
-                query = self._parse_query(entry, files)
-                queries.append(query)
-                queries += self._make_variants(query, entry)
-            except Mistake as mistake:
-                self.mistakes.add(mistake, entry.location.path)
-        self._check_promising_columns(queries)
-        self.notes += files.list_notes()
-        return queries
-
-    def _read_entries(self) -> list[_QueryEntry]:
-        """Read all queries and all files of judgments."""
-        entries: list[_QueryEntry] = []
-        for item in _list_items(self.fields.get("queries")):
-            try:
-                if isinstance(item, MappingNode) and not _has_file_key(item):
-                    entries.append(self._read_entry(item, self.path))
-                else:
-                    for file in self._find_files(item, is_query=True):
-                        entries += self._read_query_source(file)
-            except Mistake as mistake:
-                self.mistakes.add(mistake)
-        for item in _list_items(self.fields.get("judgments")):
-            try:
-                for file in self._find_files(item):
-                    self._read_judgments(file)
-            except Mistake as mistake:
-                self.mistakes.add(mistake)
-        self.mistakes.raise_any()
-        if not entries:
-            raise Mistake(self.fields.get_line("queries"), "There is no query under 'queries'")
-        return entries
-
-    def _find_files(self, node: Node, *, is_query: bool = False) -> list[DataFile]:
-        """Find the files that an entry of ``queries`` or ``judgments`` names."""
-        if not isinstance(node, ScalarNode):
-            fields = read_fields(node, FILE_KEYS, "a file", self.mistakes)
-            if "file" not in fields.values:
-                return []
-            return self.finder.find(
-                fields.values["file"],
-                fields.get_line("file"),
-                fields.get("format", ""),
-                fields.get("columns"),
-            )
-        written = read_text(node, "The path of a file")
-        key = find_missing_space(written)
-        if key in QUERY_KEYS:
-            raise Mistake(node.line, f"Write a space after the colon of '{key}:'")
-        try:
-            return self.finder.find(written, node.line)
-        except Mistake as mistake:
-            looks_like_path = Path(written).suffix and " " not in written
-            if not is_query or looks_like_path:
-                raise
-            hint = f"For a query, write '- query: {written}'."
-            raise Mistake(node.line, f"{mistake}. {hint}") from None
-
-    def _read_query_source(self, file: DataFile) -> Iterator[_QueryEntry]:
-        """Read the queries of a file, or those of a BEIR folder that its test split judges."""
-        from pytest_irquality.suite.query_files import read_query_file
-
-        judged_ids = None
-        if self.finder.is_folder(file):
-            judged_ids = self._read_judgments(file)
-            file = self._find_part(file, "queries.jsonl")
-        queries = read_query_file(file, matches_text=self.settings.match == "text")
-        self.notes += queries.notes
-        if queries.has_judgments:
-            self._read_judgments(file)
-        if queries.promising_columns:
-            self.promising_columns[file.name] = queries.promising_columns
-        for node in queries.nodes:
-            try:
-                entry = self._read_entry(node, file.name, is_sampled=True)
-            except Mistake as mistake:
-                self.mistakes.add(mistake, file.name)
-                continue
-            if judged_ids is None or entry.id in judged_ids:
-                yield entry
-
-    def _read_judgments(self, file: DataFile) -> Mapping[str, object]:
-        """Read a file of judgments, or the test split of a BEIR folder. Return what it judges."""
-        from pytest_irquality.suite.judgment_files import read_judgment_file
-
-        if self.finder.is_folder(file):
-            file = self._find_part(file, "qrels/test.tsv")
-        judgments = read_judgment_file(file, self.grade_words)
-        self.judgment_files.append(judgments)
-        return judgments.grades
-
-    def _find_part(self, folder: DataFile, name: str) -> DataFile:
-        part = self.finder.find_part(folder, (name,))
-        if part is None:
-            raise Mistake(
-                1, f"The folder is not a BEIR data set, since it has no {name}", folder.name
-            )
-        return part
-
-    def _read_entry(self, node: Node, path: str, *, is_sampled: bool = False) -> _QueryEntry:
-        fields = read_fields(node, QUERY_KEYS, "a query", self.mistakes, path=path)
-        values = fields.values
-        if "query" not in values:
-            # The mistake in its value was reported. The entry lets its other keys be checked.
-            values["query"] = f"\0{path}:{node.line}"
-        query_id = values.get("id") or values["query"]
-        return _QueryEntry(query_id, fields, Location(path, node.line), is_sampled)
-
-    def _check_ids(self, entries: Sequence[_QueryEntry]) -> None:
-        first: dict[str, _QueryEntry] = {}
-        for entry in entries:
-            other = first.setdefault(entry.id, entry)
-            if other is entry:
-                continue
-            key = "id" if "id" in entry.fields.lines else "query"
-            line = entry.fields.get_line(key)
-            place: object = f"line {other.fields.get_line(key)}"
-            if other.location.path != entry.location.path:
-                place = other.location
-            hint = "" if key == "id" else ". Give one of the two queries an 'id'."
-            message = f"The id {quote(entry.id)} is already used in {place}{hint}"
-            self.mistakes.add(Mistake(line, message), entry.location.path)
-
-    def _parse_query(self, entry: _QueryEntry, files: JudgmentFiles) -> Query:
-        """Make a query of an entry and its judgments in files."""
-        fields, location = entry.fields, entry.location
-        inline = self._parse_relevant(fields.get("relevant"))
-        grades, votes, assessor_grades = files.join(entry.id, inline)
-        judgments = Judgments(grades, self.settings.relevant_from, votes)
-        rules = []
-        for name in fields.lines:
-            if name in RULES and name in fields.values:
-                place = Location(location.path, fields.lines[name])
-                rule = RULES[name].parse(fields.values[name], place)
-                if rule:
-                    rules.append(rule)
-        passages: tuple[str, ...] = ()
-        if self.settings.match == "text":
-            passages = self._collect_passages(entry, grades, rules)
-        params = self.params
-        if "params" in fields.values:
-            params = {**params, **fields.values["params"]}
-        query = Query(
-            id=entry.id,
-            text=entry.text,
-            judgments=judgments,
-            rules=tuple(rules),
-            tags=fields.get("tags", ()),
-            weight=fields.get("weight", 1.0),
-            params=params,
-            why=fields.get("why", ""),
-            is_sampled=entry.is_sampled,
-            known_issue=get_known_issue(fields, location.path),
-            passages=passages,
-            assessor_grades=assessor_grades,
-            location=location,
-        )
-        for rule in rules:
-            _check_params(rule, [query])
-        if query.expects_no_results:
-            self._check_expected_nothing(entry, judgments)
-        if "thresholds" in fields.values:
-            block = self.thresholds.parse_block(
-                fields.values["thresholds"], "'thresholds'", location.path
-            )
-            query = replace(query, thresholds=tuple(block))
-            for threshold in query.thresholds:
-                check_for_query(threshold, judgments)
-        return query
-
-    def _parse_relevant(self, node: Node | None) -> dict[str, float]:
-        """Parse documents with their grades, or a list of relevant documents."""
-        if node is None:
-            return {}
-        if isinstance(node, ListNode):
-            grade = max(1.0, self.settings.relevant_from)
-            return dict.fromkeys(
-                (text for text, _ in read_distinct_texts(node, "'relevant'")), grade
-            )
-        if isinstance(node, ScalarNode) and node.text:
-            written = quote(node.text)[1:-1]
-            message = f"'relevant' must be a list or a mapping to grades. Write [{written}]."
-            raise Mistake(node.line, message)
-        grades = {}
-        for key, value in read_entries(node, "'relevant'"):
-            if not isinstance(value, ScalarNode):
-                message = f"The grade of {quote(key.text)} must be a number"
-                raise Mistake(value.line, f"{message}, not {describe_node(value)}")
-            text = value.text
-            if text in self.known_grades and not value.is_quoted:
-                grades[key.text] = self.known_grades[text]
-            else:
-                grades[key.text] = self._parse_grade(key, value)
-        return grades
-
-    def _parse_grade(self, key: ScalarNode, node: ScalarNode) -> float:
-        check_pair(key, node, "grade", "'relevant'")
-        number = None if node.is_quoted else parse_number(node.text)
-        if number is None:
-            if node.text not in self.grade_words:
-                from pytest_irquality.suite.judgment_files import explain_grade
-
-                raise Mistake(node.line, explain_grade(node.text, self.grade_words))
-            return self.grade_words[node.text]
-        self.known_grades[node.text] = number
-        return number
-
-    def _collect_passages(
-        self, entry: _QueryEntry, grades: Mapping[str, float], rules: Sequence[Rule]
-    ) -> tuple[str, ...]:
-        """Return the passages that judgments and rules name, and check that each can be found."""
-        from pytest_irquality.passages import check_passage
-
-        names = dict.fromkeys(grades)
-        for rule in rules:
-            names.update(dict.fromkeys(rule.doc_ids))
-        for passage in names:
-            problem = check_passage(passage)
-            if problem:
-                line = entry.fields.get_line("relevant" if passage in grades else "query")
-                raise Mistake(line, f"{quote(passage)}: {problem}")
-        return tuple(names)
-
-    def _check_expected_nothing(self, entry: _QueryEntry, judgments: Judgments) -> None:
-        """Refuse keys that ask for results of a query that expects none."""
-        for name, line in entry.fields.lines.items():
-            if QUERY_KEYS[name].expects_results:
-                raise Mistake(line, f"'{name}' contradicts 'expect_no_results'")
-        if judgments.relevant:
-            message = "A file of judgments has relevant documents for this query"
-            line = entry.fields.get_line("expect_no_results")
-            raise Mistake(line, f"{message}, which contradicts 'expect_no_results'")
-
-    def _make_variants(self, query: Query, entry: _QueryEntry) -> Iterator[Query]:
-        """Make the variants of a query, each a query of its own."""
-        for text in entry.fields.get("variants", ()):
-            if text == query.text:
-                line = entry.fields.get_line("variants")
-                raise Mistake(line, f"A variant of {quote(query.id)} is the query itself")
-            yield replace(
-                query,
-                id=f"{query.id} ~ {text}",
-                text=text,
-                rules=tuple(rule.relax_for_variant() for rule in query.rules),
-                thresholds=(),
-                tags=(*query.tags, VARIANT_TAG),
-                variant_of=query.id,
-                location=query.location._replace(line=entry.fields.get_line("variants")),
-            )
-
-    def _check_promising_columns(self, queries: Sequence[Query]) -> None:
-        """Refuse a file of which no query requires anything, although a column looks like it."""
-        if not self.promising_columns:
-            return
-        useful = {query.location.path for query in queries if query.has_requirements}
-        for path, columns in self.promising_columns.items():
-            if path not in useful:
-                named = list_words(columns, "and")
-                message = f"Nothing says what these queries should find, and {named} is not read"
-                hint = "Say what it is, as in {file: FILE, columns: {passage: COLUMN}}."
-                self.mistakes.add(Mistake(1, f"{message}. {hint}"), path)
 
     # -- Metrics and checks -----------------------------------------------------------------------
 
@@ -565,103 +251,90 @@ class _SuiteParser:
         return tuple(dict.fromkeys([*usual, *limited]))
 
     def _parse_checks(self, suite: Suite) -> tuple[list[CheckItem], LostQueriesSetting]:
-        """Parse everything that is required of several queries, in the order of the file."""
+        """Parse everything that is required of several queries."""
         checks: list[CheckItem] = []
         lost_queries = LostQueriesSetting()
-        for name in self.fields.lines:
+        for name in ("thresholds", "tags", "each_tag", "each_query"):
             node = self.fields.get(name)
             try:
                 if node is None:
                     continue
-                if name in ("thresholds", "each_tag"):
-                    checks += self._parse_block(name, node, suite)
+                if name == "thresholds":
+                    checks += self._parse_thresholds(node, "'thresholds'")
                 elif name == "tags":
                     checks += self._parse_tags(node, suite)
-                elif name == "each_query":
+                elif name == "each_tag":
+                    if not suite.queries_by_tag:
+                        message = "'each_tag' needs queries with tags"
+                        raise Mistake(self.fields.get_line(name), message)
+                    checks += self._parse_thresholds(node, "'each_tag'", "each_tag")
+                else:
                     lost_queries = self._parse_each_query(node, suite, checks)
             except Mistake as mistake:
                 self.mistakes.add(mistake)
-        if suite.is_probe_suite or suite.baseline_retriever:
-            self._check_against_baseline(suite, checks)
+        if suite.is_probe_suite:
+            self._refuse_comparisons(suite, checks)
         return checks, lost_queries
 
-    def _parse_block(self, name: str, node: Node, suite: Suite) -> Iterator[CheckItem]:
-        if name == "each_tag" and not suite.queries_by_tag:
-            raise Mistake(self.fields.get_line(name), "'each_tag' needs queries with tags")
-        is_each_tag = name == "each_tag"
-        for threshold in self.thresholds.parse_block(node, f"'{name}'"):
-            label = f"each_tag {threshold.metric}" if is_each_tag else str(threshold.metric)
+    def _parse_thresholds(
+        self, node: Node, name: str, prefix: str = "", *, tag: str = ""
+    ) -> Iterator[CheckItem]:
+        for threshold in self.thresholds.parse_block(node, name):
             yield CheckItem(
                 "",
-                label,
+                f"{prefix} {threshold.metric}".lstrip(),
                 ItemKind.THRESHOLD,
                 threshold.location,
-                is_each_tag=is_each_tag,
+                tag=tag,
+                is_each_tag=prefix == "each_tag" and not tag,
                 threshold=threshold,
             )
 
     def _parse_tags(self, node: Node, suite: Suite) -> Iterator[CheckItem]:
         for key, block in read_entries(node, "'tags'"):
             tag = key.text
-            if tag not in suite.queries_by_tag:
+            if tag in suite.queries_by_tag:
+                yield from self._parse_thresholds(block, f"the tag {quote(tag)}", tag, tag=tag)
+            else:
                 hint = suggest(tag, suite.queries_by_tag)
                 self.mistakes.add(Mistake(key.line, f"No query has the tag {quote(tag)}{hint}"))
-                continue
-            for threshold in self.thresholds.parse_block(block, f"the tag {quote(tag)}"):
-                label = f"{tag} {threshold.metric}"
-                yield CheckItem(
-                    "",
-                    label,
-                    ItemKind.THRESHOLD,
-                    threshold.location,
-                    tag=tag,
-                    threshold=threshold,
-                )
 
     def _parse_each_query(
         self, node: Node, suite: Suite, checks: list[CheckItem]
     ) -> LostQueriesSetting:
         lost_queries = LostQueriesSetting()
-        thresholds: list[tuple[Node, Node]] = []
+        lines: dict[Metric, int] = {}
         for key, value in read_entries(node, "'each_query'"):
             location = Location(self.path, key.line)
+            rule = threshold = None
             try:
                 if key.text == "lost_all_relevant":
                     lost_queries = _parse_lost_queries(value)
                 elif key.text in EACH_QUERY_RULES:
                     rule = EACH_QUERY_RULES[key.text].parse(value, location)
                     if rule:
-                        _check_params(rule, suite.queries)
-                        label = f"each_query {rule.key}"
-                        checks.append(
-                            CheckItem("", label, ItemKind.EACH_QUERY, location, rule=rule)
-                        )
+                        check_params(rule, suite.queries)
                 elif key.text in RULES:
-                    message = f"'{key.text}' is a rule of a single query. Write it below its query."
+                    message = f"'{key.text}' is a rule of one query. Write it below its query."
                     raise Mistake(key.line, message)
                 else:
-                    thresholds.append((key, value))
+                    threshold = self.thresholds.parse_threshold(key, value)
+                    check_repeated(threshold, lines)
+                    check_for_single_queries(threshold)
+                    if threshold.known_issue and threshold.compares:
+                        message = "'known_issue' would hide a drop of any query"
+                        raise Mistake(key.line, message)
             except Mistake as mistake:
                 self.mistakes.add(mistake)
-        block = MappingNode(thresholds, node.line)
-        for threshold in self.thresholds.parse_block(block, "'each_query'"):
-            try:
-                check_for_single_queries(threshold)
-                if threshold.known_issue and threshold.compares:
-                    message = "'known_issue' would hide a drop of any query"
-                    raise Mistake(threshold.location.line, message)
-            except Mistake as mistake:
-                self.mistakes.add(mistake)
-            label = f"each_query {threshold.metric}"
-            checks.append(
-                CheckItem("", label, ItemKind.EACH_QUERY, threshold.location, threshold=threshold)
-            )
+                continue
+            if rule or threshold:
+                name = key.text if threshold is None else threshold.metric
+                check = CheckItem("", f"each_query {name}", ItemKind.EACH_QUERY, location)
+                checks.append(replace(check, threshold=threshold, rule=rule))
         return lost_queries
 
-    def _check_against_baseline(self, suite: Suite, checks: Sequence[CheckItem]) -> None:
-        """Refuse what needs a stored baseline in a suite that has none."""
-        if not suite.is_probe_suite:
-            return
+    def _refuse_comparisons(self, suite: Suite, checks: Sequence[CheckItem]) -> None:
+        """Refuse what needs a baseline in a suite of probes, which has none."""
         if suite.baseline_retriever:
             line = self.fields.get_line("baseline")
             self.mistakes.add(Mistake(line, "'baseline' does not go with 'probes'"))
@@ -670,40 +343,6 @@ class _SuiteParser:
             if threshold and (threshold.compares or threshold.metric.compares):
                 message = f"Probes have no baseline to compare {threshold.metric} with. Use 'min'."
                 self.mistakes.add(Mistake(check.location.line, message))
-
-    # -- Probes -----------------------------------------------------------------------------------
-
-    def _parse_probes(self) -> list[Query]:
-        from pytest_irquality.suite.probes import make_probes
-
-        line = self.fields.get_line("probes")
-        for key in ("queries", "judgments"):
-            if key in self.fields.lines:
-                message = f"'{key}' does not go with 'probes'. Use a suite for each."
-                raise Mistake(self.fields.get_line(key), message)
-        settings = self.fields.values["probes"]
-        if settings["from"] == "corpus":
-            names = self.fields.get("corpus", {}).get("files", ())
-            if not names:
-                message = "'from: corpus' needs 'corpus: {files: …}'"
-                raise Mistake(line, f"{message}. The retriever's own texts lack what is missing.")
-        else:
-            names = (settings["from"],)
-        files = []
-        for name in names:
-            files += self.finder.find(name, line)
-        probes = make_probes(
-            files,
-            by=settings["by"],
-            sample_size=settings.get("sample", 200),
-            id_field=settings.get("id", ""),
-            source_field=settings.get("source", ""),
-            params=self.params,
-            grade=max(1.0, self.settings.relevant_from),
-            location=Location(self.path, line),
-        )
-        self.notes += probes.notes
-        return list(probes.queries)
 
     # -- Depth ------------------------------------------------------------------------------------
 
@@ -732,39 +371,6 @@ class _SuiteParser:
 
 
 # -- Helpers --------------------------------------------------------------------------------------
-
-
-def _list_items(node: Node | None) -> Sequence[Node]:
-    """Return the items of a list, a single value as a list, and nothing for nothing."""
-    if isinstance(node, ListNode):
-        return node.items
-    if node is None or (isinstance(node, ScalarNode) and not node.text and not node.is_quoted):
-        return ()
-    return (node,)
-
-
-def _has_file_key(node: MappingNode) -> bool:
-    for key, _ in node.entries:
-        if isinstance(key, ScalarNode) and key.text in FILE_KEYS:
-            return True
-        if isinstance(key, ScalarNode) and key.text == "query":
-            return False
-    return False
-
-
-def _check_params(rule: Rule, queries: Sequence[Query]) -> None:
-    """Check that every query has the parameters that a rule names.
-
-    Without this, a misspelt name would make a rule about tenants pass for all results.
-    """
-    for name in rule.param_names:
-        lacking = [query.text for query in queries if name not in query.params]
-        if lacking:
-            others = len(lacking) - 1
-            more = f" and {format_count(others, 'other query', 'other queries')}" if others else ""
-            message = f"'$params.{name}' is not a parameter of {quote(lacking[0])}{more}"
-            hint = "Write it under 'params' of the query or the suite."
-            raise Mistake(rule.location.line, f"{message}. {hint}", rule.location.path)
 
 
 def _parse_lost_queries(node: Node) -> LostQueriesSetting:

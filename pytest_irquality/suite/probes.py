@@ -32,6 +32,8 @@ MIN_QUOTE_WORDS = 8
 MAX_QUOTE_WORDS = 12
 QUOTE_REGIONS = 4  # a quote is from one of so many parts of the field, which its id selects
 TITLE_FIELDS = ("title", "name", "headline", "subject")
+# Broken probes often share one of these.
+SOURCE_FIELDS = ("source", "collection", "category", "section", "type", "tenant", "brand")
 SPECIFIC_ID_FIELDS = (*SPELLINGS["document"], "objectid")
 
 # A letter of a script without spaces is a word of its own.
@@ -83,7 +85,6 @@ def make_probes(
     by: Mapping[str, str],
     sample_size: int,
     id_field: str = "",
-    source_field: str = "",
     params: Mapping[str, object] | None = None,
     grade: float = 1.0,
     location: Location,
@@ -94,8 +95,7 @@ def make_probes(
         files: CSV files or JSON lines, with a document on each line.
         by: The fields to search by, each ``whole`` or ``quote``.
         sample_size: How many documents to make probes of.
-        id_field: The field with the id, if it is not recognized by its name.
-        source_field: The field that says where a document comes from.
+        id_field: The field with the id, if documents have it. Otherwise it is recognized.
         params: Parameters of every query.
         grade: The grade of the document that a probe is made of.
         location: The place of ``probes`` in the suite.
@@ -107,7 +107,7 @@ def make_probes(
     Raises:
         Mistake: A file cannot be read, or has no such field.
     """
-    reader = _DocumentReader(files, by, id_field, source_field)
+    reader = _DocumentReader(files, by, id_field)
     statistics = _Statistics()
     sample = _draw_sample(reader, by, sample_size, statistics)
     if not sample:
@@ -165,16 +165,17 @@ class _DocumentReader:
     files: Sequence[DataFile]
     by: Mapping[str, str]
     id_field: str
-    source_field: str
     known_fields: list[str] = field(default_factory=list)
 
     def read(self) -> Iterator[_Document]:
         """Yield all documents, in the order of the files."""
         for file in self.files:
-            id_field = self.id_field
+            id_field = ""
             for line, row in read_rows(file):
                 if not self.known_fields:
                     self.known_fields += row
+                if not id_field and self.id_field and get_field(row, self.id_field) is not None:
+                    id_field = self.id_field
                 id_field = id_field or _recognize_id_field(row, file, line)
                 doc_id = _to_text(get_field(row, id_field))
                 if not doc_id:
@@ -185,9 +186,9 @@ class _DocumentReader:
                     text = _to_text(get_field(row, path))
                     if text:
                         texts[path] = text
-                title = next((_to_text(row.get(name)) for name in TITLE_FIELDS if name in row), "")
-                source = _to_text(get_field(row, self.source_field)) if self.source_field else ""
-                yield _Document(doc_id, title, source or file.name, texts)
+                title = _get_first(row, TITLE_FIELDS)
+                source = _get_first(row, SOURCE_FIELDS) or file.name
+                yield _Document(doc_id, title, source, texts)
 
 
 def read_rows(file: DataFile) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -218,6 +219,11 @@ def read_rows(file: DataFile) -> Iterator[tuple[int, dict[str, Any]]]:
         number, head = next(lines, (0, ""))
 
 
+def _get_first(row: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return the text of the first of some fields that a document has."""
+    return next((_to_text(row[name]) for name in names if row.get(name)), "")
+
+
 def _recognize_id_field(row: Mapping[str, Any], file: DataFile, line: int) -> str:
     for spellings in (SPECIFIC_ID_FIELDS, ("id",)):
         names = [name for name in row if simplify(name) in spellings]
@@ -225,11 +231,11 @@ def _recognize_id_field(row: Mapping[str, Any], file: DataFile, line: int) -> st
             return names[0]
         if names:
             message = f"{list_words(names, 'and')} could both be the id of the document"
-            hint = f"Choose one with 'id' under 'probes', as in id: {names[0]}."
+            hint = f"Choose one with 'id_field: {names[0]}'."
             raise Mistake(line, f"{message}. {hint}", file.name)
     known = list_words(list(row), "and")
     message = f"No field is the id of the document. Fields are {known}."
-    raise Mistake(line, f"{message} Write which, as in probes: {{id: NAME}}.", file.name)
+    raise Mistake(line, f"{message} Write which as 'id_field'.", file.name)
 
 
 def _to_text(value: object) -> str:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_irquality.suite.columns import explain_missing
 from pytest_irquality.suite.keys import QUERY_KEYS
 from pytest_irquality.suite.records import (
     QUERY_FORMATS,
@@ -58,6 +59,7 @@ def read_query_file(file: DataFile, *, matches_text: bool = False) -> QueryFile:
     reader = RecordReader(file, format, False, _JSON_KEYS)
     records: dict[object, Record] = {}
     passages: dict[object, dict[str, None]] = {}
+    listed: set[object] = set()
     has_judgments = False
     for record in reader.read():
         cells = record.cells
@@ -70,6 +72,13 @@ def read_query_file(file: DataFile, *, matches_text: bool = False) -> QueryFile:
         is_repeated = is_judged or "passage" in cells
         key: object = (cells.get("id"), text) if is_repeated else record.line
         records.setdefault(key, record)
+        if "document" in cells and not is_judged and reader.columns:
+            pair = (cells.get("id"), text)
+            if pair in listed:
+                # One row a judgment, and the grade has an unknown name.
+                names = [*reader.columns.names.values(), *reader.columns.ignored]
+                reader.fail(1, explain_missing("grade", names))
+            listed.add(pair)
         passage = cells.get("passage", "").strip()
         if passage and not is_judged:
             passages.setdefault(key, {})[passage] = None

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 from pytest_irquality.io.text import (
     DataPart,
     DocPart,
+    Part,
     QueryPart,
     Text,
     format_count,
@@ -101,8 +102,6 @@ class Rule:
         help: What the rule requires, for the reference page and editors.
         form: What the reference page calls the value.
         is_for_each_query: Whether the rule may be written under ``each_query``.
-        is_broken_by_any_repeat: Whether one of several answers to a query is enough to break the
-            rule. Otherwise each part of the rule must hold in at least one answer.
         expects_results: Whether the rule contradicts ``expect_no_results``.
         wants_documents: Whether the documents that the rule names must be found.
         reads_fields: Whether the rule reads fields of results. Such a rule is checked on the
@@ -116,7 +115,6 @@ class Rule:
     form: ClassVar[str]
     schema: ClassVar[Schema]
     is_for_each_query: ClassVar[bool] = False
-    is_broken_by_any_repeat: ClassVar[bool] = False
     expects_results: ClassVar[bool] = True
     wants_documents: ClassVar[bool] = False
     reads_fields: ClassVar[bool] = False
@@ -162,12 +160,7 @@ class Rule:
         return self
 
     def find_violations(
-        self,
-        answer: Answer,
-        *,
-        query: AnsweredQuery,
-        top_k: int,
-        titles: Mapping[str, str],
+        self, answer: Answer, *, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
     ) -> list[Text]:
         """Find how an answer breaks the rule.
 
@@ -181,40 +174,38 @@ class Rule:
         Returns:
             One text for each violation, which names the query. Empty if the rule holds.
         """
-        broken = self._find_broken_parts(answer, query, top_k, titles)
-        # Parts may share a text, such as "none of them was returned".
-        return list(dict.fromkeys(broken.values()))
+        return list(self._iter_violations(answer, _Check(query, top_k, titles)))
 
-    def find_violations_in_repeats(
-        self,
-        answers: Sequence[Answer],
-        *,
-        query: AnsweredQuery,
-        top_k: int,
-        titles: Mapping[str, str],
-    ) -> list[Text]:
-        """Find how several answers to the same query break the rule.
-
-        A forbidding rule is broken by any answer. Each part of a demanding rule (such as one of its
-        documents) must hold in at least one answer, because an engine may be nondeterministic.
-        """
-        broken: dict[Hashable, Text] = {}
-        for index, answer in enumerate(answers):
-            parts = self._find_broken_parts(answer, query, top_k, titles)
-            if index == 0 or self.is_broken_by_any_repeat:
-                broken = {**parts, **broken}
-            else:
-                broken = {part: text for part, text in broken.items() if part in parts}
-        return list(dict.fromkeys(broken.values()))
-
-    def _find_broken_parts(
-        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
-    ) -> Mapping[Hashable, Text]:
-        """Find the parts of the rule that an answer breaks, each with its text.
-
-        A part is what can hold on its own, such as one document of ``must_find``.
-        """
+    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
         raise NotImplementedError
+
+
+class _Check(NamedTuple):
+    """What a rule needs besides an answer, and the words that all rules share."""
+
+    query: AnsweredQuery
+    top_k: int
+    titles: Mapping[str, str]
+
+    def write(self, *parts: Part | Text) -> Text:
+        """Write a text that begins with the query."""
+        return write(QueryPart(self.query.id, self.query.text), *parts)
+
+    def name_document(self, doc_id: str) -> DocPart:
+        title = self.titles.get(doc_id, "")
+        return DocPart(doc_id, title if title != doc_id else "")
+
+    def name_result(self, result: _Result) -> Text:
+        return self.write(f": result {result.rank}, ", self.name_document(result.doc_id))
+
+    def describe_missing_field(self, result: _Result, path: str) -> Text:
+        return self.name_result(result) + f", has no field '{path}'"
+
+
+class _Result(NamedTuple):
+    rank: int
+    doc_id: str
+    fields: Mapping[str, object]
 
 
 # -- Rules about documents ------------------------------------------------------------------------
@@ -285,17 +276,8 @@ def _find_ranks(answer: Answer) -> dict[str, int]:
     return {doc_id: rank for rank, doc_id in enumerate(dict.fromkeys(answer.doc_ids), start=1)}
 
 
-def _name_document(doc_id: str, titles: Mapping[str, str]) -> DocPart:
-    title = titles.get(doc_id, "")
-    return DocPart(doc_id, title if title != doc_id else "")
-
-
 def _describe_rank(ranks: Mapping[str, int], doc_id: str) -> str:
     return f"is at rank {ranks[doc_id]}" if doc_id in ranks else "was not returned"
-
-
-def _name_query(query: AnsweredQuery) -> QueryPart:
-    return QueryPart(query.id, query.text)
 
 
 class MustFind(DocumentRule):
@@ -305,17 +287,12 @@ class MustFind(DocumentRule):
     help = "Each of these documents, at its rank or better; in a list, within `top_k`."
     wants_documents = True
 
-    def _find_broken_parts(
-        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
-    ) -> Mapping[Hashable, Text]:
+    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
         ranks = _find_ranks(answer)
-        broken: dict[Hashable, Text] = {}
-        for doc_id, rank in self.iter_ranks(top_k):
+        for doc_id, rank in self.iter_ranks(check.top_k):
             if doc_id not in ranks or ranks[doc_id] > rank:
                 found = f" {_describe_rank(ranks, doc_id)}, and must be in the top {rank}"
-                document = _name_document(doc_id, titles)
-                broken[doc_id] = write(_name_query(query), ": ", document, found)
-        return broken
+                yield check.write(": ", check.name_document(doc_id), found)
 
 
 class MustFindAny(DocumentRule):
@@ -325,18 +302,15 @@ class MustFindAny(DocumentRule):
     help = "One of these documents is enough, at its rank or better."
     wants_documents = True
 
-    def _find_broken_parts(
-        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
-    ) -> Mapping[Hashable, Text]:
+    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
         ranks = _find_ranks(answer)
         findings = []
-        for doc_id, rank in self.iter_ranks(top_k):
+        for doc_id, rank in self.iter_ranks(check.top_k):
             if doc_id in ranks and ranks[doc_id] <= rank:
-                return {}
+                return
             found = f" {_describe_rank(ranks, doc_id)} (not in the top {rank})"
-            findings.append(write(_name_document(doc_id, titles), found))
-        text = write(_name_query(query), " must find one of these: ", join(findings))
-        return {self.key: text}
+            findings.append(write(check.name_document(doc_id), found))
+        yield check.write(" must find one of these: ", join(findings))
 
 
 class MustNotFind(DocumentRule):
@@ -345,20 +319,14 @@ class MustNotFind(DocumentRule):
     key = "must_not_find"
     help = "None of these documents in the top that many; in a list, not within `top_k`."
     is_for_each_query = True
-    is_broken_by_any_repeat = True
     expects_results = False
 
-    def _find_broken_parts(
-        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
-    ) -> Mapping[Hashable, Text]:
+    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
         ranks = _find_ranks(answer)
-        broken: dict[Hashable, Text] = {}
-        for doc_id, rank in self.iter_ranks(top_k):
+        for doc_id, rank in self.iter_ranks(check.top_k):
             if doc_id in ranks and ranks[doc_id] <= rank:
                 found = f" is at rank {ranks[doc_id]}, and must not be in the top {rank}"
-                document = _name_document(doc_id, titles)
-                broken[doc_id] = write(_name_query(query), ": ", document, found)
-        return broken
+                yield check.write(": ", check.name_document(doc_id), found)
 
 
 @dataclass(frozen=True)
@@ -385,31 +353,23 @@ class InOrder(Rule):
         """Return the documents in their order."""
         return self.documents
 
-    def _find_broken_parts(
-        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
-    ) -> Mapping[Hashable, Text]:
+    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
         ranks = _find_ranks(answer)
-        named = [_name_document(doc_id, titles) for doc_id in self.doc_ids]
-        if ranks.keys().isdisjoint(self.doc_ids):
-            # Nothing is in order if nothing is there. The pairs are broken, too, because another
-            # answer to the same query may have some of the documents.
-            text = write(_name_query(query), ": none of ", join(named), " was returned")
-            return dict.fromkeys(pairwise(self.doc_ids), text)
-        broken: dict[Hashable, Text] = {}
+        if ranks.keys().isdisjoint(self.documents):
+            # Nothing is in order if nothing is there.
+            named = list(map(check.name_document, self.documents))
+            yield check.write(": none of ", join(named), " was returned")
+            return
         last = len(ranks) + 1
-        for (above, below), (above_part, below_part) in zip(
-            pairwise(self.doc_ids), pairwise(named), strict=True
-        ):
+        for above, below in pairwise(self.documents):
             if below in ranks and ranks.get(above, last) > ranks[below]:
-                broken[above, below] = write(
-                    _name_query(query),
+                yield check.write(
                     ": ",
-                    above_part,
+                    check.name_document(above),
                     f" {_describe_rank(ranks, above)}, and must be above ",
-                    below_part,
+                    check.name_document(below),
                     f", which is at rank {ranks[below]}",
                 )
-        return broken
 
 
 @dataclass(frozen=True)
@@ -420,7 +380,6 @@ class ExpectNoResults(Rule):
     help = "Whether nothing should be found."
     form = "`true` or `false`"
     schema = {"type": "boolean"}  # noqa: RUF012 - a JSON Schema, which nobody changes
-    is_broken_by_any_repeat = True
     expects_results = False
 
     @classmethod
@@ -432,17 +391,11 @@ class ExpectNoResults(Rule):
         """Return 1, since the first result breaks the rule."""
         return 1
 
-    def _find_broken_parts(
-        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
-    ) -> Mapping[Hashable, Text]:
-        if not answer.doc_ids:
-            return {}
-        count = format_count(len(answer.doc_ids), "result")
-        first = _name_document(answer.doc_ids[0], titles)
-        text = write(
-            _name_query(query), f" must return nothing, and returned {count}, first ", first
-        )
-        return {self.key: text}
+    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
+        if answer.doc_ids:
+            count = format_count(len(answer.doc_ids), "result")
+            first = check.name_document(answer.doc_ids[0])
+            yield check.write(f" must return nothing, and returned {count}, first ", first)
 
 
 # -- Rules about fields ---------------------------------------------------------------------------
@@ -490,7 +443,8 @@ class FieldCondition:
         for bound, sign, word in ((self.minimum, 1, "at least "), (self.maximum, -1, "at most ")):
             if bound is None:
                 continue
-            (limit,) = _resolve((bound,), params)
+            limits = _resolve((bound,), params)
+            limit = limits[0] if len(limits) == 1 else None
             orders = [_compare_numbers(each, limit) for each in values]
             if any(order is None or order * sign < 0 for order in orders):
                 return write("must be ", word, _show_values((limit,)))
@@ -532,7 +486,6 @@ class EveryResult(Rule):
         "additionalProperties": _CONDITION_SCHEMA,
     }
     is_for_each_query = True
-    is_broken_by_any_repeat = True
     expects_results = False
     reads_fields = True
 
@@ -557,28 +510,17 @@ class EveryResult(Rule):
         names = [name for condition in self.conditions for name in condition.param_names]
         return tuple(dict.fromkeys(names))
 
-    def _find_broken_parts(
-        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
-    ) -> Mapping[Hashable, Text]:
-        broken: dict[Hashable, Text] = {}
-        for result in _iter_results(answer, top_k):
+    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
+        for result in _iter_results(answer, check.top_k):
             for condition in self.conditions:
                 value = result.fields.get(condition.path)
                 if value is None:
-                    broken[result.doc_id, condition.path] = _describe_missing_field(
-                        query, result, condition.path, titles
-                    )
+                    yield check.describe_missing_field(result, condition.path)
                     continue
-                required = condition.explain_violation(value, query.params)
+                required = condition.explain_violation(value, check.query.params)
                 if required:
-                    broken[result.doc_id, condition.path] = write(
-                        _name_result(query, result, titles),
-                        f", has {condition.path} ",
-                        _show_values((value,)),
-                        ", and ",
-                        required,
-                    )
-        return broken
+                    has = write(f", has {condition.path} ", _show_values((value,)), ", and ")
+                    yield check.name_result(result) + has + required
 
 
 @dataclass(frozen=True)
@@ -596,7 +538,6 @@ class MaxPer(Rule):
         "additionalProperties": {"type": "integer", "minimum": 1},
     }
     is_for_each_query = True
-    is_broken_by_any_repeat = True
     expects_results = False
     reads_fields = True
 
@@ -618,28 +559,21 @@ class MaxPer(Rule):
         """Return the fields of results that the rule reads."""
         return tuple(self.limits)
 
-    def _find_broken_parts(
-        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
-    ) -> Mapping[Hashable, Text]:
-        broken: dict[Hashable, Text] = {}
+    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
         for path, limit in self.limits.items():
             groups: dict[Hashable, list[_Result]] = {}
-            for result in _iter_results(answer, top_k):
+            for result in _iter_results(answer, check.top_k):
                 value = result.fields.get(path)
                 if value is None:
-                    text = _describe_missing_field(query, result, path, titles)
-                    broken[result.doc_id, path] = text
+                    yield check.describe_missing_field(result, path)
                 else:
                     groups.setdefault(_normalize(value), []).append(result)
-            for key, group in groups.items():
+            for group in groups.values():
                 if len(group) > limit:
-                    broken[path, key] = write(
-                        _name_result(query, group[limit], titles),
-                        f", is number {limit + 1} of {len(group)} with {path} ",
-                        _show_values((group[limit].fields[path],)),
-                        f", and at most {limit} may have it",
-                    )
-        return broken
+                    number = f", is number {limit + 1} of {len(group)} with {path} "
+                    value = _show_values((group[limit].fields[path],))
+                    allowed = f", and at most {limit} may have it"
+                    yield check.name_result(group[limit]) + number + value + allowed
 
 
 @dataclass(frozen=True)
@@ -661,7 +595,6 @@ class NewestFirst(Rule):
         {"within": {"type": "string"}, "by": {"type": "string"}}, required=["within", "by"]
     )
     is_for_each_query = True
-    is_broken_by_any_repeat = True
     expects_results = False
     reads_fields = True
 
@@ -684,38 +617,33 @@ class NewestFirst(Rule):
         """Return the fields of results that the rule reads."""
         return (self.group_path, self.version_path)
 
-    def _find_broken_parts(
-        self, answer: Answer, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
-    ) -> Mapping[Hashable, Text]:
-        broken: dict[Hashable, Text] = {}
+    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
         # Of the results so far, the one with the lowest version of each group. If any result is
         # older than one below it, this one is.
         oldest: dict[Hashable, _Result] = {}
-        for result in _iter_results(answer, top_k):
+        for result in _iter_results(answer, check.top_k):
             for path in self.field_paths:
                 if result.fields.get(path) is None:
-                    text = _describe_missing_field(query, result, path, titles)
-                    broken[result.doc_id, path] = text
+                    yield check.describe_missing_field(result, path)
             group = result.fields.get(self.group_path)
             version = result.fields.get(self.version_path)
             if group is None or version is None:
                 continue
             above = oldest.setdefault(_normalize(group), result)
-            order = _compare_versions(above.fields[self.version_path], version)
+            above_version = above.fields[self.version_path]
+            order = _compare_versions(above_version, version)
             if order is None or order < 0:
                 problem = "is above" if order else "cannot be compared with"
-                broken[above.doc_id, result.doc_id] = write(
-                    _name_result(query, above, titles),
+                yield check.name_result(above) + write(
                     f", has {self.version_path} ",
-                    _show_values((above.fields[self.version_path],)),
+                    _show_values((above_version,)),
                     f", and {problem} result {result.rank}, ",
-                    _name_document(result.doc_id, titles),
+                    check.name_document(result.doc_id),
                     f", with {self.version_path} ",
                     _show_values((version,)),
                 )
             elif order > 0:
                 oldest[_normalize(group)] = result
-        return broken
 
 
 def _parse_condition(path: str, node: Node) -> FieldCondition:
@@ -765,28 +693,11 @@ def _read_condition_values(node: Node, name: str) -> tuple[object, ...]:
 # -- Values of fields -----------------------------------------------------------------------------
 
 
-class _Result(NamedTuple):
-    rank: int
-    doc_id: str
-    fields: Mapping[str, object]
-
-
 def _iter_results(answer: Answer, top_k: int) -> Iterator[_Result]:
     """Yield each of the first results with its fields."""
     for index, doc_id in enumerate(answer.doc_ids[:top_k]):
         fields = answer.fields[index] if index < len(answer.fields) else {}
         yield _Result(index + 1, doc_id, fields)
-
-
-def _name_result(query: AnsweredQuery, result: _Result, titles: Mapping[str, str]) -> Text:
-    document = _name_document(result.doc_id, titles)
-    return write(_name_query(query), f": result {result.rank}, ", document)
-
-
-def _describe_missing_field(
-    query: AnsweredQuery, result: _Result, path: str, titles: Mapping[str, str]
-) -> Text:
-    return write(_name_result(query, result, titles), f", has no field '{path}'")
 
 
 def _show_values(values: Sequence[object]) -> Text:

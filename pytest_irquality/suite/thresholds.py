@@ -89,11 +89,7 @@ class ThresholdParser:
         for key, value in read_entries(node, name):
             try:
                 threshold = self.parse_threshold(key, value, path)
-                if threshold.metric in lines:
-                    first = lines[threshold.metric]
-                    message = f"{threshold.metric} already has a threshold in line {first}"
-                    raise Mistake(key.line, message)
-                lines[threshold.metric] = key.line
+                check_repeated(threshold, lines)
                 yield threshold
             except Mistake as mistake:
                 self.mistakes.add(mistake, path)
@@ -219,6 +215,18 @@ def _explain_unfit_change(metric: Metric, name: str) -> str:
     if not metric.higher_is_better and name != "max_rise":
         return f"'{name}' would reject good results: a lower {metric} is better. Use 'max_rise'."
     return ""
+
+
+def check_repeated(threshold: Threshold, lines: dict[Metric, int]) -> None:
+    """Refuse a second threshold on one metric, in whatever spelling, and note the line of the first.
+
+    Raises:
+        Mistake: There was a threshold on this metric before.
+    """
+    line = threshold.location.line
+    first = lines.setdefault(threshold.metric, line)
+    if first != line:
+        raise Mistake(line, f"{threshold.metric} already has a threshold in line {first}")
 
 
 def _check_order(threshold: Threshold) -> None:

@@ -423,10 +423,18 @@ GRADE_WORDS: Kind[Mapping[str, float]] = Kind(
 )
 
 
-def make_choice(*words: Word) -> Kind[Word]:
-    """Make the kind of value that is one of some words."""
+def make_choice(*words: Word, removed: Mapping[str, str] | None = None) -> Kind[Word]:
+    """Make the kind of value that is one of some words.
+
+    Args:
+        words: The words.
+        removed: Words of earlier versions, each with what to write instead.
+    """
 
     def read(node: Node, name: str) -> Word:
+        if removed and isinstance(node, ScalarNode) and node.text in removed:
+            message = f"{name} can no longer be '{node.text}'. {removed[node.text]}"
+            raise Mistake(node.line, message)
         return words[words.index(read_choice(node, name, words))]
 
     return Kind(read, {"enum": list(words)}, " or ".join(f"`{word}`" for word in words))

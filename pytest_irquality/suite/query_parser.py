@@ -1,0 +1,426 @@
+"""The queries of a suite: inline, from files, or made of documents, with judgments and rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_irquality.io.text import format_count
+from pytest_irquality.metrics import Judgments
+from pytest_irquality.suite.keys import FILE_KEYS, QUERY_KEYS, Fields, get_known_issue, read_fields
+from pytest_irquality.suite.model import VARIANT_TAG, Location, Query, Settings
+from pytest_irquality.suite.rules import RULES, Rule
+from pytest_irquality.suite.suite_files import DataFile, FileFinder
+from pytest_irquality.suite.thresholds import ThresholdParser, check_for_query
+from pytest_irquality.suite.values import (
+    check_pair,
+    describe_node,
+    list_words,
+    parse_number,
+    read_distinct_texts,
+    read_entries,
+    read_text,
+)
+from pytest_irquality.suite.yaml_source import (
+    ListNode,
+    MappingNode,
+    Mistake,
+    MistakeList,
+    Node,
+    ScalarNode,
+    find_missing_space,
+    quote,
+)
+
+if TYPE_CHECKING:
+    from pytest_irquality.suite.judgment_files import JudgmentFile, JudgmentFiles
+
+
+@dataclass
+class _QueryEntry:
+    """A query as read, before judgments from files are known."""
+
+    id: str
+    fields: Fields
+    location: Location
+    is_sampled: bool = False
+
+    @property
+    def text(self) -> str:
+        return str(self.fields.values["query"])
+
+
+@dataclass
+class QueryParser:
+    """Parses the queries of one suite.
+
+    Attributes:
+        fields: The keys of the suite.
+        notes: Remarks for the report, once the queries are parsed.
+    """
+
+    path: str
+    fields: Fields
+    settings: Settings
+    thresholds: ThresholdParser
+    finder: FileFinder
+    mistakes: MistakeList
+    notes: list[str] = field(default_factory=list)
+    _judgment_files: list[JudgmentFile] = field(default_factory=list)
+    _promising_columns: dict[str, Sequence[str]] = field(default_factory=dict)
+    # Grades are few and written often.
+    _known_grades: dict[str, float] = field(default_factory=dict)
+
+    def parse(self) -> list[Query]:
+        """Parse all queries, and make the variants and probes.
+
+        Mistakes are collected.
+
+        Raises:
+            Mistake: There are no queries.
+        """
+        self._params: Mapping[str, Any] = self.fields.get("params", {})
+        self._grade_words: Mapping[str, float] = self.fields.get("grades", {})
+        self._relevant_grade = max(1.0, self.settings.relevant_from)
+        if "probes" in self.fields.values:
+            return self._parse_probes()
+        return self._parse_queries()
+
+    def _parse_queries(self) -> list[Query]:
+        from pytest_irquality.suite.judgment_files import JudgmentFiles
+
+        entries = self._read_entries()
+        self._check_ids(entries)
+        self.mistakes.raise_any()
+        files = JudgmentFiles(self._judgment_files, {entry.id: entry.text for entry in entries})
+        queries: list[Query] = []
+        for entry in entries:
+            try:
+                query = self._parse_query(entry, files)
+                queries.append(query)
+                queries += self._make_variants(query, entry)
+            except Mistake as mistake:
+                self.mistakes.add(mistake, entry.location.path)
+        self._check_promising_columns(queries)
+        self.notes += files.list_notes()
+        return queries
+
+    def _read_entries(self) -> list[_QueryEntry]:
+        """Read all queries and all files of judgments."""
+        entries: list[_QueryEntry] = []
+        for item in _list_items(self.fields.get("queries")):
+            try:
+                if isinstance(item, MappingNode) and not _has_file_key(item):
+                    entries.append(self._read_entry(item, self.path))
+                else:
+                    for file in self._find_files(item, is_query=True):
+                        entries += self._read_query_source(file)
+            except Mistake as mistake:
+                self.mistakes.add(mistake)
+        for item in _list_items(self.fields.get("judgments")):
+            try:
+                for file in self._find_files(item):
+                    self._read_judgments(file)
+            except Mistake as mistake:
+                self.mistakes.add(mistake)
+        self.mistakes.raise_any()
+        if not entries:
+            raise Mistake(self.fields.get_line("queries"), "There is no query under 'queries'")
+        return entries
+
+    def _find_files(self, node: Node, *, is_query: bool = False) -> list[DataFile]:
+        """Find the files that an entry of ``queries`` or ``judgments`` names."""
+        if not isinstance(node, ScalarNode):
+            fields = read_fields(node, FILE_KEYS, "a file", self.mistakes)
+            if "file" not in fields.values:
+                return []
+            return self.finder.find(
+                fields.values["file"],
+                fields.get_line("file"),
+                fields.get("format", ""),
+                fields.get("columns"),
+            )
+        written = read_text(node, "The path of a file")
+        key = find_missing_space(written)
+        if key in QUERY_KEYS:
+            raise Mistake(node.line, f"Write a space after the colon of '{key}:'")
+        try:
+            return self.finder.find(written, node.line)
+        except Mistake as mistake:
+            looks_like_path = Path(written).suffix and " " not in written
+            if not is_query or looks_like_path:
+                raise
+            hint = f"For a query, write '- query: {written}'."
+            raise Mistake(node.line, f"{mistake}. {hint}") from None
+
+    def _read_query_source(self, file: DataFile) -> Iterator[_QueryEntry]:
+        """Read the queries of a file, or those of a BEIR folder that its test split judges."""
+        from pytest_irquality.suite.query_files import read_query_file
+
+        judged_ids = None
+        if self.finder.is_folder(file):
+            judged_ids = self._read_judgments(file)
+            file = self._find_part(file, "queries.jsonl")
+        queries = read_query_file(file, matches_text=self.settings.match == "text")
+        self.notes += queries.notes
+        if queries.has_judgments:
+            self._read_judgments(file)
+        if queries.promising_columns:
+            self._promising_columns[file.name] = queries.promising_columns
+        for node in queries.nodes:
+            try:
+                entry = self._read_entry(node, file.name, is_sampled=True)
+            except Mistake as mistake:
+                self.mistakes.add(mistake, file.name)
+                continue
+            if judged_ids is None or entry.id in judged_ids:
+                yield entry
+
+    def _read_judgments(self, file: DataFile) -> Mapping[str, object]:
+        """Read a file of judgments, or the test split of a BEIR folder. Return what it judges."""
+        from pytest_irquality.suite.judgment_files import read_judgment_file
+
+        if self.finder.is_folder(file):
+            file = self._find_part(file, "qrels/test.tsv")
+        judgments = read_judgment_file(file, self._grade_words)
+        self._judgment_files.append(judgments)
+        return judgments.grades
+
+    def _find_part(self, folder: DataFile, name: str) -> DataFile:
+        part = self.finder.find_part(folder, (name,))
+        if part is None:
+            raise Mistake(
+                1, f"The folder is not a BEIR data set, since it has no {name}", folder.name
+            )
+        return part
+
+    def _read_entry(self, node: Node, path: str, *, is_sampled: bool = False) -> _QueryEntry:
+        fields = read_fields(node, QUERY_KEYS, "a query", self.mistakes, path=path)
+        values = fields.values
+        if "query" not in values:
+            # The mistake in its value was reported. The entry lets its other keys be checked.
+            values["query"] = f"\0{path}:{node.line}"
+        query_id = values.get("id") or values["query"]
+        return _QueryEntry(query_id, fields, Location(path, node.line), is_sampled)
+
+    def _check_ids(self, entries: Sequence[_QueryEntry]) -> None:
+        first: dict[str, _QueryEntry] = {}
+        for entry in entries:
+            other = first.setdefault(entry.id, entry)
+            if other is entry:
+                continue
+            key = "id" if "id" in entry.fields.lines else "query"
+            line = entry.fields.get_line(key)
+            place: object = f"line {other.fields.get_line(key)}"
+            if other.location.path != entry.location.path:
+                place = other.location
+            hint = "" if key == "id" else ". Give one of the two queries an 'id'."
+            message = f"The id {quote(entry.id)} is already used in {place}{hint}"
+            self.mistakes.add(Mistake(line, message), entry.location.path)
+
+    def _parse_query(self, entry: _QueryEntry, files: JudgmentFiles) -> Query:
+        """Make a query of an entry and its judgments in files."""
+        fields, location = entry.fields, entry.location
+        inline = self._parse_relevant(fields.get("relevant"))
+        grades, votes, assessor_grades = files.join(entry.id, inline)
+        judgments = Judgments(grades, self.settings.relevant_from, votes)
+        rules = []
+        for name in fields.lines:
+            if name in RULES and name in fields.values:
+                place = Location(location.path, fields.lines[name])
+                rule = RULES[name].parse(fields.values[name], place)
+                if rule:
+                    rules.append(rule)
+        passages: tuple[str, ...] = ()
+        if self.settings.match == "text":
+            passages = self._collect_passages(entry, grades, rules)
+        params = self._params
+        if "params" in fields.values:
+            params = {**params, **fields.values["params"]}
+        query = Query(
+            id=entry.id,
+            text=entry.text,
+            judgments=judgments,
+            rules=tuple(rules),
+            tags=fields.get("tags", ()),
+            weight=fields.get("weight", 1.0),
+            params=params,
+            why=fields.get("why", ""),
+            is_sampled=entry.is_sampled,
+            known_issue=get_known_issue(fields, location.path),
+            passages=passages,
+            assessor_grades=assessor_grades,
+            location=location,
+        )
+        for rule in rules:
+            check_params(rule, [query])
+        if query.expects_no_results:
+            self._check_expected_nothing(entry, judgments)
+        if "thresholds" in fields.values:
+            block = self.thresholds.parse_block(
+                fields.values["thresholds"], "'thresholds'", location.path
+            )
+            query = replace(query, thresholds=tuple(block))
+            for threshold in query.thresholds:
+                check_for_query(threshold, judgments)
+        return query
+
+    def _parse_relevant(self, node: Node | None) -> dict[str, float]:
+        """Parse documents with their grades, or a list of relevant documents."""
+        if node is None:
+            return {}
+        if isinstance(node, ListNode):
+            grade = max(1.0, self.settings.relevant_from)
+            return dict.fromkeys(
+                (text for text, _ in read_distinct_texts(node, "'relevant'")), grade
+            )
+        if isinstance(node, ScalarNode) and node.text:
+            written = quote(node.text)[1:-1]
+            message = f"'relevant' must be a list or a mapping to grades. Write [{written}]."
+            raise Mistake(node.line, message)
+        grades = {}
+        for key, value in read_entries(node, "'relevant'"):
+            if not isinstance(value, ScalarNode):
+                message = f"The grade of {quote(key.text)} must be a number"
+                raise Mistake(value.line, f"{message}, not {describe_node(value)}")
+            text = value.text
+            if text in self._known_grades and not value.is_quoted:
+                grades[key.text] = self._known_grades[text]
+            else:
+                grades[key.text] = self._parse_grade(key, value)
+        return grades
+
+    def _parse_grade(self, key: ScalarNode, node: ScalarNode) -> float:
+        check_pair(key, node, "grade", "'relevant'")
+        number = None if node.is_quoted else parse_number(node.text)
+        if number is None:
+            if node.text not in self._grade_words:
+                from pytest_irquality.suite.judgment_files import explain_grade
+
+                raise Mistake(node.line, explain_grade(node.text, self._grade_words))
+            return self._grade_words[node.text]
+        self._known_grades[node.text] = number
+        return number
+
+    def _collect_passages(
+        self, entry: _QueryEntry, grades: Mapping[str, float], rules: Sequence[Rule]
+    ) -> tuple[str, ...]:
+        """Return the passages that judgments and rules name, and check that each can be found."""
+        from pytest_irquality.passages import check_passage
+
+        names = dict.fromkeys(grades)
+        for rule in rules:
+            names.update(dict.fromkeys(rule.doc_ids))
+        for passage in names:
+            problem = check_passage(passage)
+            if problem:
+                line = entry.fields.get_line("relevant" if passage in grades else "query")
+                raise Mistake(line, f"{quote(passage)}: {problem}")
+        return tuple(names)
+
+    def _check_expected_nothing(self, entry: _QueryEntry, judgments: Judgments) -> None:
+        """Refuse keys that ask for results of a query that expects none."""
+        for name, line in entry.fields.lines.items():
+            if QUERY_KEYS[name].expects_results:
+                raise Mistake(line, f"'{name}' contradicts 'expect_no_results'")
+        if judgments.relevant:
+            message = "A file of judgments has relevant documents for this query"
+            line = entry.fields.get_line("expect_no_results")
+            raise Mistake(line, f"{message}, which contradicts 'expect_no_results'")
+
+    def _make_variants(self, query: Query, entry: _QueryEntry) -> Iterator[Query]:
+        """Make the variants of a query, each a query of its own."""
+        for text in entry.fields.get("variants", ()):
+            if text == query.text:
+                line = entry.fields.get_line("variants")
+                raise Mistake(line, f"A variant of {quote(query.id)} is the query itself")
+            yield replace(
+                query,
+                id=f"{query.id} ~ {text}",
+                text=text,
+                rules=tuple(rule.relax_for_variant() for rule in query.rules),
+                thresholds=(),
+                tags=(*query.tags, VARIANT_TAG),
+                variant_of=query.id,
+                location=query.location._replace(line=entry.fields.get_line("variants")),
+            )
+
+    def _check_promising_columns(self, queries: Sequence[Query]) -> None:
+        """Refuse a file of which no query requires anything, although a column looks like it."""
+        if not self._promising_columns:
+            return
+        useful = {query.location.path for query in queries if query.has_requirements}
+        for path, columns in self._promising_columns.items():
+            if path not in useful:
+                named = list_words(columns, "and")
+                message = f"Nothing says what these queries should find, and {named} is not read"
+                hint = "Say what it is, as in {file: FILE, columns: {passage: COLUMN}}."
+                self.mistakes.add(Mistake(1, f"{message}. {hint}"), path)
+
+    # -- Probes -----------------------------------------------------------------------------------
+
+    def _parse_probes(self) -> list[Query]:
+        from pytest_irquality.suite.probes import make_probes
+
+        line = self.fields.get_line("probes")
+        for key in ("queries", "judgments"):
+            if key in self.fields.lines:
+                message = f"'{key}' does not go with 'probes'. Use a suite for each."
+                raise Mistake(self.fields.get_line(key), message)
+        settings = self.fields.values["probes"]
+        if settings["from"] == "corpus":
+            names = self.fields.get("corpus", {}).get("files", ())
+            if not names:
+                message = "'from: corpus' needs 'corpus: {files: …}'"
+                raise Mistake(line, f"{message}. The retriever's own texts lack what is missing.")
+        else:
+            names = (settings["from"],)
+        files = []
+        for name in names:
+            files += self.finder.find(name, line)
+        probes = make_probes(
+            files,
+            by=settings["by"],
+            sample_size=settings.get("sample", 200),
+            id_field=self.settings.id_field,
+            params=self._params,
+            grade=self._relevant_grade,
+            location=Location(self.path, line),
+        )
+        self.notes += probes.notes
+        return list(probes.queries)
+
+
+def _list_items(node: Node | None) -> Sequence[Node]:
+    """Return the items of a list, a single value as a list, and nothing for nothing."""
+    if isinstance(node, ListNode):
+        return node.items
+    if node is None or (isinstance(node, ScalarNode) and not node.text and not node.is_quoted):
+        return ()
+    return (node,)
+
+
+def _has_file_key(node: MappingNode) -> bool:
+    for key, _ in node.entries:
+        if isinstance(key, ScalarNode) and key.text in FILE_KEYS:
+            return True
+        if isinstance(key, ScalarNode) and key.text == "query":
+            return False
+    return False
+
+
+def check_params(rule: Rule, queries: Sequence[Query]) -> None:
+    """Check that every query has the parameters that a rule names.
+
+    Without this, a misspelt name would make a rule about tenants pass for all results.
+    """
+    for name in rule.param_names:
+        lacking = [query.text for query in queries if name not in query.params]
+        if lacking:
+            others = len(lacking) - 1
+            more = f" and {format_count(others, 'other query', 'other queries')}" if others else ""
+            message = f"'$params.{name}' is not a parameter of {quote(lacking[0])}{more}"
+            hint = "Write it under 'params' of the query or the suite."
+            raise Mistake(rule.location.line, f"{message}. {hint}", rule.location.path)

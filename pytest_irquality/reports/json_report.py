@@ -22,6 +22,7 @@ from typing import Any, Union
 from pytest_irquality.evaluation.documents import DocChange
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.escaping import make_visible
+from pytest_irquality.io.outputs import OUTPUT_MARKER
 from pytest_irquality.io.text import Text
 from pytest_irquality.reports.numbers import Number
 from pytest_irquality.reports.query_details import QueryDetails, build_query_details
@@ -61,7 +62,12 @@ def render_json(view: View) -> str:
         for row, row_details, entry in zip(suite.rows, details, encoded["rows"], strict=False):
             entry["documents"] = _encode(row.documents)
             entry["values"] = _encode(row_details.values)
-    report = {"version": VERSION, **document, "timing": _encode(_collect_timing(view))}
+    report = {
+        "generator": OUTPUT_MARKER,
+        "version": VERSION,
+        **document,
+        "timing": _encode(_collect_timing(view)),
+    }
     return json.dumps(report, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
 
 
@@ -92,6 +98,7 @@ def render_short_json(
             }
         )
     document = {
+        "generator": OUTPUT_MARKER,
         "version": VERSION,
         "outcome": view.outcome,
         "exit_status": view.exit_status if exit_status is None else exit_status,
@@ -115,11 +122,12 @@ def create_schema() -> dict[str, Any]:
     definitions: dict[str, Any] = {}
     report = _describe_class(View, definitions)
     report["properties"] = {
+        "generator": {"const": OUTPUT_MARKER},
         "version": {"const": VERSION},
         **report["properties"],
         "timing": _describe(Timing, definitions),
     }
-    report["required"] = ["version", *report["required"], "timing"]
+    report["required"] = ["generator", "version", *report["required"], "timing"]
     return {"$schema": SCHEMA_ID, "title": "Report of pytest-irquality", **report} | {
         "$defs": dict(sorted(definitions.items()))
     }

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from markupsafe import Markup
+
+from pytest_irquality.io.outputs import OUTPUT_MARKER
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS
 from pytest_irquality.reports.templating import create_markdown_environment
 from pytest_irquality.reports.view_model import MARKS, View
@@ -32,6 +35,7 @@ def _render(view: View, *, limit: int, is_brief: bool) -> str:
         .get_template("report.md")
         .render(
             view=view,
+            marker=Markup(OUTPUT_MARKER),
             columns=QUERY_COLUMNS,
             marks=MARKS,
             failed_checks=not_passed,

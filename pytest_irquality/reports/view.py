@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_irquality.baselines.history import select_series
 from pytest_irquality.evaluation.branches import BranchEvaluation
 from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.coverage import Coverage
@@ -152,10 +153,17 @@ def _build_suite(
         rows=rows,
         tags=_build_tags(evaluation, rows),
         coverage=coverage,
-        history=tuple(settings.history.get((suite.path, str(suite.retriever)), ())),
+        history=_select_history(evaluation, settings),
         is_base=is_base,
         evaluation=evaluation,
     )
+
+
+def _select_history(evaluation: Evaluation, settings: ViewSettings) -> tuple[HistoryPoint, ...]:
+    suite = evaluation.suite
+    metric = str(suite.primary_metric)
+    series = select_series(settings.history, suite.path, str(suite.retriever), metric)
+    return tuple(HistoryPoint(value, entry.date, entry.commit) for entry, value in series)
 
 
 def _find_suite_outcome(

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from pytest_irquality.baselines.history import HistoryEntry
 from pytest_irquality.evaluation.coverage import Coverage
 from pytest_irquality.evaluation.edits import SuiteEdit
 from pytest_irquality.evaluation.evaluate import Evaluation
@@ -57,7 +58,7 @@ class ViewSettings:
         node_suffixes: What follows ``path::item`` in a node id, by (suite path, retriever).
         written: The reports that were written, by kind: ``{"report": "ir-report.html"}``.
         grading_link: A relative link from the HTML report to the grading page, if one is written.
-        history: Earlier values of primary metrics by (suite path, retriever), oldest first.
+        history: The earlier builds (``--ir-history``), oldest first.
         seconds: How long the session took.
         version: The version of this package.
 
@@ -72,7 +73,7 @@ class ViewSettings:
     node_suffixes: Mapping[tuple[str, str], str] = field(default_factory=dict)
     written: Mapping[str, str] = field(default_factory=dict)
     grading_link: str = ""
-    history: Mapping[tuple[str, str], Sequence[HistoryPoint]] = field(default_factory=dict)
+    history: Sequence[HistoryEntry] = ()
     seconds: float | None = None
     version: str = ""
 

@@ -65,6 +65,10 @@
   // -- What there is to grade ----------------------------------------------------------------------
 
   for (const suite of data.suites) suite.known = new Map(suite.corpus.map(([docId, title, text]) => [docId, { title, text }]));
+  for (const query of data.queries) {
+    const { known } = data.suites[query.suite];
+    for (const { id, title, text } of query.documents) if (!known.has(id)) known.set(id, { title, text });
+  }
 
   // "#q=ID&q=ID" asks for these queries only, "#decides" for those whose grades could turn the outcome.
   const address = new URLSearchParams(location.hash.slice(1));
@@ -392,8 +396,8 @@
   // -- Files ---------------------------------------------------------------------------------------
 
   function getFileName() {
-    const name = state.name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "") || "grades";
-    return `${data.stem}.grades-${name}.csv`;
+    const name = state.name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "") || "anybody";
+    return `${data.stem}.judgments-${name}.csv`;
   }
 
   function saveGrades() {

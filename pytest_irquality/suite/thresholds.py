@@ -218,15 +218,19 @@ def _explain_unfit_change(metric: Metric, name: str) -> str:
 
 
 def check_repeated(threshold: Threshold, lines: dict[Metric, int]) -> None:
-    """Refuse a second threshold on one metric, in whatever spelling, and note the line of the first.
+    """Refuse a second threshold on one metric, in whatever spelling.
+
+    Args:
+        threshold: The threshold.
+        lines: The lines of the thresholds so far, to which this one is added.
 
     Raises:
-        Mistake: There was a threshold on this metric before.
+        Mistake: There is a threshold on this metric before.
     """
-    line = threshold.location.line
-    first = lines.setdefault(threshold.metric, line)
-    if first != line:
-        raise Mistake(line, f"{threshold.metric} already has a threshold in line {first}")
+    metric, line = threshold.metric, threshold.location.line
+    if metric in lines:
+        raise Mistake(line, f"{metric} already has a threshold in line {lines[metric]}")
+    lines[metric] = line
 
 
 def _check_order(threshold: Threshold) -> None:

@@ -131,7 +131,7 @@ def collect_run(
         settings=settings,
         calls=_make_call_settings(retriever, settings, concurrency, rate_limiter, exceptions),
         is_timed=not takes_batches(retriever),
-        has_stages=stages is not None and has_stages(retriever),
+        needed_stages=stages if has_stages(retriever) else None,
         keep=keep,
         report_progress=report_progress,
     )
@@ -140,9 +140,8 @@ def collect_run(
         make_jobs = _make_batch_jobs if takes_batches(bound) else _make_single_jobs
         for job in make_jobs(bound, wanted, reader, depth):
             collector.add_job(job._replace(repeat=repeat))
-    if collector.has_stages:
-        stages_jobs = _make_stages_jobs(retriever, wanted, reader, stages or (), stage_depth)
-        for job in stages_jobs:
+    if collector.needed_stages is not None:
+        for job in _make_stages_jobs(retriever, wanted, reader, stages or (), stage_depth):
             collector.add_job(job)
     collector.run_jobs()
     provenance = Provenance(
@@ -205,7 +204,7 @@ def collect_stages(
         queries=wanted,
         settings=settings,
         calls=_make_call_settings(retriever, settings, concurrency, rate_limiter, exceptions),
-        has_stages=True,
+        needed_stages=(),
     )
     for job in _make_stages_jobs(retriever, wanted, reader, (), depth):
         collector.add_job(job)
@@ -334,6 +333,7 @@ class _Collector:
 
     Attributes:
         is_timed: Whether the time of a call is that of its query. It is not in a batch.
+        needed_stages: The stages that metrics use, or ``None`` if no stages are called.
         retry_count: How many calls were made again.
         failures_in_row: Calls without an answer since the last answer.
         gave_up: Why no further call is made, or an empty string.
@@ -343,7 +343,7 @@ class _Collector:
     settings: Settings
     calls: CallSettings
     is_timed: bool = True
-    has_stages: bool = False
+    needed_stages: Collection[str] | None = None
     keep: KeepAnswer | None = None
     report_progress: ReportProgress | None = None
     jobs: list[Job] = field(default_factory=list)
@@ -460,8 +460,8 @@ class _Collector:
         replies = range(self.settings.repeat)
         run = self._make_part(queries, replies, texts, "")
         stages = {}
-        if self.has_stages:
-            for name in self._list_stages(queries):
+        if self.needed_stages is not None:
+            for name in self._list_stages(queries) or self.needed_stages:
                 stages[name] = self._make_part(queries, (STAGES_REPEAT,), texts, name)
         return replace(run, stages=stages)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,12 +76,11 @@ def load_corpus(settings: Settings, retriever: object = None) -> Iterator[Corpus
 class _Loader:
     def __init__(self, settings: Settings) -> None:
         self._needs_texts = settings.match == "text"
-        self._reader = ResultReader(
-            id_field=settings.id_field,
-            text_field=settings.text_field,
-            matches_text=self._needs_texts,
-            keeps_texts=True,
+        # Reads blocks in which every document has an id.
+        self._block_reader = ResultReader(
+            id_field=settings.id_field, text_field=settings.text_field, keeps_texts=True
         )
+        self._reader = replace(self._block_reader, matches_text=self._needs_texts)
 
     def load_files(self, paths: Sequence[str]) -> Iterator[CorpusDocument]:
         for path in paths:
@@ -124,7 +124,7 @@ class _Loader:
         is_text = all(isinstance(record, str) for record in records)
         if not is_text:
             with suppress(ResultError):
-                documents = list(self._read_records(records))
+                documents = list(_read_records(self._block_reader, records))
         for record, place, document in zip(records, places, documents, strict=True):
             if document is not None and document.text:
                 yield document
@@ -135,21 +135,21 @@ class _Loader:
         if isinstance(record, str):
             return CorpusDocument(place, "", record)
         try:
-            (document,) = self._read_records([record])
+            (document,) = _read_records(self._reader, [record])
         except ResultError as error:
-            reason = f"{error.cause}. {error.detail}".partition(". The retriever returned")[0]
-            raise CorpusError(f"{place}: This document cannot be read. {reason}") from None
+            raise CorpusError(f"{place}: This document cannot be read. {error}") from None
         if not document.text and not self._needs_texts:
             return document._replace(text=_join_texts(record, document.doc_id))
         return document
 
-    def _read_records(self, records: Sequence[Any]) -> Iterator[CorpusDocument]:
-        answer = self._reader.read(list(records), len(records))
-        ranking = answer.ranking
-        for index, doc_id in enumerate(ranking.doc_ids):
-            title = clean_title(answer.titles[index]) if answer.titles else ""
-            text = ranking.texts[index] if ranking.texts else ""
-            yield CorpusDocument(doc_id, title, text)
+
+def _read_records(reader: ResultReader, records: Sequence[Any]) -> Iterator[CorpusDocument]:
+    answer = reader.read_hits(list(records), len(records))
+    ranking = answer.ranking
+    for index, doc_id in enumerate(ranking.doc_ids):
+        title = clean_title(answer.titles[index]) if answer.titles else ""
+        text = ranking.texts[index] if ranking.texts else ""
+        yield CorpusDocument(doc_id, title, text)
 
 
 def _join_texts(record: Any, doc_id: str) -> str:

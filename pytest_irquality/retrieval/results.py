@@ -130,13 +130,16 @@ class ResultReader:
             ResultError: No document ids can be read, or the engine says that its answer is partial.
         """
         try:
-            hits = open_hits(result, depth, self.id_field)
-            parts = _read_hits(hits, self)
+            return self.read_hits(result, depth)
         except ResultError as error:
             if inspect.iscoroutine(result):
                 result.close()
             raise _add_result(error, result) from None
-        return _make_answer(hits, parts, self)
+
+    def read_hits(self, result: object, depth: int) -> Answer:
+        """Read as ``read`` does. The message of an error does not show the result."""
+        hits = open_hits(result, depth, self.id_field)
+        return _make_answer(hits, _read_hits(hits, self), self)
 
 
 def read_results(result: object, depth: int, reader: ResultReader = ResultReader()) -> Ranking:
@@ -481,7 +484,7 @@ def _make_id_error(hits: Sequence[Any], id_field: str) -> ResultError:
     example = candidates[0] if candidates else "PATH"
     return ResultError(
         f"No document id under {usual} or {len(tried) - _MAX_TRIED_PATHS} other names. Write its"
-        f" place into the suite, as 'id_field: {example}', or into the ini file under 'ir_id_field'",
+        f" place into the suite, as 'id_field: {example}', or into the ini file as 'ir_id_field'",
         fields,
     )
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from html import unescape
 from pathlib import Path
@@ -94,26 +93,6 @@ class RetrieverConfig:
                 f"Ini key ir_serve: no 'ir_url' has its {PORT}, so another server would answer"
             )
         return retrievers
-
-    def move(self, old_folder: Path, new_folder: Path) -> RetrieverConfig:
-        """Return the same configuration for another checkout of the project."""
-        parts = (
-            re.split(r"[\\/]", str(old_folder)) if sys.platform == "win32" else [str(old_folder)]
-        )
-        separator = r"[\\/]"
-        flags = re.IGNORECASE if sys.platform == "win32" else 0
-        pattern = re.compile(separator.join(map(re.escape, parts)) + r"(?![\w.-])", flags)
-
-        def move_line(line: str) -> str:
-            return pattern.sub(lambda _: str(new_folder), line)
-
-        return replace(
-            self,
-            commands=[move_line(line) for line in self.commands],
-            serve=move_line(self.serve),
-            prepare=[move_line(line) for line in self.prepare],
-            folder=Path(move_line(str(self.folder))),
-        )
 
     def refuse_shared_server(self) -> None:
         """Refuse a URL at which both sides of ``run:`` would find one server.
@@ -216,8 +195,7 @@ class Service:
         """Return an answer without secrets. Raise ``ServiceError`` if it is an error."""
         answer = self.secrets.mask_json(answer)
         if isinstance(answer, dict) and answer.get("error"):
-            said = self.quote(json.dumps(answer["error"]))
-            raise ServiceError("The answer is an error", f"It is {said}")
+            raise ServiceError("The answer is an error", self.quote(json.dumps(answer["error"])))
         return answer
 
     def quote(self, data: bytes | str) -> str:

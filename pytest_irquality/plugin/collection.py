@@ -76,7 +76,7 @@ class SuiteModule(compat.SynthesizedModule):
         if self.suite is not None:
             fixtures = self.list_fixtures(self.suite)
             self.add_marker(pytest.mark.usefixtures(*fixtures))
-        function = _make_function(self.path)
+        function = make_function(self.path)
         function.__module__ = module.__name__
         module.check = function  # type: ignore[attr-defined]
         compat.hide_source(self.path)
@@ -241,7 +241,9 @@ def is_in_shard(item: pytest.Item, shard: Shard) -> bool:
     return item.check.kind is ItemKind.ANSWERS
 
 
-def _make_function(path: Path) -> FunctionType:
+def make_function(path: Path) -> FunctionType:
+    """Return a test function without arguments, whose place is the first line of a file."""
+
     def check() -> None:
         """Stand for every check of the suite."""
 

@@ -9,6 +9,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_irquality.io.escaping import quote_command
+from pytest_irquality.plugin.options import SUITE_PATTERNS
+
 _PACKAGE = Path(__file__).parents[1]
 # In the wheel, the example is part of the package.
 _EXAMPLE_FOLDERS = (_PACKAGE / "example", _PACKAGE.parent / "example_project")
@@ -74,23 +77,37 @@ def _run_demo(folder: Path) -> int:
 
 
 def _add_query(given: argparse.Namespace) -> int:
+    """Add a query to the only suite, or to the one that is named."""
     from pytest_irquality.io.files import FileError
-    from pytest_irquality.suite.edit import EditError, add_query
+    from pytest_irquality.io.git import find_checkout
+    from pytest_irquality.suite.edit import add_query
+    from pytest_irquality.suite.yaml_source import SuiteError
 
     suite = given.suite
     if suite is None:
-        found = sorted(Path().glob("**/*.ir.yaml")) + sorted(Path().glob("**/*.ir.yml"))
+        found = [path for pattern in SUITE_PATTERNS for path in sorted(Path().rglob(pattern))]
         if len(found) != 1:
             problem = "There is no suite here." if not found else "There are several suites here."
             print(f"{problem} Name one with --suite FILE.", file=sys.stderr)
             return 1
         suite = found[0]
+    must_find: dict[str, int | None] = {}
+    for text in given.must_find:
+        doc_id, colon, rank = text.rpartition(":")
+        if colon and rank.isascii() and rank.isdecimal():
+            must_find[doc_id] = int(rank)
+        else:
+            must_find[text] = None
+    root = find_checkout(suite.absolute().parent) or Path.cwd()
     try:
-        line = add_query(suite, given.query, must_find=given.must_find, why=given.why)
-    except (OSError, FileError, EditError) as error:
+        line = add_query(
+            suite.absolute(), given.query, root=root, must_find=must_find, why=given.why
+        )
+    except (OSError, FileError, SuiteError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(f'{suite}:{line}: added "{given.query}". Run `pytest --ir-suite {suite}`.')
+    command = quote_command(["pytest", "--ir-suite"], [str(suite)])
+    print(f'{suite}:{line}: added "{given.query}". Run `{command}`.')
     return 0
 
 

@@ -19,6 +19,7 @@ from pytest_irquality.plugin.report_files import (
 )
 from pytest_irquality.plugin.standard_output import STANDARD_OUTPUT_KEY
 from pytest_irquality.plugin.state import get_state
+from pytest_irquality.reports.terminal import render_terminal
 from pytest_irquality.reports.view import build_view
 from pytest_irquality.suite.model import RetrieverId
 
@@ -89,7 +90,10 @@ class Reporter:
         self.decision = decision
         self.writer.errors += conclusion.write_answers(self.state)
         self.writer.write_reports(decision)
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
         for report in self._create_reports(decision):
+            if terminal is not None:
+                terminal.ensure_newline()
             self._log_report(session, report)
 
     def _create_reports(self, decision: Decision) -> Iterator[DecisionReport]:
@@ -161,8 +165,6 @@ class Reporter:
         view = self.writer.view
         if view is None:
             return
-        from pytest_irquality.reports.terminal import render_terminal
-
         terminalreporter.section("search quality")
         text = render_terminal(
             view,

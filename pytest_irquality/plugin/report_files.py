@@ -18,7 +18,7 @@ from pytest_irquality.io.files import FileError, append_text, write_atomically
 from pytest_irquality.io.git import GitError, Repository, describe_commit
 from pytest_irquality.io.outputs import check_output
 from pytest_irquality.plugin import command_line
-from pytest_irquality.plugin.options import DEFAULT_REPORT, STANDARD_OUTPUT
+from pytest_irquality.plugin.options import STANDARD_OUTPUT
 from pytest_irquality.plugin.state import PluginState
 from pytest_irquality.reports.view import build_view
 from pytest_irquality.reports.view_model import View, ViewSettings
@@ -40,6 +40,8 @@ class ReportWriter:
         self.state = state
         self.errors: list[str] = []
         self.view: View | None = None
+        # Read early: a session can leave no file descriptor to read it with.
+        self._version = version("pytest-irquality")
         self._start = time.monotonic()
         self._now = datetime.now(timezone.utc)
 
@@ -49,35 +51,38 @@ class ReportWriter:
         settings = self._create_settings(decision)
         view = build_view(decision, settings)
         self.view = view
-        if options.report:
-            is_own = options.has_own_report
-            self._write(options.report, lambda: _render_html(view), is_own=is_own)
-        if options.json and options.json != STANDARD_OUTPUT:
-            self._write(options.json, lambda: _render_json(view))
-        if options.markdown:
-            self._write(options.markdown, lambda: _render_markdown(view))
-        if options.grade:
-            self._write(options.grade, lambda: _render_grading(decision, options.grade))
+        renderers: dict[str, Callable[[], str]] = {
+            "report": lambda: _render_html(view),
+            "json": lambda: _render_json(view),
+            "markdown": lambda: _render_markdown(view),
+            "grading": lambda: _render_grading(decision, options.grade),
+        }
+        for kind, name in settings.written.items():
+            # The default is nobody's choice, so a file that is in its way fails nothing.
+            is_asked_for = kind != "report" or options.has_own_report
+            self._write(kind, name, renderers[kind], is_asked_for=is_asked_for)
         summary = os.environ.get(_SUMMARY_VARIABLE)
         if summary:
             self._append(Path(summary), _render_markdown(view))
 
-    def _write(self, name: str, render: Callable[[], str], *, is_own: bool = True) -> None:
-        """Write a file. A report that nobody asked for is left out silently if it cannot be."""
+    def _write(
+        self, kind: str, name: str, render: Callable[[], str], *, is_asked_for: bool
+    ) -> None:
         path = self.config.invocation_params.dir / name
         try:
             check_output(path, self.config.rootpath, self.state.options.suite_patterns)
             write_atomically(path, render())
         except (OSError, FileError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            self.errors.append(f"{name} could not be written. {reason}")
-            if not is_own:
-                self._forget_written("report")
+            if is_asked_for:
+                self.errors.append(f"{name} could not be written. {reason}")
+            self._forget_written(kind)
 
     def _forget_written(self, kind: str) -> None:
         assert self.view is not None
-        written = {key: path for key, path in self.view.settings.written.items() if key != kind}
-        self.view = replace(self.view, settings=replace(self.view.settings, written=written))
+        settings = self.view.settings
+        written = {other: path for other, path in settings.written.items() if other != kind}
+        self.view = replace(self.view, settings=replace(settings, written=written))
 
     def _append(self, path: Path, text: str) -> None:
         try:
@@ -109,7 +114,7 @@ class ReportWriter:
             written={kind: name for kind, name in named.items() if name},
             grading_link=grading_link,
             seconds=time.monotonic() - self._start,
-            version=version("pytest-irquality"),
+            version=self._version,
         )
 
     def _find_node_suffixes(self) -> dict[tuple[str, str], str]:
@@ -179,6 +184,3 @@ def _render_grading(decision: Decision, path: str) -> str:
     from pytest_irquality.reports.grading import render_grading
 
     return render_grading(decision, path)
-
-
-__all__ = ["DEFAULT_REPORT", "ReportWriter", "get_terminal_columns", "list_annotations"]

@@ -570,10 +570,13 @@ class SearchSession:
 
     def add_excuse(self, key: SuiteKey, item_name: str, reason: str, *, is_skipped: bool) -> None:
         """Record that a pytest mark of the user skipped an item, or expected it to fail."""
-        name = "skipped_items" if is_skipped else "expected_failures"
-        excuses = {**getattr(self.facts, name)}
+        facts = self.facts
+        excuses = dict(facts.skipped_items if is_skipped else facts.expected_failures)
         excuses[key] = {**excuses.get(key, {}), item_name: reason}
-        self.facts = replace(self.facts, **{name: excuses})
+        if is_skipped:
+            self.facts = replace(facts, skipped_items=excuses)
+        else:
+            self.facts = replace(facts, expected_failures=excuses)
         self._evaluations.pop(key, None)
 
     def decide(self) -> Decision:

@@ -6,19 +6,19 @@ like bad search in every number. A report shows these notices next to the headli
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.constants import (
     MAX_RANK_DISTANCE,
     MIN_MATCHED_FRACTION,
-    MIN_SAME_RANKINGS,
 )
 from pytest_irquality.evaluation.facts import SuiteFacts
 from pytest_irquality.evaluation.results import Notice, Outcome
 from pytest_irquality.io.text import CodePart, DataPart, DocPart, Text, format_count, join, write
 
-MAX_COMPARED_IDS = 2_000  # ids of the retriever that are compared with those of the suite
+MAX_COMPARED_IDS = 200  # ids of each side that are compared in their form
 MIN_NAMED_IDS = 3  # ids of the suite, below which it is no surprise that none is returned
 
 
@@ -27,7 +27,6 @@ def create_cause_notices(facts: SuiteFacts) -> Iterator[Notice]:
     yield from _create_no_answer_notice(facts)
     yield from _create_unknown_id_notice(facts)
     yield from _create_changed_id_notice(facts)
-    yield from _create_same_ranking_notice(facts)
     yield from _create_empty_notice(facts)
     yield from _create_few_results_notice(facts)
 
@@ -80,7 +79,7 @@ def _create_unknown_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
         named.update(names)
     if not named or not returned or not named.keys().isdisjoint(returned):
         return
-    relation = _find_relation(named, list(returned)[:MAX_COMPARED_IDS])
+    relation = _find_relation(named, returned)
     if relation is None and len(named) < MIN_NAMED_IDS:
         return
     named_id, returned_id, difference = relation or (next(iter(named)), next(iter(returned)), "")
@@ -92,31 +91,29 @@ def _create_unknown_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
     yield facts.create("unknown-document-ids", text, is_cause=True, next_step=step)
 
 
-def _find_relation(
-    named: Collection[str], returned: Collection[str]
-) -> tuple[str, str, str] | None:
+def _find_relation(named: Iterable[str], returned: Iterable[str]) -> tuple[str, str, str] | None:
     """Find an id of the suite that differs from a returned one in its form only."""
-    by_lower = {doc_id.lower(): doc_id for doc_id in named}
-    by_number = {_normalize_number(doc_id): doc_id for doc_id in named}
-    for doc_id in returned:
-        if doc_id.lower() in by_lower:
-            return by_lower[doc_id.lower()], doc_id, "upper and lower case"
-        number = _normalize_number(doc_id)
-        if number and number in by_number:
-            return by_number[number], doc_id, "the form of a number"
-        for length in range(1, len(doc_id)):
-            if doc_id[length:] in named:
-                return doc_id[length:], doc_id, f"the prefix '{doc_id[:length]}'"
-            if doc_id[:length] in named:
-                return doc_id[:length], doc_id, f"the suffix '{doc_id[length:]}'"
-    known = set(returned)
-    for doc_id in named:
-        for length in range(1, len(doc_id)):
-            if doc_id[length:] in known:
-                return doc_id, doc_id[length:], f"the prefix '{doc_id[:length]}'"
-            if doc_id[:length] in known:
-                return doc_id, doc_id[:length], f"the suffix '{doc_id[length:]}'"
+    candidates = list(islice(returned, MAX_COMPARED_IDS))
+    for named_id in islice(named, MAX_COMPARED_IDS):
+        for returned_id in candidates:
+            difference = _describe_difference(named_id, returned_id)
+            if difference:
+                return named_id, returned_id, difference
     return None
+
+
+def _describe_difference(doc_id: str, other: str) -> str:
+    shorter, longer = sorted((doc_id, other), key=len)
+    if shorter.lower() == longer.lower():
+        return "upper and lower case"
+    number = _normalize_number(shorter)
+    if number and number == _normalize_number(longer):
+        return "the form of a number"
+    if longer.endswith(shorter):
+        return f"the prefix '{longer.removesuffix(shorter)}'"
+    if longer.startswith(shorter):
+        return f"the suffix '{longer.removeprefix(shorter)}'"
+    return ""
 
 
 def _normalize_number(doc_id: str) -> str:
@@ -161,35 +158,13 @@ def _match_documents(
         start = max(rank - MAX_RANK_DISTANCE, 0)
         for candidate in now[start : rank + MAX_RANK_DISTANCE + 1]:
             has_same_title = bool(title) and titles_now.get(candidate) == title
-            shorter, longer = sorted((doc_id.lower(), candidate.lower()), key=len)
-            if has_same_title or longer.endswith(shorter) or longer.startswith(shorter):
+            if has_same_title or _describe_difference(doc_id, candidate):
                 matches[doc_id] = candidate
                 break
     return matches
 
 
 # -- Results ---------------------------------------------------------------------------------------
-
-
-def _create_same_ranking_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    """Say that all queries return one ranking, as if the query were ignored."""
-    rankings = set()
-    for answers in facts.comparison.answers.values():
-        rankings.add(answers[0].doc_ids)
-        if len(rankings) > 1:
-            return
-    changes = facts.comparison.changes
-    if changes and all(change.is_unchanged for change in changes):
-        return
-    queries = facts.comparison.answered_queries
-    texts = {query.text for query in queries}
-    relevant = {query.judgments.relevant for query in queries}
-    if len(relevant) == 1 and facts.suite.has_judgments:
-        return  # Queries that want the same documents may well find them.
-    if len(texts) >= MIN_SAME_RANKINGS and rankings != {()}:
-        text = write(f"All {len(texts)} queries return the same results")
-        step = write("Check that the retriever uses the text of the query")
-        yield facts.create("same-rankings", text, is_cause=True, next_step=step)
 
 
 def _create_empty_notice(facts: SuiteFacts) -> Iterator[Notice]:

@@ -87,13 +87,13 @@ class MetricColumns:
             if metric.unit == "seconds" or metric.budget:
                 return self._baseline_columns.get_column(metric, Side.RETURNED)
         scores = self._score(metric)
+        if not self.has_repeats(side):
+            return [scores[positions[0]] for positions in rows]
         column: list[float | None] = []
         for positions in rows:
-            if len(positions) == 1:
-                column.append(scores[positions[0]])
-            else:
-                values = [scores[position] for position in positions]
-                column.append(compute_mean(values))
+            values = [scores[position] for position in positions]
+            defined = [value for value in values if value is not None]
+            column.append(fmean(defined) if defined else None)
         return column
 
     def get_repeats(self, metric: Metric, side: Side, row: int) -> list[float | None]:
@@ -103,6 +103,18 @@ class MetricColumns:
             return self._baseline_columns.get_repeats(plain, Side.RETURNED, row)
         scores = self._score(plain)
         return [scores[position] for position in self._rows[side][row]]
+
+    def list_rows_with_duplicates(self) -> list[int]:
+        """Return the current rows with a document twice, as deep as metrics read."""
+        if self._batch is None:
+            self._batch = self._create_batch()
+        distinct = self._batch.judged_rankings.rankings
+        rows = []
+        for row, positions in enumerate(self._rows[Side.RETURNED]):
+            # The search for judged documents copies only rankings with duplicates.
+            if any(distinct[at] is not self._rankings[at].doc_ids for at in positions):
+                rows.append(row)
+        return rows
 
     def has_repeats(self, side: Side) -> bool:
         """Return whether any query of a side has several answers."""
@@ -149,9 +161,3 @@ class MetricColumns:
                 judgments = self._judgments[position]
                 values = score_passages([metric], judgments, ranking, undefined=self._undefined)
                 scores[position] = values[0]
-
-
-def compute_mean(values: Sequence[float | None]) -> float | None:
-    """Compute the mean of the defined values, or ``None`` if there are none."""
-    defined = [value for value in values if value is not None]
-    return fmean(defined) if defined else None

@@ -7,7 +7,7 @@ headline on nDCG are certain to read the same rankings.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import is_
@@ -114,13 +114,14 @@ class Comparison:
         if metric.stage:
             stage = self.get_stage(metric)
             return stage.values(replace(metric, stage=""), side) if stage else {}
-        column = self._pairs.columns.get_column(metric, side)
-        if side is Side.RETURNED:
-            return dict(zip(self.answers, column, strict=True))
-        values = {}
-        for change, value in zip(self.changes, column, strict=True):
-            values[change.query.id] = value
-        return values
+        key = (metric, side)
+        if key not in self._pairs.values:
+            column = self._pairs.columns.get_column(metric, side)
+            query_ids: Iterable[str] = self.answers
+            if side is not Side.RETURNED:
+                query_ids = self.changes_by_id
+            self._pairs.values[key] = dict(zip(query_ids, column, strict=True))
+        return self._pairs.values[key]
 
     def score(self, metric: Metric, tag: str = "") -> MetricChange | None:
         """Return the metric over the compared queries of the suite or of a tag.
@@ -243,6 +244,9 @@ class Comparison:
             tag: The tag that a query must have, or empty for all queries.
             is_for_mean: Whether to leave out the queries that ``score`` leaves out.
         """
+        if metric.stage:
+            stage, plain = self.get_stage(metric), replace(metric, stage="")
+            return stage.collect_deltas(plain, tag, is_for_mean=is_for_mean) if stage else {}
         is_in_mean = self._create_filter(metric, tag)
         if not is_for_mean:
             is_in_mean = replace(is_in_mean, includes_variants=True)
@@ -261,6 +265,18 @@ class Comparison:
                 deltas.setdefault(test_unit, []).append(delta * weight * scale)
         return deltas
 
+    def collect_gains(self, metric: Metric) -> dict[str, float]:
+        """Return how far each compared query changed for the better, by query id."""
+        sign = 1 if metric.higher_is_better else -1
+        gains = {}
+        before, now = self.values(metric, Side.BEFORE), self.values(metric, Side.NOW)
+        for query_id, value_before in before.items():
+            value_now = now[query_id]
+            if value_before is not None and value_now is not None:
+                gain = sign * (value_now - value_before)
+                gains[query_id] = gain if abs(gain) > ROUNDING_ERROR else 0.0
+        return gains
+
     def list_undecided(self, metric: Metric) -> tuple[QueryChange, ...]:
         """Return the changes that a tie at the end of the rankings leaves undecided."""
         return tuple(
@@ -276,6 +292,11 @@ class Comparison:
     def list_documents(self, query_id: str) -> tuple[DocChange, ...]:
         """List the documents of both rankings of a query, and relevant ones that are missing."""
         return self.explain(query_id).list_documents()
+
+    def list_query_ids_with_duplicates(self) -> list[str]:
+        """Return the ids of queries whose answers contain a document twice."""
+        query_ids = list(self.answers)
+        return [query_ids[row] for row in self._pairs.columns.list_rows_with_duplicates()]
 
     def list_unreturned_doc_ids(self) -> tuple[str, ...]:
         """Return the expected documents that no current answer has, to ask ``exists`` about.
@@ -342,6 +363,7 @@ class _RankingPairs:
         self.answers: dict[str, tuple[Ranking, ...]] = {}
         self.before: dict[str, tuple[Ranking, ...]] = {}
         self.scores: dict[tuple[Metric, str], MetricChange | None] = {}
+        self.values: dict[tuple[Metric, Side], Mapping[str, float | None]] = {}
         self.stages: dict[str, Comparison] = {}
         # Queries that expect no results are in no mean, because no value of theirs is good.
         self.no_result_ids = frozenset(q.id for q in suite.queries if q.expects_no_results)

@@ -42,4 +42,3 @@ MIN_TESTABLE_QUERIES = 5  # queries; 2 to the -5th is the first power of 1/2 bel
 MIN_FEW_CHANGES = 3  # changed queries, below which neither check 2 nor check 3 can fail
 MIN_MATCHED_FRACTION = 0.5  # of the baseline's documents must have a new id, so all ids changed
 MAX_RANK_DISTANCE = 2  # ranks that a document may have moved and still be matched by its title
-MIN_SAME_RANKINGS = 3  # queries that all have one ranking

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from pytest_irquality.evaluation.causes import create_cause_notices
-from pytest_irquality.evaluation.comparison import QueryChange, QueryStatus
+from pytest_irquality.evaluation.comparison import QueryStatus, Side
 from pytest_irquality.evaluation.constants import MAX_UNDECIDED_FRACTION, MIN_FEW_CHANGES, TOP
 from pytest_irquality.evaluation.documents import find_median_ranks
 from pytest_irquality.evaluation.facts import SuiteFacts
@@ -38,6 +38,7 @@ def create_notices(facts: SuiteFacts) -> tuple[Notice, ...]:
         create_cause_notices,
         _create_not_run_notice,
         _create_nothing_can_fail_notice,
+        _create_no_judgments_notice,
         _create_lost_query_notices,
         _create_gained_query_notice,
         _create_undecided_notice,
@@ -67,6 +68,8 @@ def create_notices(facts: SuiteFacts) -> tuple[Notice, ...]:
 def _create_not_run_notice(facts: SuiteFacts) -> Iterator[Notice]:
     query_ids = []
     reasons: dict[str, None] = {}
+    if facts.run.provenance.is_interrupted:
+        reasons["the run was interrupted"] = None
     for query_id in facts.comparison.list_query_ids(QueryStatus.NOT_RUN):
         if query_id not in facts.context.deselected_query_ids:
             query_ids.append(query_id)
@@ -91,17 +94,25 @@ def _create_nothing_can_fail_notice(facts: SuiteFacts) -> Iterator[Notice]:
         if is_about_quality and result.was_evaluated and not result.is_warning:
             return
     if not suite.is_probe_suite and not suite.baseline_retriever:
-        for change in facts.comparison.changes:
-            score = change.score(suite.primary_metric)
-            if score and score.before > 0:
-                return  # Checks 2 and 3, which other suites share, can fail.
+        values = facts.comparison.values(suite.primary_metric, Side.BEFORE).values()
+        if any(values):
+            return  # Checks 2 and 3, which suites share, can fail.
     text = write("No check in ", DataPart(suite.path or suite.name), " can fail")
     step = write("Add a rule, a threshold or a baseline")
-    if not suite.has_judgments and facts.comparison.changes:
-        step = write("Add grades under ", CodePart("relevant"), " or rules")
+    if facts.comparison.changes:
+        step = write("Add grades, a rule or a threshold")
     yield facts.create(
         "nothing-can-fail", text, outcome=Outcome.INCOMPLETE, is_cause=True, next_step=step
     )
+
+
+def _create_no_judgments_notice(facts: SuiteFacts) -> Iterator[Notice]:
+    has_rules = any(query.rules for query in facts.suite.queries)
+    has_rules = has_rules or any(item.rule for item in facts.suite.items)
+    if facts.comparison.changes and not facts.suite.has_judgments and not has_rules:
+        text = write("No query has grades or rules, so only changes are reported")
+        step = write("Add grades under ", CodePart("relevant"))
+        yield facts.create("no-judgments", text, next_step=step)
 
 
 def _create_undecided_notice(facts: SuiteFacts) -> Iterator[Notice]:
@@ -170,26 +181,22 @@ def _create_few_changes_notice(facts: SuiteFacts) -> Iterator[Notice]:
     suite, metric = facts.suite, facts.suite.primary_metric
     if suite.is_probe_suite or suite.baseline_retriever or not suite.has_judgments:
         return
-    changed: list[QueryChange] = []
-    scored_count = 0
-    for change in facts.comparison.changes:
-        score = change.score(metric)
-        scored_count += score is not None
-        if score and score.delta:
-            changed.append(change)
+    gains = facts.comparison.collect_gains(metric)
+    changed = [query_id for query_id, gain in gains.items() if gain]
     worse = []
-    for change in changed:
-        score = change.score(metric)
-        if score and score.gain < 0:
-            values = f"{format_value(metric, score.before)} to {format_value(metric, score.now)}"
-            worse.append(write(QueryPart(change.query.id, change.query.text), f" from {values}"))
-    if worse and len(changed) < MIN_FEW_CHANGES:
+    for query_id in changed:
+        score = facts.comparison.changes_by_id[query_id].score(metric)
+        if score and score.gain < 0 and len(changed) < MIN_FEW_CHANGES:
+            values = f" from {format_value(metric, score.before)} to "
+            values += format_value(metric, score.now)
+            worse.append(write(facts.name_queries([query_id]), values))
+    if worse:
         count = format_count(len(worse), "query", "queries")
         text = write(count, f" got worse in {metric}, and {len(changed)} changed")
         text += write(" in this suite, which is too few to test: ", join(worse))
-        yield facts.create("too-few-changes", text, [change.query.id for change in changed])
-    elif 0 < scored_count < MIN_FEW_CHANGES:
-        count = format_count(scored_count, "query is", "queries are")
+        yield facts.create("too-few-changes", text, changed)
+    elif 0 < len(gains) < MIN_FEW_CHANGES:
+        count = format_count(len(gains), "query is", "queries are")
         text = write(count, " too few to detect a drop")
         step = write("Add queries or a threshold")
         yield facts.create("too-few-queries", text, next_step=step)
@@ -282,13 +289,14 @@ def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:
     if suite.settings.match == "text" or suite.is_probe_suite:
         return
     labels = facts.labels_without_unjudged
+    gains = comparison.collect_gains(suite.primary_metric)
     query_ids: list[str] = []
     ranks: dict[str, list[int]] = {}
     result_count = 0
     for query in comparison.answered_queries:
-        change = comparison.changes_by_id.get(query.id)
-        if not query.judgments.grades or (not labels and not _is_worse(change, facts)):
+        if not query.judgments.grades or not (labels or gains.get(query.id, 0) < 0):
             continue
+        change = comparison.changes_by_id.get(query.id)
         before = set(change.before[0].doc_ids[:TOP]) if change else set()
         top = comparison.answers[query.id][0].doc_ids[: suite.settings.top_k]
         result_count += len(top)
@@ -322,21 +330,16 @@ def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:
     )
 
 
-def _is_worse(change: QueryChange | None, facts: SuiteFacts) -> bool:
-    score = change.score(facts.suite.primary_metric) if change else None
-    return score is not None and score.gain < 0
-
-
 def _create_assessor_notices(facts: SuiteFacts) -> Iterator[Notice]:
     """Name documents on which assessors disagree and which may have decided the outcome."""
     failed_ids: set[str] = set()
     for result in facts.results:
         if result.outcome > Outcome.INCOMPLETE:
             failed_ids.update(result.query_ids)
+    gains = facts.comparison.collect_gains(facts.suite.primary_metric)
     for query in facts.suite.queries:
         relevant_from = query.judgments.relevant_from
-        change = facts.comparison.changes_by_id.get(query.id)
-        if query.id not in failed_ids and not _is_worse(change, facts):
+        if query.id not in failed_ids and gains.get(query.id, 0) >= 0:
             continue
         for doc_id, grades in query.assessor_grades.items():
             if min(grades.values()) < relevant_from <= max(grades.values()):
@@ -348,16 +351,12 @@ def _create_assessor_notices(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_duplicate_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    query_ids = []
-    example = ""
-    for query_id, rankings in facts.comparison.answers.items():
-        for ranking in rankings:
-            if len(set(ranking.doc_ids)) < len(ranking.doc_ids):
-                query_ids.append(query_id)
-                example = example or Counter(ranking.doc_ids).most_common(1)[0][0]
-                break
+    query_ids = facts.comparison.list_query_ids_with_duplicates()
     if query_ids:
         count = format_count(len(query_ids), "ranking contains", "rankings contain")
+        answers = facts.comparison.answers[query_ids[0]]
+        doc_ids = Counter(doc_id for ranking in answers for doc_id in ranking.doc_ids)
+        example = doc_ids.most_common(1)[0][0]
         text = write(count, " a document twice, such as ", facts.name_doc(example))
         text += write(", which counts once: ", facts.name_queries(query_ids))
         yield facts.create("repeated-documents", text, query_ids, doc_ids=(example,))

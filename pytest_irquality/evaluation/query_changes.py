@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from statistics import fmean
 from typing import Protocol
 
@@ -133,12 +134,12 @@ class QueryChange:
         depth = metric.cutoff or len(self.now[0].doc_ids)
         return any(rank <= depth for rank in self.restored.values())
 
-    @property
+    @cached_property
     def lost_doc_ids(self) -> tuple[str, ...]:
         """Return the relevant documents of the baseline's top 10, if none is in the top 10 now."""
         return _list_vanished_doc_ids(self, self.before, self.now)
 
-    @property
+    @cached_property
     def gained_doc_ids(self) -> tuple[str, ...]:
         """Return the relevant documents in the top 10 now, if the baseline had none there."""
         return _list_vanished_doc_ids(self, self.now, self.before)

@@ -11,11 +11,20 @@ from pytest_irquality.evaluation.results import CheckResult, Outcome, Requiremen
 from pytest_irquality.evaluation.threshold_checks import (
     SignificanceTests,
     check_threshold,
+    describe_gap,
     list_tags,
 )
-from pytest_irquality.io.text import CodePart, DataPart, QueryPart, Text, list_some, write
+from pytest_irquality.io.text import (
+    CodePart,
+    DataPart,
+    QueryPart,
+    Text,
+    format_count,
+    list_some,
+    write,
+)
 from pytest_irquality.retrieval.run import Ranking
-from pytest_irquality.suite.model import CheckItem, ItemKind, KnownIssue, Query
+from pytest_irquality.suite.model import CheckItem, ItemKind, KnownIssue, Query, Threshold
 from pytest_irquality.suite.rules import Rule
 
 
@@ -51,11 +60,11 @@ class RequirementChecks:
                 yield self._check_answers(item)
                 yield from self._check_corpus(item)
             elif item.kind is ItemKind.THRESHOLD and item.threshold:
-                yield from self._check_thresholds(item)
+                yield from self._check_thresholds(item.threshold, item)
             elif item.kind is ItemKind.EACH_QUERY and item.rule:
                 yield self._check_rule_of_each_query(item.rule, item)
             elif item.kind is ItemKind.EACH_QUERY and item.threshold:
-                yield self._check_threshold_of_each_query(item)
+                yield self._check_threshold_of_each_query(item.threshold, item)
 
     # -- Queries -----------------------------------------------------------------------------------
 
@@ -72,24 +81,19 @@ class RequirementChecks:
         return results
 
     def _check_rule(self, rule: Rule, query: Query, item_name: str) -> CheckResult:
+        outcome, text = Outcome.PASSED, Text()
         name = QueryPart(query.id, query.text)
-        outcome = Outcome.PASSED
-        text = write(name, f" satisfies '{rule.key}'")
-        violations: list[Text] = []
-        if query.id in self.comparison.answers:
-            violations = self._find_violations(rule, query)
-        else:
+        if query.id not in self.comparison.answers:
             outcome = Outcome.INCOMPLETE
             is_error = self.comparison.statuses[query.id] is QueryStatus.NO_ANSWER
             text = write(name, " has no answer" if is_error else " did not run")
-        if violations:
-            outcome = Outcome.FAILED
-            text = list_some(violations)
+        elif violations := self._find_violations(rule, query):
+            outcome, text = Outcome.FAILED, list_some(violations)
         return CheckResult(
-            check=rule,
-            subject=self.suite.name,
-            outcome=outcome,
-            text=text,
+            rule,
+            self.suite.name,
+            outcome,
+            text or write(name, f" satisfies '{rule.key}'"),
             label=rule.key,
             item=item_name,
             query_ids=(query.id,),
@@ -134,38 +138,30 @@ class RequirementChecks:
             elif found:
                 broken.append(query.id)
                 violations += found
-        unanswered = len(self.suite.queries) - len(self.comparison.answers)
         outcome = Outcome.PASSED
         text = write(f"All {len(self.comparison.answers)} queries satisfy '{rule.key}'")
+        gap = describe_gap(self.comparison, self.suite.queries)
         if violations:
             outcome, text = Outcome.FAILED, list_some(violations)
-        elif unanswered:
+        elif gap or not has_results:
             outcome = Outcome.INCOMPLETE
-            text = write(
-                f"{unanswered} queries have no answer that '{rule.key}' could be checked on"
-            )
-        elif not has_results:
-            outcome = Outcome.INCOMPLETE
-            text = write(f"'{rule.key}' met no result at all, so it says nothing")
+            text = gap or write(f"'{rule.key}' met no result at all, so it says nothing")
         return CheckResult(
-            check=rule,
-            subject=self.suite.name,
-            outcome=outcome,
-            text=text,
+            rule,
+            self.suite.name,
+            outcome,
+            text,
             label=item.label,
             item=item.name,
             query_ids=tuple(broken),
-            known_issue=known_issue if not broken else "",
+            known_issue="" if broken else known_issue,
             location=rule.location,
         )
 
     # -- Thresholds --------------------------------------------------------------------------------
 
-    def _check_thresholds(self, item: CheckItem) -> Sequence[CheckResult]:
+    def _check_thresholds(self, threshold: Threshold, item: CheckItem) -> Sequence[CheckResult]:
         """Check a line of thresholds over the suite, a tag or each tag."""
-        threshold = item.threshold
-        if threshold is None:
-            return ()
         results = []
         for tag in list_tags(self.comparison, item):
             label = f"{tag} {threshold.metric}" if item.is_each_tag else item.label
@@ -182,43 +178,33 @@ class RequirementChecks:
             return self._cover(results, threshold.known_issue)
         return results
 
-    def _check_threshold_of_each_query(self, item: CheckItem) -> CheckResult:
+    def _check_threshold_of_each_query(self, threshold: Threshold, item: CheckItem) -> CheckResult:
         """Check a threshold of every query, and report the queries that break it together."""
-        threshold = item.threshold
-        assert threshold is not None
         results = []
         for query in self.suite.queries:
-            if query.known_issue is None or self._is_expired(query.known_issue):
+            is_covered = query.known_issue and not self._is_expired(query.known_issue)
+            if not is_covered and not query.expects_no_results:
                 results.append(
                     check_threshold(threshold, self.comparison, self._tests, query=query)
                 )
         broken = [r for r in results if r.outcome is Outcome.FAILED or r.is_warning]
         # A query without judgments has no value, and the threshold is not about it.
         measured = [r for r in results if r.value is not None]
-        unanswered = len(self.suite.queries) - len(self.comparison.answers)
-        worst = Outcome.PASSED
-        text = write(f"All {len(measured)} queries satisfy '{item.label}'")
+        gap = describe_gap(self.comparison, self.suite.queries)
+        text = write(f"All {len(measured)} queries with a value satisfy '{item.label}'")
+        if not broken and (gap or not measured):
+            text = gap or write(f"No query has a value of {threshold.metric}")
+            gap_result = CheckResult(threshold, self.suite.name, Outcome.INCOMPLETE, text)
+            return replace(gap_result, label=item.label, item=item.name)
         if broken:
-            worst = max(result.outcome for result in broken)
             text = list_some([result.text for result in broken])
-        elif unanswered or not measured:
-            worst = Outcome.INCOMPLETE
-            text = write(f"{unanswered or 'All'} queries have no value of {threshold.metric}")
-        query_ids = [query_id for result in broken for query_id in result.query_ids]
-        return CheckResult(
-            check=threshold,
-            subject=self.suite.name,
-            outcome=worst,
+        return replace(
+            (broken or measured)[0],
             text=text,
             label=item.label,
             item=item.name,
-            value=broken[0].value if broken else None,
-            bound=broken[0].bound if broken else None,
-            bound_text=broken[0].bound_text if broken else "",
-            query_ids=tuple(query_ids),
-            is_warning=bool(broken) and threshold.is_warning,
+            query_ids=tuple(query_id for result in broken for query_id in result.query_ids),
             was_evaluated=any(result.was_evaluated for result in measured),
-            location=threshold.location,
         )
 
     # -- Known issues ------------------------------------------------------------------------------
@@ -254,24 +240,22 @@ class RequirementChecks:
 
     def _check_answers(self, item: CheckItem) -> CheckResult:
         unanswered = self.comparison.list_query_ids(QueryStatus.NO_ANSWER)
-        not_run = self.comparison.list_query_ids(QueryStatus.NOT_RUN)
         allowed = self.suite.settings.max_errors
         outcome = Outcome.PASSED
         text = write("Every query has an answer")
         if unanswered:
-            verb = "query has" if len(unanswered) == 1 else "queries have"
-            text = write(f"{len(unanswered)} {verb} no answer")
+            text = write(format_count(len(unanswered), "query has", "queries have"), " no answer")
             text += f", and 'errors' allows {allowed}" if allowed else ""
+        gap = describe_gap(self.comparison, self.suite.queries)
         if len(unanswered) > allowed:
             outcome = Outcome.FAILED
-        elif not_run:
-            outcome = Outcome.INCOMPLETE
-            text = write(f"{len(not_run)} of {len(self.suite.queries)} queries did not run")
+        elif gap:
+            outcome, text = Outcome.INCOMPLETE, gap
         return CheckResult(
-            check=Requirement.ANSWERS,
-            subject=self.suite.name,
-            outcome=outcome,
-            text=text,
+            Requirement.ANSWERS,
+            self.suite.name,
+            outcome,
+            text,
             label=item.label,
             item=item.name,
             value=len(unanswered),
@@ -285,28 +269,26 @@ class RequirementChecks:
         corpus = self.comparison.corpus
         if corpus is None or self.suite.settings.match != "text":
             return
-        missing = []
-        query_ids = []
+        missing: dict[str, str] = {}
         for query in self.suite.queries:
             for passage in sorted(query.judgments.relevant):
                 if corpus.find_chunk(passage) is None:
-                    missing.append(passage)
-                    query_ids.append(query.id)
+                    missing[passage] = query.id
         is_warning = bool(missing) and self.suite.settings.corpus.missing == "warn"
         text = write("Every relevant passage is in the corpus")
         if missing:
-            names = list_some([DataPart(passage) for passage in missing])
-            text = write(f"{len(missing)} relevant passages are not in the corpus (", names, ")")
+            count = format_count(len(missing), "relevant passage is", "relevant passages are")
+            text = write(count, " not in the corpus (", list_some(map(DataPart, missing)), ")")
         yield CheckResult(
-            check=Requirement.CORPUS,
-            subject=self.suite.name,
-            outcome=Outcome.FAILED if missing and not is_warning else Outcome.PASSED,
-            text=text,
+            Requirement.CORPUS,
+            self.suite.name,
+            Outcome.FAILED if missing and not is_warning else Outcome.PASSED,
+            text,
             label="corpus",
             item=item.name,
             value=len(missing),
             bound=0,
-            query_ids=tuple(dict.fromkeys(query_ids)),
+            query_ids=tuple(dict.fromkeys(missing.values())),
             doc_ids=tuple(missing),
             is_warning=is_warning,
         )

@@ -52,7 +52,8 @@ class CheckResult:
         subject: The name of the suite, or the names of all suites that share the check.
         text: The finding, worded to follow the subject.
         label: What the check is called in tables, such as ``head ndcg@10``.
-        item: The name of the suite's item that reports the result. Empty if several suites share it.
+        item: The name of the suite's item that reports the result, or empty if several suites share
+            the check.
         suite_path: The suite, or empty if several share the check.
         retriever: The retriever, or ``None`` if several share the check.
         value: The number that the check compares with the bound, if it compares one.
@@ -84,7 +85,7 @@ class CheckResult:
     is_warning: bool = False
     known_issue: str = ""
     was_evaluated: bool = True
-    location: Location = Location()
+    location: Location = field(default=Location())
 
 
 @dataclass(frozen=True)
@@ -117,5 +118,3 @@ def find_worst_outcome(results: Iterable[CheckResult], notices: Iterable[Notice]
     outcomes = [result.outcome for result in results]
     outcomes += [notice.outcome for notice in notices]
     return max(outcomes, default=Outcome.PASSED)
-
-

@@ -201,19 +201,26 @@ class _Subject:
         if stage is None:
             reason = "Not evaluated because the retriever gives no results of "
             return write(reason, DataPart(self.metric.stage))
-        statuses = [stage.statuses[query.id] for query in self.queries]
-        not_run = statuses.count(QueryStatus.NOT_RUN)
-        no_answer = statuses.count(QueryStatus.NO_ANSWER)
-        allowed = 0 if self.query else self.comparison.suite.settings.max_errors
-        if not not_run and no_answer <= allowed:
+        if self.query is None:
+            return describe_gap(stage, self.queries)
+        status = stage.statuses[self.query.id]
+        reasons = {QueryStatus.NOT_RUN: "it did not run", QueryStatus.NO_ANSWER: "it has no answer"}
+        if status not in reasons:
             return Text()
-        if self.query is not None:
-            reason = "it did not run" if not_run else "it has no answer"
-            query = QueryPart(self.query.id, self.query.text)
-            return write(query, f" is not evaluated because {reason}")
-        reason = f"{not_run or no_answer} of {len(statuses)} queries "
-        reason += "did not run" if not_run else "have no answer"
-        return write(f"Not evaluated because {reason}")
+        query = QueryPart(self.query.id, self.query.text)
+        return write(query, f" is not evaluated because {reasons[status]}")
+
+
+def describe_gap(comparison: Comparison, queries: Sequence[Query]) -> Text:
+    """Say how many queries have no answer or did not run, or return nothing if none is missing."""
+    statuses = [comparison.statuses[query.id] for query in queries]
+    not_run = statuses.count(QueryStatus.NOT_RUN)
+    no_answer = statuses.count(QueryStatus.NO_ANSWER)
+    if not not_run and no_answer <= comparison.suite.settings.max_errors:
+        return Text()
+    reason = f"{not_run or no_answer} of {len(statuses)} queries "
+    reason += "did not run" if not_run else "have no answer"
+    return write(f"Not evaluated because {reason}")
 
 
 def _check_bounds(

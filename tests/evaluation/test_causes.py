@@ -180,23 +180,6 @@ def test_one_shared_id_proves_that_ids_did_not_change() -> None:
 # -- Results ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("queries", "is_named"), [(2, False), (3, True)])
-def test_retriever_that_ignores_the_query(queries: int, is_named: bool) -> None:
-    """S14."""
-    suite = make_suite(queries=[make_query(f"q{n}", {f"d{n}": 1.0}) for n in range(queries)])
-    run = make_run(suite, worse=queries, ranking=rank("d0", "d1", "d2"))
-
-    notice = find_notice(evaluate(suite, run), "same-rankings")
-
-    assert (notice is not None) is is_named
-
-
-def test_same_rankings_that_the_baseline_had_as_well_are_no_news() -> None:
-    suite = make_suite(queries=5)
-
-    assert find_notice(evaluate(suite, make_run(suite), make_run(suite)), "same-rankings") is None
-
-
 def test_queries_that_newly_return_nothing_are_counted() -> None:
     """S32: eight queries newly return nothing, three always did."""
     suite = make_suite(queries=20)

@@ -282,6 +282,7 @@ def test_stage_metrics_are_over_the_rankings_of_their_stage() -> None:
     assert comparison.suite_value(metric) == pytest.approx(1 / 3)
     assert change is not None
     assert change.before == 1.0
+    assert comparison.collect_deltas(metric) == {"shop 0": [pytest.approx(-2 / 3)]}
     assert compare_runs(suite, make_run(suite)).suite_value(metric) is None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ MUST_FIND = MustFind({"good": 2})
 LIVE_ONLY = EveryResult((FieldCondition("status", equal=("live",)),))
 
 
-def make_rule_suite(*rules: Rule, **fields: object) -> Suite:
+def make_rule_suite(*rules: Rule, **fields: Any) -> Suite:
     return make_suite(queries=[make_query("red shoes", rules=rules, **fields)])
 
 

@@ -124,16 +124,19 @@ def read_fields(
         removed: Keys of earlier versions, each with what to write instead.
 
     Raises:
-        Mistake: The node is no mapping, or lacks a key that must be written.
+        Mistake: The node is no mapping, or lacks a key that must be written. If it has an unknown
+            key instead, only that one is reported.
     """
     fields = Fields(node.line)
     if not isinstance(node, MappingNode):
         read_entries(node, owner)  # raises
         return fields
     lines, values = fields.lines, fields.values
+    has_unknown_key = False
     for key, value in node.entries:
         name = key.text if isinstance(key, ScalarNode) else ""
         if name not in keys:
+            has_unknown_key = True
             mistakes.add(_explain_unknown_key(key, keys, owner, removed or {}), path)
         elif name in lines:
             mistakes.add(Mistake(key.line, f"'{name}' is already in line {lines[name]}"), path)
@@ -144,7 +147,8 @@ def read_fields(
             except Mistake as mistake:
                 mistakes.add(mistake, path)
     for name, entry in keys.items():
-        if not entry.default and name not in lines:
+        # An unknown key is probably the missing one, misspelt.
+        if not entry.default and name not in lines and not has_unknown_key:
             raise Mistake(node.line, f"{owner[:1].upper()}{owner[1:]} needs '{name}'")
     return fields
 
@@ -170,7 +174,9 @@ def _explain_unknown_key(
         hint = ", but of a query. Indent it below its query."
     elif not hint and keys is QUERY_KEYS and name in SUITE_KEYS:
         hint = ", but of the suite. Write it without indentation."
-    return Mistake(key.line, message + (hint or f". Its keys are {list_words(list(keys), 'and')}."))
+    return Mistake(
+        key.line, message + (hint or f". Its keys are {list_words(list(keys), 'and', limit=None)}.")
+    )
 
 
 def _read_node(node: Node, _: str) -> Node:

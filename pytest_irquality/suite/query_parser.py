@@ -200,7 +200,7 @@ class QueryParser:
         fields = read_fields(node, QUERY_KEYS, "a query", self.mistakes, path=path)
         values = fields.values
         if "query" not in values:
-            # The mistake in its value was reported. The entry lets its other keys be checked.
+            # That was reported. The entry lets its other keys be checked.
             values["query"] = f"\0{path}:{node.line}"
         query_id = values.get("id") or values["query"]
         return _QueryEntry(query_id, fields, Location(path, node.line), is_sampled)

@@ -91,11 +91,12 @@ def describe_node(node: Node) -> str:
     return quote(node.text) if node.text else "empty"
 
 
-def list_words(words: Sequence[str], last: str = "or") -> str:
+def list_words(words: Sequence[str], last: str = "or", limit: int | None = MAX_LISTED_WORDS) -> str:
     """List words in quotes, such as ``'id' or 'text'``."""
-    quoted = [f"'{word}'" for word in words[:MAX_LISTED_WORDS]]
-    if len(words) > MAX_LISTED_WORDS:
-        return f"{', '.join(quoted)} and {len(words) - MAX_LISTED_WORDS} others"
+    quoted = [f"'{word}'" for word in words[:limit]]
+    hidden = len(words) - len(quoted)
+    if hidden:
+        return f"{', '.join(quoted)} and {hidden} others"
     if len(quoted) < 2:
         return "".join(quoted)
     return f"{', '.join(quoted[:-1])} {last} {quoted[-1]}"
@@ -300,7 +301,7 @@ def read_entries(node: Node, name: str) -> Sequence[tuple[ScalarNode, Node]]:
 
 
 def _explain_missing_mapping(node: Node, name: str) -> str:
-    message = f"{name} must have lines such as 'key: value'"
+    message = f"{name[:1].upper()}{name[1:]} must have lines such as 'key: value'"
     if isinstance(node, ListNode):
         return f"{message}, and is a list. Remove the dashes, or write {{key: value}}."
     if isinstance(node, ScalarNode) and find_missing_space(node.text):

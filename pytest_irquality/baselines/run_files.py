@@ -483,7 +483,7 @@ class _RunReader:
         if type(text) is not str:
             self._fail("the line has no 'query'")
         self._check_keys(row, _ROW_KEYS, text)
-        if type(params) is not dict or exceeds_nesting(params):
+        if type(params) is not dict or (params and exceeds_nesting(params)):
             self._fail("'params' is not an object", text)
         request = make_request(text, params) if params else text
         if request in self._numbers:
@@ -562,11 +562,11 @@ class _RunReader:
         if type(docs) is not list or len(docs) > MAX_HITS:
             self._fail(f"'docs' is not a list of at most {MAX_HITS:,} documents", text)
         doc_ids, scores = self._parse_hits(docs, text)
+        if _DETAIL_KEYS.isdisjoint(part):
+            return Ranking(doc_ids, scores, passages=_NOTHING, sizes=_NOTHING)
         seconds = part.get("seconds")
         if seconds is not None and not _is_number(seconds):
             self._fail("'seconds' is not a number", text)
-        if len(part) == 1:
-            return Ranking(doc_ids, scores, passages=_NOTHING, sizes=_NOTHING)
         count = len(doc_ids)
         return Ranking(
             doc_ids,
@@ -696,9 +696,8 @@ class _RunReader:
         raise DamagedFileError(f"{self._name}:{self._number}: {message}{ending}")
 
 
-_PART_KEYS = frozenset(
-    ("docs", "seconds", "sizes", "texts", "fields", "passages", "error", "cause", "skipped")
-)
+_DETAIL_KEYS = frozenset(("seconds", "sizes", "texts", "fields", "passages"))
+_PART_KEYS = _DETAIL_KEYS | {"docs", "error", "cause", "skipped"}
 _ROW_KEYS = _PART_KEYS | {"id", "query", "params", "depth", "answers", "stages"}
 
 

@@ -250,8 +250,9 @@ def describe_update(update: BaselineUpdate) -> Text:
             changes.append(f"{format_count(len(names), 'ranking')} {verb}")
     text = write(path, f": {', '.join(changes) or 'no ranking changed'}")
     if update.unanswered:
-        number = format_count(len(update.unanswered), "query has", "queries have")
-        text += f"; {number} no answer and keep their old one"
+        count = len(update.unanswered)
+        number = format_count(count, "query has", "queries have")
+        text += f"; {number} no answer, so {'its line stays' if count == 1 else 'their lines stay'}"
     return text
 
 

@@ -30,8 +30,7 @@ from pytest_irquality.suite.keys import SUITE_KEYS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-# Plugins of the development environment, which a reader does not have.
-OTHER_PLUGINS = ("random_order", "hypothesispytest", "xdist", "cacheprovider", "anyio", "asyncio")
+PLUGIN = "pytest_irquality.plugin.entry"
 _FILE_NAME = re.compile(r"(?:#|//|--) ([\w./-]*\.\w+)\n")
 _COMMAND = re.compile(r"^\$ ", re.MULTILINE)
 
@@ -84,7 +83,9 @@ def make_environment() -> dict[str, str]:
     for name, value in os.environ.items():
         if not name.startswith(("GITHUB_", "PYTEST_", "CI", "COLUMNS")):
             environment[name] = value
-    environment["PYTEST_ADDOPTS"] = " ".join(f"-p no:{name}" for name in OTHER_PLUGINS)
+    # The development environment has more plugins, which would change the output.
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    environment["PYTEST_PLUGINS"] = PLUGIN
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment["COLUMNS"] = "80"
     return environment

@@ -18,7 +18,7 @@ from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Notic
 from pytest_irquality.evaluation.shared_checks import check_shared
 from pytest_irquality.io.text import DataPart, Text, write
 from pytest_irquality.metrics import Judgments
-from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.retrieval.run import Ranking, Run, merge_runs
 from pytest_irquality.suite.model import RetrieverId, RunKey, Suite, Threshold
 
 UPDATE_COMMAND = "pytest --ir-update-baseline"
@@ -127,7 +127,6 @@ class BranchEvaluation:
         shared_results: The default checks that several suites share, passed ones included. There
             are none if only some checks of a suite were selected.
         missing: The suites that could not be evaluated because their retriever did not run.
-        deselected: The suites that the command line left out.
         comparable_count: How many queries were to be compared: they have a baseline answer and were
             not deselected on the command line.
     """
@@ -136,7 +135,6 @@ class BranchEvaluation:
     evaluations: tuple[Evaluation, ...] = ()
     shared_results: tuple[CheckResult, ...] = ()
     missing: tuple[Suite, ...] = ()
-    deselected: tuple[Suite, ...] = ()
     comparable_count: int = 0
 
     @property
@@ -178,56 +176,33 @@ def evaluate_branch(
         facts: What the plugin knows about the build.
         evaluations: Suites that ``evaluate_suite`` has evaluated already.
     """
+    side = _Side(branch, runs, base, is_base_side, today, facts or BuildFacts())
     finished = evaluations or {}
     results = []
     missing = []
-    deselected = []
-    baseline_run: Run | None
     comparable_count = 0
-    has_partial_suite = False
-    for suite in branch.suites:
-        if branch.is_deselected(suite):
-            deselected.append(suite)
-            continue
-        context = branch.get_context(suite)
-        has_partial_suite |= _is_partial(suite, context)
-        for paired_suite, baseline_id in _pair_retrievers(suite, branch, runs, is_base_side):
+    selected_suites = [suite for suite in branch.suites if not branch.is_deselected(suite)]
+    for suite in selected_suites:
+        for paired_suite, baseline_id in side.pair_retrievers(suite):
+            baseline_run, is_new = side.find_baseline(paired_suite, baseline_id)
+            comparable_count += 0 if is_new else side.count_comparable(suite, baseline_run)
             key = SuiteKey(suite.path, paired_suite.retriever)
             if paired_suite.run_key not in runs:
                 missing.append(paired_suite)
-                baseline_run, is_new = find_baseline(paired_suite, branch, base, baseline_id)
+            elif key in finished:
+                results.append(finished[key])
             else:
-                evaluation = finished.get(key) or evaluate_suite(
-                    paired_suite,
-                    runs,
-                    branch,
-                    base,
-                    baseline_id=baseline_id,
-                    is_base_side=is_base_side,
-                    today=today,
-                    facts=facts,
-                )
-                results.append(evaluation)
-                baseline_run, is_new = evaluation.baseline_run, evaluation.comparison.is_new
-            if baseline_run and not is_new:
-                for query in suite.queries:
-                    is_deselected = query.id in context.deselected_query_ids
-                    comparable_count += query.request in baseline_run.answers and not is_deselected
+                results.append(side.evaluate_suite(paired_suite, baseline_run, is_new=is_new))
     # Checks over suites and retrievers count as not run if only a part of a suite was selected.
     shared_results: tuple[CheckResult, ...] = ()
-    if not has_partial_suite:
+    if not any(side.is_partial(suite) for suite in selected_suites):
         base_paths = None if base is None else {suite.path for suite in base.suites}
-        expiry_date = None if is_base_side or base is not None else today
+        expiry_date = None if side.has_base_branch else today
         shared_results = check_shared(results, base_paths, today=expiry_date)
-        if facts and facts.is_update:
+        if side.facts.is_update:
             shared_results = tuple(map(_accept_change, shared_results))
     return BranchEvaluation(
-        branch,
-        tuple(results),
-        shared_results,
-        tuple(missing),
-        tuple(deselected),
-        comparable_count,
+        branch, tuple(results), shared_results, tuple(missing), comparable_count
     )
 
 
@@ -237,42 +212,123 @@ def evaluate_suite(
     branch: Branch,
     base: Branch | None = None,
     *,
-    baseline_id: RetrieverId | None = None,
-    is_base_side: bool = False,
     today: date | None = None,
     facts: BuildFacts | None = None,
 ) -> Evaluation:
-    """Evaluate one suite of a branch, as ``decide`` does.
+    """Evaluate one suite of the current branch, as ``decide`` does.
 
     Args:
         suite: The suite. Its retriever has a run.
         runs: The current answers.
-        branch: The branch that has the suite.
-        base: The base branch, if ``branch`` is the current one and there is a base branch.
-        baseline_id: The retriever that the baseline is filed under, if not the suite's.
-        is_base_side: Whether ``branch`` is the base branch.
+        branch: The current branch.
+        base: The base branch, if there is one.
         today: The date in UTC, or ``None`` if no known issue is to expire.
         facts: What the plugin knows about the build.
     """
-    baseline_run: Run | None
-    is_new = False
-    if suite.baseline_retriever:
-        baseline_run = find_compared_run(suite, runs)
-    else:
-        baseline_run, is_new = find_baseline(suite, branch, base, baseline_id)
-    context = replace(
-        branch.get_context(suite),
-        today=today,
-        has_base_branch=is_base_side or base is not None,
-        is_base_side=is_base_side,
-        regraded_query_ids=_find_regraded_ids(suite, base) if base else frozenset(),
-    )
-    run = runs[suite.run_key]
-    evaluation = evaluate(suite, run, baseline_run, is_new=is_new, context=context)
-    if facts is None or is_base_side:
-        return evaluation
-    results = [_apply_facts(result, suite, facts) for result in evaluation.results]
-    return replace(evaluation, results=tuple(results))
+    side = _Side(branch, runs, base, False, today, facts or BuildFacts())
+    baseline_run, is_new = side.find_baseline(suite)
+    return side.evaluate_suite(suite, baseline_run, is_new=is_new)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One of the two evaluations of the current answers."""
+
+    branch: Branch
+    runs: Mapping[RunKey, Run]
+    base: Branch | None
+    is_base_side: bool
+    today: date | None
+    facts: BuildFacts
+
+    @property
+    def has_base_branch(self) -> bool:
+        """Return whether the build compares with a branch."""
+        return self.is_base_side or self.base is not None
+
+    def evaluate_suite(self, suite: Suite, baseline_run: Run | None, *, is_new: bool) -> Evaluation:
+        """Evaluate a suite with its context."""
+        context = replace(
+            self.branch.get_context(suite),
+            today=self.today,
+            has_base_branch=self.has_base_branch,
+            is_base_side=self.is_base_side,
+            regraded_query_ids=_find_regraded_ids(suite, self.base),
+        )
+        run = self.runs[suite.run_key]
+        evaluation = evaluate(suite, run, baseline_run, is_new=is_new, context=context)
+        if self.is_base_side:
+            return evaluation
+        results = [_apply_facts(result, suite, self.facts) for result in evaluation.results]
+        return replace(evaluation, results=tuple(results))
+
+    def find_baseline(
+        self, suite: Suite, baseline_id: RetrieverId | None = None
+    ) -> tuple[Run | None, bool]:
+        """Find what a suite is compared with, and whether all its queries are new."""
+        if suite.baseline_retriever:
+            return find_compared_run(suite, self.runs), False
+        return find_baseline(suite, self.branch, self.base, baseline_id)
+
+    def count_comparable(self, suite: Suite, baseline_run: Run | None) -> int:
+        """Count the queries that have a baseline answer and were not deselected."""
+        deselected = self.branch.get_context(suite).deselected_query_ids
+        answers = baseline_run.answers if baseline_run else {}
+        return sum(q.request in answers and q.id not in deselected for q in suite.queries)
+
+    def is_partial(self, suite: Suite) -> bool:
+        """Return whether only some checks of a suite are selected."""
+        selected = self.branch.get_context(suite).selected_items
+        return selected is not None and any(item.name not in selected for item in suite.items)
+
+    def pair_retrievers(self, suite: Suite) -> list[tuple[Suite, RetrieverId]]:
+        """Pair the retrievers that run a suite with those that its baseline is filed under.
+
+        These differ only for a base suite whose fixture has gained or lost its parameters: such a
+        suite is evaluated for each parameter against the one run of the other side.
+        """
+        if not self.is_base_side:
+            return [(suite, suite.retriever)]
+        key = suite.run_key
+        available = [run_key.retriever for run_key in self.runs if _is_read_alike(run_key, key)]
+        recorded = [baseline.retriever for baseline in self.branch.baselines]
+        pairs = []
+        for run_id in _match_parameters(suite.retriever, available):
+            wanted_id = suite.retriever if suite.retriever in recorded else run_id
+            for baseline_id in _match_parameters(wanted_id, recorded):
+                pairs.append((replace(suite, retriever=run_id), baseline_id))
+        return pairs
+
+
+def _is_read_alike(key: RunKey, other: RunKey) -> bool:
+    """Return whether the results of two retrievers are read in the same way."""
+    return key._replace(retriever=other.retriever) == other
+
+
+def _match_parameters(retriever: RetrieverId, others: Iterable[RetrieverId]) -> list[RetrieverId]:
+    """Return the ids of the same fixture, if it has parameters on one side only."""
+    matching = []
+    for other in dict.fromkeys(others):
+        if other == retriever:
+            return [retriever]
+        is_same_fixture = other._replace(parameter=retriever.parameter) == retriever
+        if is_same_fixture and not (retriever.parameter and other.parameter):
+            matching.append(other)
+    return matching or [retriever]
+
+
+def _find_regraded_ids(suite: Suite, base: Branch | None) -> frozenset[str]:
+    """Find the queries whose judgments differ from all that the base branch has for them."""
+    base_judgments: dict[str, list[Judgments]] = {}
+    for base_suite in base.suites if base else ():
+        for query in base_suite.queries:
+            base_judgments.setdefault(query.request, []).append(query.judgments)
+    regraded = set()
+    for query in suite.queries:
+        judgments = base_judgments.get(query.request)
+        if judgments and query.judgments not in judgments:
+            regraded.add(query.id)
+    return frozenset(regraded)
 
 
 def _apply_facts(result: CheckResult, suite: Suite, facts: BuildFacts) -> CheckResult:
@@ -289,72 +345,16 @@ def _apply_facts(result: CheckResult, suite: Suite, facts: BuildFacts) -> CheckR
 
 def _accept_change(result: CheckResult) -> CheckResult:
     """Turn a failure into a warning if the new baseline accepts it."""
-    if result.outcome < Outcome.REVIEW:
-        return result
     check = result.check
     is_change = isinstance(check, DefaultCheck)
     if isinstance(check, Threshold):
-        bounds = [check.max_drop, check.max_rise, check.max_significant_drop]
-        values = {bound.value for bound in bounds if bound}
-        is_change = result.bound in values - {b.value for b in (check.min, check.max) if b}
-    return replace(result, outcome=Outcome.PASSED, is_warning=True) if is_change else result
+        is_change = result.bound not in [bound.value for bound in (check.min, check.max) if bound]
+    if result.outcome < Outcome.REVIEW or not is_change:
+        return result
+    return replace(result, outcome=Outcome.PASSED, is_warning=True)
 
 
-def _find_regraded_ids(suite: Suite, base: Branch) -> frozenset[str]:
-    """Find the queries whose judgments differ from all that the base branch has for them."""
-    base_judgments: dict[str, list[Judgments]] = {}
-    for base_suite in base.suites:
-        for query in base_suite.queries:
-            base_judgments.setdefault(query.request, []).append(query.judgments)
-    regraded = set()
-    for query in suite.queries:
-        judgments = base_judgments.get(query.request)
-        if judgments and query.judgments not in judgments:
-            regraded.add(query.id)
-    return frozenset(regraded)
-
-
-def _is_partial(suite: Suite, context: EvaluationContext) -> bool:
-    if context.selected_items is None:
-        return False
-    return any(item.name not in context.selected_items for item in suite.items)
-
-
-def _pair_retrievers(
-    suite: Suite, branch: Branch, runs: Mapping[RunKey, Run], is_base_side: bool
-) -> list[tuple[Suite, RetrieverId]]:
-    """Pair the retrievers that run a suite with those that its baseline is filed under.
-
-    These differ only for a base suite whose fixture has gained or lost its parameters: such a suite
-    is evaluated for each parameter against the one run of the other side.
-    """
-    if not is_base_side:
-        return [(suite, suite.retriever)]
-    key = suite.run_key
-    available = [
-        run_key.retriever for run_key in runs if run_key._replace(retriever=key.retriever) == key
-    ]
-    recorded = [baseline.retriever for baseline in branch.baselines]
-    has_own = suite.retriever in recorded
-    pairs = []
-    for run_id in _match_parameters(suite.retriever, available):
-        wanted_id = suite.retriever if has_own else run_id
-        for baseline_id in _match_parameters(wanted_id, recorded):
-            pairs.append((replace(suite, retriever=run_id), baseline_id))
-    return pairs
-
-
-def _match_parameters(retriever: RetrieverId, others: Iterable[RetrieverId]) -> list[RetrieverId]:
-    """Return the ids of the same fixture, if it has parameters on one side only."""
-    parameters = []
-    for other in dict.fromkeys(others):
-        if other == retriever:
-            return [retriever]
-        if other._replace(parameter=retriever.parameter) == retriever:
-            parameters.append(other)
-    if retriever.parameter:
-        parameters = [other for other in parameters if not other.parameter]
-    return parameters or [retriever]
+# -- Baselines ------------------------------------------------------------------------------------
 
 
 def find_baseline(
@@ -375,86 +375,62 @@ def find_baseline(
     Returns:
         The answers, and whether all queries of the suite are new.
     """
-    retriever = retriever or suite.retriever
     run = collect_answers(suite, branch.baselines, retriever)
     if base is None:
         return run, False
     base_run = collect_answers(suite, base.baselines, retriever)
     if not base_run.answers:
         return run, True
-
-    edited = find_edited_answers(suite, branch, base, retriever)
     answers = {**base_run.answers}
-    for request, answer in edited.items():
+    for request, answer in find_edited_answers(suite, branch, base).items():
         if request in answers:
             answers[request] = answer
     return replace(base_run, answers=answers, titles={**run.titles, **base_run.titles}), False
 
 
 def find_edited_answers(
-    suite: Suite, branch: Branch, base: Branch, retriever: RetrieverId | None = None
+    suite: Suite, branch: Branch, base: Branch
 ) -> dict[str, tuple[Ranking, ...]]:
     """Find the committed answers to a suite's queries that a change adds or edits."""
-    retriever = retriever or suite.retriever
-    before = collect_answers(suite, base.committed_files, retriever).answers
-    now = collect_answers(suite, branch.committed_files, retriever).answers
+    before = collect_answers(suite, base.committed_files).answers
+    now = collect_answers(suite, branch.committed_files).answers
     return {request: answer for request, answer in now.items() if answer != before.get(request)}
 
 
-def collect_answers(suite: Suite, baselines: Iterable[Baseline], retriever: RetrieverId) -> Run:
+def collect_answers(
+    suite: Suite, baselines: Iterable[Baseline], retriever: RetrieverId | None = None
+) -> Run:
     """Collect the answers to a suite's queries from all baselines of a retriever.
 
     All baseline files of a branch are one baseline, so suites can be renamed, split and merged. If
     a request has two answers, the one in the suite's own file is used.
     """
+    retriever = retriever or suite.retriever
     candidates = [baseline for baseline in baselines if baseline.retriever == retriever]
     candidates.sort(key=lambda baseline: (baseline.suite_path != suite.path, baseline.path))
-    requests = [query.request for query in suite.queries]
-    return _merge_runs(requests, [baseline.run for baseline in candidates])
-
-
-def _merge_runs(requests: Iterable[str], runs: Sequence[Run]) -> Run:
-    """Merge runs into one for the given requests. Earlier runs take precedence."""
-    answers = {}
-    sources: list[Run] = []
-    for request in requests:
-        for run in runs:
-            if request in run.answers:
-                answers[request] = run.answers[request]
-                if not any(run is source for source in sources):
-                    sources.append(run)
-                break
-    if not sources:
-        return Run()
-    titles: dict[str, str] = {}
-    stage_names: dict[str, None] = {}
-    for source in reversed(sources):
-        titles.update(source.titles)
-        stage_names.update(dict.fromkeys(source.stages))
-    stages = {}
-    for name in stage_names:
-        stage_runs = [source.stages[name] for source in sources if name in source.stages]
-        stages[name] = _merge_runs(answers, stage_runs)
-    # No answer is compared deeper than the shallowest one was requested.
-    depths = [depth for source in sources if (depth := source.provenance.depth) is not None]
-    provenance = replace(sources[0].provenance, depth=min(depths, default=None))
-    return Run(answers, titles=titles, stages=stages, provenance=provenance)
+    missing = dict.fromkeys(query.request for query in suite.queries)
+    runs = []
+    for baseline in candidates:
+        answers = baseline.run.answers
+        selected = {request: answers[request] for request in missing if request in answers}
+        if selected:
+            runs.append(replace(baseline.run, answers=selected))
+            missing = dict.fromkeys(request for request in missing if request not in selected)
+    return merge_runs(runs)
 
 
 def find_compared_run(suite: Suite, runs: Mapping[RunKey, Run]) -> Run | None:
     """Find the answers of the retriever that a suite names under ``baseline``."""
-    key = suite.run_key
     candidates = []
-    for run_key in runs:
-        is_alike = run_key._replace(retriever=key.retriever) == key
-        if is_alike and run_key.retriever.fixture == suite.baseline_retriever:
-            candidates.append(run_key)
+    for key in runs:
+        is_named = key.retriever.fixture == suite.baseline_retriever
+        if is_named and _is_read_alike(key, suite.run_key):
+            candidates.append(key)
+    if not candidates:
+        return None
+    folder, parameter = suite.retriever.folder, suite.retriever.parameter
     # Fixtures of one name can be in several folders and have parameters: the nearest one counts.
     candidates.sort(
-        key=lambda candidate: (
-            candidate.retriever.folder != key.retriever.folder,
-            candidate.retriever.parameter != key.retriever.parameter,
-            candidate.retriever,
-        )
+        key=lambda key: (key.retriever.folder != folder, key.retriever.parameter != parameter, key)
     )
-    return runs[candidates[0]] if candidates else None
+    return runs[candidates[0]]

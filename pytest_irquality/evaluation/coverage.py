@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pytest_irquality.evaluation.branches import BranchEvaluation
 from pytest_irquality.evaluation.comparison import QueryStatus
-from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.io.text import Text, format_count, write
 from pytest_irquality.suite.model import RetrieverId, Suite
 
@@ -78,44 +78,45 @@ def count_coverage(current: BranchEvaluation, base: BranchEvaluation | None = No
     statuses: Counter[QueryStatus] = Counter()
     for evaluation in current.evaluations:
         statuses.update(evaluation.comparison.statuses.values())
-    for suite in (*current.missing, *current.deselected):
-        statuses[QueryStatus.NOT_RUN] += len(suite.queries)
+    compared, new = statuses[QueryStatus.COMPARED], statuses[QueryStatus.NEW]
+    no_answer = statuses[QueryStatus.NO_ANSWER]
+    # Suites that were not evaluated count as well.
+    total = sum(len(suite.queries) for suite in current.branch.suites)
 
-    removed_count = 0
-    base_only_count = 0
+    current_requests = _list_requests(current.branch.suites)
+    removed = set()
+    base_only = set()
     if base is not None:
-        current_requests = _list_requests(current.branch.suites)
         texts = {request for _, request in current_requests}
-        kept_suites = [s for s in base.branch.suites if not base.branch.is_deselected(s)]
-        # A query that only moved to another suite or retriever is not removed.
-        for _, request in _list_requests(kept_suites):
-            removed_count += request not in texts
-        base_only_count = _count_base_only(base.evaluations, current_requests)
+        base_suites = [
+            suite for suite in base.branch.suites if not base.branch.is_deselected(suite)
+        ]
+        for key in _list_requests(base_suites):
+            # A query that only moved to another suite or retriever is not removed.
+            if key.request not in texts:
+                removed.add(key)
+        for evaluation in base.evaluations:
+            for key in _list_requests([evaluation.suite]) - current_requests:
+                if key.request in evaluation.run.answers:
+                    base_only.add(key)
     return Coverage(
-        compared=statuses[QueryStatus.COMPARED],
-        new=statuses[QueryStatus.NEW],
-        no_answer=statuses[QueryStatus.NO_ANSWER],
-        not_run=statuses[QueryStatus.NOT_RUN],
-        removed=removed_count,
+        compared=compared,
+        new=new,
+        no_answer=no_answer,
+        not_run=total - compared - new - no_answer,
+        removed=len(removed),
         comparable=current.comparable_count,
-        base_only=base_only_count,
+        base_only=len(base_only),
     )
 
 
-def _count_base_only(
-    base_evaluations: Iterable[Evaluation], current_requests: set[tuple[RetrieverId, str]]
-) -> int:
-    requests = set()
-    for evaluation in base_evaluations:
-        for query in evaluation.suite.queries:
-            if evaluation.comparison.statuses[query.id] is not QueryStatus.NOT_RUN:
-                requests.add((evaluation.suite.retriever, query.request))
-    return len(requests - current_requests)
+class _Request(NamedTuple):
+    retriever: RetrieverId
+    request: str
 
 
-def _list_requests(suites: Iterable[Suite]) -> set[tuple[RetrieverId, str]]:
-    requests = set()
+def _list_requests(suites: Iterable[Suite]) -> set[_Request]:
+    requests: set[_Request] = set()
     for suite in suites:
-        for query in suite.queries:
-            requests.add((suite.retriever, query.request))
+        requests.update(_Request(suite.retriever, query.request) for query in suite.queries)
     return requests

@@ -46,8 +46,6 @@ from pytest_irquality.suite.model import RunKey
 
 __all__ = ["BaseFailure", "BuildFacts", "Decision", "SuiteKey", "decide"]
 
-SHARED_CHECKS = (DefaultCheck.SIGNIFICANT_DROP, DefaultCheck.FEW_DROPS)
-
 
 @dataclass(frozen=True)
 class BaseFailure:
@@ -139,6 +137,8 @@ def decide(
         The decision, with everything that reports show.
     """
     facts = facts or BuildFacts()
+    if base is not None and not base.name:
+        base = replace(base, name="the base branch")
     current_evaluation = evaluate_branch(
         current, runs, base, today=today, facts=facts, evaluations=evaluations
     )
@@ -158,7 +158,7 @@ def decide(
         base_failures = _find_base_failures(base_evaluation, current_evaluation, edits)
         for failure in base_failures:
             notices.append(create_base_failure_notice(failure.result, base.name, failure.edits))
-        notices += create_branch_notices(base_evaluation, base.name or "the base branch")
+        notices += create_branch_notices(base_evaluation, base.name)
         notices += create_unanswered_base_notices(base_evaluation, current_evaluation, facts)
         notices += create_edit_notices(edits, base)
         if notice := create_equal_sides_notice(current_evaluation, base, facts):
@@ -222,20 +222,20 @@ def _find_base_failures(
     current_findings = set()
     for result in current.results:
         key = _get_key(result)
-        if key not in current_results or result.outcome > current_results[key].outcome:
-            current_results[key] = result
-        if result.outcome >= Outcome.REVIEW:
-            # A failing check of a renamed suite is the same failure under another name.
-            current_findings.add((result.outcome, result.check, str(result.text)))
+        known_result = current_results.get(key, result)
+        current_results[key] = max(result, known_result, key=lambda known: known.outcome)
+        current_findings.add((result.outcome, result.check, str(result.text)))
 
     failures = []
     for result in base.results:
         current_result = current_results.get(_get_key(result))
+        # The same finding in a renamed suite is the same failure under another name.
         is_known = (result.outcome, result.check, str(result.text)) in current_findings
         is_known |= current_result is not None and current_result.outcome >= result.outcome
         if result.outcome >= Outcome.REVIEW and not is_known:
-            touching = _select_touching_edits(result, edits)
-            failures.append(BaseFailure(result, current_result, touching))
+            path = result.suite_path
+            touching = [e for e in edits if e.path and not e.is_added and path in ("", e.path)]
+            failures.append(BaseFailure(result, current_result, tuple(touching)))
     return tuple(failures)
 
 
@@ -244,19 +244,5 @@ def _get_key(result: CheckResult) -> tuple[object, ...]:
     check: object = result.check
     if not isinstance(check, DefaultCheck):
         check = (type(check), result.label)
-    elif check in SHARED_CHECKS:
-        # The suites that share the check differ by what changed in them.
-        return (check, result.subject, result.retriever)
-    return (check, result.suite_path, result.retriever, result.tag, result.item)
-
-
-def _select_touching_edits(
-    result: CheckResult, edits: Sequence[SuiteEdit]
-) -> tuple[SuiteEdit, ...]:
-    """Select the edits of the suites that a check is about."""
-    touching = []
-    for edit in edits:
-        is_suite = edit.path == result.suite_path or not result.suite_path
-        if edit.path and not edit.is_added and is_suite:
-            touching.append(edit)
-    return tuple(touching)
+    suite = result.suite_path or result.subject
+    return (check, suite, result.retriever, result.tag, result.item)

@@ -14,7 +14,7 @@ from enum import Enum
 
 from pytest_irquality.evaluation.branches import Branch, find_edited_answers
 from pytest_irquality.io.text import DataPart, Text, join, write
-from pytest_irquality.suite.model import Bound, ItemKind, Query, Suite, Threshold
+from pytest_irquality.suite.model import Bound, Query, Suite, Threshold
 
 
 class EditKind(Enum):
@@ -24,9 +24,7 @@ class EditKind(Enum):
     QUERIES_ADDED = ("query added", "queries added")
     QUERIES_MOVED = ("query moved to another suite", "queries moved to other suites")
     QUERIES_REWORDED = ("query reworded", "queries reworded")
-    PARAMS_EDITED = ("query with other parameters", "queries with other parameters")
     QUERIES_REGRADED = ("query regraded", "queries regraded")
-    JUDGMENTS_REMOVED = ("query without its judgments", "queries without their judgments")
     RULES_REMOVED = ("rule removed", "rules removed")
     RULES_ADDED = ("rule added", "rules added")
     WEIGHTS_EDITED = ("weight edited", "weights edited")
@@ -36,15 +34,10 @@ class EditKind(Enum):
     THRESHOLDS_RAISED = ("threshold raised", "thresholds raised")
     DROPS_WIDENED = ("allowed drop widened", "allowed drops widened")
     DROPS_NARROWED = ("allowed drop narrowed", "allowed drops narrowed")
-    THRESHOLDS_WARN = ("threshold that now only warns", "thresholds that now only warn")
     THRESHOLDS_EDITED = ("threshold edited", "thresholds edited")
     KNOWN_ISSUES_ADDED = ("known issue added", "known issues added")
     KNOWN_ISSUES_CLOSED = ("known issue closed", "known issues closed")
     BASELINE_EDITED = ("baseline answer edited", "baseline answers edited")
-
-    def describe(self, count: int) -> str:
-        """Describe a number of edits, such as ``3 queries removed``."""
-        return f"{count:,} {self.value[count != 1]}"
 
 
 @dataclass(frozen=True)
@@ -76,10 +69,15 @@ class SuiteEdit:
     @property
     def texts(self) -> tuple[Text, ...]:
         """Return the edits, such as ``3 queries removed`` or ``1 threshold lowered``."""
-        counts = [
-            write(kind.describe(self.counts[kind])) for kind in EditKind if kind in self.counts
-        ]
-        return (*self.details, *counts)
+        return (*self.details, *_describe_counts(self.counts))
+
+
+def _describe_counts(counts: Mapping[EditKind, int]) -> list[Text]:
+    texts = []
+    for kind in EditKind:
+        if count := counts.get(kind, 0):
+            texts.append(write(f"{count:,} {kind.value[count != 1]}"))
+    return texts
 
 
 def summarize_edits(edits: Iterable[SuiteEdit]) -> Text:
@@ -90,8 +88,7 @@ def summarize_edits(edits: Iterable[SuiteEdit]) -> Text:
         counts.update(edit.counts)
         for detail in edit.details:
             details.append(write(DataPart(edit.subject), ": ", detail) if edit.path else detail)
-    texts: list[Text] = [write(kind.describe(counts[kind])) for kind in EditKind if kind in counts]
-    return join([*details, *texts])
+    return join([*details, *_describe_counts(counts)])
 
 
 def find_edits(current: Branch, base: Branch) -> tuple[SuiteEdit, ...]:
@@ -107,34 +104,34 @@ def find_edits(current: Branch, base: Branch) -> tuple[SuiteEdit, ...]:
     """
     edits = []
     if base.is_strict and not current.is_strict:
-        detail = write("gate lowered")
-        edits.append(SuiteEdit("ir_gate", details=(detail,)))
-    current_suites = _group_by_path(current)
+        edits.append(SuiteEdit("ir_gate", details=(write("gate lowered"),)))
     base_suites = _group_by_path(base)
+    current_suites = _group_by_path(current)
     added_suites = {path: s for path, s in current_suites.items() if path not in base_suites}
-    current_requests = _list_requests(current)
+    current_requests = {query.request for suite in current.suites for query in suite.queries}
     for path, suites in base_suites.items():
         new_suites = current_suites.get(path, [])
+        details = []
         renamed_path = "" if new_suites else _find_renamed_path(suites[0], added_suites)
         if renamed_path:
             new_suites = added_suites.pop(renamed_path)
+            details.append(write("renamed to ", DataPart(renamed_path)))
         edit = _compare_suites(suites, new_suites, current_requests)
-        if renamed_path:
-            detail = write("renamed to ", DataPart(renamed_path))
-            edit = replace(edit, details=(detail, *edit.details))
-        edit = _add_baseline_edits(edit, new_suites, current, base)
-        edit = replace(edit, diff=_create_diff(suites[0], new_suites, current, base))
-        if edit.counts or edit.details or edit.diff:
-            edits.append(edit)
+        edit = replace(edit, details=(*details, *edit.details))
+        edits.append(_add_files(edit, [*suites, *new_suites], current, base))
     for path, suites in added_suites.items():
-        base_requests = _list_requests(base)
-        added_count = sum(query.request not in base_requests for query in suites[0].queries)
-        counts = {EditKind.QUERIES_ADDED: added_count} if added_count else {}
-        detail = write("suite added")
-        edit = SuiteEdit(suites[0].name, path, counts, details=(detail,), is_added=True)
-        edit = _add_baseline_edits(edit, suites, current, base)
-        edits.append(replace(edit, diff=_create_diff(suites[0], suites, current, base)))
-    return tuple(edits)
+        edit = SuiteEdit(suites[0].name, path, details=(write("suite added"),), is_added=True)
+        edits.append(_add_files(edit, suites, current, base))
+    return tuple(edit for edit in edits if edit.texts or edit.diff)
+
+
+def _group_by_path(branch: Branch) -> dict[str, list[Suite]]:
+    """Return the suites of each file, one for each retriever."""
+    suites: dict[str, list[Suite]] = {}
+    for suite in branch.suites:
+        if not branch.is_deselected(suite):
+            suites.setdefault(suite.path, []).append(suite)
+    return suites
 
 
 def _find_renamed_path(base_suite: Suite, added_suites: Mapping[str, Sequence[Suite]]) -> str:
@@ -147,75 +144,49 @@ def _find_renamed_path(base_suite: Suite, added_suites: Mapping[str, Sequence[Su
     return ""
 
 
-def _group_by_path(branch: Branch) -> dict[str, list[Suite]]:
-    """Return the suites of each file, one for each retriever."""
-    suites: dict[str, list[Suite]] = {}
-    for suite in branch.suites:
-        if not branch.is_deselected(suite):
-            suites.setdefault(suite.path, []).append(suite)
-    return suites
-
-
-def _list_requests(branch: Branch) -> set[str]:
-    return {query.request for suite in branch.suites for query in suite.queries}
-
-
 # -- Suites ---------------------------------------------------------------------------------------
 
 
 def _compare_suites(
     base_suites: Sequence[Suite], suites: Sequence[Suite], current_requests: set[str]
 ) -> SuiteEdit:
-    """Compare the suite in a file of the base branch with the suite in the same file now."""
+    """Compare a suite of the base branch with the suite in the same file now, if there is one."""
     base_suite = base_suites[0]
-    has_requests = any(query.request in current_requests for query in base_suite.queries)
-    moved_count = sum(query.request in current_requests for query in base_suite.queries)
-    if not suites:
-        counts = {EditKind.QUERIES_MOVED: moved_count} if moved_count else {}
-        if removed_count := len(base_suite.queries) - moved_count:
-            counts[EditKind.QUERIES_REMOVED] = removed_count
-        return SuiteEdit(
-            base_suite.name,
-            base_suite.path,
-            counts,
-            details=(write("suite removed"),),
-            query_ids=tuple(base_suite.queries_by_id),
-            is_removed=True,
-            is_nothing_left=not has_requests,
-        )
-
-    suite = suites[0]
+    suite = suites[0] if suites else Suite(base_suite.name)
+    counts, query_ids = _compare_queries(base_suite, suite, current_requests)
+    details = [write("suite removed")]
+    if suites:
+        counts.update(_compare_thresholds(base_suite, suite))
+        counts.update(_compare_rules(_list_shared_rules(base_suite), _list_shared_rules(suite)))
+        details = list(_compare_settings(base_suites, suites))
     # Ids are unique in a suite only, so the same id in another suite is another query.
     has_ids = not base_suite.queries_by_id.keys().isdisjoint(suite.queries_by_id)
-    counter, query_ids = _compare_queries(base_suite, suite, current_requests)
-    counter.update(_compare_thresholds(_list_thresholds(base_suite), _list_thresholds(suite)))
-    counter.update(_compare_each_query_rules(base_suite, suite))
+    has_requests = any(query.request in current_requests for query in base_suite.queries)
     return SuiteEdit(
         base_suite.name,
         base_suite.path,
-        {kind: count for kind, count in counter.items() if count},
-        details=tuple(_compare_settings(base_suites, suites)),
+        counts=+counts,  # without zeros
+        details=tuple(details),
         query_ids=tuple(query_ids),
+        is_removed=not suites,
         is_nothing_left=not has_requests and not has_ids,
     )
 
 
 def _compare_settings(base_suites: Sequence[Suite], suites: Sequence[Suite]) -> Iterator[Text]:
     base_suite, suite = base_suites[0], suites[0]
-    base_retrievers = {str(other.retriever) for other in base_suites}
-    retrievers = {str(other.retriever) for other in suites}
+    base_retrievers = sorted({str(other.retriever) for other in base_suites})
+    retrievers = sorted({str(other.retriever) for other in suites})
     if base_retrievers != retrievers:
-        names = [", ".join(sorted(names)) for names in (retrievers, base_retrievers)]
-        yield write("retriever ", DataPart(names[0]), " instead of ", DataPart(names[1]))
-    if suite.baseline_retriever != base_suite.baseline_retriever:
-        yield write("'baseline' edited")
+        names = [DataPart(", ".join(names)) for names in (retrievers, base_retrievers)]
+        yield write("retriever ", names[0], " instead of ", names[1])
     if suite.primary_metric != base_suite.primary_metric:
-        yield write(
-            f"{suite.primary_metric} instead of {base_suite.primary_metric} as first metric"
-        )
-    if suite.lost_queries != base_suite.lost_queries:
-        yield write("'lost_all_relevant' edited")
+        yield write(f"{suite.primary_metric} instead of {base_suite.primary_metric}")
     edited = []
+    if suite.baseline_retriever != base_suite.baseline_retriever:
+        edited.append("'baseline'")
+    if suite.lost_queries != base_suite.lost_queries:
+        edited.append("'lost_all_relevant'")
     for setting in fields(suite.settings):
         if getattr(suite.settings, setting.name) != getattr(base_suite.settings, setting.name):
             edited.append(f"'{setting.name}'")
@@ -223,23 +194,7 @@ def _compare_settings(base_suites: Sequence[Suite], suites: Sequence[Suite]) -> 
         yield write(f"{', '.join(edited)} edited")
 
 
-def _compare_each_query_rules(base_suite: Suite, suite: Suite) -> Counter[EditKind]:
-    rules = [item.rule for item in suite.items if item.rule and not item.query_id]
-    base_rules = [item.rule for item in base_suite.items if item.rule and not item.query_id]
-    return _count_rules(base_rules, rules)
-
-
-def _count_rules(base_rules: Sequence[object], rules: Sequence[object]) -> Counter[EditKind]:
-    # A rule that was edited is a removed and an added one.
-    return Counter(
-        {
-            EditKind.RULES_REMOVED: sum(rule not in rules for rule in base_rules),
-            EditKind.RULES_ADDED: sum(rule not in base_rules for rule in rules),
-        }
-    )
-
-
-# -- Queries --------------------------------------------------------------------------------------
+# -- Queries and rules ----------------------------------------------------------------------------
 
 
 def _compare_queries(
@@ -254,8 +209,7 @@ def _compare_queries(
         query = suite.queries_by_id.get(base_query.id) or by_request.get(base_query.request)
         if query is None:
             is_moved = base_query.request in current_requests
-            kind = EditKind.QUERIES_MOVED if is_moved else EditKind.QUERIES_REMOVED
-            counts = Counter([kind])
+            counts = Counter([EditKind.QUERIES_MOVED if is_moved else EditKind.QUERIES_REMOVED])
         else:
             matched_ids.add(query.id)
             counts = _compare_query(base_query, query)
@@ -267,21 +221,33 @@ def _compare_queries(
 
 
 def _compare_query(base_query: Query, query: Query) -> Counter[EditKind]:
-    counter = _count_rules(base_query.rules, query.rules)
-    counter[EditKind.QUERIES_REWORDED] = int(query.text != base_query.text)
-    counter[EditKind.PARAMS_EDITED] = int(query.params != base_query.params)
-    if query.judgments != base_query.judgments:
-        is_removed = not query.judgments.grades
-        kind = EditKind.JUDGMENTS_REMOVED if is_removed else EditKind.QUERIES_REGRADED
-        counter[kind] = 1
-    counter[EditKind.WEIGHTS_EDITED] = int(query.weight != base_query.weight)
-    counter[EditKind.KNOWN_ISSUES_ADDED] = _count_known_issue(base_query, query)
-    counter[EditKind.KNOWN_ISSUES_CLOSED] = _count_known_issue(query, base_query)
-    return counter
+    counts = _compare_rules(base_query.rules, query.rules)
+    counts[EditKind.QUERIES_REWORDED] += query.request != base_query.request
+    counts[EditKind.QUERIES_REGRADED] += query.judgments != base_query.judgments
+    counts[EditKind.WEIGHTS_EDITED] += query.weight != base_query.weight
+    counts.update(_compare_known_issues(base_query, query))
+    return counts
 
 
-def _count_known_issue(without: Query | Threshold, with_issue: Query | Threshold) -> int:
-    return int(without.known_issue is None and with_issue.known_issue is not None)
+def _compare_known_issues(base: Query | Threshold, current: Query | Threshold) -> Counter[EditKind]:
+    counts: Counter[EditKind] = Counter()
+    if (base.known_issue is None) != (current.known_issue is None):
+        is_added = base.known_issue is None
+        counts[EditKind.KNOWN_ISSUES_ADDED if is_added else EditKind.KNOWN_ISSUES_CLOSED] += 1
+    return counts
+
+
+def _compare_rules(base_rules: Sequence[object], rules: Sequence[object]) -> Counter[EditKind]:
+    """Count removed and added rules. A rule that was edited is one of each."""
+    counts: Counter[EditKind] = Counter()
+    counts[EditKind.RULES_REMOVED] += sum(rule not in rules for rule in base_rules)
+    counts[EditKind.RULES_ADDED] += sum(rule not in base_rules for rule in rules)
+    return counts
+
+
+def _list_shared_rules(suite: Suite) -> list[object]:
+    """Return the rules under ``each_query``."""
+    return [item.rule for item in suite.items if item.rule and not item.query_id]
 
 
 # -- Thresholds -----------------------------------------------------------------------------------
@@ -292,44 +258,34 @@ def _list_thresholds(suite: Suite) -> dict[tuple[object, ...], Threshold]:
     thresholds: dict[tuple[object, ...], Threshold] = {}
     for item in suite.items:
         if item.threshold:
-            is_each_query = item.kind is ItemKind.EACH_QUERY
-            scope = (item.query_id, item.tag, item.is_each_tag, is_each_query)
+            scope = (item.kind, item.query_id, item.tag, item.is_each_tag)
             thresholds[(*scope, item.threshold.metric)] = item.threshold
     for query in suite.queries:
         for threshold in query.thresholds:
-            thresholds[(query.id, "", False, False, threshold.metric)] = threshold
+            thresholds[(query.id, threshold.metric)] = threshold
     return thresholds
 
 
-def _compare_thresholds(
-    base_thresholds: Mapping[tuple[object, ...], Threshold],
-    thresholds: Mapping[tuple[object, ...], Threshold],
-) -> Counter[EditKind]:
-    counter: Counter[EditKind] = Counter()
-    counter[EditKind.THRESHOLDS_REMOVED] = len(base_thresholds.keys() - thresholds.keys())
-    counter[EditKind.THRESHOLDS_ADDED] = len(thresholds.keys() - base_thresholds.keys())
+def _compare_thresholds(base_suite: Suite, suite: Suite) -> Counter[EditKind]:
+    base_thresholds, thresholds = _list_thresholds(base_suite), _list_thresholds(suite)
+    counts: Counter[EditKind] = Counter()
+    counts[EditKind.THRESHOLDS_REMOVED] += len(base_thresholds.keys() - thresholds.keys())
+    counts[EditKind.THRESHOLDS_ADDED] += len(thresholds.keys() - base_thresholds.keys())
     for key in base_thresholds.keys() & thresholds.keys():
         base_threshold, threshold = base_thresholds[key], thresholds[key]
-        counter[EditKind.KNOWN_ISSUES_ADDED] += _count_known_issue(base_threshold, threshold)
-        counter[EditKind.KNOWN_ISSUES_CLOSED] += _count_known_issue(threshold, base_threshold)
-        if kind := _classify_threshold(base_threshold, threshold):
-            counter[kind] += 1
-    return counter
+        counts.update(_compare_known_issues(base_threshold, threshold))
+        if base_threshold != threshold:
+            counts[_classify_edit(base_threshold, threshold)] += 1
+    return counts
 
 
-def _classify_threshold(base: Threshold, threshold: Threshold) -> EditKind | None:
+def _classify_edit(base: Threshold, threshold: Threshold) -> EditKind:
     """Name the edit of a threshold, the most noticeable one if there are several."""
-    if base == threshold:
-        return None
-    if threshold.is_warning and not base.is_warning:
-        return EditKind.THRESHOLDS_WARN
     for name in ("max_drop", "max_rise", "max_significant_drop"):
-        change = _compare_bounds(getattr(base, name), getattr(threshold, name))
-        if change:
+        if change := _compare_bounds(getattr(base, name), getattr(threshold, name)):
             return EditKind.DROPS_WIDENED if change > 0 else EditKind.DROPS_NARROWED
     for name in ("min", "max"):
-        change = _compare_bounds(getattr(base, name), getattr(threshold, name))
-        if change:
+        if change := _compare_bounds(getattr(base, name), getattr(threshold, name)):
             return EditKind.THRESHOLDS_RAISED if change > 0 else EditKind.THRESHOLDS_LOWERED
     return EditKind.THRESHOLDS_EDITED
 
@@ -344,33 +300,27 @@ def _compare_bounds(base: Bound | None, bound: Bound | None) -> float:
 # -- Baselines and files --------------------------------------------------------------------------
 
 
-def _add_baseline_edits(
+def _add_files(
     edit: SuiteEdit, suites: Sequence[Suite], current: Branch, base: Branch
 ) -> SuiteEdit:
-    edited_count = 0
+    """Add what changed in the baseline of a suite, and the diff of its files."""
+    edited = set()
     for suite in suites:
-        edited = find_edited_answers(suite, current, base)
+        # An answer that one branch lacks is the first one or a removed one, and no edit.
         known = find_edited_answers(suite, base, current)
-        # An answer that the base branch lacks is the first one, and no edit.
-        edited_count += len(edited.keys() & known.keys())
-    if not edited_count:
-        return edit
-    return replace(edit, counts={**edit.counts, EditKind.BASELINE_EDITED: edited_count})
-
-
-def _create_diff(base_suite: Suite, suites: Sequence[Suite], current: Branch, base: Branch) -> str:
-    """Create a unified diff of a suite and the files that it reads."""
-    paths = dict.fromkeys([base_suite.path, *base_suite.files])
+        for request in find_edited_answers(suite, current, base).keys() & known.keys():
+            edited.add((suite.retriever, request))
+    counts = {**edit.counts, EditKind.BASELINE_EDITED: len(edited)}
+    paths: dict[str, None] = {}
     for suite in suites:
-        paths.update(dict.fromkeys(suite.files))
+        paths.update(dict.fromkeys((suite.path, *suite.files)))
     lines: list[str] = []
     for path in paths:
-        if path in base.texts or path in current.texts:
-            lines += difflib.unified_diff(
-                base.texts.get(path, "").splitlines(),
-                current.texts.get(path, "").splitlines(),
-                f"a/{path}" if path in base.texts else "/dev/null",
-                f"b/{path}" if path in current.texts else "/dev/null",
-                lineterm="",
-            )
-    return "\n".join(lines)
+        lines += difflib.unified_diff(
+            base.texts.get(path, "").splitlines(),
+            current.texts.get(path, "").splitlines(),
+            f"a/{path}" if path in base.texts else "/dev/null",
+            f"b/{path}" if path in current.texts else "/dev/null",
+            lineterm="",
+        )
+    return replace(edit, counts=counts, diff="\n".join(lines))

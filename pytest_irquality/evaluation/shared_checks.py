@@ -17,7 +17,6 @@ from statistics import fmean
 
 from pytest_irquality.evaluation.checks import count_lost_and_gained
 from pytest_irquality.evaluation.columns import Side
-from pytest_irquality.evaluation.comparison import QueryChange
 from pytest_irquality.evaluation.evaluate import Evaluation, has_drop_threshold
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
 from pytest_irquality.evaluation.statistics import (
@@ -62,25 +61,6 @@ CONSTANTS = (
 )
 
 
-@dataclass(frozen=True)
-class _Pool:
-    """What the suites of a retriever contribute to checks 2 and 3.
-
-    Attributes:
-        members: The suites that take part.
-        changed: Those in which anything changed.
-        deltas: The change of each test unit of the suites in which anything changed.
-        able_count: How many test units of all members could drop, because they are above 0 in the
-            baseline.
-    """
-
-    metric: Metric
-    members: tuple[Evaluation, ...]
-    changed: tuple[Evaluation, ...]
-    deltas: Mapping[str, float]
-    able_count: int
-
-
 def check_shared(
     evaluations: Sequence[Evaluation],
     base_suite_paths: Collection[str] | None = None,
@@ -106,11 +86,11 @@ def check_shared(
         if not suite.baseline_retriever and not suite.is_probe_suite:
             protected.append(evaluation)
 
-    pools, single = _create_pools(protected, base_suite_paths)
+    pools, alone = _create_samples(protected, base_suite_paths)
     return (
-        *_test_lost_samples(protected, today),
-        *_test_pools(pools),
-        *_test_suites(pools, single),
+        *_test_lost_queries(protected, today),
+        *_test_drops(pools, MIN_TESTABLE),
+        *_test_drops(alone, MIN_CHANGED_ALONE),
         *_check_few_drops(pools),
     )
 
@@ -118,28 +98,28 @@ def check_shared(
 # -- Check 1: queries from files ------------------------------------------------------------------
 
 
-def _test_lost_samples(
+def _test_lost_queries(
     evaluations: Iterable[Evaluation], today: date | None
 ) -> Iterator[CheckResult]:
-    """Weigh lost queries against gained ones in each sample."""
-    samples: list[tuple[Evaluation, list[QueryChange], Text]] = []
+    """Weigh lost queries against gained ones in the queries of each suite that are from files."""
+    counts = {}
     tests = {}
-    for evaluation in evaluations:
+    for index, evaluation in enumerate(evaluations):
         changes = [change for change in evaluation.comparison.changes if change.query.is_sampled]
         if evaluation.suite.lost_queries.mode is LostQueriesMode.NET and changes:
             lost, gained = count_lost_and_gained(changes, today)
-            test = create_sign_test(lost, gained, SIGN_TEST_ALPHA)
-            text = write(
-                format_count(lost, "query from a file", "queries from files"),
-                f" lost all relevant documents, and {gained} gained one",
-                f" ({_format_p_value(test.p_value)})",
-            )
-            tests[len(samples)] = test
-            samples.append((evaluation, changes, text))
+            counts[index] = (evaluation, changes, lost, gained)
+            tests[index] = create_sign_test(lost, gained, SIGN_TEST_ALPHA)
 
     rejecting = select_rejecting(tests)
-    for index, (evaluation, changes, text) in enumerate(samples):
+    for index, (evaluation, changes, lost, gained) in counts.items():
+        text = write(
+            format_count(lost, "query from a file", "queries from files"),
+            f" lost all relevant documents, and {gained} gained one",
+            f" ({_format_p_value(tests[index])})",
+        )
         able = islice((change for change in changes if change.can_lose), MIN_TESTABLE)
+        lost_changes = [c for c in changes if not c.is_unchanged and c.lost_doc_ids]
         yield _create_result(
             DefaultCheck.LOST_QUERIES,
             [evaluation],
@@ -147,51 +127,69 @@ def _test_lost_samples(
             is_failed=index in rejecting,
             was_evaluated=len(list(able)) == MIN_TESTABLE,
             test=tests[index],
-            query_ids=tuple(
-                change.query.id
-                for change in changes
-                if not change.is_unchanged and change.lost_doc_ids
-            ),
+            query_ids=tuple(change.query.id for change in lost_changes),
         )
 
 
-# -- Pools ----------------------------------------------------------------------------------------
+# -- Samples for checks 2 and 3 -------------------------------------------------------------------
 
 
-def _create_pools(
+@dataclass(frozen=True)
+class _Sample:
+    """The changes that a test is about.
+
+    Attributes:
+        evaluations: The suites in which anything changed or, if nothing did, all suites.
+        deltas: The change of each test unit (a query, its variants and its copies).
+        able_count: How many test units could drop, because they are above 0 in the baseline.
+        is_reported: Whether a test that passes gives a result.
+    """
+
+    evaluations: tuple[Evaluation, ...]
+    metric: Metric
+    deltas: Sequence[float]
+    able_count: int
+    alpha: float
+    deltas_by_unit: Mapping[str, float]
+    is_reported: bool = True
+
+
+def _create_samples(
     evaluations: Iterable[Evaluation], base_suite_paths: Collection[str] | None
-) -> tuple[list[_Pool], list[Evaluation]]:
-    """Create a pool for each retriever, and list the suites that can only be tested alone."""
+) -> tuple[list[_Sample], list[_Sample]]:
+    """Create the sample of each retriever, and those of the suites that are tested alone."""
     members: dict[RetrieverId, list[Evaluation]] = defaultdict(list)
-    single = []
+    pools = []
+    alone = []
     for evaluation in evaluations:
         if not evaluation.comparison.changes or has_drop_threshold(evaluation):
             continue
         if evaluation.comparison.is_new:
             # New queries could dilute the drop of the others.
-            single.append(evaluation)
+            alone.append(_create_suite_sample(evaluation, evaluation.suite.primary_metric))
         else:
             members[evaluation.suite.retriever].append(evaluation)
-
-    pools = []
     for retriever_evaluations in members.values():
-        units_by_suite = _assign_units(retriever_evaluations, base_suite_paths)
         pooled = []
-        for evaluation, units in zip(retriever_evaluations, units_by_suite, strict=True):
+        for evaluation, units in _assign_units(retriever_evaluations, base_suite_paths):
             if units:
                 pooled.append((evaluation, units))
             else:
                 # The suite has copies only, so it would outvote what the base branch requires.
-                single.append(evaluation)
-        if pool := _create_pool(pooled):
-            pools.append(pool)
-    return pools, single
+                alone.append(_create_suite_sample(evaluation, evaluation.suite.primary_metric))
+        pool = _create_pool(pooled)
+        pools.append(pool)
+        # The only suite in which anything changed has the level of all.
+        if pool.alpha == POOLED_ALPHA:
+            for evaluation in pool.evaluations:
+                alone.append(_create_suite_sample(evaluation, pool.metric, is_reported=False))
+    return [pool for pool in pools if pool.able_count or pool.deltas], alone
 
 
 def _assign_units(
     evaluations: Sequence[Evaluation], base_suite_paths: Collection[str] | None
-) -> list[set[str]]:
-    """Return the test units that each suite contributes.
+) -> list[tuple[Evaluation, set[str]]]:
+    """Assign to each suite the test units that it contributes to the pool.
 
     A suite that the change adds contributes the units that no other suite has, because they may
     have moved there. Its copies would let friendlier grades hide a drop.
@@ -200,53 +198,56 @@ def _assign_units(
     units_by_suite = []
     for evaluation in evaluations:
         units = {change.test_unit for change in evaluation.comparison.changes}
-        units_by_suite.append(units)
-        if base_suite_paths is None or evaluation.suite.path in base_suite_paths:
+        units_by_suite.append((evaluation, units))
+        if base_suite_paths is not None and evaluation.suite.path in base_suite_paths:
             base_units |= units
-    if base_suite_paths is not None:
-        for index, evaluation in enumerate(evaluations):
-            if evaluation.suite.path not in base_suite_paths:
-                units_by_suite[index] -= base_units
+    for evaluation, units in units_by_suite:
+        if base_suite_paths is not None and evaluation.suite.path not in base_suite_paths:
+            units.difference_update(base_units)
     return units_by_suite
 
 
-def _create_pool(members: Sequence[tuple[Evaluation, set[str]]]) -> _Pool | None:
+def _create_pool(members: Sequence[tuple[Evaluation, set[str]]]) -> _Sample:
     metrics = {evaluation.suite.primary_metric for evaluation, _ in members}
     # Changes of different metrics are not comparable.
     metric = metrics.pop() if len(metrics) == 1 else DEFAULT_METRIC
-
     changed = []
     changed_units: set[str] = set()
     able_units: set[str] = set()
     deltas_by_unit: dict[str, list[float]] = defaultdict(list)
     for evaluation, units in members:
-        suite_deltas = collect_unit_deltas(evaluation, metric, units)
-        if select_changed([fmean(deltas) for deltas in suite_deltas.values()]):
+        suite_deltas = evaluation.comparison.collect_deltas(metric)
+        means = []
+        for unit in suite_deltas.keys() & units:
+            means.append(fmean(suite_deltas[unit]))
+            deltas_by_unit[unit] += suite_deltas[unit]
+        if select_changed(means):
             changed.append(evaluation)
-            changed_units |= suite_deltas.keys()
-        able_units |= _find_able_units(evaluation, metric) & suite_deltas.keys()
-        for unit, deltas in suite_deltas.items():
-            deltas_by_unit[unit] += deltas
-    if not deltas_by_unit:
-        return None
+            changed_units |= suite_deltas.keys() & units
+        able_units |= _find_able_units(evaluation, metric) & units
     # The copies of a query in unchanged suites count in its mean, and the other queries of these
     # suites do not: a large suite in which nothing changed would hide a drop behind MIN_MEAN_DROP.
-    pooled = {}
-    for unit, values in deltas_by_unit.items():
-        if unit in changed_units:
-            pooled[unit] = fmean(values)
-    evaluations = tuple(evaluation for evaluation, _ in members)
-    return _Pool(metric, evaluations, tuple(changed), pooled, len(able_units))
+    pooled = {unit: fmean(deltas_by_unit[unit]) for unit in sorted(changed_units)}
+    return _Sample(
+        tuple(changed) or tuple(evaluation for evaluation, _ in members),
+        metric,
+        list(pooled.values()),
+        len(able_units),
+        POOLED_ALPHA if len(changed) > 1 else ONLY_SUITE_ALPHA,
+        pooled,
+    )
 
 
-def collect_unit_deltas(
-    evaluation: Evaluation, metric: Metric, units: Collection[str] | None = None
-) -> dict[str, list[float]]:
-    """Return the changes of each test unit, which is a query with its variants."""
-    unit_deltas = evaluation.comparison.collect_deltas(metric)
-    if units is None:
-        return unit_deltas
-    return {unit: deltas for unit, deltas in unit_deltas.items() if unit in units}
+def _create_suite_sample(
+    evaluation: Evaluation, metric: Metric, *, is_reported: bool = True
+) -> _Sample:
+    deltas = {}
+    for unit, values in evaluation.comparison.collect_deltas(metric).items():
+        deltas[unit] = fmean(values)
+    able_count = len(_find_able_units(evaluation, metric))
+    return _Sample(
+        (evaluation,), metric, list(deltas.values()), able_count, SUITE_ALPHA, deltas, is_reported
+    )
 
 
 def _find_able_units(evaluation: Evaluation, metric: Metric) -> set[str]:
@@ -262,110 +263,74 @@ def _find_able_units(evaluation: Evaluation, metric: Metric) -> set[str]:
 # -- Check 2: significant drops --------------------------------------------------------------------
 
 
-def _test_pools(pools: Sequence[_Pool]) -> Iterator[CheckResult]:
-    tests = {}
-    for index, pool in enumerate(pools):
-        deltas = list(pool.deltas.values())
-        # If all changes are in one suite, nothing else is tested, and it has the level of all.
-        alpha = ONLY_SUITE_ALPHA if len(pool.changed) == 1 else POOLED_ALPHA
-        if _could_fail(deltas):
-            tests[index] = create_drop_test(deltas, alpha)
-    rejecting = select_rejecting(tests)
-    for index, pool in enumerate(pools):
-        deltas = list(pool.deltas.values())
-        yield _create_drop_result(
-            pool.changed or pool.members,
-            pool.metric,
-            deltas,
-            tests.get(index),
-            is_failed=index in rejecting and -fmean(deltas) > MIN_MEAN_DROP,
-            was_evaluated=pool.able_count >= MIN_TESTABLE,
-        )
+def _test_drops(samples: Sequence[_Sample], min_changed: int) -> Iterator[CheckResult]:
+    """Test samples that share their level.
 
+    Args:
+        samples: The samples.
+        min_changed: How many changed queries can reach the level.
 
-def _could_fail(deltas: Sequence[float]) -> bool:
-    """Return whether the drop would be large enough if every change had been for the worse.
-
-    A test that could fail takes part in the correction even if the metric rose: to select tests by
-    the direction of their changes would nearly double the false alarms.
     """
-    return bool(deltas) and fmean(map(abs, deltas)) > MIN_MEAN_DROP
-
-
-def _test_suites(pools: Iterable[_Pool], single: Iterable[Evaluation]) -> Iterator[CheckResult]:
-    """Test large suites alone, except the only suite of a pool, which has been tested."""
-    candidates = [(evaluation, evaluation.suite.primary_metric) for evaluation in single]
-    single_count = len(candidates)
-    for pool in pools:
-        if len(pool.changed) > 1:
-            candidates += [(evaluation, pool.metric) for evaluation in pool.changed]
-
+    # A sample that rose takes part in the correction: to select tests by the direction of their
+    # changes would nearly double the false alarms.
     tests = {}
-    deltas_by_suite = []
-    for index, (evaluation, metric) in enumerate(candidates):
-        unit_deltas = collect_unit_deltas(evaluation, metric)
-        deltas = [fmean(values) for values in unit_deltas.values()]
-        deltas_by_suite.append(deltas)
-        if len(select_changed(deltas)) >= MIN_CHANGED_ALONE and _could_fail(deltas):
-            tests[index] = create_drop_test(deltas, SUITE_ALPHA)
+    for index, sample in enumerate(samples):
+        # This does not depend on the direction of the changes either.
+        if sample.deltas and fmean(map(abs, sample.deltas)) > MIN_MEAN_DROP:
+            tests[index] = create_drop_test(sample.deltas, sample.alpha)
     rejecting = select_rejecting(tests)
-    for index, (evaluation, metric) in enumerate(candidates):
-        deltas = deltas_by_suite[index]
-        is_failed = index in rejecting and -fmean(deltas) > MIN_MEAN_DROP
-        # The pool already has a result for its suites.
-        if is_failed or (index < single_count and deltas):
-            able_count = len(_find_able_units(evaluation, metric))
-            yield _create_drop_result(
-                [evaluation],
-                metric,
-                deltas,
-                tests.get(index),
+    for index, sample in enumerate(samples):
+        is_failed = index in rejecting and -fmean(sample.deltas) > MIN_MEAN_DROP
+        if is_failed or sample.is_reported:
+            was_evaluated = sample.able_count >= min_changed
+            test = tests.get(index)
+            yield _create_result(
+                DefaultCheck.SIGNIFICANT_DROP,
+                sample.evaluations,
+                _describe_drop(sample, test, is_failed=is_failed, was_evaluated=was_evaluated),
                 is_failed=is_failed,
-                was_evaluated=able_count >= MIN_CHANGED_ALONE,
+                was_evaluated=was_evaluated,
+                test=test,
+                query_ids=_list_worse_query_ids(sample) if is_failed else (),
             )
 
 
-def _create_drop_result(
-    evaluations: Sequence[Evaluation],
-    metric: Metric,
-    deltas: Sequence[float],
-    test: SignificanceTest | None,
-    *,
-    is_failed: bool,
-    was_evaluated: bool,
-) -> CheckResult:
-    worse = sum(delta < 0 for delta in select_changed(deltas))
-    better = sum(delta > 0 for delta in select_changed(deltas))
-    counts = f"{worse} of {format_count(len(deltas), 'query', 'queries')} worse, {better} better"
-    if is_failed and test:
-        interval = compute_interval(deltas)
+def _describe_drop(
+    sample: _Sample, test: SignificanceTest | None, *, is_failed: bool, was_evaluated: bool
+) -> Text:
+    changed = select_changed(sample.deltas)
+    worse = sum(delta < 0 for delta in changed)
+    number = format_count(len(sample.deltas), "query", "queries")
+    counts = f"{worse} of {number} worse, {len(changed) - worse} better"
+    p_value = _format_p_value(test) if test else ""
+    if not changed:
+        return write(f"{sample.metric} did not change")
+    if is_failed:
+        interval = compute_interval(sample.deltas)
         bounds = f", 90 % interval {interval[0]:+.3f} to {interval[1]:+.3f}" if interval else ""
-        text = write(
-            f"{metric} dropped significantly, by {-fmean(deltas):.3f} on average "
-            f"({_format_p_value(test.p_value)}{bounds}; {counts})"
-        )
-    elif not worse and not better:
-        text = write(f"{metric} did not change")
-    elif not was_evaluated:
-        text = write(f"the change of {metric} cannot be tested with so few queries ({counts})")
-    else:
-        p_text = f"{_format_p_value(test.p_value)}; " if test else ""
-        text = write(f"no significant drop of {metric} ({p_text}{counts})")
-    return _create_result(
-        DefaultCheck.SIGNIFICANT_DROP,
-        evaluations,
-        text,
-        is_failed=is_failed,
-        was_evaluated=was_evaluated,
-        test=test,
-        query_ids=_list_worse_query_ids(evaluations, metric) if is_failed else (),
-    )
+        drop = f"by {-fmean(sample.deltas):.3f} on average"
+        return write(f"{sample.metric} dropped significantly, {drop} ({p_value}{bounds}; {counts})")
+    if not was_evaluated:
+        return write(f"{number} are too few to test a drop of {sample.metric} ({counts})")
+    return write(f"no significant drop of {sample.metric} ({p_value}{'; ' * bool(test)}{counts})")
+
+
+def _list_worse_query_ids(sample: _Sample) -> tuple[str, ...]:
+    """Return the queries that got worse, worst first. Ids are unique in one suite only."""
+    if len(sample.evaluations) > 1:
+        return ()
+    gains = {}
+    for change in sample.evaluations[0].comparison.changes:
+        score = change.score(sample.metric)
+        if score and score.gain < 0:
+            gains[change.query.id] = score.gain
+    return tuple(sorted(gains, key=lambda query_id: gains[query_id]))
 
 
 # -- Check 3: large drops in a few queries ---------------------------------------------------------
 
 
-def _check_few_drops(pools: Sequence[_Pool]) -> Iterator[CheckResult]:
+def _check_few_drops(pools: Sequence[_Sample]) -> Iterator[CheckResult]:
     """Check the few changes of a build, averaged over the retrievers in which they occur.
 
     An average over all retrievers would hide the drop of a single one, and a sum would count a
@@ -374,42 +339,37 @@ def _check_few_drops(pools: Sequence[_Pool]) -> Iterator[CheckResult]:
     if not pools:
         return
     deltas_by_unit: dict[str, list[float]] = defaultdict(list)
-    is_applicable = True
     for pool in pools:
-        changed = {unit: delta for unit, delta in pool.deltas.items() if select_changed([delta])}
-        is_applicable &= len(changed) < MIN_TESTABLE
-        for unit, delta in changed.items():
-            deltas_by_unit[unit].append(delta)
+        for unit, delta in pool.deltas_by_unit.items():
+            if select_changed([delta]):
+                deltas_by_unit[unit].append(delta)
     means = [fmean(deltas) for deltas in deltas_by_unit.values()]
     large = [mean for mean in means if abs(mean) > MIN_LARGE_CHANGE]
-
     drop_count = sum(delta < 0 for delta in large)
-    total = sum(large)
-    value, bound = total, MIN_SUM_OF_CHANGES
-    reason = f"the sum of {len(large)} large changes is {total:+.3f}"
-    is_failed = False
-    if is_applicable and len(large) >= MIN_TESTABLE:
+    test = None
+    reason = f"their sum is {sum(large):+.3f}"
+    if any(len(select_changed(pool.deltas)) >= MIN_TESTABLE for pool in pools):
+        is_failed = False
+    elif len(large) >= MIN_TESTABLE:
         test = create_drop_test(large, LARGE_CHANGES_ALPHA)
-        is_failed = -fmean(large) > MIN_MEAN_DROP and bool(select_rejecting({"": test}))
-        value, bound = test.p_value, test.alpha
-        reason += f", {_format_p_value(test.p_value)}"
-    elif is_applicable:
-        is_failed = drop_count >= MIN_LARGE_DROPS and total < MIN_SUM_OF_CHANGES
+        reason = _format_p_value(test)
+        is_failed = bool(select_rejecting({"": test})) and -fmean(large) > MIN_MEAN_DROP
+    else:
+        is_failed = drop_count >= MIN_LARGE_DROPS and sum(large) < MIN_SUM_OF_CHANGES
+    text = write("no large drops in a few changed queries")
     if is_failed:
         text = write(f"{drop_count} of {len(means)} changed queries dropped by much ({reason})")
-    else:
-        text = write("no large drops in a few changed queries")
-    changed_suites = [evaluation for pool in pools for evaluation in pool.changed]
-    members = [evaluation for pool in pools for evaluation in pool.members]
+    changed_pools = [pool for pool in pools if select_changed(pool.deltas)]
     yield _create_result(
         DefaultCheck.FEW_DROPS,
-        changed_suites or members,
+        [evaluation for pool in changed_pools or pools for evaluation in pool.evaluations],
         text,
         is_failed=is_failed,
         was_evaluated=sum(pool.able_count for pool in pools) >= MIN_LARGE_DROPS,
-        value=value,
-        bound=bound,
-        query_ids=_list_worse_query_ids(changed_suites, pools[0].metric) if is_failed else (),
+        test=test,
+        value=sum(large),
+        bound=MIN_SUM_OF_CHANGES,
+        query_ids=_list_worse_query_ids(changed_pools[0]) if len(changed_pools) == 1 else (),
     )
 
 
@@ -428,8 +388,6 @@ def _create_result(
     bound: float | None = None,
     query_ids: tuple[str, ...] = (),
 ) -> CheckResult:
-    if test:
-        value, bound = test.p_value, test.alpha
     retrievers = {evaluation.suite.retriever for evaluation in evaluations}
     paths = {evaluation.suite.path for evaluation in evaluations}
     # A suite that runs on several retrievers is named once.
@@ -442,30 +400,12 @@ def _create_result(
         label=check.value,
         suite_path=paths.pop() if len(paths) == 1 else "",
         retriever=retrievers.pop() if len(retrievers) == 1 else None,
-        value=value,
-        bound=bound,
+        value=test.p_value if test else value,
+        bound=test.alpha if test else bound,
         query_ids=query_ids,
         was_evaluated=was_evaluated,
     )
 
 
-def _list_worse_query_ids(evaluations: Sequence[Evaluation], metric: Metric) -> tuple[str, ...]:
-    """Return the queries that got worse, worst first, or none if several suites share the check.
-
-    Ids are unique in a suite only.
-    """
-    if len({evaluation.suite.path for evaluation in evaluations}) != 1:
-        return ()
-    lowest: dict[str, float] = {}
-    for evaluation in evaluations:
-        undecided = {change.query.id for change in evaluation.comparison.list_undecided(metric)}
-        for change in evaluation.comparison.changes:
-            score = change.score(metric)
-            if score and score.gain < 0 and change.query.id not in undecided:
-                query_id = change.query.id
-                lowest[query_id] = min(score.gain, lowest.get(query_id, 0.0))
-    return tuple(sorted(lowest, key=lambda query_id: lowest[query_id]))
-
-
-def _format_p_value(p_value: float) -> str:
-    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
+def _format_p_value(test: SignificanceTest) -> str:
+    return "p < 0.001" if test.p_value < 0.001 else f"p = {test.p_value:.3f}"

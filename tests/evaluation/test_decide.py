@@ -1098,7 +1098,6 @@ def test_suite_that_the_command_line_leaves_out_is_no_gap() -> None:
 
     assert (decision.outcome, decision.exit_status) == (Outcome.PASSED, 0)
     assert decision.coverage.not_run == 20
-    assert decision.current.deselected == (boots,)
     assert list_codes(decision) == []
 
 

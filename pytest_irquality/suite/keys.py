@@ -87,11 +87,16 @@ class Key:
 
 @dataclass
 class Fields:
-    """The keys that are written in one place, with their values and lines."""
+    """The keys that are written in one place, with their values and lines.
+
+    Attributes:
+        has_mistakes: Whether something in this place was left out, because it is a mistake.
+    """
 
     line: int
     values: dict[str, Any] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
+    has_mistakes: bool = False
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the value of a key, or the default if it is not written."""
@@ -132,11 +137,10 @@ def read_fields(
         read_entries(node, owner)  # raises
         return fields
     lines, values = fields.lines, fields.values
-    has_unknown_key = False
     for key, value in node.entries:
         name = key.text if isinstance(key, ScalarNode) else ""
         if name not in keys:
-            has_unknown_key = True
+            fields.has_mistakes = True
             mistakes.add(_explain_unknown_key(key, keys, owner, removed or {}), path)
         elif name in lines:
             mistakes.add(Mistake(key.line, f"'{name}' is already in line {lines[name]}"), path)
@@ -145,10 +149,11 @@ def read_fields(
             try:
                 values[name] = keys[name].kind.read(value, f"'{name}'")
             except Mistake as mistake:
+                fields.has_mistakes = True
                 mistakes.add(mistake, path)
     for name, entry in keys.items():
         # An unknown key is probably the missing one, misspelt.
-        if not entry.default and name not in lines and not has_unknown_key:
+        if not entry.default and name not in lines and not fields.has_mistakes:
             raise Mistake(node.line, f"{owner[:1].upper()}{owner[1:]} needs '{name}'")
     return fields
 

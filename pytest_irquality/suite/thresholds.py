@@ -122,7 +122,7 @@ class ThresholdParser:
         for name, value in fields.values.items():
             if name not in ("warn", "known_issue"):
                 bounds[name] = self._parse_bound(metric, name, value)
-        if not bounds:
+        if not bounds and not fields.has_mistakes:
             message = f"{key.text} has no bound. Write min, max, max_drop or max_significant_drop."
             raise Mistake(key.line, message)
         threshold = Threshold(
@@ -166,7 +166,8 @@ def _parse_value_bound(metric: Metric, name: str, node: ScalarNode, text: str) -
     low, high = metric.range
     if is_percentage:
         number /= 100
-        high = 1
+        if number > 1:
+            raise Mistake(node.line, f"A percentage is between 0% and 100%, not {text}")
     if name == "max" and metric.higher_is_better and high == 1:
         message = f"'max' would reject good results, because a higher {metric} is better"
         raise Mistake(node.line, f"{message}. Use 'min'.")

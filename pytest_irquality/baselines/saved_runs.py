@@ -467,7 +467,7 @@ class _Library:
         if not files:
             return self._read_trec_files(build, key, current, suites)
         if any(file.shard for file in files):
-            return self._join_shards(files, current)
+            return self._join_shards(files, current, build.name)
         if len(files) > 1 and not all(_is_baseline(file) for file in files):
             names = ", ".join(file.name for file in files)
             raise BaselineError(
@@ -476,7 +476,7 @@ class _Library:
             )
         return _merge_files(files, build.name)
 
-    def _join_shards(self, files: Sequence[_SavedFile], suites: Sequence[Suite]) -> Run:
+    def _join_shards(self, files: Sequence[_SavedFile], suites: Sequence[Suite], name: str) -> Run:
         """Join shards to a run. Raise an error if one is missing, doubled or foreign."""
         seen: dict[Shard, _SavedFile] = {}
         first = files[0]
@@ -515,7 +515,7 @@ class _Library:
                 f"{self.option}: {format_count(len(missing), 'shard')} missing:"
                 f" {', '.join(missing[:MAX_NAMED_FILES])}. There is {names}."
             )
-        return _merge_files(files, first.name)
+        return _merge_files(files, name)
 
     # TREC
 

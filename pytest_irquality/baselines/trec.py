@@ -34,7 +34,7 @@ _LINE_MARK = b"\0"
 _BLOCK_BYTES = 2**15
 _BLOCK_LINES = 1_000
 _ENCODED_STARTS = (b"\x1f\x8b", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_UNSAFE_IN_ID = re.compile(r"\s|%(?=[0-9A-Fa-f]{2})|^%$")
+_UNSAFE_IN_ID = re.compile(r"\s|[\ud800-\udfff]|%(?=[0-9A-Fa-f]{2})|^%$")
 _ENCODED_BYTES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 
@@ -92,7 +92,7 @@ def _read_blocks(path: Path) -> Iterator[bytes]:
     for decoded in open_line_blocks(path):
         for start in range(0, len(decoded), _BLOCK_LINES):
             part = "\n".join(decoded[start : start + _BLOCK_LINES])
-            yield part.encode("utf-8", "surrogatepass") + b"\n"
+            yield part.encode() + b"\n"
 
 
 class _ScoreTable(dict[bytes, float]):
@@ -233,7 +233,7 @@ class _TrecReader:
 
     def _decode(self, data: bytes) -> str:
         try:
-            return data.decode("utf-8", "surrogatepass" if self._is_ours else "strict")
+            return data.decode()
         except UnicodeDecodeError:
             raise BaselineError(f"{self._name}: The ids are not valid UTF-8") from None
 
@@ -241,8 +241,7 @@ class _TrecReader:
         return decode_trec_id(text) if self._is_ours else text
 
     def _encode_id(self, text: str) -> bytes:
-        encoded = encode_trec_id(text) if self._is_ours else text
-        return encoded.encode("utf-8", "surrogatepass")
+        return (encode_trec_id(text) if self._is_ours else text).encode()
 
 
 @dataclass
@@ -321,7 +320,7 @@ def _format_lines(suite: Suite, run: Run) -> Iterator[bytes]:
             line = (
                 f"{encode_trec_id(query.id)} Q0 {encode_trec_id(doc_id)} {rank} {score!r} {tag}\n"
             )
-            yield line.encode("utf-8", "surrogatepass")
+            yield line.encode()
 
 
 def _make_decreasing(scores: Sequence[float], count: int) -> list[float]:
@@ -340,6 +339,8 @@ def encode_trec_id(text: str) -> str:
     """Percent-encode white space in an id, which a line of a run cannot contain."""
     if not text:
         return "%"
-    return _UNSAFE_IN_ID.sub(
-        lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), text
-    )
+    return _UNSAFE_IN_ID.sub(_encode_bytes, text)
+
+
+def _encode_bytes(match: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogatepass"))

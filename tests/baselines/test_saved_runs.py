@@ -1,0 +1,380 @@
+"""Saved runs: writing, reading, shards, builds and TREC files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_irquality.baselines.saved_runs import (
+    SavedBaselines,
+    SavedRuns,
+    SaveTarget,
+    Shard,
+    parse_save_target,
+    read_resumed_runs,
+    read_saved_runs,
+    save_runs,
+)
+from pytest_irquality.baselines.sources import BaselineError
+from pytest_irquality.baselines.store import update_baseline
+from pytest_irquality.retrieval.run import QueryError, Run
+from pytest_irquality.suite.model import Query, RetrieverId, Settings, Suite
+from tests.baselines.builders import get_doc_ids, make_run, make_suite
+
+TEXTS = ("desk", "lamp", "rug", "sofa", "chair", "bed")
+SUITE = make_suite(*TEXTS)
+RUN = make_run({text: [f"{text}-1", f"{text}-2"] for text in TEXTS})
+
+
+def save(
+    folder: Path,
+    run: Run = RUN,
+    *,
+    suite: Suite = SUITE,
+    commit: str = "c1",
+    shard: Shard | None = None,
+) -> None:
+    if shard:
+        answers = {text: found for text, found in run.answers.items() if shard.has_request(text)}
+        run = replace(run, answers=answers)
+    save_runs(SaveTarget(folder, shard), {suite.run_key: run}, [suite], commit=commit)
+
+
+def read(*paths: Path, suites: Sequence[Suite] = (SUITE,), root: Path | None = None) -> SavedRuns:
+    return read_saved_runs(paths, suites, root=root or paths[0].parent)
+
+
+def get_run(saved: SavedRuns, suite: Suite = SUITE) -> Run:
+    assert not saved.errors
+    return saved.runs[suite.run_key]
+
+
+# Options
+
+
+def test_a_target_is_parsed(tmp_path: Path) -> None:
+    assert parse_save_target("runs", tmp_path) == SaveTarget(tmp_path / "runs")
+    assert parse_save_target("runs,resume, shard=2/5", tmp_path) == SaveTarget(
+        tmp_path / "runs", Shard(2, 5), True
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("runs,shard=6/5", "'6/5' is not a shard. Write I/N, such as 2/5, with I from 1 to N."),
+        ("runs,shard=0/5", "'0/5' is not a shard"),
+        ("runs,shard=2", "'2' is not a shard"),
+        ("runs,shard", "'' is not a shard"),
+        ("runs,shards=1/2", "'shards=1/2' is unknown. Use 'shard=I/N' and 'resume'."),
+        ("a.run,resume", "A TREC file holds one complete run"),
+        (",resume", "The folder is missing"),
+    ],
+)
+def test_a_wrong_target_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(BaselineError) as caught:
+        parse_save_target(text, tmp_path)
+
+    assert str(caught.value).startswith(f"--ir-save-runs={text}: {message}")
+
+
+# Our files
+
+
+def test_a_saved_run_is_read_with_its_errors_and_provenance(tmp_path: Path) -> None:
+    run = replace(RUN, errors={"mint": QueryError("down")}, titles={"desk-1": "A desk"})
+    suite = make_suite(*TEXTS, "mint")
+
+    save(tmp_path / "runs", run, suite=suite)
+    saved = read(tmp_path / "runs", suites=[suite])
+
+    read_run = get_run(saved, suite)
+    assert saved.notices == ()
+    assert read_run.answers == run.answers
+    assert (read_run.errors, read_run.titles) == (run.errors, run.titles)
+    assert (read_run.provenance.commit, read_run.provenance.depth) == ("c1", 10)
+    assert read_run.provenance.source == "runs/retriever.jsonl"
+
+
+def test_each_retriever_has_a_file(tmp_path: Path) -> None:
+    suites = [
+        replace(SUITE, retriever=RetrieverId(parameter=parameter)) for parameter in ("bm25", "a/b")
+    ]
+    suites.append(replace(SUITE, retriever=RetrieverId("other_retriever")))
+    suites.append(replace(SUITE, settings=Settings(id_field="sku")))
+    suites.append(replace(SUITE, settings=Settings(id_field="slug")))
+    runs = {}
+    for number, suite in enumerate(suites):
+        runs[suite.run_key] = make_run({text: [f"d{number}"] for text in TEXTS})
+
+    paths = save_runs(SaveTarget(tmp_path / "runs"), runs, suites)
+    saved = read(tmp_path / "runs", suites=suites)
+
+    names = [Path(path).name for path in paths]
+    assert names[:3] == ["retriever.bm25.jsonl", "retriever.a%2Fb.jsonl", "other_retriever.jsonl"]
+    assert names[3].startswith("retriever~")
+    assert saved.errors == {}
+    for suite in suites:
+        assert saved.runs[suite.run_key].answers == runs[suite.run_key].answers
+
+
+def test_queries_that_a_run_lacks_or_has_too_many_are_reported(tmp_path: Path) -> None:
+    save(tmp_path / "runs")
+    suite = make_suite("desk", "lamps", "rugs", "sofas")
+
+    saved = read(tmp_path / "runs", suites=[suite])
+
+    assert list(map(str, saved.notices)) == [
+        'runs/retriever.jsonl lacks 3 of 4 queries of shop.ir.yaml: "lamps", "rugs" …',
+        "runs/retriever.jsonl has 5 queries that no suite has: 'bed', 'chair' …",
+    ]
+    assert "lamps" not in get_run(saved, suite).answers
+
+
+def test_a_run_of_another_retriever_is_not_taken(tmp_path: Path) -> None:
+    save(tmp_path / "runs", suite=replace(SUITE, retriever=RetrieverId("old_retriever")))
+    (tmp_path / "runs/notes.jsonl").write_text("{}\n")
+
+    saved = read(tmp_path / "runs")
+
+    assert saved.runs == {}
+    assert saved.errors == {
+        "shop.ir.yaml": "--ir-runs runs: There is no run of 'retriever' for shop.ir.yaml, only"
+        " runs/old_retriever.jsonl. Not a saved run: runs/notes.jsonl."
+    }
+
+
+def test_another_folder_of_the_conftest_is_no_obstacle(tmp_path: Path) -> None:
+    save(tmp_path / "runs", suite=replace(SUITE, retriever=RetrieverId("retriever", "tests")))
+
+    assert get_run(read(tmp_path / "runs")).answers == RUN.answers
+
+
+def test_two_runs_in_one_folder_are_never_chosen_from(tmp_path: Path) -> None:
+    save(tmp_path / "runs/1")
+    save(tmp_path / "runs/2")
+
+    saved = read(tmp_path / "runs")
+
+    (message,) = saved.errors.values()
+    assert "There are several runs of 'retriever': runs/1/retriever.jsonl, runs/2/" in message
+
+
+def test_a_damaged_run_and_a_missing_path_are_errors(tmp_path: Path) -> None:
+    save(tmp_path / "runs")
+    file = tmp_path / "runs/retriever.jsonl"
+    file.write_text(file.read_text().replace('["bed-1","bed-2"]', "[[], []]"))
+
+    with pytest.raises(BaselineError, match=r"^runs/retriever\.jsonl:4: The answer to 'bed' is"):
+        read(tmp_path / "runs")
+    with pytest.raises(BaselineError, match="--ir-runs none: There is no such file or folder"):
+        read(tmp_path / "none")
+
+
+# Shards
+
+
+def test_every_query_belongs_to_one_shard() -> None:
+    shards = [Shard(index, 3) for index in (1, 2, 3)]
+
+    for text in [f"query {number}" for number in range(50)]:
+        assert sum(shard.has_query(Query("id", text)) for shard in shards) == 1
+
+
+def test_shards_are_joined(tmp_path: Path) -> None:
+    for index in (1, 2, 3):
+        save(tmp_path / "runs", shard=Shard(index, 3))
+        save(tmp_path / f"job-{index}", shard=Shard(index, 3))
+
+    joined = get_run(read(tmp_path / "runs"))
+    from_jobs = get_run(read(*(tmp_path / f"job-{index}" for index in (1, 2, 3))))
+
+    assert get_doc_ids(joined) == get_doc_ids(from_jobs) == get_doc_ids(RUN)
+    assert joined.provenance.source == "runs"
+
+
+SHARD_PROBLEMS: Mapping[str, tuple[Sequence[tuple[str, Shard, str]], str]] = {
+    "missing": ([("a", Shard(1, 3), "c1"), ("a", Shard(3, 3), "c1")], "1 shard missing: 2/3."),
+    "doubled": ([("a", Shard(1, 2), "c1"), ("b", Shard(1, 2), "c1")], "Shard 1/2 is there twice"),
+    "another division": ([("a", Shard(1, 2), "c1"), ("a", Shard(2, 3), "c1")], "Shard 2/3 belongs to another division"),
+    "another commit": ([("a", Shard(1, 2), "c1"), ("a", Shard(2, 2), "c2")], "Shard 2/2 is of commit c2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SHARD_PROBLEMS)
+def test_shards_that_do_not_fit_are_reported(tmp_path: Path, case: str) -> None:
+    shards, message = SHARD_PROBLEMS[case]
+    for folder, shard, commit in shards:
+        save(tmp_path / "runs" / folder, commit=commit, shard=shard)
+
+    saved = read(tmp_path / "runs")
+
+    assert saved.runs == {}
+    assert message in saved.errors["shop.ir.yaml"]
+
+
+def test_a_shard_with_queries_of_others_is_foreign(tmp_path: Path) -> None:
+    save(tmp_path / "runs", shard=Shard(1, 2))
+    save_runs(
+        SaveTarget(tmp_path / "runs", Shard(2, 2)), {SUITE.run_key: RUN}, [SUITE], commit="c1"
+    )
+
+    (message,) = read(tmp_path / "runs").errors.values()
+
+    assert message.endswith("Shard 2/2 has queries of other shards")
+
+
+# Builds
+
+
+def test_builds_add_repeats(tmp_path: Path) -> None:
+    save(tmp_path / "1", make_run({"desk": ["a"], "lamp": ["b"], "rug": ["c"]}))
+    save(tmp_path / "2", make_run({"desk": ["d"], "rug": ["c"]}, errors={"lamp": QueryError("x")}))
+
+    run = get_run(read(tmp_path / "1", tmp_path / "2"))
+
+    assert get_doc_ids(run) == {"desk": [["a"], ["d"]], "rug": [["c"], ["c"]]}
+    assert list(run.errors) == ["lamp"]
+    assert run.provenance.source == "1/retriever.jsonl, 2/retriever.jsonl"
+
+
+def test_builds_of_several_commits_are_refused(tmp_path: Path) -> None:
+    save(tmp_path / "1", commit="c1")
+    save(tmp_path / "2", commit="c2")
+    (tmp_path / "3").mkdir()
+
+    (message,) = read(tmp_path / "1", tmp_path / "2").errors.values()
+    assert "The builds are of several commits (c1, c2)" in message
+    (message,) = read(tmp_path / "1", tmp_path / "3").errors.values()
+    assert message.startswith("--ir-runs 3: There is no run of 'retriever', and other builds")
+
+
+# Resuming
+
+
+def test_a_resumed_run_has_its_answers_only(tmp_path: Path) -> None:
+    target = SaveTarget(tmp_path / "runs", is_resumed=True)
+    assert read_resumed_runs(target, [SUITE.run_key]) == {}
+    save(tmp_path / "runs", replace(RUN, errors={"mint": QueryError("down")}))
+
+    run = read_resumed_runs(target, [SUITE.run_key], commit="c1")[SUITE.run_key]
+
+    assert (run.answers, run.errors) == (RUN.answers, {})
+    with pytest.raises(BaselineError, match="The answers are from commit c1, and this is c2"):
+        read_resumed_runs(target, [SUITE.run_key], commit="c2")
+
+
+# TREC
+
+
+def write_trec(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+TREC = "q-1 Q0 t1 1 9.0 x\nq-1 Q0 t9 2 8.0 x\n2 Q0 t9 1 9.0 x\n3 Q0 t5 1 4.0 x\n"
+TEA = Suite("tea", (Query("1", "green tea"), Query("2", "mint tea")), path="s.ir.yaml")
+
+
+def test_ids_that_differ_between_a_trec_run_and_the_suite_are_reported(tmp_path: Path) -> None:
+    path = write_trec(tmp_path / "other.run", TREC)
+
+    saved = read(path, suites=[TEA])
+
+    assert get_doc_ids(get_run(saved, TEA)) == {"green tea": [[]], "mint tea": [["t9"]]}
+    assert list(map(str, saved.notices)) == [
+        'other.run lacks 1 of 2 queries of s.ir.yaml: "green tea", so they count as queries without'
+        " results",
+        "other.run has 2 queries that no suite has: 'q-1', '3'",
+    ]
+
+
+def test_a_query_that_a_trec_run_lacks_has_no_baseline_answer(tmp_path: Path) -> None:
+    path = write_trec(tmp_path / "other.run", TREC)
+    source = SavedBaselines([path], root=tmp_path)
+
+    (baseline,) = source.read_baselines([TEA])
+
+    assert get_doc_ids(baseline.run) == {"mint tea": [["t9"]]}
+    assert (source.label, baseline.path) == ("other.run", "other.run")
+    assert len(source.notices) == 2
+
+
+def test_a_query_of_the_base_branch_that_a_trec_run_lacks_did_not_run(tmp_path: Path) -> None:
+    path = write_trec(tmp_path / "a.run", "1 Q0 t1 1 9.0 x\n")
+    current = replace(TEA, queries=TEA.queries[:1])
+
+    saved = read_saved_runs([path], [current], root=tmp_path, base_suites=[TEA])
+
+    assert get_doc_ids(saved.runs[TEA.run_key]) == {"green tea": [["t1"]]}
+
+
+def test_trec_runs_in_a_folder_are_found_by_their_names(tmp_path: Path) -> None:
+    for name in ("s.bm25.run", "dense.run.gz", "more.trec"):
+        write_trec(tmp_path / "runs" / name, f"1 Q0 {name} 1 9.0 x\n")
+    suites = [replace(TEA, retriever=RetrieverId(parameter=name)) for name in ("bm25", "dense")]
+    suites.append(replace(TEA, path="more.ir.yaml"))
+
+    saved = read(tmp_path / "runs", suites=suites)
+
+    found = [get_doc_ids(saved.runs[suite.run_key])["green tea"] for suite in suites]
+    assert found == [[["s.bm25.run"]], [["dense.run.gz"]], [["more.trec"]]]
+
+
+@pytest.mark.parametrize(
+    ("names", "suite", "message"),
+    [
+        (("a.run",), replace(TEA, queries=(Query("x", "x"),)), "a.run has no query of s.ir.yaml"),
+        (("a.run",), replace(TEA, settings=Settings(match="text")), "A TREC run has no texts"),
+        (("s.run", "s.trec"), TEA, "Several TREC runs could belong to s.ir.yaml"),
+        (("a.run", "b.run"), TEA, "There is no run of 'retriever' for s.ir.yaml, only runs/a.run"),
+    ],
+)
+def test_a_trec_run_that_does_not_fit_is_an_error(
+    tmp_path: Path, names: Sequence[str], suite: Suite, message: str
+) -> None:
+    for name in names:
+        write_trec(tmp_path / "runs" / name, "1 Q0 t1 1 9.0 x\n")
+
+    (found,) = read(tmp_path / "runs", suites=[suite]).errors.values()
+
+    assert message in found
+
+
+def test_a_trec_file_holds_one_run(tmp_path: Path) -> None:
+    target = SaveTarget(tmp_path / "a.run")
+
+    assert save_runs(target, {SUITE.run_key: RUN}, [SUITE, SUITE]) == (str(tmp_path / "a.run"),)
+    assert get_doc_ids(get_run(read(tmp_path / "a.run"))) == get_doc_ids(RUN)
+    other = replace(SUITE, path="other.ir.yaml")
+    with pytest.raises(BaselineError, match="one suite and retriever, and there are 2"):
+        save_runs(target, {SUITE.run_key: RUN}, [SUITE, other])
+
+
+# Baselines
+
+
+def test_a_folder_of_baselines_is_a_baseline(tmp_path: Path) -> None:
+    other = make_suite("vase", path="other.ir.yaml")
+    update_baseline(tmp_path, SUITE, RUN)
+    update_baseline(tmp_path, other, make_run({"vase": ["v1"]}))
+    (tmp_path / ".ir-baseline").rename(tmp_path / "old")
+    source = SavedBaselines([tmp_path / "old"], root=tmp_path)
+
+    (baseline,) = source.read_baselines([SUITE, other])
+
+    assert get_doc_ids(baseline.run) == {**get_doc_ids(RUN), "vase": [["v1"]]}
+    assert baseline.run.provenance.source == "old"
+
+
+def test_a_baseline_path_without_any_run_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+
+    with pytest.raises(BaselineError, match="--ir-baseline old: There is no run of 'retriever'"):
+        SavedBaselines([tmp_path / "old"], root=tmp_path).read_baselines([SUITE])
+    with pytest.raises(BaselineError, match="A revision is `git:main`"):
+        SavedBaselines([tmp_path / "main"], root=tmp_path).read_baselines([SUITE])

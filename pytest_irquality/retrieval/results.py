@@ -40,12 +40,13 @@ SAMPLE_HITS = 3
 """The hits from which the shape of a result is settled."""
 _ID_PATHS = (
     "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
-    "document.id", "node.id", "ids", "sku", "product_id", "item_id",
+    "document.id", "node.id", "ids",
 )  # fmt: skip
 _ID_ATTRIBUTES = (
     "meta.id", "id", "id_", "doc_id", "docid", "document_id", "node_id", "object_id", "uuid",
     "node.node_id",
 )  # fmt: skip
+_PRODUCT_ID_PATHS = ("sku", "product_id", "item_id")
 _SCORE_PATHS = (
     "score", "_score", "_distance", "distance", "relevance", "text_match", "scores", "distances",
     "meta.score", "metadata.score", "metadata.distance",
@@ -377,9 +378,17 @@ def _read_objects(hits: Sequence[Any], reader: ResultReader) -> _Parts:
 
 def _find_id_steps(hits: Sequence[Any], id_field: str) -> Steps | None:
     if id_field:
-        return _settle(hits, (id_field,), _are_ids)
-    paths = (*_ID_PATHS, *_ID_ATTRIBUTES) if is_mapping(hits[0]) else _ID_ATTRIBUTES
-    return _settle(hits, paths, _are_ids)
+        paths = [container + id_field for container in _CONTAINERS]
+        return _settle(hits, paths, _are_ids)
+    return _settle(hits, _list_id_paths(hits[0]), _are_ids)
+
+
+def _list_id_paths(hit: Any) -> tuple[str, ...]:
+    if type(hit) is dict:
+        return (*_ID_PATHS, *_ID_ATTRIBUTES, *_PRODUCT_ID_PATHS)
+    if is_mapping(hit):  # a hit of elasticsearch.dsl has the fields of its document as keys
+        return ("meta.id", *_ID_PATHS, *_ID_ATTRIBUTES, *_PRODUCT_ID_PATHS)
+    return _ID_ATTRIBUTES
 
 
 def _are_ids(column: Column) -> bool:
@@ -442,7 +451,7 @@ def _read_texts(
     """Read the text of each hit. If texts are required, there must be a place with texts."""
     paths = [container + name for name in _TEXT_NAMES for container in containers]
     if reader.text_field:
-        paths = [reader.text_field]
+        paths = [container + reader.text_field for container in _CONTAINERS]
     needs_all = reader.requirement or reader.keeps_texts
     steps = _settle_texts(hits if needs_all else hits[:SAMPLE_HITS], paths)
     if steps is not None:
@@ -478,7 +487,7 @@ def _make_id_error(hits: Sequence[Any], id_field: str) -> ResultError:
     fields = _describe_fields(hits[0])
     if id_field:
         return ResultError(f"'id_field: {id_field}' is not a document id of its hits", fields)
-    tried = _ID_PATHS if is_mapping(hits[0]) else _ID_ATTRIBUTES
+    tried = list(dict.fromkeys(_list_id_paths(hits[0])))
     usual = ", ".join(tried[:_MAX_TRIED_PATHS])
     candidates = find_id_candidates(hits)
     example = candidates[0] if candidates else "PATH"

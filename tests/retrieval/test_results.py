@@ -296,6 +296,7 @@ def test_titles_are_read_from_each_engine(
         (Frame(id=["x"], sku=["a"]), "sku"),
         ({"sku": ["a"], "price": [2.5]}, "sku"),
         ([{"tags": ["x", "a"]}], "tags.1"),
+        ([{"_id": "x", "_source": {"sku": "a"}}], "sku"),
         (["a"], "metadata.source"),
     ],
     ids=str,

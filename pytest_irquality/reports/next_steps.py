@@ -26,9 +26,9 @@ def suggest_next_steps(
     return tuple(steps.values())[:MAX_STEPS]
 
 
-def create_command(settings: ViewSettings, targets: Sequence[str], *options: str) -> str:
+def create_command(settings: ViewSettings, targets: Sequence[str]) -> str:
     """Create a command that runs suites or items again."""
-    return quote_command([*settings.command, *options], targets)
+    return quote_command(settings.command, targets)
 
 
 def create_node_id(settings: ViewSettings, suite_path: str, retriever: str, item: str = "") -> str:
@@ -42,6 +42,8 @@ def _iter_steps(
     decision: Decision, causes: Sequence[Notice], settings: ViewSettings
 ) -> Iterator[Step]:
     failures = [item for item in decision.current.results if item.outcome is Outcome.FAILED]
+    if decision.outcome is Outcome.REVIEW:
+        yield from _suggest_review(decision)
     if decision.coverage.total and decision.coverage.no_answer == decision.coverage.total:
         yield Step(write("Check that the search engine is running and reachable"))
     for notice in causes:
@@ -52,14 +54,12 @@ def _iter_steps(
         if result.known_issue:
             issue = result.known_issue
             yield Step(write(f"Remove 'known_issue' ({issue})"), location=str(result.location))
-    if decision.outcome is Outcome.REVIEW:
-        yield from _suggest_review(decision)
     if failures:
         yield _suggest_rerun(failures, settings)
         yield from _suggest_acceptance(decision, failures, settings)
     if not failures and not decision.coverage.comparable and decision.current.evaluations:
         text = write("Record a baseline to see what later changes do, and commit it")
-        yield Step(text, command=decision.facts.update_command)
+        yield Step(text, command=quote_command(settings.update_command))
     for notice in (*decision.notices, *decision.current.notices):
         if notice.next_step:
             yield Step(notice.next_step)
@@ -102,7 +102,7 @@ def _suggest_acceptance(
     text = "Or accept the new rankings, and commit the baseline"
     if others:
         text += f" ({format_count(others, 'other failure')} will stay)"
-    yield Step(write(text), command=create_command(settings, targets, "--ir-update-baseline"))
+    yield Step(write(text), command=quote_command(settings.update_command, targets))
 
 
 def _depends_on_baseline(result: CheckResult) -> bool:

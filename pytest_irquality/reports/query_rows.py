@@ -189,7 +189,7 @@ QUERY_COLUMNS: tuple[Column, ...] = (
     Column("before", "before", lambda row: row.before, is_number=True),
     Column("now", "now", lambda row: row.now, is_number=True),
     Column("change", "change", lambda row: row.change, is_number=True),
-    Column("documents", "documents that moved", lambda row: row.moves_text),
+    Column("moved", "documents that moved", lambda row: row.moves_text),
     Column("replacement", "came instead", lambda row: row.replacement, rank=1),
 )
 

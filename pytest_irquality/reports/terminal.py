@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_irquality.evaluation.columns import Side
 from pytest_irquality.evaluation.documents import DocChange
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.text import DataPart, DocPart, Text, join, write
-from pytest_irquality.reports.numbers import Number
+from pytest_irquality.reports.numbers import format_value
 from pytest_irquality.reports.query_rows import (
     QUERY_COLUMNS,
     Cell,
@@ -20,6 +21,7 @@ from pytest_irquality.reports.query_rows import (
 from pytest_irquality.reports.text_layout import TextColumn, fit, format_table, render_plain, wrap
 from pytest_irquality.reports.tiles import Tile
 from pytest_irquality.reports.view_model import MARKS, CheckRow, Step, SuiteView, View
+from pytest_irquality.suite.model import Threshold
 
 TERMINAL_COLUMNS = 80
 MAX_LINES = 15
@@ -265,13 +267,12 @@ def format_failure(results: Sequence[CheckResult], evaluation: Evaluation) -> st
     query_ids = {query_id for result in results for query_id in result.query_ids}
     rows = {row.query.id: row for row in build_query_rows(evaluation)}
     if len(query_ids) == 1:
-        row = rows.get(next(iter(query_ids)))
-        if row is not None:
-            if row.query.why:
-                lines.append(f"  why: {render_plain(write(row.query.why))}")
-            lines += _format_documents(row)
+        row = rows[next(iter(query_ids))]
+        if row.query.why:
+            lines.append(f"  why: {render_plain(write(DataPart(row.query.why)))}")
+        lines += _format_documents(row)
     else:
-        lines += _format_worst_queries(list(rows.values()), query_ids)
+        lines += _format_worst_queries(first, rows, query_ids, evaluation)
     location = first.location
     if location.path:
         lines.append(f"  at {location}")
@@ -312,28 +313,37 @@ def _format_grade(doc: DocChange) -> str:
     return f"{doc.grade:g}"
 
 
-def _format_worst_queries(rows: Sequence[QueryRow], query_ids: set[str]) -> list[str]:
+def _format_worst_queries(
+    result: CheckResult,
+    rows: Mapping[str, QueryRow],
+    query_ids: Collection[str],
+    evaluation: Evaluation,
+) -> list[str]:
     """Format the queries that a failed check over a suite is about, worst first."""
-    relevant = [row for row in rows if not query_ids or row.query.id in query_ids]
-    worse = [row for row in relevant if row.direction is Direction.WORSE]
-    worse.sort(key=lambda row: row.gain)
-    if not worse:
-        worse = sorted(
-            (row for row in relevant if row.now is not None),
-            key=lambda row: row.now.value if row.now else 0.0,
-        )
-    if not worse:
-        return []
+    check = result.check
+    metric = check.metric if isinstance(check, Threshold) else evaluation.suite.primary_metric
+    values_before = evaluation.comparison.values(metric, Side.BEFORE)
+    values_now = evaluation.comparison.values(metric, Side.RETURNED)
+    sign = 1 if metric.higher_is_better else -1
+    keys = []
+    for query_id, now in values_now.items():
+        is_tagged = not result.tag or result.tag in rows[query_id].query.tags
+        if now is not None and is_tagged and (not query_ids or query_id in query_ids):
+            before = values_before.get(query_id)
+            change = sign * (now - before) if before is not None else 0.0
+            keys.append((min(change, 0.0), sign * now, query_id))
+    cells = []
+    for _, _, query_id in sorted(keys)[:MAX_FAILURE_QUERIES]:
+        row = rows[query_id]
+        before_now = (values_before.get(query_id), values_now[query_id])
+        texts = [str(format_value(metric, value) or "") for value in before_now]
+        moves = render_plain(row.moves_text, max_title=MAX_CELL_TITLE)
+        cells.append([render_plain(write(row.part)), *texts, moves])
     columns = [
         TextColumn("query", is_flexible=True),
         TextColumn("before", is_number=True),
         TextColumn("now", is_number=True),
         TextColumn("documents that moved", is_flexible=True),
     ]
-    cells = []
-    for row in worse[:MAX_FAILURE_QUERIES]:
-        values: list[Number | None] = [row.before, row.now]
-        texts = [str(value or "") for value in values]
-        moves = render_plain(row.moves_text, max_title=MAX_TITLE)
-        cells.append([render_plain(write(row.part)), *texts, moves])
-    return [f"  {line}" for line in format_table(columns, cells, TERMINAL_COLUMNS - 2)]
+    table = format_table(columns, cells, TERMINAL_COLUMNS - 2) if cells else []
+    return [f"  {line}" for line in table]

@@ -60,7 +60,8 @@ def build_tiles(evaluation: Evaluation) -> tuple[Tile, ...]:
         if result.outcome >= Outcome.FAILED:
             failed.append(key)
     suite = evaluation.suite
-    shown = [(metric, "") for metric in suite.metrics or (suite.primary_metric,)]
+    # Headlines and tables are about the primary metric, also if 'metrics' leaves it out.
+    shown = [(metric, "") for metric in (suite.primary_metric, *suite.metrics)]
     tiles = []
     for metric, tag in dict.fromkeys([*failed, *shown, *results]):
         tile = build_tile(evaluation, metric, tag, *results.get((metric, tag), ()))

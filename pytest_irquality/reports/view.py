@@ -227,12 +227,16 @@ def _build_header(suites: Sequence[SuiteView], settings: ViewSettings) -> Header
     compared_with = settings.compared_with
     if compared_with and settings.compared_commit:
         compared_with += f" ({settings.compared_commit[:COMMIT_LENGTH]})"
+    sources = []
+    for suite in suites:
+        retriever = suite.evaluation.suite.baseline_retriever if suite.evaluation else ""
+        sources.append(f"retriever {retriever}" if retriever else compared_with)
     return Header(
         suite=names[0] if len(names) == 1 else f"{len(names)} suites",
         path=suites[0].path if len(names) == 1 else "",
         branch=settings.branch,
         commit=settings.commit[:COMMIT_LENGTH],
-        compared_with=compared_with,
+        compared_with=", ".join(dict.fromkeys(sources or [compared_with])),
         date=settings.now.strftime("%d %b %Y, %H:%M") if settings.now else "",
     )
 

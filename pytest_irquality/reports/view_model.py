@@ -55,7 +55,9 @@ class ViewSettings:
         compared_commit: Its commit, if known.
         now: When the session started.
         command: The words of a command that runs suites again, such as ``pytest --ir-suite``.
-        node_suffixes: What follows ``path::item`` in a node id, by (suite path, retriever).
+        update_command: The words of a command that updates baselines.
+        update_command: tuple[str, ...] = ("pytest", "--ir-update-baseline")
+    node_suffixes: What follows ``path::item`` in a node id, by (suite path, retriever).
         written: The reports that were written, by kind: ``{"report": "ir-report.html"}``.
         grading_link: A relative link from the HTML report to the grading page, if one is written.
         history: The earlier builds (``--ir-history``), oldest first.
@@ -70,6 +72,7 @@ class ViewSettings:
     compared_commit: str = ""
     now: datetime | None = None
     command: tuple[str, ...] = ("pytest", "--ir-suite")
+    update_command: tuple[str, ...] = ("pytest", "--ir-update-baseline")
     node_suffixes: Mapping[tuple[str, str], str] = field(default_factory=dict)
     written: Mapping[str, str] = field(default_factory=dict)
     grading_link: str = ""

@@ -71,7 +71,9 @@ def make_query(text: str, grades: Mapping[str, float] | None = None, **fields: A
 
 def make_threshold(metric: str, **bounds: Any) -> Threshold:
     is_warning = bounds.pop("warn", False)
-    written = {name: Bound(value, text=f"{value:g}") for name, value in bounds.items()}
+    written: dict[str, Any] = {}
+    for name, value in bounds.items():
+        written[name] = Bound(value, text=f"{value:g}")
     location = Location("shop.ir.yaml", 3)
     return Threshold(parse_metric(metric), is_warning=is_warning, location=location, **written)
 
@@ -95,7 +97,9 @@ def make_suite(
         tag, threshold = entry if isinstance(entry, tuple) else ("", entry)
         label = f"{tag} {threshold.metric}".strip()
         checks.append(
-            CheckItem("", label, ItemKind.THRESHOLD, threshold.location, tag=tag, threshold=threshold)
+            CheckItem(
+                "", label, ItemKind.THRESHOLD, threshold.location, tag=tag, threshold=threshold
+            )
         )
     fields.setdefault("path", f"{name}.ir.yaml")
     shown = tuple(parse_metric(metric) for metric in metrics)

@@ -309,7 +309,7 @@
     }
   }
 
-  const getColumnClass = (key, isNumber) => `${key === "documents" ? "documents-column" : key}${isNumber ? " number" : ""}`;
+  const getColumnClass = (key, isNumber) => `${key}${isNumber ? " number" : ""}`;
 
   function createTag(tag) {
     const name = page.tags[tag];

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_irquality.evaluation.results import Outcome
+from pytest_irquality.reports.terminal import format_failure, render_terminal
+from pytest_irquality.reports.text_layout import measure_width
+from pytest_irquality.reports.view import View
+from tests.reports.builders import (
+    GOOD,
+    LOST,
+    SETTINGS,
+    SWAPPED,
+    WORSE,
+    make_decision,
+    make_query,
+    make_run,
+    make_suite,
+    make_threshold,
+    make_view,
+)
+
+
+def make_busy_view() -> View:
+    """Make a view with more of everything than fifteen lines can hold."""
+    queries = []
+    for number in range(20):
+        tag = "head" if number < 8 else "tail"
+        queries.append(make_query(f"日本語の長い検索クエリ {number}", tags=(tag,)))
+    thresholds = [make_threshold("ndcg@10", min=0.99), make_threshold("mrr@10", min=0.99)]
+    metrics = ["ndcg@10", "recall@10", "mrr@10", "map@10"]
+    suite = make_suite("shop", queries, metrics=metrics, thresholds=thresholds)
+    before = make_run(suite, {query.text: SWAPPED for query in queries[15:]})
+    now = make_run(suite, {queries[14].text: "TimeoutError: " + "long " * 60}, worse=10)
+    settings = replace(SETTINGS, written={"report": "ir-report.html"})
+    return make_view(suite, now, before, settings=settings)
+
+
+def test_section_shows_what_got_worse_and_what_to_do() -> None:
+    suite = make_suite(thresholds=[make_threshold("ndcg@10", min=0.9)])
+    view = make_view(suite, make_run(suite, worse=2, ranking=LOST), make_run(suite))
+
+    lines = render_terminal(view).splitlines()
+
+    assert lines[0] == "Search got worse for 2 of 20 queries. The drop of the mean alone is not"
+    assert lines[2:4] == [
+        "metric   before    now  change  threshold",
+        "ndcg@10   1.000  0.900  −0.100  minimum 0.9",
+    ]
+    assert lines[4].split()[:4] == ["query", "before", "now", "change"]
+    assert lines[5].startswith("▼  shop 0   1.000  0.000  −1.000  Oak Table 1 → not returned")
+    assert lines[-1] == (
+        "FAILED shop (shop.ir.yaml): 1 of 5 checks failed; 20 queries: 20 compared"
+    )
+
+
+def test_section_has_at_most_fifteen_lines_of_eighty_columns() -> None:
+    lines = render_terminal(make_busy_view()).splitlines()
+
+    assert len(lines) == 15
+    assert max(map(measure_width, lines)) <= 80
+
+
+def test_continuation_of_the_last_paragraph_is_indented() -> None:
+    lines = render_terminal(make_busy_view()).splitlines()
+
+    start = next(index for index, line in enumerate(lines) if line.startswith("FAILED"))
+    assert all(line.startswith("  ") for line in lines[start + 1 :])
+
+
+def test_verbose_section_shows_every_query_and_notice() -> None:
+    view = make_busy_view()
+
+    text = render_terminal(view, verbosity=1, columns=120)
+
+    assert all(row.query.text in text for row in view.worse)
+    assert "compared with .ir-baseline" in text
+
+
+def test_quiet_section_is_one_short_line() -> None:
+    suite = make_suite()
+    view = make_view(suite, make_run(suite, worse=10), make_run(suite))
+
+    (line,) = render_terminal(view, verbosity=-1).splitlines()
+
+    assert line == (
+        "FAILED shop (shop.ir.yaml): Search got worse for 10 of 20 queries; 20 queries: 20 compared"
+    )
+
+
+def test_both_directions_have_the_same_room() -> None:
+    """Verdict case 22: five queries are named without -v."""
+    suite = make_suite()
+    now = make_run(suite, {"shop 0": SWAPPED, "shop 1": SWAPPED})
+    before = make_run(suite, {"shop 5": WORSE, "shop 6": WORSE, "shop 7": WORSE})
+
+    text = render_terminal(make_view(suite, now, before))
+
+    for name in ("▼  shop 0", "▼  shop 1", "▲  shop 5", "▲  shop 6", "▲  shop 7"):
+        assert name in text
+
+
+def test_many_suites_have_one_line_each_and_a_count_of_the_others() -> None:
+    suites = [make_suite(f"suite {number:02}", 8) for number in range(30)]
+    answers = {query.text: WORSE for suite in suites[:5] for query in suite.queries[:6]}
+    view = make_view(suites, make_run(suites, answers), make_run(suites))
+
+    lines = render_terminal(view).splitlines()
+
+    assert sum(line.startswith("✗  suite") for line in lines) == 4
+    assert "   and 26 more suites with -v" in lines
+    assert len(lines) <= 15
+
+
+def test_data_cannot_act_on_a_terminal_or_a_ci_system() -> None:
+    text = "\x1b[2J\n::error ::forged"
+    suite = make_suite("sh\x1bop", [make_query(text)], path="shop.ir.yaml")
+    view = make_view(suite, make_run(suite, worse=1), make_run(suite))
+
+    output = render_terminal(view, verbosity=1)
+
+    assert "\x1b" not in output
+    assert not any(line.lstrip().startswith("::") for line in output.splitlines())
+
+
+def fail(suite_name: str = "shop", **options: object) -> str:
+    """Format the failure of a suite whose minimum is broken."""
+    thresholds = [make_threshold("ndcg@10", min=0.99)]
+    suite = make_suite(suite_name, 3, thresholds=thresholds)
+    decision = make_decision(suite, make_run(suite, worse=1), make_run(suite))
+    (evaluation,) = decision.current.evaluations
+    failed = [result for result in evaluation.results if result.outcome is Outcome.FAILED]
+    return format_failure(failed, evaluation)
+
+
+def test_failed_threshold_lists_the_worst_queries() -> None:
+    assert fail().splitlines() == [
+        "ndcg@10 is 0.836, but 'min' is 0.99",
+        "  query     before    now  documents that moved",
+        '  "shop 0"   1.000  0.509  Oak Table 1 → 4, Pine Table 2 → 5 and 1 more',
+        '  "shop 1"   1.000  1.000',
+        '  "shop 2"   1.000  1.000',
+        "  at shop.ir.yaml:3",
+    ]
+
+
+def test_failed_query_shows_the_ranks_of_its_documents_once() -> None:
+    query = make_query(
+        "oak table", thresholds=(make_threshold("ndcg@10", min=0.9),), why="from a ticket"
+    )
+    suite = make_suite(queries=[query])
+    decision = make_decision(suite, make_run(suite, {"oak table": LOST}), make_run(suite))
+    (evaluation,) = decision.current.evaluations
+    failed = [result for result in evaluation.results if result.item == "oak-table"]
+
+    lines = format_failure(failed, evaluation).splitlines()
+
+    assert lines[0] == "\"oak table\": ndcg@10 is 0.000, but 'min' is 0.9"
+    assert lines[1] == "  why: from a ticket"
+    assert lines[2].split() == ["rank", "before", "document", "grade", "finding"]
+    assert lines[3].split() == ["1", "Garden", "Hose", "(junk-1:oak-table)", "unjudged"]
+    assert lines[6].split()[:5] == ["–", "1", "Oak", "Table", "(best:oak-table)"]
+    assert lines[-1] == "  at shop.ir.yaml:3"
+
+
+def test_query_without_results_says_so() -> None:
+    suite = make_suite(queries=[make_query("table", {})])
+    decision = make_decision(suite, make_run(suite, {"table": GOOD}))
+    (evaluation,) = decision.current.evaluations
+    result = replace(evaluation.results[0], query_ids=("table",))
+
+    text = format_failure([result], evaluation)
+
+    assert "Oak Table (best:table)" in text
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_tables_fit_the_terminal(columns: int) -> None:
+    lines = render_terminal(make_busy_view(), columns=columns).splitlines()
+
+    assert max(map(measure_width, lines)) <= columns

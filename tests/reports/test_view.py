@@ -1,0 +1,321 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pytest_irquality.baselines.history import HistoryEntry
+from pytest_irquality.evaluation.branches import Branch
+from pytest_irquality.evaluation.decide import decide
+from pytest_irquality.evaluation.results import Outcome
+from pytest_irquality.reports.view import View, build_view
+from pytest_irquality.retrieval.run import Ranking
+from pytest_irquality.suite.model import KnownIssue, Location, RetrieverId
+from pytest_irquality.suite.rules import MustFind
+from tests.reports.builders import (
+    EMPTY,
+    GOOD,
+    LOST,
+    SETTINGS,
+    SWAPPED,
+    WORSE,
+    make_query,
+    make_run,
+    make_suite,
+    make_threshold,
+    make_view,
+    rank,
+)
+
+
+def get_sentences(view: View) -> tuple[str, str, str]:
+    return str(view.headline), str(view.summary), str(view.last_paragraph)
+
+
+def test_first_run_says_how_to_compare() -> None:
+    suite = make_suite(thresholds=[make_threshold("ndcg@10", min=0.9)])
+
+    view = make_view(suite, make_run(suite))
+
+    assert get_sentences(view) == (
+        "All 2 checks passed",
+        "Nothing was compared, because there is no baseline yet.",
+        "PASSED shop (shop.ir.yaml): all 2 checks passed; 20 queries: 20 new",
+    )
+    assert view.next_steps[0].command == "pytest --ir-update-baseline"
+
+
+def test_green_build_shows_the_value_of_every_metric() -> None:
+    suite = make_suite(metrics=["ndcg@10", "recall@10", "mrr@10"])
+
+    view = make_view(suite, make_run(suite), make_run(suite))
+
+    assert str(view.headline) == "No query got worse or better, and all 4 checks passed"
+    tiles = [(tile.label, str(tile.value)) for tile in view.suites[0].tiles]
+    assert tiles == [("ndcg@10", "1.000"), ("recall@10", "1.000"), ("mrr@10", "1.000")]
+
+
+def test_loss_names_its_size_the_damaged_tag_and_the_significance() -> None:
+    queries = [make_query(f"q{n}", tags=("head" if n < 8 else "tail",)) for n in range(20)]
+    suite = make_suite(queries=queries)
+    before = make_run(suite, {"q19": SWAPPED})
+
+    view = make_view(suite, make_run(suite, worse=7), before)
+
+    assert get_sentences(view) == (
+        "Search got worse for 7 of 20 queries",
+        "Queries tagged 'head' lost most: their ndcg@10 fell from 1.000 to 0.570. 1 query got"
+        " better. The drop is statistically significant (p = 0.008).",
+        "FAILED shop (shop.ir.yaml): 1 of 4 checks failed; 20 queries: 20 compared",
+    )
+    assert [row.query.text for row in view.worse[:2]] == ["q0", "q1"]
+    assert [row.query.text for row in view.better] == ["q19"]
+
+
+def test_gains_are_named_as_losses_are() -> None:
+    """Verdict case 22."""
+    suite = make_suite()
+    now = make_run(suite, {"shop 0": SWAPPED, "shop 1": SWAPPED})
+    before = make_run(suite, {"shop 5": WORSE, "shop 6": WORSE, "shop 7": WORSE})
+
+    view = make_view(suite, now, before)
+
+    assert str(view.headline) == "Search got better for 3 of 20 queries and worse for 2"
+    assert str(view.last_paragraph).endswith("; baseline out of date: 5 rankings differ")
+
+
+def test_failure_that_does_not_rest_on_the_mean_says_so() -> None:
+    """Scenario S1: one inline query loses all its relevant documents."""
+    suite = make_suite()
+
+    view = make_view(suite, make_run(suite, {"shop 0": LOST}), make_run(suite))
+
+    assert view.outcome is Outcome.FAILED
+    assert "not statistically significant (p = 0.50)" in str(view.summary)
+    assert "the failure does not depend on it" in str(view.summary)
+
+
+def test_newly_empty_queries_are_in_the_headline_and_named_below() -> None:
+    """Scenario S32."""
+    suite = make_suite()
+
+    view = make_view(suite, make_run(suite, worse=8, ranking=EMPTY), make_run(suite))
+
+    assert str(view.headline) == (
+        "Search got worse for 8 of 20 queries, and 8 more queries return nothing"
+    )
+    assert '"shop 0"' in str(view.causes[0].text)
+
+
+def test_ungraded_list_says_what_changed_at_the_top() -> None:
+    """Verdict case 27 and scenario S74."""
+    suite = make_suite(queries=[make_query(f"q{n}", {}) for n in range(20)])
+    junk_first = rank("junk-1", "best", "good", "fair")
+
+    view = make_view(suite, make_run(suite, worse=20, ranking=junk_first), make_run(suite))
+
+    assert view.outcome is Outcome.FAILED
+    assert str(view.headline) == "The first result changed for 20 of 20 queries"
+    assert len(view.changed) == 20
+
+
+def test_unreachable_engine_is_said_once_and_first() -> None:
+    suite = make_suite(thresholds=[make_threshold("ndcg@10", min=0.9)])
+    answers: dict[str, Any] = {query.text: "ConnectError: refused" for query in suite.queries}
+
+    view = make_view(suite, make_run(suite, answers), make_run(suite))
+
+    assert str(view.headline) == "shop: No query has an answer: ConnectError: refused"
+    assert "refused" not in " ".join(str(message.text) for message in view.causes)
+    assert str(view.next_steps[0].text).startswith("Check that the search engine is running")
+    assert [check.outcome for check in view.checks].count(Outcome.FAILED) == 1
+
+
+def test_gaps_are_named_next_to_a_loss() -> None:
+    suite = make_suite()
+    now = make_run(suite, {"shop 19": "TimeoutError"}, worse=10)
+
+    view = make_view(suite, now, make_run(suite))
+
+    assert str(view.summary).startswith("1 query has no answer.")
+    assert "19 compared, 1 no answer" in str(view.last_paragraph)
+
+
+def test_ids_that_differ_are_the_headline() -> None:
+    """Verdict case 21."""
+    queries = [make_query(f"q{n}", {"p-best": 3}) for n in range(5)]
+    suite = make_suite(queries=queries, thresholds=[make_threshold("ndcg@10", min=0.5)])
+
+    view = make_view(suite, make_run(suite))
+
+    assert str(view.headline).startswith("shop: No result has an ID that the suite names")
+    assert "`id_field`" in str(view.next_steps[0].text)
+
+
+def test_fixed_known_issue_is_named_first() -> None:
+    issue = KnownIssue("SEARCH-212", location=Location("shop.ir.yaml", 14))
+    rule = MustFind({"best:couch": None}, location=Location("shop.ir.yaml", 12))
+    couch = make_query("couch", rules=(rule,), known_issue=issue)
+    suite = make_suite(queries=[couch, make_query("lamp")])
+
+    view = make_view(suite, make_run(suite), make_run(suite))
+
+    assert str(view.headline).startswith("shop: Known issue SEARCH-212 is fixed")
+    assert view.next_steps[0].location == "shop.ir.yaml:14"
+
+
+def test_review_leads_with_the_base_checks_their_values_and_the_edits() -> None:
+    """Scenario S33."""
+    base_suite = make_suite(thresholds=[make_threshold("ndcg@10", min=0.9)])
+    loose = make_threshold("ndcg@10", min=0.2, max_drop=0.9)
+    suite = make_suite(queries=15, thresholds=[loose])
+    now = make_run([suite, base_suite], worse=10)
+
+    view = make_view(suite, now, make_run(base_suite), base_suite)
+
+    headline, summary, last = get_sentences(view)
+    assert headline == "2 checks of main fail, but this branch's suites pass"
+    assert summary.startswith("Search got worse for 10 of 20 queries.")
+    assert "ndcg@10 1.000 → 0.754" in last
+    assert "5 queries removed, 1 threshold lowered" in last
+    check = view.base_checks[1]
+    assert (str(check.baseline_value), str(check.value), str(check.bound)) == (
+        "1.000",
+        "0.754",
+        "0.9",
+    )
+    assert [str(edit) for edit in check.edits] == ["5 queries removed", "1 threshold lowered"]
+
+
+def test_deleted_suite_shows_the_numbers_of_the_base_suite() -> None:
+    """Scenario S52."""
+    base_suite = make_suite()
+    branch = make_view([], make_run(base_suite, worse=10), make_run(base_suite), base_suite)
+
+    assert branch.outcome is Outcome.REVIEW
+    assert branch.suites[0].is_base
+    assert str(branch.last_paragraph).startswith("REVIEW shop (shop.ir.yaml): ")
+
+
+def test_incomplete_build_says_what_is_out_of_date() -> None:
+    suite = make_suite()
+
+    view = make_view(suite, make_run(suite), make_run(suite, worse=7), strict=True)
+
+    assert str(view.headline) == "shop: baseline out of date: 7 rankings differ"
+    assert str(view.last_paragraph).startswith(
+        "INCOMPLETE shop (shop.ir.yaml): baseline out of date: 7 rankings differ"
+    )
+
+
+def test_suite_that_cannot_be_read_is_the_headline() -> None:
+    branch = Branch(errors={"shop.ir.yaml": "shop.ir.yaml:3: unknown key"})
+
+    view = build_view(decide(branch, {}), SETTINGS)
+
+    assert view.outcome is Outcome.ERROR
+    assert "shop.ir.yaml" in str(view.headline)
+    assert str(view.last_paragraph).startswith("ERROR shop.ir.yaml: ")
+
+
+def test_suites_are_listed_worst_first_with_their_own_numbers() -> None:
+    """Verdict case 23."""
+    suites = [make_suite("kettles"), make_suite("lamps"), make_suite("chairs")]
+    answers: dict[str, Ranking | str] = {}
+    for suite, number in zip(suites, (7, 9, 8), strict=True):
+        answers |= dict.fromkeys([query.text for query in suite.queries[:number]], WORSE)
+
+    view = make_view(suites, make_run(suites, answers), make_run(suites))
+
+    assert [suite.name for suite in view.suites] == ["lamps", "chairs", "kettles"]
+    assert str(view.suites[0].line) == "9 of 20 queries worse, 0 better"
+    assert str(view.headline) == "Search got worse for 24 of 60 queries"
+    assert "lamps: 24" not in str(view.last_paragraph)
+
+
+def test_retrievers_of_one_suite_are_kept_apart() -> None:
+    suites = []
+    for name in ("fast", "slow"):
+        suites.append(make_suite(retriever=RetrieverId(parameter=name)))
+
+    view = make_view(suites, make_run(suites), make_run(suites))
+
+    assert [suite.retriever for suite in view.suites] == ["retriever[fast]", "retriever[slow]"]
+    assert view.header.suite == "shop"
+
+
+def test_metric_table_has_the_primary_metric_if_the_suite_lists_only_latency() -> None:
+    """Verdict case 08."""
+    suite = make_suite(metrics=["zero_results"])
+
+    view = make_view(suite, make_run(suite, worse=10), make_run(suite))
+
+    assert [tile.label for tile in view.suites[0].tiles] == ["ndcg@10", "zero_results"]
+
+
+def test_broken_threshold_is_the_first_tile() -> None:
+    queries = [make_query(f"q{n}", tags=("head",)) for n in range(8)]
+    head = ("head", make_threshold("recall@10", min=0.9))
+    suite = make_suite(queries=queries, thresholds=[make_threshold("ndcg@10", min=0.1), head])
+
+    view = make_view(suite, make_run(suite, worse=4, ranking=LOST), make_run(suite))
+
+    tile, other = view.suites[0].tiles
+    assert (tile.label, tile.status, str(tile.bound)) == ("head recall@10", "below 0.9", "0.9")
+    assert (other.label, other.status) == ("ndcg@10", "holds")
+    assert tile.bar is not None
+    assert (tile.bar.value, tile.bar.bound, tile.bar.baseline) == (0.5, 0.9, 1.0)
+
+
+def test_header_says_what_was_compared_with_what() -> None:
+    suite = make_suite()
+    settings = replace(SETTINGS, compared_with="git:main", compared_commit="fedcba9876543210")
+
+    view = make_view(suite, make_run(suite), make_run(suite), settings=settings)
+
+    header = view.header
+    assert (header.suite, header.path, header.branch) == ("shop", "shop.ir.yaml", "faster-index")
+    assert header.compared_with == "git:main (fedcba9876)"
+    assert (header.commit, header.date) == ("0123456789", "28 Nov 2026, 12:30")
+
+
+def test_history_has_the_values_of_the_primary_metric() -> None:
+    suite = make_suite()
+    entry = HistoryEntry("shop.ir.yaml", "retriever", "abc", "2026-11-01", {"ndcg@10": 0.9})
+    settings = replace(SETTINGS, history=(entry, replace(entry, suite_path="other.ir.yaml")))
+
+    view = make_view(suite, make_run(suite), settings=settings)
+
+    (point,) = view.suites[0].history
+    assert (point.value, point.date, point.commit) == (0.9, "2026-11-01", "abc")
+
+
+def test_rerun_names_the_items_that_failed() -> None:
+    suite = make_suite(thresholds=[make_threshold("ndcg@10", min=0.9)])
+    settings = replace(SETTINGS, node_suffixes={("shop.ir.yaml", "retriever"): "[a]"})
+
+    view = make_view(suite, make_run(suite, worse=10), settings=settings)
+
+    assert view.next_steps[0].command == "pytest --ir-suite 'shop.ir.yaml::ndcg-10[a]'"
+
+
+def test_no_more_than_three_steps_are_suggested() -> None:
+    suite = make_suite(thresholds=[make_threshold("ndcg@10", min=0.9)])
+
+    view = make_view(suite, make_run(suite, worse=10, ranking=LOST), make_run(suite))
+
+    assert len(view.next_steps) == 3
+    for step in view.next_steps:
+        assert step.command or step.location or step.text
+
+
+def test_strict_base_branch_is_named() -> None:
+    """Scenario S64."""
+    base_suite = make_suite()
+    suite = make_suite(thresholds=[make_threshold("ndcg@10", max_drop=0.9)])
+    current = Branch(suites=(suite,))
+    base = Branch("main", suites=(base_suite,), is_strict=True)
+    run = make_run(suite, {"shop 0": GOOD})
+
+    view = build_view(decide(current, {suite.run_key: run}, base))
+
+    assert "main" in str(view.last_paragraph) or view.exit_status == 0

@@ -77,7 +77,10 @@ def check_suite(comparison: Comparison, context: EvaluationContext) -> tuple[Che
     requirements = RequirementChecks(
         comparison, context.expiry_date, accepts_fixed_issues=context.is_base_side
     )
-    results = [*requirements.check_all(), *check_defaults(comparison, context.expiry_date)]
+    suite = comparison.suite
+    results = []
+    for result in (*requirements.check_all(), *check_defaults(comparison, context.expiry_date)):
+        results.append(replace(result, suite_path=suite.path, retriever=suite.retriever))
     if context.selected_items is None:
         return tuple(results)
     return tuple(result for result in results if result.item in context.selected_items)

@@ -230,7 +230,13 @@ class RequirementChecks:
             return results
         text = write("Known issue ", DataPart(issue.id), " is fixed. Remove ")
         text += write(CodePart("known_issue"), " at ", CodePart(str(issue.location)), ".")
-        fixed = replace(results[0], outcome=Outcome.FAILED, text=text, location=issue.location)
+        fixed = replace(
+            results[0],
+            outcome=Outcome.FAILED,
+            text=text,
+            known_issue=issue.id,
+            location=issue.location,
+        )
         return [fixed, *results[1:]]
 
     def _is_expired(self, issue: KnownIssue) -> bool:

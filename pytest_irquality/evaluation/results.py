@@ -63,7 +63,8 @@ class CheckResult:
         query_ids: The queries that the finding is about, or none if it is about the suite.
         doc_ids: The documents that the finding is about.
         is_warning: Whether the check is broken but may only warn (``warn: true``). It passes then.
-        known_issue: The id of the known issue that covers a failure. The check passes then.
+        known_issue: The id of the known issue that covers a failure. The check passes then, and
+            fails if the issue is fixed.
         was_evaluated: Whether the check could fail with the queries at hand.
     """
 

@@ -105,9 +105,10 @@ def create_branch_notices(evaluation: BranchEvaluation, base_name: str = "") -> 
 def create_unanswered_base_notices(
     base: BranchEvaluation, current: BranchEvaluation, facts: BuildFacts
 ) -> Iterator[Notice]:
-    """Create notices about queries that only the base branch has, and that were not answered.
+    """Create notices about queries of the base branch that one side did not answer.
 
-    Those that the current branch has too are counted there.
+    Queries without a current answer that the current branch has too are counted there. Under
+    ``run:``, a query that the base's code never ran would look like a new one.
     """
     current_requests = set()
     for suite in current.branch.suites:
@@ -115,11 +116,13 @@ def create_unanswered_base_notices(
     for evaluation in base.evaluations:
         suite = evaluation.suite
         answered = evaluation.run.answers.keys()
+        ran_on_base = _list_requests_that_ran(suite, base.branch)
         excused = base.branch.get_context(suite).deselected_query_ids
         queries = []
         for query in suite.queries:
-            is_current = (suite.retriever, query.request) in current_requests
-            if not (query.request in answered or is_current or query.id in excused):
+            is_counted = (suite.retriever, query.request) in current_requests
+            is_known = query.request in answered or is_counted
+            if query.id not in excused and not (is_known and query.request in ran_on_base):
                 queries.append(query)
         if queries:
             number = format_count(len(queries), "query", "queries")
@@ -127,6 +130,17 @@ def create_unanswered_base_notices(
             outcome = Outcome.INCOMPLETE if facts.is_interrupted else Outcome.REVIEW
             text += _list_queries(queries)
             yield _create("base-not-answered", outcome, text, [suite], queries=queries)
+
+
+def _list_requests_that_ran(suite: Suite, base: Branch) -> set[str]:
+    """Return the requests that the base's code ran, or all if committed files answer for it."""
+    requests: set[str] = set()
+    if base.committed is None or suite.is_probe_suite or suite.baseline_retriever:
+        requests.update(query.request for query in suite.queries)
+    for baseline in base.baselines:
+        if baseline.retriever[:2] == suite.retriever[:2]:  # whatever its parameter
+            requests.update(baseline.run.answers, baseline.run.errors)
+    return requests
 
 
 def create_session_notices(

@@ -633,6 +633,29 @@ def test_run_without_any_stored_file() -> None:
     assert (worse.outcome, same.outcome) == (Outcome.FAILED, Outcome.PASSED)
 
 
+@pytest.mark.parametrize(
+    ("code_run", "outcome"),
+    [
+        pytest.param(Run(), Outcome.REVIEW, id="nothing ran"),
+        pytest.param(answer(SHOP.queries[1:], GOOD), Outcome.REVIEW, id="one query did not run"),
+        pytest.param(
+            Run(answer(SHOP.queries[1:], GOOD).answers, {"shop 0": QueryError("boom")}),
+            Outcome.PASSED,
+            id="one query raised",
+        ),
+    ],
+)
+def test_query_that_the_code_of_the_base_did_not_run_is_not_new(
+    code_run: Run, outcome: Outcome
+) -> None:
+    """`run:` without an answer of the base's code must not pass as a suite of new queries."""
+    base = make_branch([SHOP], code_run, committed=(Baseline(SHOP_RUN),), name="main")
+
+    decision = decide_on([SHOP], SHOP_RUN, SHOP_RUN, base=base)
+
+    assert decision.outcome is outcome
+
+
 def test_deleted_baseline_still_counts() -> None:
     decision = decide_on([SHOP], make_run(SHOP, worse=8), None, base=SHOP_BASE)
 

@@ -121,6 +121,10 @@ def _read_regular_qrels(file: DataFile, format: str) -> dict[str, dict[str, floa
     has_repeated_pairs = sum(map(len, grades.values())) != count
     if has_repeated_pairs or any(query.startswith(("#", '"')) for query in grades):
         return None
+    if format == "beir":  # spreadsheets put quotes around cells
+        for judgments in grades.values():
+            if any(doc_id.startswith('"') for doc_id in judgments):
+                return None
     return grades
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import fsum, inf
 from typing import NamedTuple
 
-from pytest_irquality.metrics import Metric
-from pytest_irquality.suite.model import CheckItem, ItemKind, Location, Query, Suite, Threshold
+from pytest_irquality.suite.model import CheckItem, ItemKind, Location, Query, Suite
 from pytest_irquality.suite.rules import InOrder, MustFind, MustFindAny, MustNotFind, Rule
 from pytest_irquality.suite.yaml_source import quote
 
 MIN_QUERIES = 5
-FAR_ABOVE = 5  # times as high as any other grade
 MAX_NAMED = 3
 MAX_DOUBTS_OF_A_KIND = 9
 
@@ -29,10 +26,8 @@ def find_doubts(suite: Suite) -> list[Doubt]:
     doubts: list[Doubt] = []
     for find in (
         _find_idle_queries,
-        _find_unusual_grades,
         _find_hopeless_queries,
         _find_contradictions,
-        _find_unreachable_minimums,
         _find_small_groups,
     ):
         found = list(find(suite))
@@ -53,25 +48,6 @@ def _find_idle_queries(suite: Suite) -> Iterator[Doubt]:
     if any("not in the suite" in note for note in suite.notes):
         message += ". Files judge other queries. Do the ids match?"
     yield Doubt(idle[0].location, message)
-
-
-def _find_unusual_grades(suite: Suite) -> Iterator[Doubt]:
-    """Find grades above those with words, or far above all others."""
-    given = {grade for query in suite.queries for grade in query.judgments.grades.values()}
-    ordered = sorted(given)
-    highest, scale = inf, ""
-    if suite.grades:
-        highest = max(suite.grades.values())
-        scale = f"the words under 'grades' end at {highest:g}"
-    elif len(ordered) > 2 and ordered[-1] >= FAR_ABOVE * ordered[-2] > 0:
-        highest = ordered[-2]
-        scale = f"the highest other grade is {highest:g}"
-    if not ordered or ordered[-1] <= highest:
-        return
-    for query in suite.queries:
-        for doc_id, grade in query.judgments.grades.items():
-            if grade > highest:
-                yield Doubt(query.location, f"{quote(doc_id)} has grade {grade:g}, and {scale}")
 
 
 def _find_hopeless_queries(suite: Suite) -> Iterator[Doubt]:
@@ -128,42 +104,6 @@ def _explain_contradiction(rules: Sequence[Rule], top_k: int, can_share_rank: bo
     return ""
 
 
-def _find_unreachable_minimums(suite: Suite) -> Iterator[Doubt]:
-    """Find minimums of recall that no ranking reaches, if more documents are relevant than k."""
-    if suite.settings.match == "text":
-        return  # one result may have many passages
-    for query in suite.queries:
-        for threshold in query.thresholds:
-            yield from _check_minimum(threshold, {"this query": [query]})
-    for item in suite.items:
-        if item.threshold:
-            yield from _check_minimum(item.threshold, _group_queries(suite, item))
-
-
-def _check_minimum(threshold: Threshold, groups: Mapping[str, Sequence[Query]]) -> Iterator[Doubt]:
-    metric, minimum = threshold.metric, threshold.min
-    if metric.name != "recall" or metric.weighted or not metric.cutoff or minimum is None:
-        return
-    for name, queries in groups.items():
-        best = _compute_best_recall(metric, metric.cutoff, queries)
-        if best < minimum.value - 1e-9:
-            reason = f"because more than {metric.cutoff} documents are relevant"
-            message = f"{metric} of {name} can be at most {best:.3g}, {reason}"
-            yield Doubt(threshold.location, f"{message}, so it never reaches {minimum}")
-            return
-
-
-def _compute_best_recall(metric: Metric, cutoff: int, queries: Sequence[Query]) -> float:
-    best = []
-    for query in queries:
-        judgments = query.judgments
-        if metric.rel is not None:
-            judgments = judgments.with_relevant_from(metric.rel)
-        if judgments.relevant_count:
-            best.append(min(1.0, cutoff / judgments.relevant_count))
-    return fsum(best) / len(best) if best else 1.0
-
-
 def _find_small_groups(suite: Suite) -> Iterator[Doubt]:
     """Find tests and minimums of tags over so few queries that one moves the mean a lot."""
     for item in suite.items:
@@ -187,8 +127,6 @@ def _find_small_groups(suite: Suite) -> Iterator[Doubt]:
 
 def _group_queries(suite: Suite, item: CheckItem) -> Mapping[str, Sequence[Query]]:
     """Return the queries that a threshold is about, by what to call them."""
-    if item.kind is ItemKind.EACH_QUERY:
-        return {quote(query.text): [query] for query in suite.queries}
     if item.is_each_tag:
         return {f"tag {tag}": queries for tag, queries in suite.queries_by_tag.items()}
     if item.tag:

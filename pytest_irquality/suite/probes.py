@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import log
 from typing import Any, Literal, NamedTuple
 
@@ -110,12 +110,12 @@ def make_probes(
     reader = _DocumentReader(files, by, id_field)
     statistics = _Statistics()
     sample = _draw_sample(reader, by, sample_size, statistics)
-    if not sample:
+    if not statistics.document_count:
         raise Mistake(location.line, "'probes' has no document to make a query of")
     for path in by:
         if not statistics.field_counts[path]:
             known = list_words(reader.known_fields, "and")
-            message = f"No document has the field {quote(path)}. Fields are {known}."
+            message = f"No document has a text in {quote(path)}. Its fields are {known}."
             raise Mistake(location.line, message)
     quotes = _choose_quotes(sample, by, statistics)
     ids_by_quote = _find_quotes(reader, quotes) if quotes else {}
@@ -192,31 +192,38 @@ class _DocumentReader:
 
 
 def read_rows(file: DataFile) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line and the fields of each document."""
+    """Yield the line and the fields of each document in JSON lines or CSV."""
     lines = file.read_lines()
-    number, head = next(lines, (1, ""))
-    if not head.lstrip().startswith("{"):
-        names = next(csv.reader([head], delimiter=find_delimiter(head)), [])
-        if len(names) < 2:
-            message = "These are no documents: neither JSON lines nor CSV with a header"
-            raise Mistake(number, message, file.name)
-        texts = (f"{line}\n" for _, line in lines)
-        reader = csv.reader(texts, delimiter=find_delimiter(head))
-        for row in reader:
-            if row:
-                yield reader.line_num + 1, dict(zip(names, row, strict=False))
+    first = next(((number, line) for number, line in lines if line.strip()), None)
+    if first is None:
         return
-    while head or number:
-        if head.strip():
-            try:
-                # Numbers stay as written, so that an id 1.10 does.
-                value = json.loads(head, parse_int=str, parse_float=str)
-            except (ValueError, RecursionError):
-                raise Mistake(number, "This is not JSON", file.name) from None
-            if not isinstance(value, dict):
-                raise Mistake(number, "A document must be an object, {...}", file.name)
-            yield number, value
-        number, head = next(lines, (0, ""))
+    lines = chain([first], lines)
+    start, head = first
+    if head.lstrip().startswith("{"):
+        for number, line in lines:
+            if line.strip():
+                yield number, _parse_object(file, number, line)
+        return
+    delimiter = find_delimiter(head)
+    reader = csv.reader((f"{line}\n" for _, line in lines), delimiter=delimiter)
+    names = next(reader, [])
+    if len(names) < 2:
+        message = "These are no documents: neither JSON lines nor CSV with a header"
+        raise Mistake(start, message, file.name)
+    for row in reader:
+        if row:
+            yield start + reader.line_num - 1, dict(zip(names, row, strict=False))
+
+
+def _parse_object(file: DataFile, number: int, line: str) -> dict[str, Any]:
+    try:
+        # Numbers stay as written, so that an id 1.10 does.
+        value = json.loads(line, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        raise Mistake(number, "This is not JSON", file.name) from None
+    if not isinstance(value, dict):
+        raise Mistake(number, "A document must be an object, {...}", file.name)
+    return value
 
 
 def _get_first(row: Mapping[str, Any], names: Sequence[str]) -> str:

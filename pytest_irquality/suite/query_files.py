@@ -18,6 +18,7 @@ from pytest_irquality.suite.suite_files import DataFile
 from pytest_irquality.suite.values import parse_number
 from pytest_irquality.suite.yaml_source import (
     MappingNode,
+    Mistake,
     ScalarNode,
     make_node,
     quote,
@@ -107,7 +108,10 @@ def _make_query_node(reader: RecordReader, record: Record, passages: list[str]) 
     if passages:
         values["relevant"] = passages
     values.update(record.extra)
-    node = make_node(values, line)
+    try:
+        node = make_node(values, line)
+    except Mistake as mistake:
+        reader.fail(line, str(mistake))
     assert isinstance(node, MappingNode)
     weight = record.cells.get("weight", "").strip()
     if weight:

@@ -192,7 +192,7 @@ class QueryParser:
         part = self.finder.find_part(folder, (name,))
         if part is None:
             raise Mistake(
-                1, f"The folder is not a BEIR data set, since it has no {name}", folder.name
+                1, f"The folder is not a BEIR data set, because it has no {name}", folder.name
             )
         return part
 
@@ -369,6 +369,9 @@ class QueryParser:
             if key in self.fields.lines:
                 message = f"'{key}' does not go with 'probes'. Use a suite for each."
                 raise Mistake(self.fields.get_line(key), message)
+        if self.settings.match == "text":
+            message = "'match: text' does not go with 'probes', which are about documents"
+            raise Mistake(self.fields.get_line("match"), message)
         settings = self.fields.values["probes"]
         if settings["from"] == "corpus":
             names = self.fields.get("corpus", {}).get("files", ())

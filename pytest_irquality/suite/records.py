@@ -338,7 +338,7 @@ def recognize_format(file: DataFile, formats: Sequence[str], what: str) -> str:
     Raises:
         Mistake: The format is not recognized, or cannot hold this.
     """
-    candidates = [file.format] if file.format else list(_guess_formats(file))
+    candidates = [file.format] if file.format else _guess_formats(file)
     if file.format == "beir" and "beir" not in formats:
         return "jsonl"  # BEIR has its queries in JSON lines
     for candidate in candidates:
@@ -352,27 +352,27 @@ def recognize_format(file: DataFile, formats: Sequence[str], what: str) -> str:
     raise Mistake(1, message, file.name)
 
 
-def _guess_formats(file: DataFile) -> Iterator[str]:
-    """Yield the formats that a file may have, likeliest first."""
+def _guess_formats(file: DataFile) -> Sequence[str]:
+    """Return the formats that a file may have, likeliest first."""
     head = ""
     for _, line in file.read_lines():
         if line.strip() and not is_comment(line):
             head = line
             break
+    formats = []
     if head.lstrip().startswith("{"):
-        yield "jsonl"
+        formats.append("jsonl")
     if tuple(cell.strip() for cell in head.split("\t")) == BEIR_COLUMNS:
-        yield "beir"
+        formats.append("beir")
     if "\t" in head and looks_like_header(split_row(head, "\t")):
-        yield "tsv"
-    if file.suffix == ".csv" or looks_like_header(split_row(head, find_delimiter(head))):
-        yield "csv"
+        formats.append("tsv")
+    if looks_like_header(split_row(head, find_delimiter(head))):
+        formats.append("csv")
     parts = head.split()
     if len(parts) == 4 and parse_number(parts[3]) is not None:
-        yield "trec"
+        formats.append("trec")
     if "\t" in head and re.fullmatch(r"#?\d+", head.partition("\t")[0].strip()):
-        yield "topics"
-    if file.suffix == ".tsv":
-        yield "tsv"
-    if file.suffix in (".txt", ""):
-        yield "text"
+        formats.append("topics")
+    if formats or not head:
+        return formats
+    return {".csv": ["csv"], ".tsv": ["tsv"], ".txt": ["text"], "": ["text"]}.get(file.suffix, [])

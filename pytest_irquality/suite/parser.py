@@ -126,7 +126,7 @@ def _parse_file(parser: _SuiteParser, path: Path, text: str | None, access: File
 
 
 def _read_root(path: Path, text: str | None, access: FileAccess) -> Node:
-    """Return the root node of a suite, or the one that a list of queries stands for."""
+    """Return the root node of a suite, or the root that a list of queries would have."""
     suffix = next((suffix for suffix in SUITE_SUFFIXES if path.name.endswith(suffix)), "")
     if suffix and path.name == suffix:
         raise Mistake(1, f"A suite needs a name before '{suffix}'. Rename the file.")
@@ -192,7 +192,11 @@ class _SuiteParser:
         )
         checks, lost_queries = self._parse_checks(suite)
         suite = replace(suite, lost_queries=lost_queries, items=make_items(suite, checks))
-        suite = replace(suite, metrics=metrics or self._choose_metrics(suite))
+        if not metrics:
+            has_own_metrics = suite.is_probe_suite
+            metrics = self._choose_metrics(suite)
+            suite = replace(suite, has_own_metrics=has_own_metrics)
+        suite = replace(suite, metrics=metrics)
         self._check_depth(suite)
         self.mistakes.raise_any()
         return suite

@@ -9,24 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality.baselines.saved_runs import SavedBaselines, parse_save_target
 from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.files import FileError
 from pytest_irquality.io.outputs import check_output
 from pytest_irquality.plugin import (
-    base_modules,
     collection,
     command_line,
     decision_reports,
     items,
     options as plugin_options,
     services,
-    xdist,
 )
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.session import SearchSession
-from pytest_irquality.plugin.state import STATE_KEY, PluginState, is_worker
+from pytest_irquality.plugin.state import STATE_KEY, PluginState, is_controller, is_worker
 
 # Options of pytest that write to a file, by their attribute.
 _PYTEST_OUTPUTS = {"xmlpath": "--junitxml", "log_file": "--log-file", "debug": "--debug"}
@@ -61,14 +58,21 @@ def activate(config: pytest.Config, options: Options) -> None:
     folder = config.invocation_params.dir
     try:
         if options.save_runs:
+            from pytest_irquality.baselines.saved_runs import parse_save_target
+
             shard = f",shard={options.shard}" if options.shard else ""
             resume = ",resume" if options.resumes_runs else ""
             target = parse_save_target(f"{options.save_runs}{resume}{shard}", folder)
             state.save_target = target
             search.shard = target.shard
         if options.compares_with_commit:
+            from pytest_irquality.plugin import base_modules
+
             base_modules.open_base_branch(config, state)
+            config.pluginmanager.register(base_modules, "irquality-base-modules")
         elif options.baseline:
+            from pytest_irquality.baselines.saved_runs import SavedBaselines
+
             search.source = SavedBaselines([folder / options.baseline], root=root)
     except BaselineError as error:
         raise pytest.UsageError(str(error)) from None
@@ -76,9 +80,10 @@ def activate(config: pytest.Config, options: Options) -> None:
     manager = config.pluginmanager
     manager.register(collection, "irquality-collection")
     manager.register(items, "irquality-items")
-    manager.register(xdist, "irquality-xdist")
-    if search.base is not None:
-        manager.register(base_modules, "irquality-base-modules")
+    if is_controller(config):
+        from pytest_irquality.plugin import xdist
+
+        manager.register(xdist, "irquality-xdist")
     if not is_worker(config):
         manager.register(decision_reports.Reporter(config), "irquality-reporter")
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_irquality.baselines.saved_runs import Shard
 from pytest_irquality.io.escaping import check_file_name, make_printable
 from pytest_irquality.io.files import FileError
 from pytest_irquality.io.text import DataPart, find_closest, write
 from pytest_irquality.metrics import Definition, MetricError
 from pytest_irquality.plugin import compat
-from pytest_irquality.plugin.items import BrokenSuiteItem, SuiteGroup, SuiteItem
+from pytest_irquality.plugin.items import BrokenSuiteItem, SuiteGroup, SuiteItem, freeze_large_suite
 from pytest_irquality.plugin.state import PluginState, get_state, is_controller
 from pytest_irquality.suite.model import ItemKind, RetrieverId, Suite
 from pytest_irquality.suite.parser import load_suite
 from pytest_irquality.suite.yaml_source import Mistake, SuiteError
+
+if TYPE_CHECKING:
+    from pytest_irquality.baselines.saved_runs import Shard
 
 USUAL_RETRIEVER = "retriever"
 RETRIEVER_SUFFIX = "_retriever"
@@ -133,6 +136,7 @@ class SuiteModule(compat.SynthesizedModule):
             for case, group in zip(cases, groups, strict=True):
                 items.append(SuiteItem.create(self, check, group, case))
         self.items = items
+        freeze_large_suite(self.suite)
         return items
 
     def collect_cases(self) -> list[pytest.Function]:

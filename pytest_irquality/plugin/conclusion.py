@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality.baselines.saved_runs import read_resumed_runs, read_saved_runs, save_runs
 from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.io.git import describe_commit
 from pytest_irquality.plugin import command_line, compat
@@ -36,9 +35,13 @@ def prepare_runs(config: pytest.Config, state: PluginState, selected: Collection
         suites += search.base.suites.values()
     try:
         if options.runs:
+            from pytest_irquality.baselines.saved_runs import read_saved_runs
+
             paths = [folder / name for name in options.runs]
             search.use_saved_runs(read_saved_runs(paths, suites, root=search.root))
         elif state.save_target is not None and state.save_target.is_resumed:
+            from pytest_irquality.baselines.saved_runs import read_resumed_runs
+
             keys = list(dict.fromkeys(suite.run_key for suite in suites))
             search.runs.update(read_resumed_runs(state.save_target, keys))
     except BaselineError as error:
@@ -135,6 +138,8 @@ def write_answers(state: PluginState) -> list[str]:
         suites = list(search.suites.values())
         if search.base is not None:
             suites += search.base.suites.values()
+        from pytest_irquality.baselines.saved_runs import save_runs
+
         try:
             save_runs(state.save_target, search.runs, suites, commit=search.commit)
         except (OSError, BaselineError) as error:

@@ -5,6 +5,7 @@ Retrieval happens in the setup phase, so an outage is an error and a broken rule
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,8 +35,9 @@ from pytest_irquality.suite.model import CheckItem, ItemKind, Query, RetrieverId
 if TYPE_CHECKING:
     from pytest_irquality.evaluation.evaluate import Evaluation
 
-MARKEXCEPTIONS = (pytest.skip.Exception, pytest.xfail.Exception)
-EXCEPTIONS = ExceptionPolicy(skips=MARKEXCEPTIONS, escapes=(pytest.exit.Exception,))
+MIN_FROZEN_ITEMS = 1_000
+MARK_EXCEPTIONS = (pytest.skip.Exception, pytest.xfail.Exception)
+EXCEPTIONS = ExceptionPolicy(skips=MARK_EXCEPTIONS, escapes=(pytest.exit.Exception,))
 ERRORS = (BaselineError, CorpusError, MetricError, ResultError, RetrieverError)
 
 
@@ -211,7 +213,7 @@ class SuiteItem(pytest.Function):
                 self.retrieval = search.create_retrieval(group.key)
         except (pytest.exit.Exception, KeyboardInterrupt):
             raise
-        except MARKEXCEPTIONS as error:
+        except MARK_EXCEPTIONS as error:
             group.skip = error
             self.retrieval.skip_reason = str(error)
             self.is_own_outcome = True
@@ -224,6 +226,7 @@ class SuiteItem(pytest.Function):
             raise
         group.error = ""
         group.is_ready = True
+        freeze_large_suite(group.suite)
         if search.is_interrupted:
             self.session.shouldstop = "interrupted while queries ran"
 
@@ -434,6 +437,15 @@ def _attach_retrieval(item: pytest.Item, report: pytest.TestReport) -> None:
         vars(item)["retrieval"] = None
     elif isinstance(item, BrokenSuiteItem):
         vars(report)["ir_error"] = (item.path_name, item.text)
+
+
+def freeze_large_suite(suite: Suite) -> None:
+    """Keep the garbage collector from visiting a large suite and its answers again and again.
+
+    They live until the end of the session, and each item makes it look at all of them.
+    """
+    if len(suite.items) >= MIN_FROZEN_ITEMS:
+        gc.freeze()
 
 
 def describe_error(error: BaseException, suite: Suite) -> str:

@@ -20,10 +20,8 @@ from pytest_irquality.passages.matching import (
     PassageMatch as PassageMatch,
     check_passage as check_passage,
     find_passage as find_passage,
-    find_span as find_span,
 )
 from pytest_irquality.passages.normalization import (
     NormalizedText as NormalizedText,
-    count_words as count_words,
     normalize_text as normalize_text,
 )

@@ -33,8 +33,6 @@ MAX_WORDS_AT_EDGE = 2
 MIN_PART_WORDS = 3
 # One part alone shows a split if it has at least this fraction of the passage.
 MIN_LONE_FRACTION = 1 / 3
-# Parts of one kind that are tried with those of the other.
-MAX_PARTS = 50
 # Chunks of the corpus that are compared with a passage that no chunk contains.
 MAX_NEAR_CHUNKS = 50
 _WORD_AT_A_GLANCE = re.compile(r"[\u2e80-\ua4cf\uf900-\ufaff]|\w+")
@@ -248,8 +246,12 @@ class _Part(NamedTuple):
     start: int
     end: int
     chunk_id: str
-    is_cut_before: bool
-    is_cut_after: bool
+    is_cut_before: bool = True
+    is_cut_after: bool = True
+
+    @property
+    def is_long(self) -> bool:
+        return self.end - self.start >= MIN_PART_WORDS
 
 
 def find_split(passage: str, texts: Mapping[str, str]) -> tuple[tuple[str, ...], bool]:
@@ -271,102 +273,84 @@ def find_split(passage: str, texts: Mapping[str, str]) -> tuple[tuple[str, ...],
     words = get_words(passage)
     if len(words) < 2:
         return (), False
-    first_parts: list[_Part] = []
-    last_parts: list[_Part] = []
-    middle_parts: list[_Part] = []
-    reversed_words = words[::-1]
-    borders = compute_borders(words)
-    reversed_borders = compute_borders(reversed_words)
-    passage_line = NormalizedText(words).line
-    for chunk_id, text in texts.items():
-        chunk = normalize_text(text)
-        for length, distance in _find_edge_part(words, chunk.words, borders):
-            is_cut = _is_at_edge(length, distance)
-            first_parts.append(_Part(0, length, chunk_id, True, is_cut))
-        for length, distance in _find_edge_part(
-            reversed_words, chunk.words[::-1], reversed_borders
-        ):
-            is_cut = _is_at_edge(length, distance)
-            last_parts.append(_Part(len(words) - length, len(words), chunk_id, is_cut, True))
-        at = passage_line.find(chunk.line) if chunk.words else -1
-        if at >= 0:
-            start = passage_line.count("\n", 0, at)
-            middle_parts.append(_Part(start, start + len(chunk.words), chunk_id, True, True))
-    split = _join_parts(len(words), first_parts, middle_parts, last_parts)
+    parts = _list_parts(words, texts)
+    split = _join_parts(len(words), parts)
     if split:
         return split, True
     min_words = max(2, ceil(MIN_LONE_FRACTION * len(words)))
-    for part in (*first_parts, *last_parts):
+    for part in parts:
+        is_outer = part.start == 0 or part.end == len(words)
         is_cut = part.is_cut_before and part.is_cut_after
-        if is_cut and part.end - part.start >= min_words:
+        if is_outer and is_cut and part.end - part.start >= min_words:
             return (part.chunk_id,), False
     return (), False
 
 
-def _find_edge_part(
+def _list_parts(words: Sequence[str], texts: Mapping[str, str]) -> list[_Part]:
+    """List the beginnings and ends of a passage in chunks, and the chunks that are inside it."""
+    parts: list[_Part] = []
+    count = len(words)
+    backwards = words[::-1]
+    borders, borders_backwards = compute_borders(words), compute_borders(backwards)
+    passage_line = NormalizedText(tuple(words)).line
+    for chunk_id, text in texts.items():
+        chunk = normalize_text(text)
+        for length, is_cut in _find_edge_parts(words, chunk.words, borders):
+            parts.append(_Part(0, length, chunk_id, is_cut_after=is_cut))
+        for length, is_cut in _find_edge_parts(backwards, chunk.words[::-1], borders_backwards):
+            parts.append(_Part(count - length, count, chunk_id, is_cut_before=is_cut))
+        at = passage_line.find(chunk.line) if chunk.words else -1
+        if at >= 0:
+            start = passage_line.count("\n", 0, at)
+            parts.append(_Part(start, start + len(chunk.words), chunk_id))
+    return parts
+
+
+def _find_edge_parts(
     words: Sequence[str], chunk: Sequence[str], borders: Sequence[int]
-) -> list[tuple[int, int]]:
-    """Find the beginnings of a passage in a chunk that may have been cut after them.
+) -> list[tuple[int, bool]]:
+    """Find the longest beginning of a passage at the end of a chunk, and the longest anywhere.
 
     Returns:
-        The lengths, and the number of words between each and the end of the chunk: the longest
-        beginning at the end of the chunk, and the longest one anywhere.
+        The lengths, and whether the chunk ends there, so that it was cut.
     """
     lengths = list(match_prefixes(words, chunk, borders))
-    found: list[tuple[int, int]] = []
-    at_edge = [
-        (length, distance)
-        for distance, length in enumerate(lengths[: -MAX_WORDS_AT_EDGE - 2 : -1])
-        if _is_at_edge(length, distance)
+    found: list[tuple[int, bool]] = []
+    near_end = lengths[: -MAX_WORDS_AT_EDGE - 2 : -1]
+    at_end = [
+        length
+        for distance, length in enumerate(near_end)
+        if length >= MIN_PART_WORDS or (length and not distance)
     ]
-    if at_edge:
-        found.append(max(at_edge))
+    if at_end:
+        found.append((max(at_end), True))
     longest = max(lengths, default=0)
-    if longest >= MIN_PART_WORDS:
-        found.append((longest, len(lengths) - 1 - lengths.index(longest)))
+    if longest >= MIN_PART_WORDS and (longest, True) not in found:
+        found.append((longest, False))
     return found
 
 
-def _is_at_edge(length: int, distance: int) -> bool:
-    if not length:
-        return False
-    return distance <= (MAX_WORDS_AT_EDGE if length >= MIN_PART_WORDS else 0)
-
-
-def _join_parts(
-    word_count: int,
-    first_parts: Sequence[_Part],
-    middle_parts: Sequence[_Part],
-    last_parts: Sequence[_Part],
-) -> tuple[str, ...]:
+def _join_parts(word_count: int, parts: Sequence[_Part]) -> tuple[str, ...]:
     """Join parts to all words of a passage. Return their chunks, or nothing if some are missing."""
-    middle = sorted(middle_parts, key=lambda part: (part.start, part.end))
-    longest_last_parts = sorted(last_parts, key=lambda part: part.start)[:MAX_PARTS]
-    for first in sorted(first_parts, key=lambda part: -part.end)[:MAX_PARTS]:
-        for last in longest_last_parts:
-            if first.chunk_id != last.chunk_id and last.start <= first.end + 1:
-                is_long = min(first.end, word_count - last.start) >= MIN_PART_WORDS
-                cuts = (first.is_cut_after, last.is_cut_before)
-                if all(cuts) or (is_long and any(cuts)):
-                    return first.chunk_id, last.chunk_id
-        if first.is_cut_after:
-            joined = _bridge_parts(first, middle, longest_last_parts)
-            if joined:
-                return joined
-    return ()
+    chain: list[_Part] = []
+    end = 0
+    while end < word_count:
+        candidates = [part for part in parts if part.end > end and _continues(chain, part)]
+        if not candidates:
+            return ()
+        # A part at the edge of its chunk is no coincidence, so it goes before a longer one.
+        best = max(candidates, key=lambda part: (part.is_cut_before, part.is_cut_after, part.end))
+        chain.append(best)
+        end = best.end
+    return tuple(part.chunk_id for part in chain) if len(chain) > 1 else ()
 
 
-def _bridge_parts(
-    first: _Part, middle: Sequence[_Part], last_parts: Sequence[_Part]
-) -> tuple[str, ...]:
-    """Continue a beginning with chunks that are inside the passage, up to one with its end."""
-    chunk_ids = [first.chunk_id]
-    end = first.end
-    for part in middle:
-        if part.start <= end + 1 and part.end > end and part.chunk_id not in chunk_ids:
-            chunk_ids.append(part.chunk_id)
-            end = part.end
-    for last in last_parts:
-        if last.is_cut_before and last.start <= end + 1 and last.chunk_id not in chunk_ids:
-            return (*chunk_ids, last.chunk_id)
-    return ()
+def _continues(chain: Sequence[_Part], part: _Part) -> bool:
+    """Return whether a part can follow the parts so far."""
+    if not chain:
+        return part.start == 0
+    last = chain[-1]
+    if part.start > last.end + 1 or part.chunk_id in {known.chunk_id for known in chain}:
+        return False
+    cuts = (last.is_cut_after, part.is_cut_before)
+    return all(cuts) or (any(cuts) and last.is_long and part.is_long)

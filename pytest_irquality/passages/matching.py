@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
-from unicodedata import normalize
 
-from pytest_irquality.passages.characters import FOLD_TABLE, split_words
+from pytest_irquality.passages.characters import split_words
 from pytest_irquality.passages.normalization import (
     NormalizedText,
     extract_letters,
@@ -217,59 +216,3 @@ def _is_critical(word: str) -> bool:
     if word in _NEGATIONS or word in _NUMBER_WORDS or _NEGATED_WORD.search(word):
         return True
     return any(map(str.isdigit, word))
-
-
-# -- Places in the text as it was returned, for reports -------------------------------------------
-
-# Tags, entities and link targets have letters that no reader sees.
-_HIDDEN = re.compile(r"</?[A-Za-z][^<>]{0,300}>|&#?\w{1,31};|\]\([^()\s]{0,2000}\)")
-
-
-def find_span(passage: str, text: str) -> tuple[int, int] | None:
-    """Find the characters ``text[start:end]`` that a passage matches, to mark them in a report.
-
-    Returns:
-        The span, or ``None`` if the text does not contain the passage, or if markup hides where.
-    """
-    match = find_passage(passage, text)
-    if match is None:
-        return None
-    return _locate_words(normalize_text(text).words, match, text)
-
-
-def _locate_words(words: Sequence[str], match: PassageMatch, text: str) -> tuple[int, int] | None:
-    """Find words of a normalized text in the text by their letters and digits alone."""
-    expected_start = len(_extract_characters(" ".join(words[: match.start]))[0])
-    wanted, _ = _extract_characters(" ".join(words[match.start : match.end]))
-    characters, positions = _extract_characters(text)
-    if not wanted:
-        return None
-    # Of the occurrences, take the one that is nearest to the end of the words before the match.
-    after = characters.find(wanted, expected_start)
-    before = characters.rfind(wanted, 0, expected_start + len(wanted))
-    found = [at for at in (before, after) if at >= 0]
-    if not found:
-        return None
-    start = min(found, key=lambda at: abs(at - expected_start))
-    return positions[start], positions[start + len(wanted) - 1] + 1
-
-
-def _extract_characters(text: str) -> tuple[str, Sequence[int]]:
-    """Return the visible letters and digits of a text, and the position of each."""
-    characters: list[str] = []
-    positions: list[int] = []
-    start = 0
-    spans = [match.span() for match in _HIDDEN.finditer(text)]
-    for hidden_start, hidden_end in [*spans, (len(text), len(text))]:
-        for position in range(start, hidden_start):
-            plain = _fold_to_letters(text[position])
-            characters += plain
-            positions += [position] * len(plain)
-        start = hidden_end
-    return "".join(characters), positions
-
-
-@cache
-def _fold_to_letters(character: str) -> str:
-    """Return the letters and digits that a character stands for, without its marks."""
-    return "".join(filter(str.isalnum, normalize("NFD", FOLD_TABLE[ord(character)])))

@@ -88,11 +88,6 @@ def extract_letters(text: str) -> str:
     return _NO_LETTER.sub("", _fold(text))
 
 
-def count_words(text: str) -> int:
-    """Return the number of words of a text in normalized form."""
-    return len(normalize_text(text).words)
-
-
 def _fold(text: str) -> str:
     """Replace characters by what they mean, in canonical composed form."""
     if text.isascii():

@@ -1,4 +1,4 @@
-"""The columns of a table: each has one meaning, which its name tells or the suite says.
+"""The columns of a table: each has one meaning, given by its name or by the suite.
 
 A table with two columns that could be the grade is not guessed at, because the wrong one gives
 plausible values.

@@ -12,12 +12,7 @@ from typing import NamedTuple
 from pytest_irquality.io.text import format_count
 from pytest_irquality.suite.columns import BEIR_COLUMNS
 from pytest_irquality.suite.keys import QUERY_KEYS
-from pytest_irquality.suite.records import (
-    JUDGMENT_FORMATS,
-    Record,
-    RecordReader,
-    recognize_format,
-)
+from pytest_irquality.suite.records import JUDGMENT_FORMATS, Record, RecordReader, recognize_format
 from pytest_irquality.suite.suite_files import DataFile
 from pytest_irquality.suite.values import list_words, parse_number, suggest
 from pytest_irquality.suite.yaml_source import Location, Mistake, quote

@@ -514,8 +514,7 @@ SUITE_KEYS: dict[str, Key] = {
     "each_tag": Key(BLOCK, "Thresholds for every tag.", "none"),
     "each_query": Key(
         make_node_kind(
-            EACH_QUERY_SCHEMA,
-            "thresholds, `lost_all_relevant`, and rules about all results",
+            EACH_QUERY_SCHEMA, "thresholds, `lost_all_relevant`, and rules about all results"
         ),
         "Thresholds and rules for every query.",
         "none",

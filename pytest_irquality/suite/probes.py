@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from math import log
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_irquality.io.fields import get_field
 from pytest_irquality.io.text import format_count
@@ -123,38 +123,38 @@ def make_probes(
     for document in sample:
         for path, text in document.texts.items():
             quoted = quotes.get((document.doc_id, path))
-            relevant = {document.doc_id: grade}
             if quoted is None:
-                same = statistics.ids_by_text[path, _normalize(text)]
+                equal_ids = statistics.ids_by_text[path, _normalize(text)]
             else:
-                same = ids_by_quote[path, quoted.words]
-            relevant.update(dict.fromkeys(same, grade))
-            way: Literal["whole", "quote"] = "whole" if quoted is None else "quote"
-            position = 0 if quoted is None else quoted.position
-            probe = Probe(
-                document.doc_id,
-                document.title,
-                path,
-                way,
-                position,
-                len(text),
-                document.source,
-            )
+                equal_ids = ids_by_quote[path, quoted.words]
+            grades = dict.fromkeys([document.doc_id, *equal_ids], grade)
             queries.append(
                 Query(
                     id=f"{document.doc_id} {path}",
                     text=text if quoted is None else quoted.text,
-                    judgments=Judgments(relevant),
+                    judgments=Judgments(grades),
                     tags=(PROBE_TAG, path),
                     params=params or {},
                     is_sampled=True,
-                    probe=probe,
+                    probe=_describe_probe(document, path, quoted),
                     location=location,
                 )
             )
     count = format_count(len(queries), "probe")
     total = format_count(statistics.document_count, "document")
     return ProbeSet(tuple(queries), (f"{count} of {len(sample):,} of {total}",))
+
+
+def _describe_probe(document: _Document, path: str, quoted: _Quote | None) -> Probe:
+    return Probe(
+        document.doc_id,
+        document.title,
+        field=path,
+        way="whole" if quoted is None else "quote",
+        position=0 if quoted is None else quoted.position,
+        length=len(document.texts[path]),
+        source=document.source,
+    )
 
 
 # -- Reading documents ----------------------------------------------------------------------------

@@ -8,21 +8,10 @@ from typing import Any
 
 from pytest_irquality.suite.columns import explain_missing
 from pytest_irquality.suite.keys import QUERY_KEYS
-from pytest_irquality.suite.records import (
-    QUERY_FORMATS,
-    Record,
-    RecordReader,
-    recognize_format,
-)
+from pytest_irquality.suite.records import QUERY_FORMATS, Record, RecordReader, recognize_format
 from pytest_irquality.suite.suite_files import DataFile
 from pytest_irquality.suite.values import parse_number
-from pytest_irquality.suite.yaml_source import (
-    MappingNode,
-    Mistake,
-    ScalarNode,
-    make_node,
-    quote,
-)
+from pytest_irquality.suite.yaml_source import MappingNode, Mistake, ScalarNode, make_node, quote
 
 # Keys of a query that a line of JSON may have next to its text and id, as in a suite.
 _JSON_KEYS = tuple(key for key in QUERY_KEYS if key not in ("query", "id"))

@@ -70,6 +70,7 @@ class QueryParser:
     notes: list[str] = field(default_factory=list)
     _judgment_files: list[JudgmentFile] = field(default_factory=list)
     _promising_columns: dict[str, Sequence[str]] = field(default_factory=dict)
+    _query_ids: set[str] = field(default_factory=set)
     # Grades are few and written often.
     _known_grades: dict[str, float] = field(default_factory=dict)
 
@@ -207,6 +208,7 @@ class QueryParser:
 
     def _check_ids(self, entries: Sequence[_QueryEntry]) -> None:
         first: dict[str, _QueryEntry] = {}
+        self._query_ids.update(entry.id for entry in entries)
         for entry in entries:
             other = first.setdefault(entry.id, entry)
             if other is entry:
@@ -336,9 +338,13 @@ class QueryParser:
             if text == query.text:
                 line = entry.fields.get_line("variants")
                 raise Mistake(line, f"A variant of {quote(query.id)} is the query itself")
+            variant_id = f"{query.id} ~ {text}"
+            while variant_id in self._query_ids:
+                variant_id += " (variant)"
+            self._query_ids.add(variant_id)
             yield replace(
                 query,
-                id=f"{query.id} ~ {text}",
+                id=variant_id,
                 text=text,
                 rules=tuple(rule.relax_for_variant() for rule in query.rules),
                 thresholds=(),

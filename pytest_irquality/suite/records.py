@@ -224,6 +224,10 @@ class RecordReader:
                 if value.get(key) is not None and key not in used.values():
                     extra[key] = value[key]
             yield Record(number, cells, extra)
+        known = {key for keys in self._shapes for key in keys}
+        for name in self.file.columns.values():
+            if name not in known:
+                self.fail(1, f"No line has the key {quote(name)} that 'columns' names")
 
     def _find_json_meanings(self, number: int, keys: tuple[str, ...]) -> Mapping[str, str]:
         """Return the key of each meaning for objects that have these keys."""
@@ -343,6 +347,9 @@ def recognize_format(file: DataFile, formats: Sequence[str], what: str) -> str:
         return "jsonl"  # BEIR has its queries in JSON lines
     for candidate in candidates:
         if candidate in formats:
+            if file.columns and candidate in ("trec", "topics", "text"):
+                message = f"This is {FORMAT_NAMES[candidate]}, which has no 'columns' to choose"
+                raise Mistake(1, message, file.name)
             return candidate
     if candidates:
         message = f"This is {FORMAT_NAMES[candidates[0]]}, which has no {what}"

@@ -112,12 +112,7 @@ class ThresholdParser:
             return Threshold(metric, location=location, **bounds)
         owner = f"the threshold of {key.text}"
         fields = read_fields(
-            node,
-            THRESHOLD_KEYS,
-            owner,
-            self.mistakes,
-            path=path,
-            removed=REMOVED_THRESHOLD_KEYS,
+            node, THRESHOLD_KEYS, owner, self.mistakes, path=path, removed=REMOVED_THRESHOLD_KEYS
         )
         for name, value in fields.values.items():
             if name not in ("warn", "known_issue"):

@@ -392,9 +392,7 @@ REPEATS: Kind[int] = Kind(
     f"a whole number from 1 to {MAX_REPEATS:,}",
 )
 CUTOFF: Kind[int] = Kind(
-    read_cutoff,
-    {"type": "integer", "minimum": 1, "maximum": MAX_CUTOFF},
-    "a whole number from 1",
+    read_cutoff, {"type": "integer", "minimum": 1, "maximum": MAX_CUTOFF}, "a whole number from 1"
 )
 DURATION: Kind[float] = Kind(
     _read_duration,

@@ -89,10 +89,7 @@ def test_all_parts_of_a_query(folder: SuiteFolder) -> None:
 
     query = folder.load(path.read_text(encoding="utf-8")).queries[-1]
     assert (query.id, query.text, query.tags) == ("0123", "red: shoes #1", ("head", "on"))
-    assert query.rules == (
-        MustFind({"id:shop:tea::t1": 10, "b": 2}),
-        MustNotFind({"c": None}),
-    )
+    assert query.rules == (MustFind({"id:shop:tea::t1": 10, "b": 2}), MustNotFind({"c": None}))
 
 
 @pytest.mark.parametrize(

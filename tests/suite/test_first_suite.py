@@ -28,10 +28,7 @@ def test_a_list_of_queries(folder: SuiteFolder) -> None:
     source = read(folder, "q.csv", "id,query,tags\n1,red shoes,head\n2,red shoes,\n3,#tea: cup,\n")
 
     assert source.kind is InitSourceKind.QUERIES
-    assert source.queries == (
-        InitQuery("red shoes", "1", ("head",)),
-        InitQuery("#tea: cup", "3"),
-    )
+    assert source.queries == (InitQuery("red shoes", "1", ("head",)), InitQuery("#tea: cup", "3"))
 
 
 def test_the_suite_of_a_list_loads_with_candidates_as_comments(folder: SuiteFolder) -> None:

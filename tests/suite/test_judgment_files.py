@@ -140,6 +140,26 @@ def test_the_suite_chooses_columns(folder: SuiteFolder) -> None:
     assert get_grades(suite) == {"desk": {"d1": 3}}
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "mistake"),
+    [
+        ("q.trec", "1 0 d 1\n", "q.trec:1: This is TREC qrels, which has no 'columns' to choose"),
+        ("q.jsonl", '{"query": "a", "docid": "d", "grade": 1}\n', "q.jsonl:1: No line has the key 'mark' that 'columns' names"),
+        ("q.csv", "query,docid,grade\na,d,1\n", "q.csv:1: There is no column 'mark'. The columns are 'query', 'docid' and 'grade'."),
+    ],
+)  # fmt: skip
+def test_a_chosen_column_must_be_there(
+    folder: SuiteFolder, name: str, content: str, mistake: str
+) -> None:
+    folder.write(name, content)
+
+    mistakes = folder.find_mistakes(
+        f"{QUERIES}judgments: {{file: {name}, columns: {{grade: mark}}}}\n"
+    )
+
+    assert mistakes == [mistake]
+
+
 def test_cells_of_our_own_files_are_unescaped(folder: SuiteFolder) -> None:
     folder.write("q.csv", DECIDED + "'=1,'=sum,'-d1,2,,anna,,\n")
 

@@ -197,7 +197,7 @@ def test_broken_retrievers_fail(kind: str) -> None:
 @pytest.mark.parametrize("change_count", [30])
 def test_slow_loss_is_noticed(change_count: int) -> None:
     """S30: thirty changes, each -0.002. With a history, a notice of the slow loss."""
-    history = [1.0 - 0.002 * number for number in range(change_count)]
+    history = [2.0] + [1.0 - 0.002 * number for number in range(change_count)]
     low = merge(SHOP_RUN, answer(SHOP.queries[:2], WORSE))  # a mean of 0.951
     facts = BuildFacts(history={SHOP_KEY: history})
 
@@ -694,21 +694,29 @@ def test_baseline_of_another_retriever_does_not_count() -> None:
     assert decision.outcome is Outcome.INCOMPLETE
 
 
-def test_retriever_to_compare_with_is_the_nearest() -> None:
+@pytest.mark.parametrize(
+    ("folders", "outcome"),
+    [
+        pytest.param({"": 0, "tests": 5}, Outcome.PASSED, id="the folder of the suite"),
+        pytest.param({"": 0}, Outcome.FAILED, id="another folder"),
+        pytest.param({}, Outcome.INCOMPLETE, id="no such retriever"),
+    ],
+)
+def test_retriever_to_compare_with_is_the_nearest(
+    folders: dict[str, int], outcome: Outcome
+) -> None:
     """`baseline: old`: two conftests define the fixture, and one is in the suite's folder."""
     retriever = RetrieverId("new", "tests")
     suite = make_suite(
         retriever=retriever, baseline_retriever="old", thresholds=[make_threshold(max_drop=0.01)]
     )
-    runs = {
-        RunKey(RetrieverId("old", "")): make_run(suite),
-        RunKey(RetrieverId("old", "tests")): make_run(suite, worse=5),
-        RunKey(retriever): make_run(suite, worse=5),
-    }
+    runs = {RunKey(retriever): make_run(suite, worse=5)}
+    for folder, worse in folders.items():
+        runs[RunKey(RetrieverId("old", folder))] = make_run(suite, worse=worse)
 
     decision = decide(Branch(suites=(suite,)), runs)
 
-    assert decision.outcome is Outcome.PASSED
+    assert decision.outcome is outcome
 
 
 # -- New queries -----------------------------------------------------------------------------------
@@ -1088,6 +1096,15 @@ def test_selection_on_the_command_line_is_not_held_against_a_run() -> None:
     assert (decision.coverage.compared, decision.coverage.not_run) == (2, 18)
     assert decision.coverage.comparable == 2
     assert decision.current.shared_results == ()
+
+
+def test_selection_of_all_items_is_no_selection() -> None:
+    context = EvaluationContext(selected_items=frozenset(item.name for item in SHOP.items))
+    current = make_branch([SHOP], SHOP_RUN, contexts={SHOP_KEY: context})
+
+    decision = decide(current, make_runs(make_run(SHOP, worse=8)))
+
+    assert [result.check for result in list_failed(decision)] == [DefaultCheck.SIGNIFICANT_DROP]
 
 
 def test_pytest_marks_excuse_the_current_side_only() -> None:

@@ -78,7 +78,8 @@ def test_significant_drop_fails_whatever_its_size() -> None:
     decision = decide_on([suite], make_run(suite, worse=10, ranking=SWAPPED), make_run(suite))
 
     (result,) = list_failed(decision)
-    assert result.value == 2**-10
+    assert (result.value, result.bound) == (2**-10, 0.05)
+    assert (result.suite_path, result.retriever) == ("shop.ir.yaml", RetrieverId())
     assert result.query_ids == tuple(f"shop {number}" for number in range(10))
     assert str(result.text) == (
         "ndcg@10 dropped significantly, by 0.003 on average "
@@ -139,6 +140,7 @@ def test_drop_over_two_suites_fails_as_one_build() -> None:
 
     (result,) = list_failed(decision)
     assert (result.check, result.subject) == (DefaultCheck.SIGNIFICANT_DROP, "shoes, boots")
+    assert (result.suite_path, result.retriever) == ("", RetrieverId())
     assert result.value == 2**-7
     assert "7 of 40 queries worse" in str(result.text)
 
@@ -376,6 +378,16 @@ def test_new_suite_of_copies_outvotes_nothing(
         assert list_failed_checks(decision) == [(DefaultCheck.SIGNIFICANT_DROP, "shop")]
 
 
+def test_renamed_suite_is_tested_as_before() -> None:
+    """S35: it has no copies of anything, so it has the level of the only suite."""
+    boots = replace(SHOP, name="boots", path="boots.ir.yaml")
+    run = make_run(SHOP, worse=5, ranking=SWAPPED)
+
+    decision = decide_on([boots], run, make_run(SHOP), base=SHOP_BASE)
+
+    assert list_failed_checks(decision) == [(DefaultCheck.SIGNIFICANT_DROP, "boots")]
+
+
 def decide_on_retrievers(*runs: Run) -> Decision:
     """Decide on one suite that runs on several retrievers, all with the same baseline."""
     retrievers = [RetrieverId(parameter=str(number)) for number in range(len(runs))]
@@ -433,6 +445,28 @@ def test_gains_among_a_few_large_changes_count(
     baseline_run = merge(make_run(SHOP), answer(gaining, before))
 
     decision = decide_on([SHOP], make_run(SHOP, worse=worse), baseline_run)
+
+    assert decision.outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("rankings", "outcome"),
+    [
+        pytest.param([rank("fair", "good", "best")] * 3, Outcome.FAILED, id="-0.630"),
+        pytest.param(
+            [rank("fair", "good", "best")] * 2 + [rank("fair", "best", "good")],
+            Outcome.FAILED,
+            id="-0.602",
+        ),
+        pytest.param([rank("fair", "best", "good")] * 3, Outcome.PASSED, id="-0.547"),
+    ],
+)
+def test_sum_of_a_few_large_drops_must_be_large(rankings: list[Ranking], outcome: Outcome) -> None:
+    answers = {
+        query.request: (ranking,) for query, ranking in zip(SHOP.queries[:3], rankings, strict=True)
+    }
+
+    decision = decide_on([SHOP], merge(make_run(SHOP), Run(answers)), make_run(SHOP))
 
     assert decision.outcome is outcome
 

@@ -244,7 +244,7 @@ def _build_scale(suite: Suite) -> list[dict[str, Any]]:
     if not words:
         used = {0.0, max(1.0, suite.settings.relevant_from)}
         for query in suite.queries:
-            used.update(grade for grade in query.judgments.grades.values() if grade.is_integer())
+            used.update(grade for grade in query.judgments.grades.values() if grade == int(grade))
         grades = sorted(grade for grade in used if 0 <= grade <= 9)
         names = [f"{grade:g}" for grade in grades]
         if len(grades) == 2:

@@ -12,8 +12,8 @@ from pytest_irquality.reports.page_data import build_page_data
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS, Direction, QueryRow
 from pytest_irquality.reports.templating import (
     create_html_environment,
-    encode_script_json,
     load_asset,
+    pack_script_data,
 )
 from pytest_irquality.reports.tiles import Tile
 from pytest_irquality.reports.view_model import (
@@ -57,7 +57,7 @@ def render_html(view: View) -> str:
         marker=OUTPUT_MARKER,
         style=load_asset("tokens.css", "report.css"),
         script=load_asset("shared.js", "report.js"),
-        data=encode_script_json(build_page_data(view)),
+        data=pack_script_data(build_page_data(view)),
         marks=MARKS,
         facts=_list_facts(view),
         tabs=list(_list_tabs(view, failed, has_history=bool(charts))),

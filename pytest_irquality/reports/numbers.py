@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from pytest_irquality.metrics import Metric
 
-UNDEFINED = "–"
 MINUS = "−"
+DIGITS = 3
 MIN_SHOWN_P_VALUE = 0.001
 
 
@@ -61,14 +61,16 @@ def format_p_value(p_value: float) -> str:
 
 def get_digits(metric: Metric, *values: float) -> int:
     """Return how many decimals the values of a metric are shown with."""
+    if not metric.unit:
+        return DIGITS
     if metric.unit == "seconds":
         return 3 if max(map(abs, values)) < 1 else 2
-    if metric.unit == "count":
-        return 0 if all(value == int(value) for value in values) else 1
-    return 3
+    return 0 if all(value == int(value) for value in values) else 1
 
 
 def _format_unsigned(metric: Metric, value: float) -> str:
+    if not metric.unit:
+        return f"{value:.{DIGITS}f}"
     if metric.unit == "seconds":
         return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.2f} s"
     return f"{value:,.{get_digits(metric, value)}f}"

@@ -102,7 +102,9 @@ def encode_text(text: Text) -> list[Any]:
     """Encode a text: our own words as strings, data in lists, and code in objects."""
     parts: list[Any] = []
     for part in text.parts:
-        if isinstance(part, str):
+        if isinstance(part, str) and parts and isinstance(parts[-1], str):
+            parts[-1] += part
+        elif isinstance(part, str):
             parts.append(part)
         elif isinstance(part, CodePart):
             parts.append({"code": make_visible(part.code)})
@@ -144,7 +146,11 @@ def _build_suite(suite: SuiteView, view: View, numberings: _Numberings) -> dict[
             for column in QUERY_COLUMNS
             if column.key not in OWN_COLUMNS
         },
-        "orders": {column.key: _sort_rows(rows, column.read) for column in QUERY_COLUMNS},
+        "orders": {
+            column.key: _sort_rows(rows, column.read)
+            for column in QUERY_COLUMNS
+            if column.is_number
+        },
         "documents": documents,
         "details": details,
     }
@@ -163,15 +169,13 @@ def _build_cells(rows: Sequence[QueryRow], read: Callable[[QueryRow], Cell]) -> 
 
 
 def _sort_rows(rows: Sequence[QueryRow], read: Callable[[QueryRow], Cell]) -> list[int]:
-    """Return the indexes of the rows that have a value in a column, lowest first."""
-    keys: list[tuple[float, str, int]] = []
+    """Return the indexes of the rows that have a number in a column, lowest first."""
+    keys = []
     for index, row in enumerate(rows):
         cell = read(row)
         if isinstance(cell, Number):
-            keys.append((cell.value, "", index))
-        elif cell:
-            keys.append((0.0, str(cell).casefold(), index))
-    return [index for _, _, index in sorted(keys)]
+            keys.append((cell.value, index))
+    return [index for _, index in sorted(keys)]
 
 
 def _flatten_documents(
@@ -213,7 +217,9 @@ def _build_details(row: QueryRow, details: QueryDetails, numberings: _Numberings
     # The primary metric is in the table.
     values = []
     for value in details.values[1:]:
-        values.append([str(number or "") for number in (value.before, value.now, value.change)])
+        is_changed = str(value.before or "") != str(value.now or "")
+        numbers = (value.before, value.now, value.change) if is_changed else (value.now,)
+        values.append([str(number or "") for number in numbers])
     params = []
     for key, parameter in row.query.params.items():
         params.append([make_visible(str(key)), make_visible(str(parameter))])

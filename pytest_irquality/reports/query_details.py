@@ -56,18 +56,23 @@ def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterat
         values_now[metric] = evaluation.comparison.values(metric, Side.RETURNED)
     results = _group_results(evaluation)
     items = _find_items(suite)
+    # Queries from a file have no item, and so one command in common.
+    reruns: dict[str, str] = {}
     for row in suite_view.rows:
         query_id = row.query.id
         values = []
         for metric in metrics:
             before = values_before[metric].get(query_id)
             values.append(_create_value(metric, before, values_now[metric].get(query_id)))
-        node = create_node_id(settings, suite.path, row.retriever, items.get(query_id, ""))
+        item = items.get(query_id, "")
+        if item not in reruns:
+            node = create_node_id(settings, suite.path, row.retriever, item)
+            reruns[item] = create_command(settings, [node])
         yield QueryDetails(
             query_id=query_id,
             values=tuple(values),
             results=tuple(results.get(query_id, ())),
-            rerun=create_command(settings, [node]),
+            rerun=reruns[item],
         )
 
 

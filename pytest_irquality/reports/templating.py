@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import zlib
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -69,6 +70,14 @@ def render_markdown_cell(value: object) -> Markup:
                 parts.append(part)
         value = Text(tuple(parts))
     return Markup(_finalize_markdown(value))
+
+
+def pack_script_data(value: object) -> Markup:
+    """Encode data as compressed JSON in base64, which means nothing to HTML."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    # Level 1 is five times as fast as the default, and its result is a quarter larger.
+    packed = zlib.compress(text.encode("utf-8", "replace"), 1)
+    return Markup(base64.b64encode(packed).decode())
 
 
 def encode_script_json(value: object) -> Markup:

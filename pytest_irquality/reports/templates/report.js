@@ -1,9 +1,16 @@
 // Tabs, the table of queries, and what an opened query shows. All sentences come with the data; text enters the page
 // as text only, so nothing in a title or a query can act.
-(() => {
-  const page = JSON.parse(document.getElementById("data").textContent);
+(async () => {
   const root = document.documentElement;
-  root.classList.add("js");
+  root.classList.add("js"); // at once, so what is for readers without scripts is never seen
+  const page = await unpackData(document.getElementById("data").textContent);
+
+  /** Unpack compressed JSON in base64. Only a stream can, because the page may not use the network. */
+  function unpackData(text) {
+    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream).json();
+  }
 
   const ROWS_PER_PAGE = 200;
   const ENTRIES_PER_DOCUMENT = 5;
@@ -107,14 +114,22 @@
     return new Set(matches.flatMap((isMatch, index) => (isMatch ? [index] : [])));
   }
 
+  /** Return the text of a cell as files and sorting have it. */
+  function readCell(suite, key, row) {
+    if (key === "query") return suite.texts[row];
+    if (key === "tags") return suite.tags[row].map((tag) => page.tags[tag]).join(", ");
+    return flattenText(suite.cells[key][row]);
+  }
+
   function sortRows(suite) {
     const key = state.sort.replace(/^-/, "");
     const every = suite.texts.map((_, row) => row);
-    const order = suite.orders[key];
-    if (!order) return every.sort((one, other) => suite.gains[one] - suite.gains[other]);
-    const sorted = state.sort.startsWith("-") ? [...order].reverse() : order;
-    const withValue = new Set(order);
-    return [...sorted, ...every.filter((row) => !withValue.has(row))];
+    if (!page.columns.some((column) => column.key === key)) return every.sort((one, other) => suite.gains[one] - suite.gains[other]);
+    const texts = suite.texts.map((_, row) => readCell(suite, key, row));
+    const withValue = every.filter((row) => texts[row]);
+    // Only Python knows the numbers behind formatted cells, so it sends their order.
+    const order = suite.orders[key] ?? withValue.sort((one, other) => (texts[one] < texts[other] ? -1 : 1));
+    return [...(state.sort.startsWith("-") ? [...order].reverse() : order), ...every.filter((row) => !texts[row])];
   }
 
   function selectRows(suite) {
@@ -299,12 +314,7 @@
 
     save() {
       const { suite } = this;
-      const readCell = (key, row) => {
-        if (key === "query") return suite.texts[row];
-        if (key === "tags") return suite.tags[row].map((tag) => page.tags[tag]).join(", ");
-        return flattenText(suite.cells[key][row]);
-      };
-      const rows = this.rows.map((row) => [suite.ids[row], ...page.columns.map(({ key }) => readCell(key, row))]);
+      const rows = this.rows.map((row) => [suite.ids[row], ...page.columns.map(({ key }) => readCell(suite, key, row))]);
       saveCsv(`${suite.name}.queries.csv`, [["id", ...page.columns.map(({ key }) => key)], ...rows]);
     }
   }
@@ -449,10 +459,11 @@
 
   function createValues(suite, values) {
     if (!values.length) return null;
+    const expand = (cells) => (cells.length === 1 ? [cells[0], cells[0], ""] : cells); // unchanged
     const heading = ["metric", "before", "now", "change"].map((text) => createElement("th", { scope: "col" }, text));
     const lines = values.map((cells, index) => createElement("tr", {}, [
       createElement("th", { scope: "row" }, suite.metrics[index + 1]),
-      cells.map((cell) => createElement("td", { class: "number" }, cell)),
+      expand(cells).map((cell) => createElement("td", { class: "number" }, cell)),
     ]));
     return createElement("table", { class: "values" }, createElement("thead", {}, createElement("tr", {}, heading)), createElement("tbody", {}, lines));
   }

@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+from pytest_irquality.baselines.history import HistoryEntry
+from pytest_irquality.io.outputs import MARKED_BYTES, OUTPUT_MARKER
+from pytest_irquality.reports.html import render_html
+from pytest_irquality.reports.query_rows import QUERY_COLUMNS
+from tests.reports.builders import (
+    LOST,
+    SETTINGS,
+    make_query,
+    make_run,
+    make_suite,
+    make_threshold,
+    make_view,
+)
+
+VOID = {"meta", "input", "br", "img", "link"}
+
+
+class Page(HTMLParser):
+    """The texts and attributes of a page, which fails if tags are not closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.data = ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1:] == ["script"] and not self.data:
+            self.data = data
+        elif self.open[-1:] not in (["script"], ["style"]):
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.texts).split())
+
+    def unpack(self) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(self.data)))
+        return data
+
+
+def render_failed(**fields: Any) -> str:
+    queries = [make_query(f"q{n}", tags=("head",)) for n in range(20)]
+    suite = make_suite(queries=queries, thresholds=[make_threshold("ndcg@10", min=0.9)], **fields)
+    return render_html(make_view(suite, make_run(suite, worse=10), make_run(suite)))
+
+
+def test_headline_begins_with_the_outcome() -> None:
+    page = Page(render_failed())
+
+    assert "✗ FAILED Search got worse for 10 of 20 queries" in page.text
+    assert "faster-index 0123456789 · compared with .ir-baseline" in page.text
+
+
+def test_page_is_recognized_as_ours() -> None:
+    assert OUTPUT_MARKER.encode() in render_failed().encode()[:MARKED_BYTES]
+
+
+def test_page_loads_nothing_from_elsewhere() -> None:
+    text = render_failed()
+    page = Page(text)
+
+    policy = next(attrs["content"] for tag, attrs in page.tags if "http-equiv" in attrs)
+    assert policy is not None
+    assert "default-src 'none'" in policy
+    assert not re.findall(r"(?:src|href)=\"(?!#|data:)[^\"]+\"", text)
+    assert not any("style" in attrs for _, attrs in page.tags)
+
+
+def test_overview_is_complete_without_scripts() -> None:
+    page = Page(render_failed())
+
+    assert "Oak Table 1 → 4" in page.text
+    assert "now first: Garden Hose" in page.text
+    assert "below 0.9" in page.text
+    assert "Run what failed again" in page.text
+    for column in QUERY_COLUMNS:
+        assert column.heading in page.text
+
+
+def test_data_cannot_become_markup() -> None:
+    query = make_query("</script><img src=x onerror=alert(1)>", tags=("<b>",))
+    suite = make_suite("<i>shop", [query, make_query("ok")], path="a.ir.yaml")
+
+    text = render_html(make_view(suite, make_run(suite, worse=1), make_run(suite)))
+
+    assert "<img" not in text
+    assert "<i>shop" not in text
+    assert Page(text).unpack()["suites"][0]["texts"][0].startswith("</script>")
+
+
+def test_data_keeps_its_writing_direction_to_itself() -> None:
+    """Findings, section 5: a cell that begins with Arabic showed 7 → 1 for 1 → 7."""
+    suite = make_suite(queries=[make_query("حذاء"), make_query("ok")])
+
+    page = Page(render_html(make_view(suite, make_run(suite, worse=1), make_run(suite))))
+
+    assert ("b", {"dir": "auto"}) in page.tags
+    (cells,) = [suite["cells"]["moved"][0] for suite in page.unpack()["suites"]]
+    assert cells[:2] == [["Oak Table"], " 1 → 4, "]
+
+
+def test_script_gets_every_query_with_its_documents() -> None:
+    data = Page(render_failed()).unpack()
+
+    (suite,) = data["suites"]
+    assert len(suite["texts"]) == len(suite["documents"]) == len(suite["details"]) == 20
+    number, before, now, grade, finding = suite["documents"][0][:5]
+    assert (data["titles"][number], before, now) == ("Garden Hose", 0, 1)
+    assert data["grades"][grade] == ["unjudged", "unjudged"]
+    assert data["texts"][finding] == []
+    worse = 1 << data["kinds"].index("worse")
+    assert sum(bool(kinds & worse) for kinds in suite["kinds"]) == 10
+    assert data["texts"][suite["details"][0]["rerun"]] == [
+        {"code": "pytest --ir-suite shop.ir.yaml::q0"}
+    ]
+
+
+def test_notices_are_grouped_by_severity() -> None:
+    suite = make_suite()
+
+    page = Page(
+        render_html(make_view(suite, make_run(suite, worse=1, ranking=LOST), make_run(suite)))
+    )
+
+    assert re.search(r"\d+ notices", page.text)
+
+
+def test_review_shows_base_checks_and_edits() -> None:
+    base_suite = make_suite(thresholds=[make_threshold("ndcg@10", min=0.9)])
+    suite = make_suite(queries=15, thresholds=[make_threshold("ndcg@10", min=0.2, max_drop=0.9)])
+    run = make_run([suite, base_suite], worse=10)
+
+    page = Page(render_html(make_view(suite, run, make_run(base_suite), base_suite)))
+
+    assert "Checks of the base branch" in page.text
+    assert "edits in this change" in page.text
+    assert "5 queries removed, 1 threshold lowered" in page.text
+
+
+def test_suites_without_changes_are_folded_if_there_are_many() -> None:
+    suites = [make_suite(f"suite {number:02}", 8) for number in range(30)]
+    run = make_run(suites, {query.text: LOST for query in suites[0].queries[:6]})
+
+    page = Page(render_html(make_view(suites, run, make_run(suites))))
+
+    assert "29 more suites passed" in page.text
+    assert page.text.count("8 queries unchanged") == 29
+
+
+def test_history_has_an_axis_and_dates() -> None:
+    suite = make_suite()
+    entries = []
+    for day, value in ((1, 0.9), (2, 0.95)):
+        date = f"2026-11-0{day}T08:00:00Z"
+        entries.append(HistoryEntry("shop.ir.yaml", "retriever", "", date, {"ndcg@10": value}))
+    settings = replace(SETTINGS, history=tuple(entries))
+
+    page = Page(render_html(make_view(suite, make_run(suite), settings=settings)))
+
+    assert "shop · ndcg@10 over 3 builds" in page.text
+    assert "2026-11-01" in page.text
+    assert "0.950" in page.text
+
+
+def test_empty_build_has_a_page() -> None:
+    page = Page(render_html(make_view([], make_run([]))))
+
+    assert "INCOMPLETE" in page.text

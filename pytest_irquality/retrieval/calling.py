@@ -21,8 +21,8 @@ _CLEAR_CUTOFF_NAMES = (
 _SHORT_CUTOFF_NAMES = ("k", "n")
 _ADVISED_CUTOFF_NAMES = "k, top_k, limit, size, n or num_results"
 
+# Takes a query (or the queries of a batch), the cutoff and the parameters.
 Call = Callable[[Any, int, Mapping[str, Any]], Any]
-"""Takes a query (or the queries of a batch), the cutoff and the parameters."""
 
 
 def find_call(retriever: object, params: Mapping[str, Any]) -> Call:

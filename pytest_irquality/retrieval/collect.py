@@ -6,14 +6,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
 from typing import Any
 
-from pytest_irquality.retrieval.calling import (
-    Call,
-    find_call,
-    get_batch_size,
-    takes_batches,
-)
+from pytest_irquality.retrieval.calling import Call, find_call, get_batch_size, takes_batches
 from pytest_irquality.retrieval.columns import clean_title
 from pytest_irquality.retrieval.errors import (
     DEFAULT_TIMEOUT_S,
@@ -51,15 +48,15 @@ from pytest_irquality.suite.model import Query, Settings, make_request
 
 __all__ = ["ExceptionPolicy", "KeepAnswer", "ReportProgress", "collect_run", "collect_stages"]
 
+# After so many calls in a row without an answer (or three times those in flight), none is made.
 MIN_FAILURES_TO_GIVE_UP = 20
-"""After so many calls in a row without an answer (or three times those in flight), none is made."""
+# In place of the number of a repeat: the call of ``stages``.
 STAGES_REPEAT = -1
-"""In place of the number of a repeat: the call of ``stages``."""
 
+# Called with a run of one request as soon as it has all its answers, or finally its error.
 KeepAnswer = Callable[[Run], None]
-"""Called with a run of one request as soon as it has all its answers, or finally its error."""
+# Called with the number of queries whose calls ended, and the number of all, repeats included.
 ReportProgress = Callable[[int, int], None]
-"""Called with the number of queries whose calls ended, and the number of all, repeats included."""
 
 
 def collect_run(
@@ -116,55 +113,45 @@ def collect_run(
     """
     __tracebackhide__ = True
     known = known or Run()
-    requested = {query.request: query for query in queries}
-    wanted = [query for request, query in requested.items() if request not in known.answers]
-    reader = ResultReader(
-        id_field=settings.id_field,
-        text_field=settings.text_field,
-        matches_text=settings.match == "text",
+    wanted = [query for query in _drop_duplicates(queries) if query.request not in known.answers]
+    reader = replace(
+        _make_reader(settings),
         keeps_texts=needs_texts,
         fields=tuple(fields),
         size_counters=make_size_counters(retriever, size_units),
     )
     collector = _Collector(
-        queries=wanted,
-        settings=settings,
-        calls=_make_call_settings(retriever, settings, concurrency, rate_limiter, exceptions),
+        wanted,
+        settings,
+        _make_call_settings(retriever, settings, concurrency, rate_limiter, exceptions),
         is_timed=not takes_batches(retriever),
         needed_stages=stages if has_stages(retriever) else None,
         keep=keep,
         report_progress=report_progress,
     )
-    bound = _bind_service(retriever, settings)
+    bound = retriever
+    if isinstance(retriever, Service):
+        bound = retriever.bind(settings.timeout or DEFAULT_TIMEOUT_S)
+    make_jobs = _make_batch_jobs if takes_batches(bound) else _make_single_jobs
     for repeat in range(settings.repeat):
-        make_jobs = _make_batch_jobs if takes_batches(bound) else _make_single_jobs
         for job in make_jobs(bound, wanted, reader, depth):
             collector.add_job(job._replace(repeat=repeat))
     if collector.needed_stages is not None:
         for job in _make_stages_jobs(retriever, wanted, reader, stages or (), stage_depth):
             collector.add_job(job)
     collector.run_jobs()
+    run = merge_runs([replace(known, errors={}), collector.make_run(wanted, known)])
+    # Requests that failed before have an answer now, another error, or did not run again.
+    errors = {**known.errors, **run.errors}
+    for request in run.answers:
+        errors.pop(request, None)
     provenance = Provenance(
         version=read_version(retriever),
         depth=depth,
         retry_count=known.provenance.retry_count + collector.retry_count,
         is_interrupted=collector.is_interrupted,
     )
-    run = collector.make_run(wanted, known)
-    merged = merge_runs([replace(known, errors={}), run])
-    untried = {
-        request: error
-        for request, error in known.errors.items()
-        if request not in merged.answers and request not in merged.errors
-    }
-    order = [request for request in requested if request in merged.answers]
-    order += [request for request in merged.answers if request not in requested]
-    return replace(
-        merged,
-        answers={request: merged.answers[request] for request in order},
-        errors={**merged.errors, **untried},
-        provenance=provenance,
-    )
+    return replace(run, errors=errors, provenance=provenance)
 
 
 def collect_stages(
@@ -194,22 +181,22 @@ def collect_stages(
     __tracebackhide__ = True
     if not has_stages(retriever):
         return {}
-    wanted = list({query.request: query for query in queries}.values())
-    reader = ResultReader(
-        id_field=settings.id_field,
-        text_field=settings.text_field,
-        matches_text=settings.match == "text",
-    )
-    collector = _Collector(
-        queries=wanted,
-        settings=settings,
-        calls=_make_call_settings(retriever, settings, concurrency, rate_limiter, exceptions),
-        needed_stages=(),
-    )
-    for job in _make_stages_jobs(retriever, wanted, reader, (), depth):
+    wanted = _drop_duplicates(queries)
+    calls = _make_call_settings(retriever, settings, concurrency, rate_limiter, exceptions)
+    collector = _Collector(wanted, settings, calls, needed_stages=())
+    for job in _make_stages_jobs(retriever, wanted, _make_reader(settings), (), depth):
         collector.add_job(job)
     collector.run_jobs()
     return collector.make_run(wanted, Run()).stages
+
+
+def _drop_duplicates(queries: Iterable[Query]) -> list[Query]:
+    """Return one query for each request."""
+    return list({query.request: query for query in queries}.values())
+
+
+def _make_reader(settings: Settings) -> ResultReader:
+    return ResultReader(settings.id_field, settings.text_field, settings.match == "text")
 
 
 def _make_call_settings(
@@ -219,19 +206,10 @@ def _make_call_settings(
     rate_limiter: RateLimiter | None,
     exceptions: ExceptionPolicy,
 ) -> CallSettings:
-    return CallSettings(
-        limiter=rate_limiter or RateLimiter(settings.rate),
-        exceptions=exceptions,
-        concurrency=concurrency or settings.concurrency,
-        # Services end their own calls, so no thread has to be abandoned.
-        timeout=None if isinstance(retriever, Service) else settings.timeout,
-    )
-
-
-def _bind_service(retriever: object, settings: Settings) -> object:
-    if isinstance(retriever, Service):
-        return retriever.bind(settings.timeout or DEFAULT_TIMEOUT_S)
-    return retriever
+    limiter = rate_limiter or RateLimiter(settings.rate)
+    # Services end their own calls, so no thread has to be abandoned.
+    timeout = None if isinstance(retriever, Service) else settings.timeout
+    return CallSettings(limiter, exceptions, concurrency or settings.concurrency, timeout)
 
 
 # Jobs.
@@ -243,9 +221,13 @@ def _make_single_jobs(
     """Make a call for each query."""
     __tracebackhide__ = True
     calls = _find_calls(retriever, queries)
+
+    def read(result: object) -> list[Any]:
+        return [reader.read(result, depth)]
+
     for query in queries:
-        call = calls[frozenset(query.params)]
-        yield Job((query,), _bind_call(call, query.text, depth, query), _read_one(reader, depth))
+        call = partial(calls[frozenset(query.params)], query.text, depth, query.params)
+        yield Job((query,), call, read)
 
 
 def _make_batch_jobs(
@@ -259,12 +241,22 @@ def _make_batch_jobs(
     for query in queries:
         groups.setdefault(make_request("", query.params), []).append(query)
     for group in groups.values():
+        params = group[0].params
         for start in range(0, len(group), size):
-            batch = group[start : start + size]
-            call = calls[frozenset(batch[0].params)]
+            batch = tuple(group[start : start + size])
             texts = [query.text for query in batch]
-            read = _read_batch(reader, depth, len(batch))
-            yield Job(tuple(batch), _bind_call(call, texts, depth, batch[0]), read)
+            call = partial(calls[frozenset(params)], texts, depth, params)
+            yield Job(batch, call, partial(_read_batch, reader, depth, len(batch)))
+
+
+def _read_batch(reader: ResultReader, depth: int, count: int, result: object) -> list[Any]:
+    answers: list[Any] = []
+    for part in split_batch(result, count):
+        try:
+            answers.append(reader.read(part, depth))
+        except Exception as error:  # a result that cannot be read does not spoil the others
+            answers.append(error)
+    return answers
 
 
 def _make_stages_jobs(
@@ -301,27 +293,6 @@ def _find_calls(retriever: object, queries: Sequence[Query]) -> dict[frozenset[s
     if not calls:  # a retriever that cannot be called is an error without any query, too
         find_call(retriever, {})
     return calls
-
-
-def _bind_call(call: Call, subject: object, depth: int, query: Query) -> Callable[[], Any]:
-    return lambda: call(subject, depth, query.params)
-
-
-def _read_one(reader: ResultReader, depth: int) -> Callable[[Any], list[Any]]:
-    return lambda result: [reader.read(result, depth)]
-
-
-def _read_batch(reader: ResultReader, depth: int, count: int) -> Callable[[Any], list[Any]]:
-    def read(result: object) -> list[Any]:
-        answers: list[Any] = []
-        for part in split_batch(result, count):
-            try:
-                answers.append(reader.read(part, depth))
-            except Exception as error:  # a result that cannot be read does not spoil the others
-                answers.append(error)
-        return answers
-
-    return read
 
 
 # The pass.
@@ -370,10 +341,10 @@ class _Collector:
             self._report_progress()
             self._run(self.jobs)
             for round_number in range(self.settings.retry.times):
-                failed = [job for job in self.jobs if self._is_retryable(job)]
+                failed = [job for job in self.jobs if self._list_errors(job)]
                 if not failed or self.gave_up:
                     break
-                errors = [error for job in failed for error in self._list_errors(job)]
+                errors = chain.from_iterable(map(self._list_errors, failed))
                 time.sleep(find_wait(round_number, errors))
                 self.retry_count += len(failed)
                 self._run(failed)
@@ -409,8 +380,12 @@ class _Collector:
         values = reply.values or [None] * len(job.queries)
         for query, value in zip(job.queries, values, strict=True):
             error = value if isinstance(value, BaseException) else reply.error
-            if error is None and self._is_late(reply):
-                error = _make_late_error(reply.seconds, self.calls.timeout or 0.0)
+            if error is None and self.calls.timeout and reply.seconds > self.calls.timeout:
+                # A coroutine that blocks its loop cannot be ended, and answers all the same.
+                error = CallTimeout(
+                    f"Answered after {reply.seconds:.1f} s, later than the 'timeout' of"
+                    f" {self.calls.timeout:g} s allows"
+                )
             key = (job.repeat, query.request)
             if key not in self.replies:
                 self.open_counts[query.request] -= 1
@@ -418,22 +393,16 @@ class _Collector:
             self._keep_answer(query)
         self._report_progress()
 
-    def _is_late(self, reply: Reply) -> bool:
-        # A coroutine that blocks its loop cannot be ended, and answers all the same.
-        return self.calls.timeout is not None and reply.seconds > self.calls.timeout
-
-    def _list_errors(self, job: Job) -> Iterator[BaseException]:
+    def _list_errors(self, job: Job) -> list[BaseException]:
+        """Return the errors of a job that are worth a retry."""
+        errors = []
         for query in job.queries:
             reply = self.replies.get((job.repeat, query.request))
-            if reply is not None and reply.error is not None:
-                yield reply.error
-
-    def _is_retryable(self, job: Job) -> bool:
-        for error in self._list_errors(job):
+            error = reply.error if reply else None
             is_skip = self.calls.exceptions.is_skip(error)
-            if not is_skip and should_retry(error, self.settings.retry.on):
-                return True
-        return False
+            if error and not is_skip and should_retry(error, self.settings.retry.on):
+                errors.append(error)
+        return errors
 
     def _report_progress(self) -> None:
         if self.report_progress:
@@ -457,8 +426,7 @@ class _Collector:
         for rankings in known.answers.values():
             for ranking in rankings:
                 texts.update(zip(ranking.doc_ids, ranking.texts, strict=False))
-        replies = range(self.settings.repeat)
-        run = self._make_part(queries, replies, texts, "")
+        run = self._make_part(queries, range(self.settings.repeat), texts, "")
         stages = {}
         if self.needed_stages is not None:
             for name in self._list_stages(queries) or self.needed_stages:
@@ -474,11 +442,7 @@ class _Collector:
         return list(names)
 
     def _make_part(
-        self,
-        queries: Sequence[Query],
-        repeats: Sequence[int],
-        texts: dict[str, str],
-        stage: str,
+        self, queries: Sequence[Query], repeats: Sequence[int], texts: dict[str, str], stage: str
     ) -> Run:
         """Make a run of all repeats, or of a stage."""
         answers: dict[str, tuple[Ranking, ...]] = {}
@@ -492,7 +456,8 @@ class _Collector:
                 if isinstance(answer, Answer):
                     found.append(answer)
                 elif answer is not None:
-                    error = self._make_error(answer, query)
+                    is_skipped = self.calls.exceptions.is_skip(answer)
+                    error = make_query_error(answer, query.text, is_skipped=is_skipped)
                     if query.request not in errors or errors[query.request].is_skipped:
                         errors[query.request] = error
             if len(found) < len(repeats):
@@ -533,10 +498,6 @@ class _Collector:
             answer = replace(answer, ranking=replace(answer.ranking, seconds=reply.seconds))
         return answer
 
-    def _make_error(self, error: BaseException, query: Query) -> QueryError:
-        is_skipped = self.calls.exceptions.is_skip(error)
-        return make_query_error(error, query.text, is_skipped=is_skipped)
-
 
 def _add_titles(titles: dict[str, str], doc_ids: Sequence[str], raw: Sequence[str]) -> None:
     """Add the titles of hits. The first title of a document counts."""
@@ -554,9 +515,3 @@ def _name_failure(error: BaseException | None, exceptions: ExceptionPolicy) -> s
     if isinstance(error, CallTimeout):
         return "timed out"
     return "were refused" if is_refusal(error) else ""
-
-
-def _make_late_error(seconds: float, timeout: float) -> CallTimeout:
-    return CallTimeout(
-        f"Answered after {seconds:.1f} s, later than the 'timeout' of {timeout:g} s allows"
-    )

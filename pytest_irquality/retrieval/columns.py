@@ -26,8 +26,8 @@ _UNSPACED = re.compile(
     "[\u0e00-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 Steps = Sequence[Step]
+# What a column of rows may hold. Decimals are never ids; integers may be ids or scores.
 Role = Literal["ids", "integers", "decimals", "prose", "other"]
-"""What a column of rows may hold. Decimals are never ids; integers may be ids or scores."""
 
 
 class Column(NamedTuple):

@@ -20,8 +20,8 @@ from pytest_irquality.retrieval.wrappers import open_hits
 from pytest_irquality.suite.model import Settings
 
 MAX_DOCUMENTS = 10_000_000
+# Documents are read in blocks, whose shape is settled once.
 BLOCK_DOCUMENTS = 1_000
-"""Documents are read in blocks, whose shape is settled once."""
 
 
 class CorpusError(Exception):
@@ -91,7 +91,9 @@ class _Loader:
 
     def load_result(self, result: Any) -> Iterator[CorpusDocument]:
         if inspect.isawaitable(result):
-            result = _await(result)
+            from pytest_irquality.retrieval.loop import run_awaitable  # imports asyncio
+
+            result = run_awaitable(result)
         if isinstance(result, Mapping) and all(isinstance(text, str) for text in result.values()):
             for doc_id, text in result.items():
                 yield CorpusDocument(str(doc_id), "", text)
@@ -157,13 +159,3 @@ def _join_texts(record: Any, doc_id: str) -> str:
         return ""
     texts = [value for value in record.values() if isinstance(value, str) and value != doc_id]
     return "\n".join(texts)
-
-
-def _await(awaitable: Any) -> Any:
-    from pytest_irquality.retrieval.loop import open_loop  # imports asyncio
-
-    async def wait() -> Any:
-        return await awaitable
-
-    with open_loop() as run:
-        return run(wait())

@@ -9,8 +9,8 @@ from pytest_irquality.io.escaping import clip
 from pytest_irquality.retrieval.run import QueryError
 
 MAX_MESSAGE_CHARS = 300
+# The time limit of calls that can be ended, if a suite has no ``timeout``.
 DEFAULT_TIMEOUT_S = 60.0
-"""The time limit of calls that can be ended, if a suite has no ``timeout``."""
 _STATUS_ATTRIBUTES = ("status_code", "status", "code", "http_status")
 _UNIT = (
     r"(?:[nµu]s|ms|s|secs?|seconds?|milliseconds?|mins?|minutes?|h|hours?|[kmg]i?b|bytes?|[km]"

@@ -20,8 +20,8 @@ from pytest_irquality.io.fields import settle_path
 from pytest_irquality.retrieval.columns import get_single, get_value
 
 MAX_FIELD_CHARS = 4_000
+# Characters of a picture in a ``data:`` URI, some 200 kB.
 MAX_IMAGE_CHARS = 300_000
-"""Characters of a picture in a ``data:`` URI, some 200 kB."""
 MAX_LIST_VALUES = 100
 
 

@@ -29,8 +29,8 @@ from pytest_irquality.retrieval.service import (
     parse_header,
 )
 
+# A server that starts has to answer within this time, or it is asked again.
 READY_TIMEOUT_S = 5.0
-"""A server that starts has to answer within this time, or it is asked again."""
 MIN_TIMEOUT_S = 0.001
 _LINE = re.compile(
     r"(?:(?P<method>[A-Z]+)\s+)?(?P<origin>https?://)"

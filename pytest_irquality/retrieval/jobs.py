@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from pytest_irquality.retrieval.rate_limit import RateLimiter
 from pytest_irquality.suite.model import Query
 
+# Longest uninterrupted wait. On some systems Ctrl-C does not end a longer one.
 MAX_SLEEP_S = 0.25
-"""Longest uninterrupted wait. On some systems Ctrl-C does not end a longer one."""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from typing import Any
 from pytest_irquality.retrieval.errors import DEFAULT_TIMEOUT_S, RetrieverError, make_timeout
 from pytest_irquality.retrieval.jobs import CallSettings, FinishJob, Job, Reply, drop_jobs
 
+# The time that cancelled calls have to clean up.
 CLEANUP_TIMEOUT_S = 0.5
-"""The time that cancelled calls have to clean up."""
 
 RunCoroutine = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -115,6 +115,16 @@ async def _cancel(tasks: list[asyncio.Future[Any]]) -> None:
         task.cancel()
     if pending:
         await asyncio.wait(pending, timeout=CLEANUP_TIMEOUT_S)
+
+
+def run_awaitable(awaitable: Any) -> Any:
+    """Run what an async function returned to its end."""
+
+    async def wait() -> Any:
+        return await awaitable
+
+    with open_loop() as run:
+        return run(wait())
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -21,9 +22,7 @@ MAX_CACHED_SIZES = 2**16
 
 
 def ask_exists(
-    retriever: object,
-    doc_ids: Iterable[str],
-    exceptions: ExceptionPolicy = NO_EXCEPTIONS,
+    retriever: object, doc_ids: Iterable[str], exceptions: ExceptionPolicy = NO_EXCEPTIONS
 ) -> frozenset[str]:
     """Return the documents that the index lacks, as ``exists(doc_id)`` of the retriever says.
 
@@ -51,26 +50,18 @@ def ask_exists(
             if not exceptions.is_query_error(error):
                 raise
     if awaitables:
-        missing += _await_exists(awaitables)
+        from pytest_irquality.retrieval.loop import run_awaitable  # imports asyncio
+
+        missing += run_awaitable(_await_exists(awaitables))
     return frozenset(missing)
 
 
-def _await_exists(awaitables: Mapping[str, Any]) -> list[str]:
-    from pytest_irquality.retrieval.loop import open_loop  # imports asyncio
-
-    async def ask_all() -> list[str]:
-        missing = []
-        for doc_id, awaitable in awaitables.items():
-            try:
-                is_present = bool(await awaitable)
-            except Exception:
-                is_present = True
-            if not is_present:
+async def _await_exists(awaitables: Mapping[str, Any]) -> list[str]:
+    missing = []
+    for doc_id, awaitable in awaitables.items():
+        with suppress(Exception):
+            if not await awaitable:
                 missing.append(doc_id)
-        return missing
-
-    with open_loop() as run:
-        missing: list[str] = run(ask_all())
     return missing
 
 

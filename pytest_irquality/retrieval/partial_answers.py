@@ -96,6 +96,7 @@ PARTIAL_SIGNS = (
     PartialSign("Redis", ("warning",), _has_listed),
     PartialSign("Couchbase", ("status", "failed"), _is_positive),
 )
+# Engines whose responses have no such field (with exceptions above), and why.
 ENGINES_WITHOUT_SIGNS: Mapping[str, str] = {
     "Qdrant": "a shard that does not answer fails the request",
     "Milvus": "a query node that does not answer fails the request, unless the server sets"
@@ -104,7 +105,6 @@ ENGINES_WITHOUT_SIGNS: Mapping[str, str] = {
     "pgvector": "a query is complete or fails, though an approximate index may find fewer rows",
     "Pinecone, Chroma, LanceDB, DuckDB, SQLite": "a query is complete or fails",
 }
-"""Engines whose responses have no such field (with exceptions above), and why."""
 # Clients that keep the response of the engine under a name of their own: pysolr, pyvespa.
 _RAW_RESPONSES = ("raw_response", "json")
 _FIRST_NAMES = frozenset(sign.path[0] for sign in PARTIAL_SIGNS).union(_RAW_RESPONSES)

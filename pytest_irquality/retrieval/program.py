@@ -12,10 +12,10 @@ import queue
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from pytest_irquality.io.json_codec import JsonError, parse_json
 from pytest_irquality.io.processes import kill_tree, split_command
@@ -28,13 +28,13 @@ from pytest_irquality.retrieval.errors import (
 )
 from pytest_irquality.retrieval.service import MAX_ANSWER_BYTES, Service, limit_time
 
+# Added to the time limit of the first answer of a process, which loads what it needs.
 START_TIMEOUT_S = 60.0
-"""Added to the time limit of the first answer of a process, which loads what it needs."""
+# The time that a process has to end when its input ends.
 END_TIMEOUT_S = 2.0
-"""The time that a process has to end when its input ends."""
 POLL_S = 0.25
-MAX_LOG_BYTES = 2**16
-_READ_BYTES = 2**13
+MAX_LOG_LINES = 100
+MAX_LOG_LINE_BYTES = 2**16
 
 
 class _ProcessEnded(ServiceError):
@@ -143,11 +143,11 @@ class _Process:
         self._stdin: Any = self.popen.stdin
         self._request: Mapping[str, Any] = {}
         self._answers: queue.SimpleQueue[Mapping[str, Any] | None] = queue.SimpleQueue()
-        # Two logs, because a line of one stream inside a secret of the other would hide it.
-        self._output_log, self._error_log = _Log(), _Log()
+        self._output_log: deque[bytes] = deque(maxlen=MAX_LOG_LINES)
+        self._error_log: deque[bytes] = deque(maxlen=MAX_LOG_LINES)
         self._readers = [
             threading.Thread(target=read, daemon=True)
-            for read in (self._read_answers, self._read_log)
+            for read in (self._read_output, self._read_errors)
         ]
         for reader in self._readers:
             reader.start()
@@ -171,7 +171,7 @@ class _Process:
                 return None
 
     def get_log(self) -> bytes:
-        return self._output_log.get() + self._error_log.get()
+        return b"".join([*self._output_log, *self._error_log])
 
     def close_input(self) -> None:
         with suppress(OSError):
@@ -197,12 +197,10 @@ class _Process:
     def kill(self) -> None:
         kill_tree(self.popen.pid)
 
-    def _read_answers(self) -> None:
-        pipe: Any = self.popen.stdout
-        with pipe:
-            while line := pipe.readline(MAX_ANSWER_BYTES):
-                if not self._take_answer(line):
-                    self._output_log.add(line)
+    def _read_output(self) -> None:
+        for line in _read_lines(cast(IO[bytes], self.popen.stdout), MAX_ANSWER_BYTES):
+            if not self._take_answer(line) and len(line) < MAX_LOG_LINE_BYTES:
+                self._output_log.append(line)
         self._answers.put(None)
 
     def _take_answer(self, line: bytes) -> bool:
@@ -218,40 +216,20 @@ class _Process:
         self._answers.put(answer)
         return True
 
-    def _read_log(self) -> None:
-        pipe: Any = self.popen.stderr
-        with pipe:
-            while data := pipe.read1(_READ_BYTES):
-                self._error_log.add(data)
+    def _read_errors(self) -> None:
+        pipe = cast(IO[bytes], self.popen.stderr)
+        self._error_log.extend(_read_lines(pipe, MAX_LOG_LINE_BYTES))
 
 
-class _Log:
-    """The end of what a process wrote.
+def _read_lines(pipe: IO[bytes], limit: int) -> Iterator[bytes]:
+    """Yield lines, without those that are longer than a limit. No line is cut.
 
-    It is cut at line ends only, because half a secret would not be masked.
+    Half a secret would not be masked.
     """
-
-    def __init__(self) -> None:
-        self._chunks: deque[bytes] = deque()
-        self._size = 0
-        self._starts_inside_line = False
-        self._lock = threading.Lock()
-
-    def add(self, data: bytes) -> None:
-        with self._lock:
-            self._chunks.append(data)
-            self._size += len(data)
-            while self._size > MAX_LOG_BYTES:
-                dropped = self._chunks.popleft()
-                self._size -= len(dropped)
-                self._starts_inside_line = not dropped.endswith(b"\n")
-
-    def clear(self) -> None:
-        with self._lock:
-            self._chunks.clear()
-            self._size, self._starts_inside_line = 0, False
-
-    def get(self) -> bytes:
-        with self._lock:
-            data = b"".join(self._chunks)
-            return data.partition(b"\n")[2] if self._starts_inside_line else data
+    with pipe:
+        is_inside_line = False
+        while part := pipe.readline(limit):
+            is_complete = not is_inside_line and (part.endswith(b"\n") or len(part) < limit)
+            is_inside_line = not part.endswith(b"\n")
+            if is_complete:
+                yield part

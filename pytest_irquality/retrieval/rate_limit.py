@@ -21,26 +21,26 @@ from pytest_irquality.io.escaping import make_file_name
 from pytest_irquality.io.files import lock_folder
 from pytest_irquality.retrieval.retries import MAX_WAIT_S, find_wait, is_refusal
 
+# The unit of pauses after refusals. They double with each that follows another.
 MIN_PAUSE_S = 0.25
-"""The unit of pauses after refusals. They double with each that follows another."""
+# Calls that were late by more than this are not made up for.
 MAX_CATCH_UP_S = 0.5
-"""Calls that were late by more than this are not made up for."""
+# The fraction of the usual spacing between calls while time is made up for.
 CATCH_UP_SPACING = 0.6
-"""The fraction of the usual spacing between calls while time is made up for."""
+# The first rate that is tried, relative to the rate that was certainly borne.
 FIRST_RATE_FACTOR = 4.0
-"""The first rate that is tried, relative to the rate that was certainly borne."""
+# After so many full buckets without a refusal the rate has doubled.
 DOUBLING_BURSTS = 2.0
-"""After so many full buckets without a refusal the rate has doubled."""
+# The fraction of a borne rate that is used after a refusal.
 SAFE_FRACTION = 0.96
-"""The fraction of a borne rate that is used after a refusal."""
+# The lowest rate after a refusal, relative to the refused rate.
 MIN_RATE_FRACTION = 0.3
-"""The lowest rate after a refusal, relative to the refused rate."""
+# With each second that goes well, the rate comes nearer to the refused rate by this fraction.
 APPROACH_PER_S = 0.05
-"""With each second that goes well, the rate comes nearer to the refused rate by this fraction."""
+# With each second that goes well, the refused rate itself is taken to be higher.
 REFUSED_RATE_GROWTH_PER_S = 0.003
-"""With each second that goes well, the refused rate itself is taken to be higher."""
+# The number of latest calls from which a rate is worked out.
 MAX_NOTED_CALLS = 200
-"""The number of latest calls from which a rate is worked out."""
 
 
 @dataclass

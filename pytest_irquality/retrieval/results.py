@@ -34,10 +34,10 @@ from pytest_irquality.retrieval.field_values import read_fields
 from pytest_irquality.retrieval.run import Ranking
 from pytest_irquality.retrieval.wrappers import describe_result, open_batch, open_hits
 
+# The text of a hit is cut at this length, and the run has a note about it.
 MAX_TEXT_CHARS = 1_000_000
-"""The text of a hit is cut at this length, and the run has a note about it."""
+# The hits from which the shape of a result is settled.
 SAMPLE_HITS = 3
-"""The hits from which the shape of a result is settled."""
 _ID_PATHS = (
     "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
     "document.id", "node.id", "ids",
@@ -486,7 +486,7 @@ def _make_id_error(hits: Sequence[Any], id_field: str) -> ResultError:
         return ResultError(hint)
     fields = _describe_fields(hits[0])
     if id_field:
-        return ResultError(f"'id_field: {id_field}' is not a document id of its hits", fields)
+        return ResultError(f"'id_field: {id_field}' leads to no document id in the hits", fields)
     tried = list(dict.fromkeys(_list_id_paths(hits[0])))
     usual = ", ".join(tried[:_MAX_TRIED_PATHS])
     candidates = find_id_candidates(hits)

@@ -11,10 +11,10 @@ from typing import Any
 
 from pytest_irquality.retrieval.errors import CallTimeout, find_status
 
+# The wait before the first round of retries. It doubles with each round.
 FIRST_WAIT_S = 1.0
-"""The wait before the first round of retries. It doubles with each round."""
+# The longest wait, whatever an engine asks for.
 MAX_WAIT_S = 120.0
-"""The longest wait, whatever an engine asks for."""
 _TIMEOUT_NAME = re.compile(r"timed?[ -]?out", re.IGNORECASE)
 
 

@@ -8,15 +8,14 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO
 
 from pytest_irquality.io.processes import SupervisedProcess, find_free_port, split_command
 from pytest_irquality.io.secrets import Secrets
 from pytest_irquality.retrieval.errors import RetrieverError
 from pytest_irquality.retrieval.service import PORT, Service
 
+# The time until a server has to answer. It may load or build an index.
 START_TIMEOUT_S = 300.0
-"""The time until a server has to answer. It may load or build an index."""
 END_TIMEOUT_S = 2.0
 POLL_S = 0.25
 MAX_OUTPUT_BYTES = 2**16
@@ -30,24 +29,21 @@ def run_commands(commands: Sequence[str], folder: Path, secrets: Secrets) -> Non
     """
     for command in commands:
         shown = f"Ini key ir_prepare: {secrets.mask(command)}"
-        with tempfile.TemporaryFile() as output:
-            try:
-                completed = subprocess.run(
-                    split_command(command),
-                    cwd=folder,
-                    stdin=subprocess.DEVNULL,
-                    check=False,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                )
-            except (OSError, ValueError, IndexError) as error:
-                reason = secrets.mask(str(error))
-                raise RetrieverError(f"{shown} cannot be started. {reason}") from None
-            if completed.returncode:
-                raise RetrieverError(
-                    f"{shown} ended with status {completed.returncode}."
-                    f" {_describe_output(output, secrets)}"
-                )
+        try:
+            completed = subprocess.run(
+                split_command(command),
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                check=False,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+        except (OSError, ValueError, IndexError) as error:
+            reason = secrets.mask(str(error))
+            raise RetrieverError(f"{shown} cannot be started. {reason}") from None
+        if completed.returncode:
+            output = _describe_output(completed.stdout, secrets)
+            raise RetrieverError(f"{shown} ended with status {completed.returncode}. {output}")
 
 
 class Server:
@@ -97,8 +93,7 @@ class Server:
                 return
             if time.monotonic() > deadline:
                 raise RetrieverError(
-                    f"{self._shown} did not answer within {START_TIMEOUT_S:g} s."
-                    f" {_describe_output(self._output, self._secrets)}"
+                    f"{self._shown} did not answer within {START_TIMEOUT_S:g} s. {self._read_end()}"
                 )
 
     def describe_end(self) -> str:
@@ -107,21 +102,22 @@ class Server:
             status = self._process.wait(POLL_S)
         except subprocess.TimeoutExpired:
             return ""
-        return f"{self._shown} ended with status {status}. " + _describe_output(
-            self._output, self._secrets
-        )
+        return f"{self._shown} ended with status {status}. {self._read_end()}"
 
     def close(self) -> None:
         """End the server and what it started."""
         self._process.end()
         self._output.close()
 
+    def _read_end(self) -> str:
+        """Quote the end of what the server wrote. It is cut at a line end, so no secret is cut."""
+        size = self._output.seek(0, 2)
+        self._output.seek(max(0, size - MAX_OUTPUT_BYTES))
+        data = self._output.read()
+        if size > MAX_OUTPUT_BYTES:
+            data = data.partition(b"\n")[2]
+        return _describe_output(data, self._secrets)
 
-def _describe_output(output: IO[bytes], secrets: Secrets) -> str:
-    """Quote the end of what a command wrote. It is cut at a line end, so no secret is cut."""
-    size = output.seek(0, 2)
-    output.seek(max(0, size - MAX_OUTPUT_BYTES))
-    data = output.read()
-    if size > MAX_OUTPUT_BYTES:
-        data = data.partition(b"\n")[2]
+
+def _describe_output(data: bytes, secrets: Secrets) -> str:
     return f"It wrote {Service(secrets).quote(data)}" if data.strip() else "It wrote nothing"

@@ -22,12 +22,12 @@ from pytest_irquality.retrieval.errors import RetrieverError, ServiceError
 if TYPE_CHECKING:
     from pytest_irquality.retrieval.server import Server
 
+# The placeholder for the port of ``ir_serve``.
 PORT = "{port}"
-"""The placeholder for the port of ``ir_serve``."""
 DEFAULT_RETRIEVER = "retriever"
 MAX_ANSWER_BYTES = 16 * 2**20
+# How much is quoted of the start and of the end of an answer or a log.
 MAX_QUOTED_CHARS = 120
-"""How much is quoted of the start and of the end of an answer or a log."""
 _NAMED_LINE = re.compile(r"([A-Za-z_]\w*):\s+(.*)")
 _HOST_WITH_PORT = re.compile(r"(?:[A-Z]+\s+)?https?://[^/?#\s@{}]+:\{port\}(?:/.*)?")
 

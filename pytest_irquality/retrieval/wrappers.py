@@ -16,22 +16,22 @@ from pytest_irquality.io.fields import is_mapping
 from pytest_irquality.retrieval.errors import ResultError
 from pytest_irquality.retrieval.partial_answers import find_partial_sign
 
+# Names under which responses have their hits.
 HIT_LISTS = (
     "hits", "documents", "points", "matches", "objects", "results", "docs", "data", "response",
     "responses", "source_nodes", "nodes", "source_documents", "items", "rows", "context",
     "contexts", "retrieved_contexts", "passages", "chunks", "result", "value", "products",
 )  # fmt: skip
-"""Names under which responses have their hits."""
+# Names of lists in responses that are never hits.
 _NOT_HITS = frozenset((
     "aggregations", "aggs", "facets", "facet_counts", "facet_results", "facetDistribution",
     "facetStats", "@search.facets", "grouped", "groups", "suggest", "suggestions", "spellcheck",
     "highlighting", "stats", "debug", "errors", "warnings", "warning", "metadata", "profile",
 ))  # fmt: skip
-"""Names of lists in responses that are never hits."""
+# Names of columns of ids in tables.
 ID_COLUMNS = (
     "ids", "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
 )  # fmt: skip
-"""Names of columns of ids in tables."""
 # Names of a column of ids that has no other columns next to it.
 _ONLY_COLUMNS = ("sku", "product_id", "item_id")
 MAX_NESTING = 8

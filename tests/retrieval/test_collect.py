@@ -205,7 +205,7 @@ def test_a_rerun_keeps_what_other_queries_got() -> None:
         lambda query: [{"id": "e", "title": "E"}], [Query("q3", "desk")], known=first
     )
 
-    assert list(second.answers) == ["desk", "hose"]
+    assert list(second.answers) == ["hose", "desk"]
     assert list(second.errors) == ["office chair"]
     assert second.titles == {"e": "E"}
 

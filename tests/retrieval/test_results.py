@@ -367,7 +367,7 @@ def test_a_mapping_without_hits_is_an_error(result: object) -> None:
 
 @pytest.mark.parametrize("place", ["tags.²", "tags.①", "tags.9", "tags.99999999999", "meta.sku"])
 def test_an_id_field_that_leads_nowhere_is_an_error(place: str) -> None:
-    with pytest.raises(ResultError, match=f"'id_field: {place}' is not a document id"):
+    with pytest.raises(ResultError, match=f"'id_field: {place}' leads to no document id"):
         read([{"id": "a", "tags": ["a", "b"]}], id_field=place)
 
 
@@ -377,7 +377,7 @@ def test_a_field_path_does_not_lead_through_code(place: str) -> None:
 
     hit = Object(id="a", lookup=read, module=os, _private="x")
 
-    with pytest.raises(ResultError, match="is not a document id"):
+    with pytest.raises(ResultError, match="leads to no document id"):
         read([hit], id_field=place)
 
 

@@ -17,6 +17,7 @@ from pytest_irquality.plugin import (
     collection,
     command_line,
     decision_reports,
+    fixtures,
     items,
     options as plugin_options,
     services,
@@ -80,6 +81,7 @@ def activate(config: pytest.Config, options: Options) -> None:
     manager = config.pluginmanager
     manager.register(collection, "irquality-collection")
     manager.register(items, "irquality-items")
+    manager.register(fixtures, "irquality-fixtures")
     if is_controller(config):
         from pytest_irquality.plugin import xdist
 

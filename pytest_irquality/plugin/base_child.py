@@ -163,7 +163,9 @@ class RequestItem(pytest.Function):
                 depth=request.depth,
                 fields=request.fields,
                 needs_texts=request.key.match == "text",
-                stages=request.stages or None,
+                size_units=request.size_units,
+                stages=request.stages,
+                stage_depth=request.stage_depth,
                 exceptions=EXCEPTIONS,
             )
         except (pytest.exit.Exception, KeyboardInterrupt):

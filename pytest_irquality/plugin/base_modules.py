@@ -7,7 +7,10 @@ rename, a deletion), its queries run, and the decision evaluates them.
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Generator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +32,15 @@ from pytest_irquality.plugin.collection import (
 from pytest_irquality.plugin.items import EXCEPTIONS, SuiteItem, describe_error
 from pytest_irquality.plugin.progress import create_progress
 from pytest_irquality.plugin.session import BaseBranch, Retrieval
-from pytest_irquality.plugin.state import PluginState, get_state, is_worker
+from pytest_irquality.plugin.state import PluginState, get_state, is_controller, is_worker
 from pytest_irquality.suite.model import RetrieverId, Suite
 from pytest_irquality.suite.parser import load_suite
 from pytest_irquality.suite.yaml_source import SuiteError
 
 ITEM_NAME = "base-branch"
+
+# How workers of pytest-xdist learn where the answers of the base branch are.
+ANSWERS_INPUT = "ir_base_answers"
 
 
 def open_base_branch(config: pytest.Config, state: PluginState) -> None:
@@ -55,6 +61,10 @@ def open_base_branch(config: pytest.Config, state: PluginState) -> None:
     except (BaselineError, GitError, pytest.UsageError) as error:
         raise pytest.UsageError(f"--ir-baseline={option}: {error}") from None
     base = BaseBranch(source, ref, is_strict=base_config.is_strict)
+    if is_controller(config) and state.options.runs_base_code:
+        folder = tempfile.TemporaryDirectory(prefix="irquality-answers-")
+        config.add_cleanup(folder.cleanup)
+        state.answers_folder = Path(folder.name)
     if state.options.runs_base_code:
         command = BaseCommand(
             command=tuple(state.options.base_command.split()),
@@ -68,6 +78,43 @@ def open_base_branch(config: pytest.Config, state: PluginState) -> None:
     state.search.base = base
     state.base_config = base_config
     state.base_suite_names = tuple(names)
+
+
+def run_base_code(config: pytest.Config, state: PluginState) -> None:
+    """Run the code of the base branch, or read its answers in a worker of pytest-xdist.
+
+    Raises:
+        BaselineError: The code cannot be run.
+    """
+    search = state.search
+    assert search.base is not None
+    answers = search.base.answers
+    assert isinstance(answers, WorktreeSource)
+    if command_line.is_run_without_tests(config):
+        return
+    folder = getattr(config, "workerinput", {}).get(ANSWERS_INPUT)
+    if folder is not None:
+        answers.load(Path(folder))
+    else:
+        requests = search.list_run_requests()
+        if requests:
+            answers.run(requests, partial(_say, config))
+        if state.answers_folder is not None:
+            answers.save(state.answers_folder)
+    base_fixtures = {suite.retriever.fixture for suite in search.base.suites.values()}
+    for key, reason in answers.missing.items():
+        # A retriever that only this change adds has no answers there.
+        if key.retriever.fixture in base_fixtures:
+            search.base.errors[f"{answers.label} {key.retriever}"] = write(DataPart(reason))
+    suite_files = [search.root / path for path in (*search.texts, *search.base.texts)]
+    if answers.count_changed_files(suite_files):
+        search.facts = replace(search.facts, has_code_changes=True)
+
+
+def _say(config: pytest.Config, line: str) -> None:
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and reporter.verbosity >= 0:
+        reporter.write_line(line)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -16,6 +17,7 @@ from pytest_irquality.metrics import Definition, MetricError
 from pytest_irquality.plugin import compat
 from pytest_irquality.plugin.items import BrokenSuiteItem, SuiteGroup, SuiteItem, freeze_large_suite
 from pytest_irquality.plugin.state import PluginState, get_state, is_controller
+from pytest_irquality.suite.lint import find_doubts
 from pytest_irquality.suite.model import ItemKind, RetrieverId, Suite
 from pytest_irquality.suite.parser import load_suite
 from pytest_irquality.suite.yaml_source import Mistake, SuiteError
@@ -25,6 +27,14 @@ if TYPE_CHECKING:
 
 USUAL_RETRIEVER = "retriever"
 RETRIEVER_SUFFIX = "_retriever"
+
+
+class SuiteWarning(UserWarning):
+    """Something in a suite is probably not meant. The suite is evaluated as it is written."""
+
+
+# Filters and pytest's summary name the class without its module.
+SuiteWarning.__module__ = "pytest_irquality"
 
 
 class SuiteModule(compat.SynthesizedModule):
@@ -136,8 +146,18 @@ class SuiteModule(compat.SynthesizedModule):
             for case, group in zip(cases, groups, strict=True):
                 items.append(SuiteItem.create(self, check, group, case))
         self.items = items
+        self._warn_about_doubts(state)
         freeze_large_suite(self.suite)
         return items
+
+    def _warn_about_doubts(self, state: PluginState) -> None:
+        """Warn about what is probably not meant, at its line."""
+        assert self.suite is not None
+        for location, message in find_doubts(self.suite):
+            path = state.search.root / location.path if location.path else self.path
+            compat.hide_source(path)
+            text = make_printable(message)
+            warnings.warn_explicit(text, SuiteWarning, str(path), location.line)
 
     def collect_cases(self) -> list[pytest.Function]:
         """Collect the one function of the module, once for each parameter of its fixtures."""

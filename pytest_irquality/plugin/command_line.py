@@ -46,7 +46,10 @@ _DISPLAY_OPTIONS = re.compile(
     r"|last-failed|lf|failed-first|ff|new-first|nf|stepwise|sw|deselect"
     r"|ir-suite|ir-update-baseline|ir-save-runs|ir-report|ir-json|ir-markdown|ir-grade)|-[kmn].*"
 )
-_OPTIONS_WITH_VALUE = re.compile(r"-[kmnr]|--(tb|color|capture|durations|dist|deselect|basetemp)")
+_OPTIONS_WITH_VALUE = re.compile(
+    r"-[kmnr]|--(tb|color|capture|durations|dist|deselect|basetemp|junitxml|junit-xml|html"
+    r"|report-log|numprocesses|maxprocesses|ir-save-runs|ir-report|ir-json|ir-markdown|ir-grade)"
+)
 _SECRET_NAME = re.compile(r"(?i)key|token|secret|passw|auth|credential|headers")
 
 
@@ -180,30 +183,42 @@ def is_only_in_addopts(config: pytest.Config, name: str) -> bool:
     return value not in (None, [], False) and value != typed
 
 
-def format_command(config: pytest.Config, *added: str, paths: Sequence[str] = ()) -> list[str]:
-    """Return the words of a command that evaluates the same suites again.
+def format_command(config: pytest.Config) -> list[str]:
+    """Return the words of a command that evaluates suites again, without the paths.
 
-    Options that select or display are left out, and so are values that may be secrets.
-
-    Args:
-        config: The configuration of the session.
-        added: Options to add.
-        paths: The suites or folders to name. Without any, the typed paths are named.
+    Options that select, display or write are left out, and so are values that may be secrets.
     """
+    return [*_get_program(), "--ir-suite", *_list_kept_arguments(config)]
+
+
+def format_update_command(config: pytest.Config) -> list[str]:
+    """Return the words of a command that updates baselines, without the paths."""
+    kept = _list_kept_arguments(config, dropped=("--ir-baseline", "--ir-runs"))
+    return [*_get_program(), "--ir-update-baseline", *kept]
+
+
+def _get_program() -> list[str]:
     is_module = Path(sys.argv[0]).parts[-2:] == ("pytest", "__main__.py")
-    words = ["python", "-m", "pytest"] if is_module else ["pytest"]
-    words += ["--ir-suite" if not added else added[0], *added[1:]]
+    return ["python", "-m", "pytest"] if is_module else ["pytest"]
+
+
+def _list_kept_arguments(config: pytest.Config, dropped: Sequence[str] = ()) -> list[str]:
     typed = get_command_line(config)
-    typed_paths = [path.partition("::")[0] for path in typed.paths]
+    arguments = [os.fspath(argument) for argument in config.invocation_params.args]
+    kept = []
     is_value = False
-    for argument in split_optional_values(typed.arguments):
+    for argument in split_optional_values(arguments):
+        name = argument.partition("=")[0]
+        is_dropped = name in dropped or bool(_DISPLAY_OPTIONS.fullmatch(name))
         if is_value:
             is_value = False
         elif argument in typed.paths or argument == "--":
             continue
-        elif _DISPLAY_OPTIONS.fullmatch(argument.partition("=")[0]):
-            is_value = "=" not in argument and bool(_OPTIONS_WITH_VALUE.fullmatch(argument))
+        elif is_dropped:
+            has_value = name in dropped or bool(_OPTIONS_WITH_VALUE.fullmatch(name))
+            is_value = "=" not in argument and has_value
         else:
-            name, equals, _ = argument.rpartition("=")
-            words.append(f"{name}=…" if equals and _SECRET_NAME.search(name) else argument)
-    return [*words, *(paths or dict.fromkeys(typed_paths))]
+            secret, equals, _ = argument.rpartition("=")
+            is_secret = bool(equals) and bool(_SECRET_NAME.search(secret))
+            kept.append(f"{secret}=…" if is_secret else argument)
+    return kept

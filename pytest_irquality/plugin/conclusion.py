@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_irquality.baselines.sources import BaselineError
+from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.git import describe_commit
 from pytest_irquality.plugin import command_line, compat
 from pytest_irquality.plugin.items import SuiteItem
@@ -44,6 +45,10 @@ def prepare_runs(config: pytest.Config, state: PluginState, selected: Collection
 
             keys = list(dict.fromkeys(suite.run_key for suite in suites))
             search.runs.update(read_resumed_runs(state.save_target, keys))
+        if search.base is not None and search.base.answers is not None:
+            from pytest_irquality.plugin.base_modules import run_base_code
+
+            run_base_code(config, state)
     except BaselineError as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -120,7 +125,7 @@ def complete_facts(config: pytest.Config, state: PluginState) -> None:
         search.facts,
         addopts_saved_runs=saved_runs,
         is_update=options.updates_baseline,
-        update_command=" ".join(command_line.format_command(config, "--ir-update-baseline")),
+        update_command=quote_command(command_line.format_update_command(config)),
     )
 
 

@@ -80,8 +80,7 @@ def _add_query(given: argparse.Namespace) -> int:
     """Add a query to the only suite, or to the one that is named."""
     from pytest_irquality.io.files import FileError
     from pytest_irquality.io.git import find_checkout
-    from pytest_irquality.suite.edit import add_query
-    from pytest_irquality.suite.yaml_source import SuiteError
+    from pytest_irquality.suite.edit import EditError, add_query
 
     suite = given.suite
     if suite is None:
@@ -91,19 +90,12 @@ def _add_query(given: argparse.Namespace) -> int:
             print(f"{problem} Name one with --suite FILE.", file=sys.stderr)
             return 1
         suite = found[0]
-    must_find: dict[str, int | None] = {}
-    for text in given.must_find:
-        doc_id, colon, rank = text.rpartition(":")
-        if colon and rank.isascii() and rank.isdecimal():
-            must_find[doc_id] = int(rank)
-        else:
-            must_find[text] = None
     root = find_checkout(suite.absolute().parent) or Path.cwd()
     try:
         line = add_query(
-            suite.absolute(), given.query, root=root, must_find=must_find, why=given.why
+            suite.absolute(), given.query, must_find=given.must_find, why=given.why, root=root
         )
-    except (OSError, FileError, SuiteError) as error:
+    except (OSError, FileError, EditError) as error:
         print(error, file=sys.stderr)
         return 1
     command = quote_command(["pytest", "--ir-suite"], [str(suite)])

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
+from pytest_irquality.baselines.store import describe_update
 from pytest_irquality.evaluation.decide import Decision, SuiteKey
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import make_printable
@@ -171,7 +172,9 @@ class Reporter:
             verbosity=terminalreporter.verbosity,
             columns=get_terminal_columns(self.config),
         )
-        for line in [*self.writer.errors, *text.rstrip("\n").split("\n")]:
+        updates = [str(describe_update(update)) for update in self.state.baseline_updates]
+        lines = [*map(make_printable, updates), *self.writer.errors]
+        for line in [*lines, *text.rstrip("\n").split("\n")]:
             is_red = line.lstrip().startswith(("✗", "FAILED", "ERROR"))
             terminalreporter.write_line(line, red=is_red)
         for line in list_annotations(self.config, view):

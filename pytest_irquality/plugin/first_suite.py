@@ -24,6 +24,7 @@ from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.session import SearchSession
 from pytest_irquality.retrieval.collect import collect_run
 from pytest_irquality.retrieval.run import Run, merge_runs
+from pytest_irquality.suite.columns import GRADED_COLUMNS
 from pytest_irquality.suite.first_suite import (
     InitQuery,
     InitSource,
@@ -158,10 +159,8 @@ class FirstSuiteItem(pytest.Function):
         if run.provenance.is_interrupted:
             pytest.fail("Interrupted. Nothing was written.", pytrace=False)
         if not run.answers:
-            error = next(iter(run.errors.values()))
-            raise compat.Failure(
-                f"No query has an answer, so nothing was written. {error.message}", pytrace=False
-            )
+            message = next(iter(run.errors.values())).message
+            pytest.fail(f"No query has an answer, so nothing was written. {message}", pytrace=False)
         return run
 
     def runtest(self) -> None:
@@ -209,12 +208,10 @@ def _prepare_judgments(page: str, suite: Path, folder: Path) -> str:
     """Return where the suite reads grades, and write a file without any, so the suite loads."""
     if page.endswith(".csv"):
         return os.path.relpath(folder / page, suite.parent).replace(os.sep, "/")
-    from pytest_irquality.reports.grading import list_graded_columns
-
     stem = suite.name.partition(".")[0]
     empty = suite.with_name(f"{stem}.judgments.csv")
     if not empty.exists():
-        write_new_file(empty, ",".join(list_graded_columns()) + "\n")
+        write_new_file(empty, ",".join(GRADED_COLUMNS) + "\n")
     return f"{stem}.judgments*.csv"
 
 

@@ -110,6 +110,7 @@ class ReportWriter:
             compared_commit=search.base.source.commit if search.base else search.source.commit,
             now=self._now,
             command=tuple(command_line.format_command(self.config)),
+            update_command=tuple(command_line.format_update_command(self.config)),
             node_suffixes=self._find_node_suffixes(),
             written={kind: name for kind, name in named.items() if name},
             grading_link=grading_link,

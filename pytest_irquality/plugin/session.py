@@ -9,17 +9,23 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_irquality.baselines.sources import Baseline, BaselineError, BaselineSource
-from pytest_irquality.baselines.store import BaselineUpdate, CommittedBaselines, update_baseline
+from pytest_irquality.baselines.store import (
+    BaselineUpdate,
+    CommittedBaselines,
+    get_baseline_path,
+    update_baseline,
+)
 from pytest_irquality.evaluation.branches import Branch, evaluate_suite, find_baseline
 from pytest_irquality.evaluation.comparison import QueryChange
 from pytest_irquality.evaluation.decide import BuildFacts, Decision, SuiteKey, decide
 from pytest_irquality.evaluation.evaluate import Evaluation, EvaluationContext
 from pytest_irquality.io.text import DataPart, Text, write
-from pytest_irquality.metrics import Metric
+from pytest_irquality.metrics import Metric, aggregate_values, score_rankings
 from pytest_irquality.retrieval.collect import (
     ExceptionPolicy,
     ReportProgress,
@@ -41,6 +47,7 @@ from pytest_irquality.suite.parser import get_needed_depth, get_needed_fields
 
 if TYPE_CHECKING:
     from pytest_irquality.baselines.saved_runs import SavedRuns, Shard
+    from pytest_irquality.baselines.worktree import RunRequest
 
 
 MAX_EXPLAINED_QUERIES = 100
@@ -455,6 +462,11 @@ class SearchSession:
         if self._baselines is None:
             suites = tuple(self.suites.values())
             self._baselines = self._read_baselines(self.source, suites, self.errors)
+            if self.is_update:
+                # An update repairs damaged files.
+                for suite in suites:
+                    parameter = suite.retriever.parameter
+                    self.errors.pop(get_baseline_path(suite.path, parameter), None)
         return Branch(
             commit=self.commit,
             suites=tuple(self.suites.values()),
@@ -547,8 +559,8 @@ class SearchSession:
         suite = evaluation.suite
         run = self.runs[suite.run_key]
         missing: frozenset[str] = frozenset()
-        if callable(getattr(retriever, "exists", None)) and suite.settings.match == "id":
-            missing = ask_exists(retriever, _list_missing_doc_ids(evaluation))
+        if callable(getattr(retriever, "exists", None)):
+            missing = ask_exists(retriever, evaluation.comparison.list_unreturned_doc_ids())
         stages: Mapping[str, Run] = {}
         lost = [change.query for change in evaluation.comparison.changes if _has_lost(change)]
         if lost and not run.stages and has_stages(retriever):
@@ -616,10 +628,50 @@ class SearchSession:
                     continue
             elif key in self.selected_items:
                 query_ids = [query.id for query in self.list_needed_queries(key)]
+            evaluation = self.evaluate(key)
             updates.append(
-                update_baseline(self.root, suite, self.runs[suite.run_key], query_ids=query_ids)
+                update_baseline(
+                    self.root,
+                    suite,
+                    self.runs[suite.run_key],
+                    query_ids=query_ids,
+                    compute_repeat_means=partial(_compute_repeat_means, evaluation),
+                )
             )
         return updates
+
+    def list_run_requests(self) -> list[RunRequest]:
+        """Return what the code of the base branch has to answer: the queries of both branches."""
+        from pytest_irquality.baselines.worktree import RunRequest
+
+        plan: list[tuple[Suite, Sequence[Query]]] = []
+        for key, suite in self.suites.items():
+            plan.append((suite, self.list_needed_queries(key)))
+        for key, suite in self.base.suites.items() if self.base else ():
+            plan.append((suite, self.list_needed_base_queries(key)))
+        requests: dict[tuple[RunKey, str], RunRequest] = {}
+        for suite, queries in plan:
+            if not queries:
+                continue
+            # The base branch's fixture is run with all of its own parameters.
+            run_key = suite.run_key._replace(retriever=suite.retriever._replace(parameter=""))
+            folder = suite.path.rpartition("/")[0]
+            needs = self._find_needs(suite)
+            known = requests.get((run_key, folder))
+            merged = {
+                query.request: query for query in (*(known.queries if known else ()), *queries)
+            }
+            requests[run_key, folder] = RunRequest(
+                run_key,
+                folder,
+                tuple(merged.values()),
+                depth=max(needs.depth, known.depth if known else 0),
+                settings=replace(suite.settings, repeat=needs.repeat),
+                fields=tuple(dict.fromkeys((*needs.fields, *(known.fields if known else ())))),
+                stages=needs.stages or (known.stages if known else None),
+                size_units=needs.size_units,
+            )
+        return list(requests.values())
 
 
 def find_needed_queries(suite: Suite, item_names: Collection[str]) -> tuple[Query, ...]:
@@ -637,23 +689,27 @@ def find_needed_queries(suite: Suite, item_names: Collection[str]) -> tuple[Quer
     return tuple(query for query in suite.queries if query.id in query_ids)
 
 
+def _compute_repeat_means(evaluation: Evaluation) -> list[float]:
+    """Compute the suite's mean of the primary metric for each repeat, if there are several."""
+    suite, comparison = evaluation.suite, evaluation.comparison
+    queries = [query for query in comparison.answered_queries if not query.is_variant]
+    count = min((len(comparison.answers[query.id]) for query in queries), default=0)
+    metric = suite.primary_metric
+    judgments = [query.judgments for query in queries]
+    weights = [query.weight for query in queries]
+    means = []
+    for repeat in range(count if count > 1 else 0):
+        rankings = [comparison.answers[query.id][repeat].doc_ids for query in queries]
+        undefined = suite.settings.undefined
+        values = score_rankings([metric], judgments, rankings, undefined=undefined)[0]
+        mean = aggregate_values(metric, values, weights)
+        if mean is not None:
+            means.append(mean)
+    return means
+
+
 def _get_today() -> date:
     return datetime.now(timezone.utc).date()
-
-
-def _list_missing_doc_ids(evaluation: Evaluation) -> list[str]:
-    """Return the relevant documents that are not returned, those of changed queries first."""
-    comparison = evaluation.comparison
-    changed = [change.query for change in comparison.changes if not change.is_unchanged]
-    missing: dict[str, None] = {}
-    for query in (*changed, *comparison.answered_queries):
-        returned: set[str] = set()
-        for ranking in comparison.answers[query.id]:
-            returned.update(ranking.doc_ids)
-        for doc_id in query.judgments.relevant:
-            if doc_id not in returned:
-                missing[doc_id] = None
-    return list(missing)
 
 
 def _has_lost(change: QueryChange) -> bool:

@@ -34,6 +34,7 @@ class PluginState:
         save_target: Where ``--ir-save-runs`` saves.
         base_config: What the ini file of the base branch says.
         base_suite_names: The suites of the base branch, relative to the root.
+        answers_folder: Where the answers of the base branch's code are for workers of pytest-xdist.
         session: The session of pytest.
         baseline_updates: The baselines that this session wrote.
         file_access: Which files suites may name.
@@ -46,6 +47,7 @@ class PluginState:
     save_target: SaveTarget | None = None
     base_config: BaseConfig | None = None
     base_suite_names: tuple[str, ...] = ()
+    answers_folder: Path | None = None
     session: pytest.Session | None = None
     baseline_updates: list[BaselineUpdate] = field(default_factory=list)
     file_access: FileAccess | None = None

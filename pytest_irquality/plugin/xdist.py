@@ -13,6 +13,7 @@ from pytest_irquality.baselines.run_files import decode_run, encode_run
 from pytest_irquality.evaluation.decide import SuiteKey
 from pytest_irquality.io.text import DataPart, write
 from pytest_irquality.plugin import command_line, compat
+from pytest_irquality.plugin.base_modules import ANSWERS_INPUT
 from pytest_irquality.plugin.options import is_suite_path
 from pytest_irquality.plugin.session import Retrieval
 from pytest_irquality.plugin.state import PluginState, get_state
@@ -51,9 +52,11 @@ def pytest_configure_node(node: Any) -> None:
     """Tell a worker what was typed, and which commit the base branch is."""
     typed = command_line.get_command_line(node.config)
     node.workerinput[command_line.WORKER_INPUT] = list(typed.arguments)
-    base = get_state(node.config).search.base
-    if base is not None:
-        node.workerinput["ir_base_commit"] = base.source.commit
+    state = get_state(node.config)
+    if state.search.base is not None:
+        node.workerinput["ir_base_commit"] = state.search.base.source.commit
+    if state.answers_folder is not None:
+        node.workerinput[ANSWERS_INPUT] = str(state.answers_folder)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from itertools import chain
@@ -53,14 +54,17 @@ class JudgmentFile:
     assessor_grades: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    _lines: dict[tuple[str, str], int] = field(default_factory=dict, repr=False)
 
     def find_line(self, query_key: str, doc_id: str) -> int:
-        """Return the line that first judges a document. Reads the file again."""
-        reader = RecordReader(self.file, self.format, True, passed_keys=tuple(QUERY_KEYS))
-        for record in reader.read():
-            if _get_pair(reader, record) == (query_key, doc_id):
-                return record.line
-        return 1
+        """Return the line that first judges a document."""
+        if not self._lines:
+            # Only mistakes need lines, so they are not kept while reading.
+            reader = RecordReader(self.file, self.format, True, passed_keys=tuple(QUERY_KEYS))
+            with suppress(Mistake):  # the line that is being read may be the first bad one
+                for record in reader.read():
+                    self._lines.setdefault(_get_pair(reader, record), record.line)
+        return self._lines.get((query_key, doc_id), 1)
 
 
 def read_judgment_file(file: DataFile, grade_words: Mapping[str, float]) -> JudgmentFile:

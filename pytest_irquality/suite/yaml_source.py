@@ -298,7 +298,7 @@ def _explain_syntax_error(error: yaml.YAMLError, text: str) -> Mistake:
     """Say in plain words what is wrong, and at which line the author must look."""
     from yaml.reader import ReaderError
 
-    lines = text.split("\n")
+    lines = re.split("[\n\x85\u2028\u2029]", text)  # the line breaks of YAML
     if isinstance(error, ReaderError):
         position = error.position if isinstance(error.position, int) else 0
         line = text.count("\n", 0, position) + 1
@@ -307,9 +307,10 @@ def _explain_syntax_error(error: yaml.YAMLError, text: str) -> Mistake:
     context_mark = getattr(error, "context_mark", None)
     problem = str(getattr(error, "problem", ""))
     context = str(getattr(error, "context", ""))
-    row = min(mark.line, len(lines) - 1) if mark else 0
+    last_row = len(lines) - 1
+    row = min(mark.line, last_row) if mark else 0
     column = mark.column if mark else 0
-    context_row = context_mark.line if context_mark else row
+    context_row = min(context_mark.line, last_row) if context_mark else row
     context_column = context_mark.column if context_mark else 0
     row_text = lines[row]
     character = row_text[column : column + 1]
@@ -356,8 +357,11 @@ def _explain_brackets(
 ) -> Mistake:
     """Explain an error within ``[...]`` or ``{...}``."""
     bracket = lines[open_row][open_column : open_column + 1]
-    closing = _CLOSING_BRACKETS.get(bracket, "]")
     rest = lines[row][column:].strip()
+    if bracket not in _CLOSING_BRACKETS:
+        where = f"before {quote(rest)}" if rest else "at the end. A '[' or '{' is not closed."
+        return Mistake(row + 1, f"A value is missing {where}")
+    closing = _CLOSING_BRACKETS[bracket]
     is_closed_later = any(line.strip().startswith(closing) for line in lines[row : row + 100])
     if not rest or (row > open_row and not is_closed_later):
         message = f"The '{bracket}' in this line is never closed with '{closing}'"

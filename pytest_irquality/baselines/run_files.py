@@ -28,6 +28,7 @@ from itertools import zip_longest
 from typing import Any, NoReturn
 
 from pytest_irquality.baselines.sources import BaselineError
+from pytest_irquality.io.escaping import clip, make_printable
 from pytest_irquality.io.json_codec import JsonError, encode_json_line, exceeds_nesting, parse_json
 from pytest_irquality.passages import ALL_PASSAGES
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
@@ -39,6 +40,7 @@ SCORE_DIGITS = 7  # significant ones, in files that people commit
 MAX_HITS = 10_000
 MAX_ANSWERS = 1_000
 MAX_NAMED_QUERIES = 2
+MAX_SHOWN_LENGTH = 80
 
 _END_LINE = {"end": FORMAT}
 _CONFLICT_MARKERS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
@@ -90,14 +92,12 @@ class StoredRun:
 
     Attributes:
         run: The answers. Its depth is the smallest of all lines.
-        query_ids: The id that a query had when its line was written, by request.
         lines: The text of each line by request, if the reader was asked to keep them.
         numbers: The number of each line by request.
     """
 
     header: RunHeader
     run: Run
-    query_ids: Mapping[str, str] = field(default_factory=dict)
     lines: Mapping[str, str] = field(default_factory=dict)
     numbers: Mapping[str, int] = field(default_factory=dict)
 
@@ -374,7 +374,6 @@ class _RunReader:
         self._stages: dict[str, tuple[dict[str, tuple[Ranking, ...]], dict[str, QueryError]]] = {}
         self._titles: dict[str, str] = {}
         self._depths: set[int] = set()
-        self._query_ids: dict[str, str] = {}
         self._hashes: dict[str, int] = {}
         self._lines: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
@@ -424,7 +423,7 @@ class _RunReader:
             provenance=provenance,
             notes=header.notes,
         )
-        return StoredRun(header, run, self._query_ids, self._lines, self._numbers)
+        return StoredRun(header, run, self._lines, self._numbers)
 
     # The header
 
@@ -493,10 +492,8 @@ class _RunReader:
         self._hashes[request] = hash(line)
         if self._keep_lines:
             self._lines[request] = line
-        if "id" in row:
-            if type(row["id"]) is not str:
-                self._fail("'id' is not a text", text)
-            self._query_ids[request] = row["id"]
+        if type(row.get("id", "")) is not str:
+            self._fail("'id' is not a text", text)
         if "depth" in row:
             if type(row["depth"]) is not int or row["depth"] < 1:
                 self._fail("'depth' is not a number above 0", text)
@@ -548,7 +545,7 @@ class _RunReader:
     def _check_keys(self, part: Json, known: frozenset[str], text: str) -> None:
         unknown = part.keys() - known
         if unknown:
-            self._fail(f"the key '{min(unknown)}' is unknown", text)
+            self._fail(f"the key '{_shorten(min(unknown))}' is unknown", text)
 
     def _parse_error(self, part: Json, text: str) -> QueryError:
         message, cause = part["error"], part.get("cause", "")
@@ -661,8 +658,8 @@ class _RunReader:
         self._fail("a document is neither an id nor [id, score, title]", text)
 
     def _fail(self, problem: str, text: str = "") -> NoReturn:
-        subject = f"The answer to '{text}' is damaged: " if text else "The file is damaged: "
-        self._raise(f"{subject}{problem}.")
+        subject = f"The answer to '{_shorten(text)}'" if text else "The file"
+        self._raise(f"{subject} is damaged: {problem}.")
 
     def _fail_conflict(self, lines: Iterator[tuple[int, str]]) -> NoReturn:
         """Fail for a merge conflict, and name the queries in it."""
@@ -684,7 +681,7 @@ class _RunReader:
             ):
                 self._header = self._parse_header(row)
         self._number = start
-        named = " and ".join(f"'{query}'" for query in list(queries)[:MAX_NAMED_QUERIES])
+        named = " and ".join(f"'{_shorten(query)}'" for query in list(queries)[:MAX_NAMED_QUERIES])
         hidden = len(queries) - MAX_NAMED_QUERIES
         more = f" and {hidden} more" if hidden > 0 else ""
         about = f" about {named}{more}" if named else ""
@@ -699,6 +696,10 @@ class _RunReader:
 _DETAIL_KEYS = frozenset(("seconds", "sizes", "texts", "fields", "passages"))
 _PART_KEYS = _DETAIL_KEYS | {"docs", "error", "cause", "skipped"}
 _ROW_KEYS = _PART_KEYS | {"id", "query", "params", "depth", "answers", "stages"}
+
+
+def _shorten(text: str) -> str:
+    return clip(make_printable(text), MAX_SHOWN_LENGTH)
 
 
 def _is_number(value: object) -> bool:

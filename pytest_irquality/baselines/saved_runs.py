@@ -199,7 +199,7 @@ def _make_paths(target: SaveTarget, keys: Sequence[RunKey]) -> dict[RunKey, Path
 
 @dataclass(frozen=True)
 class SavedRuns:
-    """The answers in saved runs, which stand for current answers.
+    """The answers in saved runs, which are used as the current answers.
 
     Attributes:
         runs: The answers by run key. ``provenance.commit`` and ``provenance.date`` say whose.
@@ -260,7 +260,7 @@ def read_saved_runs(
     Raises:
         BaselineError: A path cannot be read at all.
     """
-    library = _Library(paths, root=root, option=option, stands_for_current=True)
+    library = _Library(paths, root=root, option=option, replaces_retriever=True)
     runs: dict[RunKey, Run] = {}
     errors: dict[str, str] = {}
     every_suite = [*suites, *base_suites]
@@ -359,11 +359,11 @@ class _Library:
     """The files of all named paths."""
 
     def __init__(
-        self, paths: Sequence[Path], *, root: Path, option: str, stands_for_current: bool = False
+        self, paths: Sequence[Path], *, root: Path, option: str, replaces_retriever: bool = False
     ) -> None:
         self.root = root
         self.option = option
-        self.stands_for_current = stands_for_current
+        self.replaces_retriever = replaces_retriever
         self.notices: list[Text] = []
         self._skipped: list[str] = []
         self._trec_rankings: dict[Path, Mapping[str, Ranking]] = {}
@@ -534,7 +534,7 @@ class _Library:
             is_current = any(suite is other for other in current)
             for query in suite.queries:
                 ranking = rankings.get(query.id)
-                if ranking is None and self.stands_for_current and is_current:
+                if ranking is None and self.replaces_retriever and is_current:
                     # Such a file has no lines for a query that returned nothing.
                     ranking = Ranking()
                 if ranking is not None:
@@ -578,7 +578,7 @@ class _Library:
             )
         self._used_trec_ids.setdefault(file.path, set()).update(known)
         lacking = [query for query in suite.queries if query.id not in known]
-        if lacking and self.stands_for_current:
+        if lacking and self.replaces_retriever:
             notice = _describe_lacking(file.name, lacking, suite)
             if notice not in self.notices:
                 self.notices.append(notice + ", so they count as queries without results")

@@ -6,13 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from pytest_irquality.io.escaping import make_printable_lines
 from pytest_irquality.io.text import Text
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import RetrieverId, Suite
 
 
 class BaselineError(Exception):
-    """A baseline or run cannot be used. The message starts with ``path:line:`` or an option."""
+    """A baseline or run cannot be used. The message starts with ``path:line:`` or an option.
+
+    Files are data, so nothing in the message can act on a terminal or a CI system.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(make_printable_lines(message))
 
 
 @dataclass(frozen=True)

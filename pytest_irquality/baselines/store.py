@@ -79,8 +79,8 @@ def list_baseline_files(root: Path) -> Iterator[str]:
                 if name.endswith(".jsonl"):
                     yield (here / name).relative_to(root).as_posix()
             continue
-        kept = [name for name in inner if name == BASELINE_FOLDER or _is_searched(name)]
-        inner[:] = sorted(kept)
+        searched = [name for name in inner if name == BASELINE_FOLDER or _is_searched(name)]
+        inner[:] = sorted(searched)
 
 
 def _is_searched(folder_name: str) -> bool:
@@ -177,8 +177,7 @@ class CommittedBaselines:
         own_files = index_own_files(suites)
         access = FileAccess(self.root)
         baselines = []
-        paths = list(list_baseline_files(self.root))
-        for path in paths:
+        for path in list_baseline_files(self.root):
             suite = own_files.get(path)
             try:
                 access.check_baseline_file(self.root / path, (self.root / path).parent)
@@ -189,24 +188,7 @@ class CommittedBaselines:
                 self.errors[path] = f"{path}: {error.message}"
             else:
                 baselines.append(make_baseline(stored, path, suite))
-        if own_files.keys() - set(paths):
-            self._check_sparse_checkout()
         return tuple(baselines)
-
-    def _check_sparse_checkout(self) -> None:
-        """Report baseline files that git has and a sparse checkout leaves out."""
-        pattern = f":(glob)**/{BASELINE_FOLDER}/*.jsonl"
-        try:
-            repository = Repository.find(self.root)
-            result = repository.run("ls-files", "-t", "-z", "--", pattern, literal_paths=False)
-            root_in_repository = repository.get_path(self.root / "x").removesuffix("x")
-        except GitError:
-            return
-        for entry in os.fsdecode(result.stdout).split("\0"):
-            if entry.startswith("S ") and entry[2:].startswith(root_in_repository):
-                path = entry[2:].removeprefix(root_in_repository)
-                command = quote_command(["git", "sparse-checkout", "add", posixpath.dirname(path)])
-                self.errors[path] = f"{path}: This sparse checkout leaves the file out. `{command}`"
 
 
 # Updating

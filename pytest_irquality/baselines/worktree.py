@@ -14,7 +14,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
@@ -188,7 +188,10 @@ def write_child_answers(
         "missing": [[index, reason] for index, reason in missing.items()],
         "is_guarded": is_guarded,
     }
-    (task.folder / _ANSWERS_NAME).write_text(json.dumps(data), encoding="utf-8")
+    # The answers are there completely or not at all, however this process ends.
+    temporary = task.folder / f"{_ANSWERS_NAME}.part"
+    temporary.write_text(json.dumps(data), encoding="utf-8")
+    os.replace(temporary, task.folder / _ANSWERS_NAME)
 
 
 def _encode_request(request: RunRequest) -> dict[str, Any]:
@@ -247,6 +250,7 @@ class WorktreeSource:
         self.missing: dict[RunKey, str] = {}
         self._requests: tuple[RunRequest, ...] = ()
         self._answers: tuple[ChildAnswer, ...] = ()
+        self._task_text = self._answers_text = ""
 
     @property
     def name(self) -> str:
@@ -328,23 +332,14 @@ class WorktreeSource:
 
     def save(self, folder: Path) -> None:
         """Save the answers in a folder, for workers of xdist."""
-        data = {
-            "requests": [_encode_request(request) for request in self._requests],
-            "answers": [
-                [answer.request_index, list(answer.retriever), encode_run(answer.run)]
-                for answer in self._answers
-            ],
-            "missing": [[_encode_key(key), reason] for key, reason in self.missing.items()],
-        }
-        text = json.dumps(data, default=str)
-        (folder / _ANSWERS_NAME).write_text(text, encoding="utf-8")
+        (folder / _TASK_NAME).write_text(self._task_text, encoding="utf-8")
+        (folder / _ANSWERS_NAME).write_text(self._answers_text, encoding="utf-8")
 
     def load(self, folder: Path) -> None:
         """Load what ``save`` has saved, in a worker of xdist."""
-        data = json.loads((folder / _ANSWERS_NAME).read_text(encoding="utf-8"))
-        self._requests = tuple(map(_decode_request, data["requests"]))
-        self._answers = _decode_answers(data["answers"])
-        self.missing = {_decode_key(key): reason for key, reason in data["missing"]}
+        task = json.loads((folder / _TASK_NAME).read_text(encoding="utf-8"))
+        self._requests = tuple(map(_decode_request, task["requests"]))
+        self._accept((folder / _ANSWERS_NAME).read_text(encoding="utf-8"))
 
     def _write_task(self, process: _BaseProcess) -> None:
         data = {
@@ -352,39 +347,32 @@ class WorktreeSource:
             "tree": process.map_path(os.path.realpath(self.git.root)),
             "options": dict(self.command.options or {}),
         }
-        text = json.dumps(data, default=str)
-        (process.folder / _TASK_NAME).write_text(text, encoding="utf-8")
+        self._task_text = json.dumps(data, default=str)
+        (process.folder / _TASK_NAME).write_text(self._task_text, encoding="utf-8")
 
     def _read_answers(self, folder: Path, status: int) -> None:
-        try:
-            data = json.loads((folder / _ANSWERS_NAME).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            data = {}
-        if status == CANNOT_START_STATUS and not data:
+        answers = folder / _ANSWERS_NAME
+        if status == CANNOT_START_STATUS and not answers.exists():
             raise BaselineError(f"'ir_base_command': {_read_last_lines(folder).strip()}")
-        if not data.get("is_guarded"):
-            reason = "ran without the guard of its imports" if data else "gave no answers"
-            hint = _COMMAND_HINT if data else f"{_COMMAND_HINT} {_LINK_HINT}"
+        if not answers.exists() or not self._accept(answers.read_text(encoding="utf-8")):
+            reason = "gave no answers"
+            hint = f"{_COMMAND_HINT} {_LINK_HINT}"
+            if answers.exists():
+                reason, hint = "ran without the guard of its imports", _COMMAND_HINT
             raise BaselineError(
                 f"{self.name} {reason} (exit status {status}). {hint}\n{_read_last_lines(folder)}"
             )
-        self._answers = _decode_answers(data["answers"])
+
+    def _accept(self, text: str) -> bool:
+        """Take the answers in a text. Return whether the guard was there when they were made."""
+        data = json.loads(text)
+        self._answers_text = text
+        answers = []
+        for index, retriever, encoded in data["answers"]:
+            answers.append(ChildAnswer(index, RetrieverId(*retriever), decode_run(encoded)))
+        self._answers = tuple(answers)
         self.missing = {self._requests[index].key: reason for index, reason in data["missing"]}
-
-
-def _decode_answers(data: Iterable[Any]) -> tuple[ChildAnswer, ...]:
-    answers = []
-    for index, retriever, text in data:
-        answers.append(ChildAnswer(index, RetrieverId(*retriever), decode_run(text)))
-    return tuple(answers)
-
-
-def _encode_key(key: RunKey) -> list[Any]:
-    return [list(key.retriever), *key[1:]]
-
-
-def _decode_key(data: Sequence[Any]) -> RunKey:
-    return RunKey(RetrieverId(*data[0]), *data[1:])
+        return bool(data["is_guarded"])
 
 
 class _BaseProcess:

@@ -208,6 +208,18 @@ def test_a_damaged_file_is_refused(case: str) -> None:
     assert str(caught.value) == message
 
 
+def test_a_query_cannot_act_on_a_terminal_or_ci() -> None:
+    """S31: workflow commands and escape sequences in data."""
+    query = "tea\n::error ::broken\x1b[31m" + "x" * 200
+
+    with pytest.raises(DamagedFileError) as caught:
+        read({"query": query, "docs": [[]]})
+
+    message = str(caught.value)
+    assert message.isprintable()
+    assert len(message) < 250
+
+
 def test_a_line_that_both_sides_of_a_merge_added_is_read_once() -> None:
     run = read(ROW, ROW)
 

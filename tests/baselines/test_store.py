@@ -408,24 +408,6 @@ def test_hidden_folders_and_packages_are_not_searched(tmp_path: Path) -> None:
     assert baseline.path == f"tests/{FILE}"
 
 
-def test_a_sparse_checkout_without_the_file_is_an_error(tmp_path: Path) -> None:
-    make_repository(tmp_path)
-    suite = make_suite("desk", path="deep/shop.ir.yaml")
-    write_file(tmp_path / "note.txt")
-    update_baseline(tmp_path, suite, make_run(ANSWERS))
-    commit_all(tmp_path)
-    run_git(tmp_path, "sparse-checkout", "set", "--no-cone", "/note.txt")
-    source = CommittedBaselines(tmp_path)
-
-    source.read_baselines([suite])
-
-    path = f"deep/{FILE}"
-    assert source.errors == {
-        path: f"{path}: This sparse checkout leaves the file out."
-        " `git sparse-checkout add deep/.ir-baseline`"
-    }
-
-
 # Merges
 
 

@@ -132,13 +132,14 @@ class SuiteModule(compat.SynthesizedModule):
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """Collect an item for each check and retriever."""
         state = get_state(self.config)
-        if self.obj is None or self.suite is None:
-            text = "\n".join(map(make_printable, self.error.split("\n")))
-            state.search.add_error(self.relative_path, write(DataPart(text)))
-            item = BrokenSuiteItem.from_parent(self, name="suite")
-            item.text = text
-            item.path_name = self.relative_path
-            return [item]
+        if self.obj is not None and self.suite is not None:
+            try:
+                self._warn_about_doubts(state, self.suite)
+            except SuiteWarning as warning:  # with `-W error`
+                self.error = str(warning)
+                self.suite = None
+        if self.suite is None:
+            return [self._create_broken_item(state)]
         cases = self.collect_cases()
         groups = [self._get_group(state, self.suite, case) for case in cases]
         items = []
@@ -146,17 +147,23 @@ class SuiteModule(compat.SynthesizedModule):
             for case, group in zip(cases, groups, strict=True):
                 items.append(SuiteItem.create(self, check, group, case))
         self.items = items
-        self._warn_about_doubts(state)
         freeze_large_suite(self.suite)
         return items
 
-    def _warn_about_doubts(self, state: PluginState) -> None:
+    def _create_broken_item(self, state: PluginState) -> BrokenSuiteItem:
+        text = "\n".join(map(make_printable, self.error.split("\n")))
+        state.search.add_error(self.relative_path, write(DataPart(text)))
+        item: BrokenSuiteItem = BrokenSuiteItem.from_parent(self, name="suite")
+        item.text = text
+        item.path_name = self.relative_path
+        return item
+
+    def _warn_about_doubts(self, state: PluginState, suite: Suite) -> None:
         """Warn about what is probably not meant, at its line."""
-        assert self.suite is not None
-        for location, message in find_doubts(self.suite):
+        for location, message in find_doubts(suite):
             path = state.search.root / location.path if location.path else self.path
             compat.hide_source(path)
-            text = make_printable(message)
+            text = make_printable(f"{location}: {message}")
             warnings.warn_explicit(text, SuiteWarning, str(path), location.line)
 
     def collect_cases(self) -> list[pytest.Function]:

@@ -5,16 +5,27 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 
+from pytest_irquality.baselines.history import (
+    HistoryEntry,
+    append_history,
+    compute_digest,
+    read_history,
+    select_series,
+)
 from pytest_irquality.baselines.sources import BaselineError
+from pytest_irquality.evaluation.decide import Decision, SuiteKey
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.git import describe_commit
 from pytest_irquality.plugin import command_line, compat
 from pytest_irquality.plugin.items import SuiteItem
+from pytest_irquality.plugin.session import SearchSession
 from pytest_irquality.plugin.state import PluginState
+from pytest_irquality.retrieval.run import Run
 
 
 def prepare_runs(config: pytest.Config, state: PluginState, selected: Collection[str]) -> None:
@@ -121,18 +132,37 @@ def complete_facts(config: pytest.Config, state: PluginState) -> None:
     saved_runs = ""
     if options.runs and command_line.is_only_in_addopts(config, "ir_runs"):
         saved_runs = " ".join(options.runs)
+    history: dict[SuiteKey, list[float]] = {}
+    if options.history:
+        try:
+            state.history = read_history(config.invocation_params.dir / options.history)
+        except BaselineError as error:
+            state.history_error = f"--ir-history: {error}"
+        for key, suite in search.suites.items():
+            metric = str(suite.primary_metric)
+            series = select_series(state.history, key.path, str(key.retriever), metric)
+            history[key] = [value for _, value in series]
     search.facts = replace(
         search.facts,
+        history=history,
         addopts_saved_runs=saved_runs,
         is_update=options.updates_baseline,
         update_command=quote_command(command_line.format_update_command(config)),
     )
 
 
-def write_answers(state: PluginState) -> list[str]:
-    """Write baselines and saved runs, and return what could not be written."""
+def write_answers(config: pytest.Config, state: PluginState, decision: Decision) -> list[str]:
+    """Write baselines, saved runs and the history, and return what could not be written."""
     search, options = state.search, state.options
     errors: list[str] = []
+    if state.history_error:
+        errors.append(state.history_error)
+    elif options.history:
+        try:
+            path = config.invocation_params.dir / options.history
+            append_history(path, _list_history_entries(search, decision))
+        except (OSError, BaselineError) as error:
+            errors.append(f"--ir-history: {error}")
     if options.updates_baseline:
         try:
             state.baseline_updates = search.update_baselines(options.update_query_id)
@@ -150,3 +180,34 @@ def write_answers(state: PluginState) -> list[str]:
         except (OSError, BaselineError) as error:
             errors.append(f"--ir-save-runs: {error}")
     return errors
+
+
+def _list_history_entries(search: SearchSession, decision: Decision) -> list[HistoryEntry]:
+    """Return an entry for each suite of which all queries ran."""
+    entries = []
+    for evaluation in decision.current.evaluations:
+        suite, comparison = evaluation.suite, evaluation.comparison
+        key = SuiteKey(suite.path, suite.retriever)
+        if key in search.selected_items or search.shard is not None or search.is_interrupted:
+            continue
+        values: dict[str, float] = {}
+        changes: dict[str, float] = {}
+        for metric in (*suite.metrics, suite.primary_metric):
+            value, change = comparison.suite_value(metric), comparison.score(metric)
+            if value is not None:
+                values[str(metric)] = value
+            if change is not None:
+                changes[str(metric)] = change.delta
+        entries.append(
+            HistoryEntry(
+                suite.path,
+                str(suite.retriever),
+                commit=search.commit,
+                date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+                values=values,
+                changes=changes,
+                baseline=compute_digest(evaluation.baseline_run or Run()),
+                outcome=decision.outcome.name,
+            )
+        )
+    return entries

@@ -89,7 +89,7 @@ class Reporter:
         conclusion.complete_facts(self.config, self.state)
         decision = self.state.search.decide()
         self.decision = decision
-        self.writer.errors += conclusion.write_answers(self.state)
+        self.writer.errors += conclusion.write_answers(self.config, self.state, decision)
         self.writer.write_reports(decision)
         terminal = self.config.pluginmanager.get_plugin("terminalreporter")
         for report in self._create_reports(decision):

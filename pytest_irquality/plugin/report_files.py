@@ -114,6 +114,7 @@ class ReportWriter:
             node_suffixes=self._find_node_suffixes(),
             written={kind: name for kind, name in named.items() if name},
             grading_link=grading_link,
+            history=self.state.history,
             seconds=time.monotonic() - self._start,
             version=self._version,
         )

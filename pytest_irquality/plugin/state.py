@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.session import SearchSession
 
 if TYPE_CHECKING:
+    from pytest_irquality.baselines.history import HistoryEntry
     from pytest_irquality.baselines.saved_runs import SaveTarget
     from pytest_irquality.baselines.store import BaselineUpdate
     from pytest_irquality.io.access import FileAccess
@@ -36,6 +38,8 @@ class PluginState:
         base_suite_names: The suites of the base branch, relative to the root.
         answers_folder: Where the answers of the base branch's code are for workers of pytest-xdist.
         session: The session of pytest.
+        history: The earlier builds of ``--ir-history``.
+        history_error: Why the history cannot be read.
         baseline_updates: The baselines that this session wrote.
         file_access: Which files suites may name.
     """
@@ -49,6 +53,8 @@ class PluginState:
     base_suite_names: tuple[str, ...] = ()
     answers_folder: Path | None = None
     session: pytest.Session | None = None
+    history: Sequence[HistoryEntry] = ()
+    history_error: str = ""
     baseline_updates: list[BaselineUpdate] = field(default_factory=list)
     file_access: FileAccess | None = None
 

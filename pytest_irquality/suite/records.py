@@ -296,7 +296,8 @@ def is_comment(line: str) -> bool:
 
     ``#teatime`` is a query, and ``#1`` an id.
     """
-    return line[:1] == "#" and (len(line) == 1 or line[1].isspace() or line.startswith("##"))
+    rest = line.lstrip("#")
+    return rest != line and (not rest or rest[0].isspace())
 
 
 def split_row(line: str, delimiter: str) -> list[str]:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from pytest_irquality.suite.columns import GRADED_COLUMNS
 from pytest_irquality.suite.parser import load_suite
@@ -166,6 +167,27 @@ def test_cells_of_our_own_files_are_unescaped(folder: SuiteFolder) -> None:
     suite = folder.load("queries: q.csv\n")
 
     assert get_grades(suite) == {"=1": {"-d1": 2}}
+
+
+IDS = st.text("abcd1234-_.#", min_size=1, max_size=4).filter(lambda text: text.strip("#"))
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.dictionaries(st.tuples(IDS, IDS), st.integers(-2, 3), min_size=1, max_size=12))
+def test_the_fast_way_to_read_qrels_gives_the_same_as_the_careful_one(
+    folder: SuiteFolder, grades: dict[tuple[str, str], int]
+) -> None:
+    lines = [f"{query} 0 {doc} {grade}" for (query, doc), grade in grades.items()]
+    queries = dict.fromkeys(query for query, _ in grades)
+    text = "queries:\n" + "".join(f"  - {{query: '{query}'}}\n" for query in queries)
+    folder.write("fast.trec", "\n".join(lines) + "\n")
+    folder.write("careful.trec", "# a comment\n" + "\n".join(lines) + "\n")
+
+    fast = get_grades(folder.load(f"{text}judgments: fast.trec\n"))
+    careful = get_grades(folder.load(f"{text}judgments: careful.trec\n"))
+
+    assert fast == careful
+    assert sum(map(len, fast.values())) == len(grades)
 
 
 # -- Joining --------------------------------------------------------------------------------------

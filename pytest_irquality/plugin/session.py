@@ -469,7 +469,8 @@ class SearchSession:
                     self.errors.pop(get_baseline_path(suite.path, parameter), None)
         return Branch(
             commit=self.commit,
-            suites=tuple(self.suites.values()),
+            # The order of the command line must not change a report.
+            suites=tuple(sorted(self.suites.values(), key=lambda suite: suite.path)),
             baselines=self._baselines,
             # Nothing is "out of date" if the user names what to compare with.
             committed=() if self.source.label else None,

@@ -10,9 +10,8 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.io.decoding import open_lines
@@ -23,8 +22,7 @@ from pytest_irquality.retrieval.run import Run
 FORMAT = "pytest-irquality history"
 
 
-@dataclass(frozen=True)
-class HistoryEntry:
+class HistoryEntry(NamedTuple):
     """What one build measured for a suite and retriever.
 
     Attributes:
@@ -42,8 +40,8 @@ class HistoryEntry:
     retriever: str = ""
     commit: str = ""
     date: str = ""
-    values: Mapping[str, float] = field(default_factory=dict)
-    changes: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, float] = {}
+    changes: Mapping[str, float] = {}
     baseline: str = ""
     outcome: str = ""
 
@@ -87,7 +85,7 @@ def append_history(path: Path, entries: Iterable[HistoryEntry]) -> None:
         for entry in entries:
             index = _find_index(known, entry)
             known[index : index + 1] = [entry]
-        lines = [encode_json_line({"format": FORMAT, **asdict(entry)}) for entry in known]
+        lines = [encode_json_line({"format": FORMAT, **entry._asdict()}) for entry in known]
         write_atomically(path, lines)
 
 
@@ -126,7 +124,7 @@ def _parse_entry(line: str, place: str) -> HistoryEntry:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise BaselineError(f"{place}: This is not a line of a history of pytest-irquality")
     values: dict[str, Any] = {}
-    for name in HistoryEntry.__dataclass_fields__:
+    for name in HistoryEntry._fields:
         value = data.get(name)
         is_table = name in ("values", "changes")
         is_valid = _is_number_table(value) if is_table else isinstance(value, str)

@@ -23,9 +23,8 @@ import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.io.escaping import clip, make_printable
@@ -50,8 +49,7 @@ _NOTHING: dict[Any, Any] = {}  # shared by millions of rankings
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class RunHeader:
+class RunHeader(NamedTuple):
     """The first line of a file: what its answers have in common.
 
     Baselines have only ``path``, ``depth``, ``stage_depth`` and the retriever, which do not change
@@ -86,8 +84,7 @@ class RunHeader:
     missing_doc_ids: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class StoredRun:
+class StoredRun(NamedTuple):
     """What a file contains.
 
     Attributes:
@@ -98,8 +95,8 @@ class StoredRun:
 
     header: RunHeader
     run: Run
-    lines: Mapping[str, str] = field(default_factory=dict)
-    numbers: Mapping[str, int] = field(default_factory=dict)
+    lines: Mapping[str, str]
+    numbers: Mapping[str, int]
 
 
 # Writing
@@ -187,7 +184,7 @@ def make_header(run: Run, **values: Any) -> RunHeader:
         notes=run.notes,
         missing_doc_ids=tuple(sorted(run.missing_doc_ids)),
     )
-    return replace(header, **values)
+    return header._replace(**values)
 
 
 def encode_run(run: Run) -> str:
@@ -296,7 +293,7 @@ def _encode_error(error: QueryError) -> Json:
 def _encode_header(header: RunHeader) -> bytes:
     data: Json = {"format": FORMAT, "format_version": FORMAT_VERSION}
     default = RunHeader()
-    for name in RunHeader.__dataclass_fields__:
+    for name in RunHeader._fields:
         value = getattr(header, name)
         if value != getattr(default, name):
             data[name] = value
@@ -447,7 +444,7 @@ class _RunReader:
     def _parse_header(self, data: Json) -> RunHeader:
         values: Json = {}
         default = RunHeader()
-        for name in RunHeader.__dataclass_fields__:
+        for name in RunHeader._fields:
             if name not in data:
                 continue
             value, expected = data[name], getattr(default, name)

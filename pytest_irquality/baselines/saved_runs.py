@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_irquality.baselines.run_files import (
     DamagedFileError,
@@ -69,8 +70,7 @@ def parse_shard(text: str) -> Shard:
     raise BaselineError(f"'{text}' is not a shard. Write I/N, such as 2/5, with I from 1 to N.")
 
 
-@dataclass(frozen=True)
-class SaveTarget:
+class SaveTarget(NamedTuple):
     """Where ``--ir-save-runs=PATH[,shard=I/N][,resume]`` saves runs.
 
     Attributes:
@@ -197,8 +197,7 @@ def _make_paths(target: SaveTarget, keys: Sequence[RunKey]) -> dict[RunKey, Path
 # Reading
 
 
-@dataclass(frozen=True)
-class SavedRuns:
+class SavedRuns(NamedTuple):
     """The answers in saved runs, which are used as the current answers.
 
     Attributes:
@@ -208,9 +207,9 @@ class SavedRuns:
         notices: Queries of a suite that the runs lack, queries of a run that no suite has.
     """
 
-    runs: Mapping[RunKey, Run] = field(default_factory=dict, repr=False)
-    errors: Mapping[str, str] = field(default_factory=dict)
-    notices: tuple[Text, ...] = ()
+    runs: Mapping[RunKey, Run]
+    errors: Mapping[str, str]
+    notices: tuple[Text, ...]
 
 
 def read_resumed_runs(
@@ -323,8 +322,7 @@ def _group_by_key(suites: Iterable[Suite]) -> dict[RunKey, list[Suite]]:
     return groups
 
 
-@dataclass(frozen=True)
-class _SavedFile:
+class _SavedFile(NamedTuple):
     """A file of a build. A TREC run is read when its suite is known."""
 
     path: Path
@@ -347,8 +345,7 @@ class _SavedFile:
         return header.parameter == key.retriever.parameter
 
 
-@dataclass(frozen=True)
-class _Build:
+class _Build(NamedTuple):
     """The files in one path that the user named."""
 
     name: str

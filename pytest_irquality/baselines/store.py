@@ -6,8 +6,9 @@ import json
 import os
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from pytest_irquality.baselines.run_files import (
     SCORE_DIGITS,
@@ -194,8 +195,7 @@ class CommittedBaselines:
 # Updating
 
 
-@dataclass(frozen=True)
-class BaselineUpdate:
+class BaselineUpdate(NamedTuple):
     """What an update of one file changes.
 
     Attributes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from heapq import nlargest
@@ -35,7 +34,7 @@ MIN_PART_WORDS = 3
 MIN_LONE_FRACTION = 1 / 3
 # Chunks of the corpus that are compared with a passage that no chunk contains.
 MAX_NEAR_CHUNKS = 50
-_WORD_AT_A_GLANCE = re.compile(r"[\u2e80-\ua4cf\uf900-\ufaff]|\w+")
+_WORD_AT_A_GLANCE = r"[\u2e80-\ua4cf\uf900-\ufaff]|\w+"
 
 
 class FindingKind(Enum):
@@ -55,8 +54,7 @@ class ChunkRank(NamedTuple):
     rank: int | None = None
 
 
-@dataclass(frozen=True)
-class PassageFinding:
+class PassageFinding(NamedTuple):
     """What happened to one relevant passage of a query.
 
     Attributes:
@@ -144,7 +142,7 @@ class CorpusTexts:
         positions: dict[str, list[int]] = {}
         for position, text in enumerate(self.texts):
             # A glance at the words is enough here, and much faster than normalized words.
-            for word in set(_WORD_AT_A_GLANCE.findall(text.lower())):
+            for word in set(re.findall(_WORD_AT_A_GLANCE, text.lower())):
                 positions.setdefault(word, []).append(position)
         return positions
 

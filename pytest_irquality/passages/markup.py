@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from html import unescape
 from typing import NamedTuple
 
@@ -63,18 +64,6 @@ _POSSIBLE_TYPES = split_words(
     " output param picture progress section select slot source style summary table template text"
     " time title track var video"
 )
-_BOOLEAN_ATTRIBUTES = (
-    "async|autofocus|autoplay|checked|controls|default|defer|disabled|hidden|loop|multiple|muted"
-    "|nowrap|open|readonly|required|reversed|selected"
-)
-_ATTRIBUTE = (
-    r"\s{1,40}(?:[\w:@.-]{1,60}\s?=\s?"
-    r"""(?:"[^"]{0,2000}"|'[^']{0,2000}'|[^\s"'<>=`]{1,500})"""
-    rf"|(?:{_BOOLEAN_ATTRIBUTES})\b)"
-)
-_URL = r"[^\s()<>]{0,1000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,300})?"
-_LINK_TITLE = r"""(?:\s{1,4}(?:"[^"]{0,300}"|'[^']{0,300}'))?"""
-_LINK_TARGET = rf"(?=[^\s()\[\]]{{0,1000}}[/.#:])<?{_URL}>?{_LINK_TITLE}\s?"
 
 
 def _remove_tag(match: re.Match[str]) -> str | int:
@@ -155,74 +144,100 @@ def _is_word(character: str) -> bool:
 
 def remove_markup(text: str) -> str:
     """Return a text without the marks of Markdown and HTML."""
-    for markup in _BEFORE_LISTS:
+    patterns = _get_patterns()
+    for markup in (*patterns.with_letters, *patterns.before_lists):
         text = markup.remove(text)
-    text = Markup("", _LIST_NUMBER, _make_number_remover()).remove(text)
-    for markup in _AFTER_LISTS:
+    text = Markup("", patterns.list_number, _make_number_remover()).remove(text)
+    for markup in patterns.after_lists:
         text = markup.remove(text)
     return text
 
 
 def remove_letters_of_markup(text: str) -> str:
     """Remove only the marks that have letters, which is much faster than ``remove_markup``."""
-    for markup in _WITH_LETTERS:
+    for markup in _get_patterns().with_letters:
         text = markup.remove(text)
     return text
 
 
-_LINES = re.M
-_LIST_NUMBER = re.compile(r"^[ \t]{0,40}(\d{1,3})[.)](?=[ \t])", _LINES)
-_ENTITY = re.compile(r"&(?:#x?[0-9A-Fa-f]{1,7}|[A-Za-z][A-Za-z0-9]{1,31});")
-_COMMENT = re.compile(r"<!--(?:(?!<!--|-->).)*-->", re.S)
-_SUPERSCRIPT = re.compile(
-    r"<(?:sup|SUP)>\s?([+\u2212-]?(?:\d{1,6}|n))\s?</(?:sup|SUP)>",
-)
-_AUTOLINK = re.compile(
-    r"<((?:https?|ftp|mailto):[^<>\s]{1,2000}"
-    r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8})>"
-)
-_TAG = re.compile(rf"<(/?)([A-Za-z][A-Za-z0-9]{{0,11}})((?:{_ATTRIBUTE}){{0,20}})\s{{0,20}}/?>")
-_IMAGE = re.compile(r"(?<![\w)\]])!\[([^\[\]]{0,500})\]\(" + _LINK_TARGET + r"\)")
-_LINK = re.compile(r"(?<![\w)\]])\[([^\[\]]{0,500})\]\(" + _LINK_TARGET + r"\)")
-_LINK_DEFINITION = re.compile(
-    r"^[ ]{0,3}\[[^\[\]\n]{1,100}\]:[ \t]{1,8}<?[a-z./#][^\s]{0,1000}"
-    r"(?:[ \t]{1,8}[\"'(][^\n]{0,300})?$",
-    _LINES,
-)
-_REFERENCE = re.compile(r"(?<![\w)\]])\[([^\[\]]{1,500})\]\[[^\[\]\n]{0,100}\]")
-_LIST_ITEM = re.compile(
-    r"^[ \t]{0,40}[-*+\u2022\u2023\u25e6\u25aa\u25cf\u25cb\u25a0\u2013\u2014](?=[ \t])"
-    r"(?:[ \t]{1,8}\[[ xX]\](?=[ \t]))?",
-    _LINES,
-)
-_WITH_LETTERS = (
-    Markup("\r", re.compile(r"\r\n?"), "\n"),
-    Markup("\u00ad", re.compile("\u00ad[ \t]{0,40}\n?[ \t]{0,40}"), ""),
-    Markup("&", _ENTITY, lambda match: unescape(match[0])),
-    Markup("<!--", _COMMENT, " "),
-    Markup("<", _SUPERSCRIPT, lambda match: f"^{match[1]}"),
-    Markup("<", _AUTOLINK, 1),
-    Markup("<", _TAG, _remove_tag),
-    Markup("```", re.compile(r"^[ \t>]{0,20}`{3,}[^\n`]*$", _LINES), ""),
-    Markup("~~~", re.compile(r"^[ \t>]{0,20}~{3,}[^\n~]*$", _LINES), ""),
-    Markup("[", _IMAGE, 1),
-    Markup("[", _LINK, 1),
-    Markup("]:", _LINK_DEFINITION, ""),
-    Markup("[^", re.compile(r"\[\^[^\[\]\s]{1,60}\]:?"), ""),
-    Markup("][", _REFERENCE, 1),
-    Markup("{", re.compile(r"\{[#.][^{}\n]{1,80}\}"), ""),
-)
-_BEFORE_LISTS = (
-    *_WITH_LETTERS,
-    Markup("\\", re.compile(r"\\([!-/:-@\[-`{-~])"), 1),
-    Markup(">", re.compile(r"^[ \t]{0,40}>(?!=)(?:[ \t]?>(?!=))*", _LINES), ""),
-    Markup("", re.compile(r"^[-=*_+|:~ \t\u2500-\u257f]{3,}$", _LINES), ""),
-    Markup("|", re.compile(r"^[ \t]{0,40}\|[^\n]*$", _LINES), _blank_cell_borders),
-    Markup("", _LIST_ITEM, ""),
-)
-_AFTER_LISTS = (
-    Markup("~~", re.compile(r"~~"), ""),
-    Markup("`", re.compile(r"`"), ""),
-    Markup("*", re.compile(r"\*+"), _remove_stars),
-    Markup("_", re.compile(r"(?<!\w)_+|(?<=[^\W_])_+(?!\w)"), ""),
-)
+class _Patterns(NamedTuple):
+    """All kinds of marks, in the order in which they are removed."""
+
+    with_letters: tuple[Markup, ...]
+    before_lists: tuple[Markup, ...]
+    list_number: re.Pattern[str]
+    after_lists: tuple[Markup, ...]
+
+
+@cache
+def _get_patterns() -> _Patterns:
+    """Compile the patterns when the first text is read, since most projects have none."""
+    boolean_attributes = (
+        "async|autofocus|autoplay|checked|controls|default|defer|disabled|hidden|loop|multiple|muted"
+        "|nowrap|open|readonly|required|reversed|selected"
+    )
+    attribute = (
+        r"\s{1,40}(?:[\w:@.-]{1,60}\s?=\s?"
+        r"""(?:"[^"]{0,2000}"|'[^']{0,2000}'|[^\s"'<>=`]{1,500})"""
+        rf"|(?:{boolean_attributes})\b)"
+    )
+    url = r"[^\s()<>]{0,1000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,300})?"
+    link_title = r"""(?:\s{1,4}(?:"[^"]{0,300}"|'[^']{0,300}'))?"""
+    link_target = rf"(?=[^\s()\[\]]{{0,1000}}[/.#:])<?{url}>?{link_title}\s?"
+
+    lines = re.M
+    list_number = re.compile(r"^[ \t]{0,40}(\d{1,3})[.)](?=[ \t])", lines)
+    entity = re.compile(r"&(?:#x?[0-9A-Fa-f]{1,7}|[A-Za-z][A-Za-z0-9]{1,31});")
+    comment = re.compile(r"<!--(?:(?!<!--|-->).)*-->", re.S)
+    superscript = re.compile(
+        r"<(?:sup|SUP)>\s?([+\u2212-]?(?:\d{1,6}|n))\s?</(?:sup|SUP)>",
+    )
+    autolink = re.compile(
+        r"<((?:https?|ftp|mailto):[^<>\s]{1,2000}"
+        r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8})>"
+    )
+    tag = re.compile(rf"<(/?)([A-Za-z][A-Za-z0-9]{{0,11}})((?:{attribute}){{0,20}})\s{{0,20}}/?>")
+    image = re.compile(r"(?<![\w)\]])!\[([^\[\]]{0,500})\]\(" + link_target + r"\)")
+    link = re.compile(r"(?<![\w)\]])\[([^\[\]]{0,500})\]\(" + link_target + r"\)")
+    link_definition = re.compile(
+        r"^[ ]{0,3}\[[^\[\]\n]{1,100}\]:[ \t]{1,8}<?[a-z./#][^\s]{0,1000}"
+        r"(?:[ \t]{1,8}[\"'(][^\n]{0,300})?$",
+        lines,
+    )
+    reference = re.compile(r"(?<![\w)\]])\[([^\[\]]{1,500})\]\[[^\[\]\n]{0,100}\]")
+    list_item = re.compile(
+        r"^[ \t]{0,40}[-*+\u2022\u2023\u25e6\u25aa\u25cf\u25cb\u25a0\u2013\u2014](?=[ \t])"
+        r"(?:[ \t]{1,8}\[[ xX]\](?=[ \t]))?",
+        lines,
+    )
+    with_letters = (
+        Markup("\r", re.compile(r"\r\n?"), "\n"),
+        Markup("\u00ad", re.compile("\u00ad[ \t]{0,40}\n?[ \t]{0,40}"), ""),
+        Markup("&", entity, lambda match: unescape(match[0])),
+        Markup("<!--", comment, " "),
+        Markup("<", superscript, lambda match: f"^{match[1]}"),
+        Markup("<", autolink, 1),
+        Markup("<", tag, _remove_tag),
+        Markup("```", re.compile(r"^[ \t>]{0,20}`{3,}[^\n`]*$", lines), ""),
+        Markup("~~~", re.compile(r"^[ \t>]{0,20}~{3,}[^\n~]*$", lines), ""),
+        Markup("[", image, 1),
+        Markup("[", link, 1),
+        Markup("]:", link_definition, ""),
+        Markup("[^", re.compile(r"\[\^[^\[\]\s]{1,60}\]:?"), ""),
+        Markup("][", reference, 1),
+        Markup("{", re.compile(r"\{[#.][^{}\n]{1,80}\}"), ""),
+    )
+    before_lists = (
+        Markup("\\", re.compile(r"\\([!-/:-@\[-`{-~])"), 1),
+        Markup(">", re.compile(r"^[ \t]{0,40}>(?!=)(?:[ \t]?>(?!=))*", lines), ""),
+        Markup("", re.compile(r"^[-=*_+|:~ \t\u2500-\u257f]{3,}$", lines), ""),
+        Markup("|", re.compile(r"^[ \t]{0,40}\|[^\n]*$", lines), _blank_cell_borders),
+        Markup("", list_item, ""),
+    )
+    after_lists = (
+        Markup("~~", re.compile(r"~~"), ""),
+        Markup("`", re.compile(r"`"), ""),
+        Markup("*", re.compile(r"\*+"), _remove_stars),
+        Markup("_", re.compile(r"(?<!\w)_+|(?<=[^\W_])_+(?!\w)"), ""),
+    )
+    return _Patterns(with_letters, before_lists, list_number, after_lists)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -55,8 +54,7 @@ class PassageMatch(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True)
-class _Pattern:
+class _Pattern(NamedTuple):
     """A passage that is looked for: its words, and the parts between its gaps if it has some."""
 
     text: NormalizedText

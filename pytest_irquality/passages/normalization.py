@@ -10,7 +10,6 @@ Punctuation separates words and disappears, too.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from unicodedata import normalize
 
@@ -36,7 +35,6 @@ _NO_LETTER = re.compile(r"[\W\d_]+")
 _ASCII_WITHOUT_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 
 
-@dataclass(frozen=True)
 class NormalizedText:
     """A text in normalized form.
 
@@ -44,7 +42,8 @@ class NormalizedText:
         words: The words in order. Two texts with equal words are the same text to a reader.
     """
 
-    words: tuple[str, ...]
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self.words = words
 
     @cached_property
     def line(self) -> str:

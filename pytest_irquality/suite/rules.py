@@ -447,7 +447,7 @@ class FieldCondition:
             limit = limits[0] if len(limits) == 1 else None
             orders = [_compare_numbers(each, limit) for each in values]
             if any(order is None or order * sign < 0 for order in orders):
-                return write("must be ", word, _show_values((limit,)))
+                return write("must be ", word, _show_values(limits))
         return Text()
 
 
@@ -741,8 +741,10 @@ def _normalize(value: object) -> Hashable:
 def _compare_numbers(value: object, limit: object) -> int | None:
     """Compare two numbers or dates. Return -1, 0 or 1, or ``None`` if that is not possible."""
     number, bound = parse_number(str(value).strip()), parse_number(str(limit).strip())
-    if number is None or bound is None:
+    if number is None and bound is None:
         return _compare_parts(value, limit)
+    if number is None or bound is None:
+        return None  # "EUR 500" is neither above nor below 10
     return (number > bound) - (number < bound)
 
 

@@ -152,6 +152,8 @@ def test_ranks_for_a_variant_are_those_of_top_k() -> None:
         ("{f: {max: 10}}", 9.5, ""),
         ("{f: {max: 10}}", 10.5, "must be at most '10'"),
         ("{f: {max: 10}}", "cheap", "must be at most '10'"),
+        ("{f: {max: 10}}", "EUR 500", "must be at most '10'"),
+        ("{f: {max: $params.sizes}}", 3, "must be at most 's' or 'm'"),
         ("{f: {min: 2024-01-05}}", "2024-01-10T09:00:00Z", ""),
         ("{f: {min: 2024-01-05}}", "2023-12-31", "must be at least '2024-01-05'"),
         ("{f: {min: 1, max: 5}}", 7, "must be at most '5'"),

@@ -476,7 +476,7 @@
     }
     const kept = name ? Object.keys(readStore(getStoreName(name))).length : 0;
     const waiting = name ? "" : "Type your name to start.";
-    find("welcome").textContent = kept ? `Welcome back. ${formatCount(kept, "grade", "grades")} of yours are still here.` : waiting;
+    find("welcome").textContent = kept ? `Welcome back. This browser still has ${formatCount(kept, "grade", "grades")} of yours.` : waiting;
     find("go").textContent = kept ? "Continue" : "Start";
     find("go").disabled = !name;
   }

@@ -375,7 +375,7 @@
   function createRanking(title, documents, side, topK) {
     const note = documents.length ? formatCount(documents.length, "document") : "no results";
     const items = documents.map((doc, index) => createDocument(doc, side, index + 1 < documents.length && doc[side] === topK));
-    return [createElement("h4", {}, title, " ", createElement("small", {}, note)), createElement("ol", {}, items)];
+    return [createElement("p", { class: "side" }, createElement("b", {}, title), " ", createElement("small", {}, note)), createElement("ol", {}, items)];
   }
 
   function createDocument(doc, side, isCutoff) {

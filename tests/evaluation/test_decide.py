@@ -398,6 +398,16 @@ def test_first_update_is_no_gap() -> None:
     assert (decision.outcome, decision.exit_status) == (Outcome.INCOMPLETE, 0)
 
 
+@pytest.mark.parametrize("fields", [{"is_probe_suite": True}, {"baseline_retriever": "old"}])
+def test_suite_that_needs_no_baseline_misses_none(fields: dict[str, object]) -> None:
+    suite = replace(SHOP, **fields)  # type: ignore[arg-type]
+    runs = {**make_runs(SHOP_RUN), **make_runs(SHOP_RUN, RetrieverId("old"))}
+
+    decision = decide(Branch(suites=(suite,)), runs, make_branch([suite], name="main"))
+
+    assert "missing-baseline" not in list_codes(decision)
+
+
 # -- Both branches: what is compared with what -----------------------------------------------------
 
 
@@ -683,6 +693,19 @@ def test_answer_in_the_file_of_the_suite_counts(
     decision = decide(Branch(suites=(SHOP,), baselines=tuple(baselines)), make_runs(run))
 
     assert decision.outcome is outcome
+
+
+def test_all_files_of_a_branch_are_one_baseline() -> None:
+    """S35: suites are split and merged, so answers can be in the files of other suites."""
+    halves = (
+        Baseline(answer(SHOP.queries[:10], GOOD), suite_path="shop.ir.yaml", path="1"),
+        Baseline(answer(SHOP.queries[10:], GOOD), suite_path="gone.ir.yaml", path="2"),
+    )
+    current = Branch(suites=(SHOP,), baselines=halves)
+
+    decision = decide(current, make_runs(SHOP_RUN))
+
+    assert decision.coverage.compared == 20
 
 
 def test_baseline_of_another_retriever_does_not_count() -> None:

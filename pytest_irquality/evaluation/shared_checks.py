@@ -31,34 +31,28 @@ from pytest_irquality.io.text import Text, format_count, write
 from pytest_irquality.metrics import Metric
 from pytest_irquality.suite.model import DEFAULT_METRIC, LostQueriesMode, RetrieverId
 
-SIGN_TEST_ALPHA = 0.05
+# The docs print these numbers in one table with those of ``constants``.
 
-POOLED_ALPHA = 0.04
-SUITE_ALPHA = 0.01
-ONLY_SUITE_ALPHA = 0.05
-MIN_MEAN_DROP = 0.002
-MIN_CHANGED_ALONE = 7  # Fewer changes cannot reach SUITE_ALPHA.
-MIN_TESTABLE = 5  # Fewer changes cannot reach any other level.
+# -- Check 1: queries from files -------------------------------------------------------------------
+
+SIGN_TEST_ALPHA = 0.05  # level that the sign tests of all suites share
+
+# -- Check 2: significant drops --------------------------------------------------------------------
+
+POOLED_ALPHA = 0.04  # level that the tests of all retrievers share
+ONLY_SUITE_ALPHA = 0.05  # level if all changes of a retriever are in one suite
+SUITE_ALPHA = 0.01  # level that the suites tested alone share
+MIN_CHANGED_ALONE = 7  # changed queries of a suite tested alone: fewer cannot reach its level
+MIN_TESTABLE = 5  # changed queries: fewer cannot reach the other levels
+MIN_MEAN_DROP = 0.002  # that the mean drop of the tested queries must exceed
+
+# -- Check 3: large drops in a few queries ---------------------------------------------------------
 
 # Three or four changes cannot reach any level, so their sum must be large instead.
-MIN_LARGE_CHANGE = 0.05
-MIN_LARGE_DROPS = 3
-MIN_SUM_OF_CHANGES = -0.6
-LARGE_CHANGES_ALPHA = 0.05
-
-CONSTANTS = (
-    ("SIGN_TEST_ALPHA", SIGN_TEST_ALPHA, "level of check 1 for queries from files"),
-    ("POOLED_ALPHA", POOLED_ALPHA, "level of check 2 over all suites of a retriever"),
-    ("ONLY_SUITE_ALPHA", ONLY_SUITE_ALPHA, "level of check 2 if all changes are in one suite"),
-    ("SUITE_ALPHA", SUITE_ALPHA, "level that suites tested alone have in common"),
-    ("MIN_CHANGED_ALONE", MIN_CHANGED_ALONE, "changed queries of a suite that is tested alone"),
-    ("MIN_MEAN_DROP", MIN_MEAN_DROP, "mean drop that a tested drop must exceed"),
-    ("MIN_TESTABLE", MIN_TESTABLE, "changed queries of a retriever, from which check 3 is off"),
-    ("MIN_LARGE_CHANGE", MIN_LARGE_CHANGE, "change that is large in check 3, if more than this"),
-    ("MIN_LARGE_DROPS", MIN_LARGE_DROPS, "large drops that check 3 needs"),
-    ("MIN_SUM_OF_CHANGES", MIN_SUM_OF_CHANGES, "sum of large changes, below which check 3 fails"),
-    ("LARGE_CHANGES_ALPHA", LARGE_CHANGES_ALPHA, "level of check 3 for five or more large changes"),
-)
+MIN_LARGE_CHANGE = 0.05  # that a large change exceeds
+MIN_LARGE_DROPS = 3  # large drops, if three or four changes are large
+MIN_SUM_OF_CHANGES = -0.6  # that the sum of three or four large changes must be below
+LARGE_CHANGES_ALPHA = 0.05  # level of the test of five or more large changes
 
 
 def check_shared(

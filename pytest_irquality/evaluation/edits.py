@@ -106,6 +106,9 @@ def find_edits(current: Branch, base: Branch) -> tuple[SuiteEdit, ...]:
     if base.is_strict and not current.is_strict:
         edits.append(SuiteEdit("ir_gate", details=(write("gate lowered"),)))
     base_suites = _group_by_path(base)
+    # A file that cannot be read is an error, and nobody knows what was edited in it.
+    for path in current.errors:
+        base_suites.pop(path, None)
     current_suites = _group_by_path(current)
     added_suites = {path: s for path, s in current_suites.items() if path not in base_suites}
     current_requests = {query.request for suite in current.suites for query in suite.queries}

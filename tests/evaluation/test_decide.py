@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -871,6 +872,41 @@ def test_edits_that_hide_broken_queries_are_for_review(name: str) -> None:
     assert decision.outcome is Outcome.REVIEW
     assert "base-fails" in list_codes(decision)
     assert "suites-edited" in list_codes(decision)
+
+
+def hide(queries: Sequence[Query], edit: str) -> list[Query]:
+    """Edit broken queries so that they no longer count."""
+    if edit == "removed":
+        return []
+    fields: dict[str, dict[str, object]] = {
+        "regraded": {"judgments": Judgments({"junk-1": 3})},
+        "no judgments": {"judgments": Judgments({})},
+        "no results expected": {"rules": (ExpectNoResults(),), "judgments": Judgments({})},
+        "known issue": {"known_issue": KnownIssue("X")},
+    }
+    if edit == "reworded":
+        return [replace(query, text=f"{query.text}!") for query in queries]
+    return [replace(query, **fields[edit]) for query in queries]  # type: ignore[arg-type]
+
+
+EDITS = ["removed", "regraded", "no judgments", "no results expected", "known issue", "reworded"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), list(itertools.combinations_with_replacement(EDITS, 2))
+)
+def test_two_edits_at_a_time_hide_nothing(first: str, second: str) -> None:
+    """S34: each alone and two at a time."""
+    edited = [*hide(SHOP.queries[:4], first), *hide(SHOP.queries[4:8], second)]
+    suite = make_suite(
+        "shop", [*edited, *SHOP.queries[8:]], thresholds=[make_threshold(max_drop=0.9)]
+    )
+    run = merge(make_run(suite), make_run(SHOP, worse=8))
+
+    decision = decide_on([suite], run, SHOP_RUN, base=SHOP_BASE)
+
+    assert decision.outcome >= Outcome.REVIEW
+    assert any(f.result.check is DefaultCheck.SIGNIFICANT_DROP for f in decision.base_failures)
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,12 @@ def test_deleted_suite_leaves_nothing() -> None:
     assert [str(text) for text in edit.texts] == ["suite removed", "4 queries removed"]
 
 
+def test_suite_that_cannot_be_read_is_not_removed() -> None:
+    current = Branch(errors={SHOP.path: "line 1: unknown key"})
+
+    assert find_edits(current, Branch(suites=(SHOP,))) == ()
+
+
 def test_same_ids_in_another_suite_are_other_queries() -> None:
     """An id such as ``1`` occurs in many suites."""
     base = make_suite("shop", [make_query("red shoes", id="1")])

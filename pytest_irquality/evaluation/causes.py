@@ -186,7 +186,8 @@ def _create_empty_notice(facts: SuiteFacts) -> Iterator[Notice]:
         yield facts.create("newly-empty", text, newly_empty, is_cause=True)
     elif empty:
         is_all = len(empty) == len(facts.comparison.answers)
-        as_before = " as before" if facts.comparison.changes else ""
+        is_known = all(query_id in facts.comparison.changes_by_id for query_id in empty)
+        as_before = " as before" if is_known else ""
         count = format_count(len(empty), "query returns", "queries return")
         text = write(count, f" nothing{as_before}: ", facts.name_queries(empty))
         yield facts.create("empty", text, empty, is_cause=is_all and not as_before)

@@ -47,6 +47,7 @@ def create_notices(facts: SuiteFacts) -> tuple[Notice, ...]:
         _create_unjudged_notice,
         _create_assessor_notices,
         _create_few_changes_notice,
+        _create_known_issue_notice,
         _create_expired_issue_notices,
         _create_new_query_notice,
         _create_regraded_notice,
@@ -363,6 +364,22 @@ def _create_duplicate_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 # -- Known issues and remarks ----------------------------------------------------------------------
+
+
+def _create_known_issue_notice(facts: SuiteFacts) -> Iterator[Notice]:
+    """Name the known issues that cover failures, so that nobody forgets them."""
+    query_ids: dict[str, dict[str, None]] = {}
+    for result in facts.results:
+        if result.known_issue and result.outcome is Outcome.PASSED:
+            query_ids.setdefault(result.known_issue, {}).update(dict.fromkeys(result.query_ids))
+    if query_ids:
+        parts = []
+        for issue, ids in query_ids.items():
+            about = write(" (", facts.name_queries(list(ids)), ")") if ids else Text()
+            parts.append(write(DataPart(issue), about))
+        count = format_count(len(parts), "known issue is", "known issues are")
+        named = dict.fromkeys(query_id for ids in query_ids.values() for query_id in ids)
+        yield facts.create("known-issues", write(count, " not fixed: ", list_some(parts)), named)
 
 
 def _create_expired_issue_notices(facts: SuiteFacts) -> Iterator[Notice]:

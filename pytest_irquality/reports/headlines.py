@@ -232,7 +232,14 @@ def _write_passed_headline(decision: Decision, suites: Sequence[SuiteView]) -> H
         text = f"{text} and worse for {worse}" if worse else text
         return Headline(write(text), counts_changes=True)
     if worse:
-        text = f"Search got worse for {_of_queries(worse, rows)}, and no check failed"
+        accepted = [result for result in decision.current.results if _is_accepted(result, decision)]
+        text = f"Search got worse for {_of_queries(worse, rows)}"
+        if accepted:
+            text += (
+                f", which the new baseline accepts ({format_count(len(accepted), 'check')} failed)"
+            )
+        else:
+            text += ", and no check failed"
         return Headline(write(text), counts_changes=True)
     if any(row.direction is Direction.CHANGED for row in ungraded):
         described = _describe_first_results(ungraded)
@@ -241,6 +248,12 @@ def _write_passed_headline(decision: Decision, suites: Sequence[SuiteView]) -> H
     if compared:
         return Headline(write(f"No query got worse or better, and {count}"))
     return Headline(write(count[0].upper() + count[1:]))
+
+
+def _is_accepted(result: CheckResult, decision: Decision) -> bool:
+    """Return whether an update of the baseline accepts a failure."""
+    is_default = isinstance(result.check, DefaultCheck)
+    return decision.facts.is_update and result.is_warning and is_default
 
 
 def _write_passed_summary(suites: Sequence[SuiteView]) -> list[Text]:
@@ -306,10 +319,11 @@ def _write_significance(decision: Decision) -> list[Text]:
     if not tests:
         return []
     # A failed test explains the outcome, whichever p-value is smaller.
-    tests.sort(key=lambda result: (-result.outcome, result.value or 0.0))
+    tests.sort(key=lambda test: (-test.outcome, not test.is_warning, test.value or 0.0))
     test = tests[0]
     p_value = format_p_value(test.value or 0.0)
-    if test.outcome is Outcome.FAILED:
+    # An update of the baseline turns the failure into a warning.
+    if test.outcome is Outcome.FAILED or test.is_warning:
         return [write(f"The drop is statistically significant ({p_value}).")]
     if decision.outcome is Outcome.FAILED:
         return [

@@ -134,18 +134,22 @@ class _Sample:
 
     Attributes:
         evaluations: The suites in which anything changed or, if nothing did, all suites.
-        deltas: The change of each test unit (a query, its variants and its copies).
+        deltas_by_unit: The change of each test unit (a query, its variants and its copies).
         able_count: How many test units could drop, because they are above 0 in the baseline.
         is_reported: Whether a test that passes gives a result.
     """
 
     evaluations: tuple[Evaluation, ...]
     metric: Metric
-    deltas: Sequence[float]
+    deltas_by_unit: Mapping[str, float]
     able_count: int
     alpha: float
-    deltas_by_unit: Mapping[str, float]
     is_reported: bool = True
+
+    @property
+    def deltas(self) -> list[float]:
+        """Return the changes without their units."""
+        return list(self.deltas_by_unit.values())
 
 
 def _create_samples(
@@ -225,10 +229,9 @@ def _create_pool(members: Sequence[tuple[Evaluation, set[str]]]) -> _Sample:
     return _Sample(
         tuple(changed) or tuple(evaluation for evaluation, _ in members),
         metric,
-        list(pooled.values()),
+        pooled,
         len(able_units),
         POOLED_ALPHA if len(changed) > 1 else ONLY_SUITE_ALPHA,
-        pooled,
     )
 
 
@@ -239,9 +242,7 @@ def _create_suite_sample(
     for unit, values in evaluation.comparison.collect_deltas(metric).items():
         deltas[unit] = fmean(values)
     able_count = len(_find_able_units(evaluation, metric))
-    return _Sample(
-        (evaluation,), metric, list(deltas.values()), able_count, SUITE_ALPHA, deltas, is_reported
-    )
+    return _Sample((evaluation,), metric, deltas, able_count, SUITE_ALPHA, is_reported)
 
 
 def _find_able_units(evaluation: Evaluation, metric: Metric) -> set[str]:

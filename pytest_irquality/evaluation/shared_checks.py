@@ -343,27 +343,30 @@ def _check_few_drops(pools: Sequence[_Sample]) -> Iterator[CheckResult]:
     drop_count = sum(delta < 0 for delta in large)
     test = None
     reason = f"their sum is {sum(large):+.3f}"
-    if any(len(select_changed(pool.deltas)) >= MIN_TESTABLE for pool in pools):
-        is_failed = False
+    is_testable = any(len(select_changed(pool.deltas)) >= MIN_TESTABLE for pool in pools)
+    is_failed = False
+    text = write("no large drops in a few changed queries")
+    if is_testable:
+        text = write("enough queries changed to test their mean")
     elif len(large) >= MIN_TESTABLE:
         test = create_drop_test(large, LARGE_CHANGES_ALPHA)
         reason = _format_p_value(test)
         is_failed = bool(select_rejecting({"": test})) and -fmean(large) > MIN_MEAN_DROP
     else:
         is_failed = drop_count >= MIN_LARGE_DROPS and sum(large) < MIN_SUM_OF_CHANGES
-    text = write("no large drops in a few changed queries")
     if is_failed:
         text = write(f"{drop_count} of {len(means)} changed queries dropped by much ({reason})")
     changed_pools = [pool for pool in pools if select_changed(pool.deltas)]
+    able_count = sum(pool.able_count for pool in pools)
     yield _create_result(
         DefaultCheck.FEW_DROPS,
         [evaluation for pool in changed_pools or pools for evaluation in pool.evaluations],
         text,
         is_failed=is_failed,
-        was_evaluated=sum(pool.able_count for pool in pools) >= MIN_LARGE_DROPS,
+        was_evaluated=not is_testable and able_count >= MIN_LARGE_DROPS,
         test=test,
-        value=sum(large),
-        bound=MIN_SUM_OF_CHANGES,
+        value=None if is_testable else sum(large),
+        bound=None if is_testable else MIN_SUM_OF_CHANGES,
         query_ids=_list_worse_query_ids(changed_pools[0]) if len(changed_pools) == 1 else (),
     )
 

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from pytest_irquality.baselines.git_source import GitSource
-from pytest_irquality.baselines.sources import BaselineError
+from pytest_irquality.baselines.sources import Baseline, BaselineError
 from pytest_irquality.baselines.worktree import BaseCommand, WorktreeSource
 from pytest_irquality.evaluation.decide import SuiteKey
 from pytest_irquality.io.git import GitError, Repository
-from pytest_irquality.io.text import DataPart, write
+from pytest_irquality.io.text import DataPart, Text, write
 from pytest_irquality.plugin import base_branch, command_line, compat
 from pytest_irquality.plugin.collection import (
     SuiteModule,
@@ -81,7 +81,7 @@ def open_base_branch(config: pytest.Config, state: PluginState) -> None:
 
 
 def run_base_code(config: pytest.Config, state: PluginState) -> None:
-    """Run the code of the base branch, or read its answers in a worker of pytest-xdist.
+    """Run the code of the base branch. In a worker of pytest-xdist, wait for its answers.
 
     Raises:
         BaselineError: The code cannot be run.
@@ -92,15 +92,15 @@ def run_base_code(config: pytest.Config, state: PluginState) -> None:
     assert isinstance(answers, WorktreeSource)
     if command_line.is_run_without_tests(config):
         return
-    folder = getattr(config, "workerinput", {}).get(ANSWERS_INPUT)
-    if folder is not None:
-        answers.load(Path(folder))
-    else:
-        requests = search.list_run_requests()
-        if requests:
-            answers.run(requests, partial(_say, config))
-        if state.answers_folder is not None:
-            answers.save(state.answers_folder)
+    if is_worker(config):
+        folder = Path(config.workerinput[ANSWERS_INPUT])  # type: ignore[attr-defined]
+        search.base.answers = _WorkerAnswers(answers, folder)
+        return
+    requests = search.list_run_requests()
+    if requests:
+        answers.run(requests, partial(_say, config))
+    if state.answers_folder is not None:
+        answers.save(state.answers_folder)
     base_fixtures = {suite.retriever.fixture for suite in search.base.suites.values()}
     for key, reason in answers.missing.items():
         # A retriever that only this change adds has no answers there.
@@ -109,6 +109,25 @@ def run_base_code(config: pytest.Config, state: PluginState) -> None:
     suite_files = [search.root / path for path in (*search.texts, *search.base.texts)]
     if answers.count_changed_files(suite_files):
         search.facts = replace(search.facts, has_code_changes=True)
+
+
+class _WorkerAnswers:
+    """The answers of the base branch's code in a worker, which the controller is still running."""
+
+    def __init__(self, answers: WorktreeSource, folder: Path) -> None:
+        self.answers = answers
+        self.folder: Path | None = folder
+        self.label = answers.label
+        self.commit = answers.commit
+        self.errors: dict[str, str] = {}
+        self.notices: list[Text] = []
+
+    def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
+        """Read the answers once the first item runs, when the controller has written them."""
+        if self.folder is not None:
+            self.answers.load(self.folder)
+            self.folder = None
+        return self.answers.read_baselines(suites)
 
 
 def _say(config: pytest.Config, line: str) -> None:

@@ -6,9 +6,10 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
@@ -40,8 +41,10 @@ class ReportWriter:
         self.state = state
         self.errors: list[str] = []
         self.view: View | None = None
-        # Read early: a session can leave no file descriptor to read it with.
-        self._version = version("pytest-irquality")
+        self._version = ""
+        with suppress(PackageNotFoundError):  # an uninstalled checkout
+            # Read early: a session can leave no file descriptor to read it with.
+            self._version = version("pytest-irquality")
         self._start = time.monotonic()
         self._now = datetime.now(timezone.utc)
 

@@ -56,15 +56,8 @@ class BM25Retriever:
         hits: list[dict[str, object]] = []
         for row, score in zip(rows[0].tolist(), scores[0].tolist(), strict=True):
             if score > 0:
-                document = self._documents[self._doc_ids[row]]
-                hits.append(
-                    {
-                        "id": document.doc_id,
-                        "score": score,
-                        "title": document.title,
-                        "text": document.text,
-                    }
-                )
+                doc_id, title, text = self._documents[self._doc_ids[row]]
+                hits.append({"id": doc_id, "score": score, "title": title, "text": text})
         return hits
 
     def exists(self, doc_id: str) -> bool:

@@ -1,17 +1,30 @@
-"""Call a retriever, whatever it is: settle once how it takes a query and the cutoff."""
+"""Call a retriever: how it takes a query and the cutoff, and how calls are made one by one.
+
+``threads`` and ``loop`` make several calls at the same time.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from inspect import Parameter
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_irquality.io.escaping import clip
 from pytest_irquality.retrieval.errors import RetrieverError
+from pytest_irquality.retrieval.rate_limit import RateLimiter
+from pytest_irquality.retrieval.results import ResultReader, split_batch
+from pytest_irquality.suite.model import Query, make_request
 
 DEFAULT_BATCH_SIZE = 128
+# Longest uninterrupted wait. On some systems Ctrl-C does not end a longer one.
+MAX_SLEEP_S = 0.25
 MAX_REPR_CHARS = 80
+MAX_SIGNATURE_CHARS = 160
 _METHODS = ("similarity_search", "search", "retrieve", "invoke", "ainvoke", "run", "query")
 _CLEAR_CUTOFF_NAMES = (
     "top_k", "limit", "size", "num_results", "topk", "top_n", "n_results", "max_results",
@@ -23,6 +36,8 @@ _ADVISED_CUTOFF_NAMES = "k, top_k, limit, size, n or num_results"
 
 # Takes a query (or the queries of a batch), the cutoff and the parameters.
 Call = Callable[[Any, int, Mapping[str, Any]], Any]
+# The calls of a retriever by the names of the parameters.
+Calls = dict[frozenset[str], Call]
 
 
 def find_call(retriever: object, params: Mapping[str, Any]) -> Call:
@@ -43,8 +58,14 @@ def find_call(retriever: object, params: Mapping[str, Any]) -> Call:
     if takes_batches(retriever):
         batch = retriever.batch  # type: ignore[attr-defined]
         return _bind(batch, f"{type(retriever).__name__}.batch", params, "queries")
-    function, name = _find_function(retriever)
-    return _bind(function, name, params, "query")
+    found = _find_single_call(retriever)
+    if found is None:
+        raise RetrieverError(
+            f"The retriever fixture returned {clip(repr(retriever), MAX_REPR_CHARS)}"
+            f" ({type(retriever).__name__}). It must return a function of (query) or (query, k), or"
+            f" an object with one of the methods {', '.join(_METHODS)} or batch"
+        )
+    return _bind(*found, params, "query")
 
 
 def takes_batches(retriever: object) -> bool:
@@ -73,10 +94,7 @@ def get_batch_size(retriever: object) -> int:
     if size is None:
         return DEFAULT_BATCH_SIZE
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-        raise RetrieverError(
-            f"'batch_size' of the retriever must be a positive integer, and it is"
-            f" {clip(repr(size), MAX_REPR_CHARS)}"
-        )
+        raise RetrieverError("'batch_size' of the retriever must be a positive integer")
     return size
 
 
@@ -87,32 +105,24 @@ def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], su
     except (TypeError, ValueError):
         # Some callables in C have no signature, and (query, k) is the likeliest one.
         return lambda query, k, params: function(query, k, **params)
-    shown, parameters = f"{name}{signature}", list(signature.parameters.values())
-    first = _find_first_parameter(shown, parameters, subject)
-    named_kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-    keywords = {each.name for each in parameters if each.kind in named_kinds} - {first}
-    cutoff = _find_cutoff(shown, keywords.difference(params))
-    if first in params:
+    first = next(iter(signature.parameters), None)
+    names = set()
+    for parameter in signature.parameters.values():
+        if parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
+            names.add(parameter.name)
+    shown = clip(f"{name}{signature}", MAX_SIGNATURE_CHARS)
+    cutoff = _find_cutoff(shown, names - {first, *params})
+    arguments = {cutoff: 0, **params} if cutoff else params
+    try:
+        signature.bind(None, **arguments)
+    except TypeError as error:
         raise RetrieverError(
-            f"'params' has '{first}', which is what the retriever {shown} takes the {subject} as"
-        )
-    _refuse_unknown_params(shown, parameters, params.keys() - keywords)
-    _refuse_missing_params(shown, parameters, {first, cutoff, *params})
+            f"The retriever {shown} does not fit: {error}. It is called with the {subject}, the"
+            f" cutoff ({_ADVISED_CUTOFF_NAMES}) if it takes one, and the 'params' of the suite"
+        ) from None
     if cutoff is None:
         return lambda query, k, params: function(query, **params)
     return lambda query, k, params: function(query, **{cutoff: k, **params})
-
-
-def _find_first_parameter(shown: str, parameters: Sequence[Parameter], subject: str) -> str | None:
-    """Return the name of the first positional parameter, or ``None`` for ``*args``."""
-    for parameter in parameters:
-        if parameter.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
-            return parameter.name
-        if parameter.kind is Parameter.VAR_POSITIONAL:
-            return None
-    raise RetrieverError(
-        f"The retriever {shown} takes no {subject}. It must take ({subject}) or ({subject}, k)"
-    )
 
 
 def _find_cutoff(shown: str, names: Collection[str]) -> str | None:
@@ -121,39 +131,10 @@ def _find_cutoff(shown: str, names: Collection[str]) -> str | None:
         found = [name for name in _SHORT_CUTOFF_NAMES if name in names]
     if len(found) > 1:
         raise RetrieverError(
-            f"The retriever {shown} takes {_join_names(found)}, and each of them could be the"
-            " cutoff. Give the other one a value under 'params'"
+            f"The retriever {shown} takes {' and '.join(map(repr, found))}, and each of them could"
+            " be the cutoff. Give the other one a value under 'params'"
         )
     return found[0] if found else None
-
-
-def _refuse_unknown_params(
-    shown: str, parameters: Sequence[Parameter], unknown: Collection[str]
-) -> None:
-    if unknown and all(each.kind is not Parameter.VAR_KEYWORD for each in parameters):
-        raise RetrieverError(
-            f"The retriever {shown} does not take {_join_names(sorted(unknown))} of 'params'"
-        )
-
-
-def _refuse_missing_params(
-    shown: str, parameters: Sequence[Parameter], given: Collection[str | None]
-) -> None:
-    variadic_kinds = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-    missing = []
-    for parameter in parameters:
-        is_needed = parameter.default is parameter.empty and parameter.kind not in variadic_kinds
-        if is_needed and parameter.name not in given:
-            missing.append(parameter.name)
-    if missing:
-        raise RetrieverError(
-            f"The retriever {shown} also needs {_join_names(missing)}. Write it under 'params', or"
-            f" name the cutoff {_ADVISED_CUTOFF_NAMES}"
-        )
-
-
-def _join_names(names: Sequence[str]) -> str:
-    return " and ".join(f"'{name}'" for name in names)
 
 
 def _find_single_call(retriever: object) -> tuple[Callable[..., Any], str] | None:
@@ -167,25 +148,10 @@ def _find_single_call(retriever: object) -> tuple[Callable[..., Any], str] | Non
     return None
 
 
-def _find_function(retriever: object) -> tuple[Callable[..., Any], str]:
-    found = _find_single_call(retriever)
-    if found is not None:
-        return found
-    shown = clip(repr(retriever), MAX_REPR_CHARS)
-    raise RetrieverError(
-        f"The retriever fixture returned {shown} ({type(retriever).__name__}). It must return a"
-        " function of (query) or (query, k), or an object with one of the methods"
-        f" {', '.join(_METHODS)} or batch"
-    )
-
-
 def _refuse_unusable(retriever: object) -> None:
     if inspect.isclass(retriever):
         name = retriever.__name__
-        raise RetrieverError(
-            f"The retriever fixture returned the class {name} instead of an object. Return"
-            f" {name}(…)"
-        )
+        raise RetrieverError(f"The retriever fixture returned the class {name}. Return {name}(…)")
     if inspect.iscoroutine(retriever):
         retriever.close()
     if inspect.isawaitable(retriever) or inspect.isasyncgen(retriever):
@@ -194,3 +160,219 @@ def _refuse_unusable(retriever: object) -> None:
             " (in its strict mode, the default, with @pytest_asyncio.fixture) or anyio (the mark"
             " 'anyio' and its backend 'asyncio') to run such fixtures"
         )
+
+
+# Making calls.
+
+
+@dataclass(frozen=True)
+class ExceptionPolicy:
+    """Exceptions that are not errors of a query.
+
+    Attributes:
+        skips: A call raises one of these to have its query left out (``pytest.skip``).
+        escapes: These end the pass and are raised again (``pytest.exit``). Ctrl-C is not one of
+            them: it keeps the answers so far and marks the run as interrupted.
+    """
+
+    skips: tuple[type[BaseException], ...] = ()
+    escapes: tuple[type[BaseException], ...] = ()
+
+    def is_query_error(self, error: BaseException) -> bool:
+        """Return whether an exception concerns only the query whose call raised it."""
+        return not isinstance(error, (KeyboardInterrupt, GeneratorExit, *self.escapes))
+
+    def is_skip(self, error: BaseException | None) -> bool:
+        """Return whether a call says that its query is to be left out."""
+        return isinstance(error, self.skips)
+
+
+NO_EXCEPTIONS = ExceptionPolicy()
+
+
+class Job(NamedTuple):
+    """A call to make.
+
+    Attributes:
+        queries: The query of the call, or the queries of a batch.
+        call: Makes the call.
+        read: Reads what the call returned, into one value for each query. This is part of the
+            call's time, since a generator works while it is read.
+        repeat: The number of the repeat, from 0, or ``STAGES_REPEAT``.
+        awaitable: What the call returned, if it was made already and has to be awaited.
+    """
+
+    queries: tuple[Query, ...]
+    call: Callable[[], Any]
+    read: Callable[[Any], list[Any]]
+    repeat: int = 0
+    awaitable: Any = None
+
+
+class Reply(NamedTuple):
+    """How a call ended: with values or an error.
+
+    Attributes:
+        values: One for each query of the job. A value may be an exception.
+        refusal_count: How often the engine refused the call before.
+    """
+
+    values: list[Any] | None = None
+    error: BaseException | None = None
+    seconds: float = 0.0
+    refusal_count: int = 0
+
+
+FinishJob = Callable[[Job, Reply], None]
+
+
+@dataclass(frozen=True)
+class CallSettings:
+    """How calls are made, whatever makes them.
+
+    Attributes:
+        concurrency: The number of calls in flight.
+        timeout: The time limit of a call in seconds, or ``None``.
+    """
+
+    limiter: RateLimiter
+    exceptions: ExceptionPolicy = NO_EXCEPTIONS
+    concurrency: int = 1
+    timeout: float | None = None
+
+
+def make_jobs(
+    retriever: object, queries: Sequence[Query], reader: ResultReader, depth: int
+) -> Iterator[Job]:
+    """Make a job for each query, or for the queries of a batch.
+
+    Raises:
+        RetrieverError: The retriever cannot be called, or not with the parameters of a query.
+    """
+    __tracebackhide__ = True
+    calls = _find_calls(retriever, queries)
+    if takes_batches(retriever):
+        yield from _make_batch_jobs(calls, get_batch_size(retriever), queries, reader, depth)
+        return
+
+    def read(result: object) -> list[Any]:
+        return [reader.read(result, depth)]
+
+    for query in queries:
+        call = partial(calls[frozenset(query.params)], query.text, depth, query.params)
+        yield Job((query,), call, read)
+
+
+def _make_batch_jobs(
+    calls: Calls, size: int, queries: Sequence[Query], reader: ResultReader, depth: int
+) -> Iterator[Job]:
+    """Make a job for the queries that share their parameters, or several if they are many."""
+    groups: dict[str, list[Query]] = {}
+    for query in queries:
+        groups.setdefault(make_request("", query.params), []).append(query)
+    for group in groups.values():
+        params = group[0].params
+        for start in range(0, len(group), size):
+            batch = tuple(group[start : start + size])
+            texts = [query.text for query in batch]
+            call = partial(calls[frozenset(params)], texts, depth, params)
+            yield Job(batch, call, partial(_read_batch, reader, depth, len(batch)))
+
+
+def _read_batch(reader: ResultReader, depth: int, count: int, result: object) -> list[Any]:
+    answers: list[Any] = []
+    for part in split_batch(result, count):
+        try:
+            answers.append(reader.read(part, depth))
+        except Exception as error:  # a result that cannot be read does not spoil the others
+            answers.append(error)
+    return answers
+
+
+def _find_calls(retriever: object, queries: Sequence[Query]) -> Calls:
+    """Settle how to call the retriever, which depends on the names of parameters alone."""
+    __tracebackhide__ = True
+    calls: Calls = {}
+    for query in queries:
+        names = frozenset(query.params)
+        if names in calls:
+            continue
+        try:
+            calls[names] = find_call(retriever, query.params)
+        except RetrieverError as error:
+            if not (names and query.location.path):
+                raise
+            raise RetrieverError(f"{query.location}: {error}") from None
+    if not calls:  # a retriever that cannot be called is an error without any query, too
+        find_call(retriever, {})
+    return calls
+
+
+def make_call(job: Job, exceptions: ExceptionPolicy) -> Reply | Job:
+    """Make a call. If it returned something to await, return the job with that instead."""
+    start = time.perf_counter()
+    try:
+        result = job.call()
+        if inspect.isawaitable(result):
+            return job._replace(awaitable=result)
+        return Reply(job.read(result), None, time.perf_counter() - start)
+    except BaseException as error:
+        if not exceptions.is_query_error(error):
+            raise
+        return Reply(None, error, time.perf_counter() - start)
+
+
+def make_call_in_turn(
+    job: Job, settings: CallSettings, may_begin: Callable[[], bool] = lambda: True
+) -> Reply | Job | None:
+    """Make a call when the rate limit allows it, and again if the engine refuses it.
+
+    Args:
+        job: The call.
+        settings: How calls are made.
+        may_begin: Asked each time before the call is made.
+
+    Returns:
+        The reply, the job with what is to be awaited, or ``None`` if the call may not begin.
+    """
+    first_began, refusal_count = time.monotonic(), 0
+    while True:
+        while wait := settings.limiter.acquire():
+            time.sleep(min(wait, MAX_SLEEP_S))
+        began = time.monotonic()
+        if not may_begin():
+            return None
+        reply = make_call(job, settings.exceptions)
+        if isinstance(reply, Job):
+            return reply
+        if settings.exceptions.is_skip(reply.error) or not settings.limiter.record(
+            reply.error, began, first_began
+        ):
+            return reply._replace(refusal_count=refusal_count)
+        refusal_count += 1
+
+
+def run_in_sequence(jobs: deque[Job], finish: FinishJob, settings: CallSettings) -> list[Job]:
+    """Make all calls in this thread, one after the other.
+
+    Returns:
+        The jobs from the first one on that has to be awaited.
+    """
+    while jobs:
+        job = jobs.popleft()
+        reply = make_call_in_turn(job, settings)
+        if isinstance(reply, Job):
+            rest = [reply, *jobs]
+            jobs.clear()
+            return rest
+        if reply is not None:
+            finish(job, reply)
+    return []
+
+
+def drop_jobs(jobs: deque[Job]) -> None:
+    """Drop jobs that will not run, and close coroutines that were made for them."""
+    for job in jobs:
+        if inspect.iscoroutine(job.awaitable):
+            job.awaitable.close()
+    jobs.clear()

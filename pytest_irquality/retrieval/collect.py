@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import chain
 from typing import Any
 
-from pytest_irquality.retrieval.calling import Call, find_call, get_batch_size, takes_batches
-from pytest_irquality.retrieval.columns import clean_title
-from pytest_irquality.retrieval.errors import (
-    DEFAULT_TIMEOUT_S,
-    CallTimeout,
-    NotRunError,
-    RetrieverError,
-    make_query_error,
-)
-from pytest_irquality.retrieval.jobs import (
+from pytest_irquality.retrieval.calling import (
     NO_EXCEPTIONS,
     CallSettings,
     ExceptionPolicy,
     Job,
     Reply,
+    make_jobs,
     run_in_sequence,
+    takes_batches,
+)
+from pytest_irquality.retrieval.columns import clean_title
+from pytest_irquality.retrieval.errors import (
+    DEFAULT_TIMEOUT_S,
+    CallTimeout,
+    NotRunError,
+    make_query_error,
 )
 from pytest_irquality.retrieval.optional_methods import (
     has_stages,
@@ -39,12 +38,11 @@ from pytest_irquality.retrieval.results import (
     Answer,
     ResultReader,
     make_distinct_ids,
-    split_batch,
 )
 from pytest_irquality.retrieval.retries import find_wait, is_refusal, should_retry
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run, merge_runs
 from pytest_irquality.retrieval.service import Service
-from pytest_irquality.suite.model import Query, Settings, make_request
+from pytest_irquality.suite.model import Query, Settings
 
 __all__ = ["ExceptionPolicy", "KeepAnswer", "ReportProgress", "collect_run", "collect_stages"]
 
@@ -120,25 +118,19 @@ def collect_run(
         fields=tuple(fields),
         size_counters=make_size_counters(retriever, size_units),
     )
-    collector = _Collector(
-        wanted,
-        settings,
-        _make_call_settings(retriever, settings, concurrency, rate_limiter, exceptions),
-        is_timed=not takes_batches(retriever),
-        needed_stages=stages if has_stages(retriever) else None,
-        keep=keep,
-        report_progress=report_progress,
-    )
-    bound = retriever
-    if isinstance(retriever, Service):
-        bound = retriever.bind(settings.timeout or DEFAULT_TIMEOUT_S)
-    make_jobs = _make_batch_jobs if takes_batches(bound) else _make_single_jobs
+    bound: object = retriever
+    timeout = settings.timeout
+    if isinstance(retriever, Service):  # which ends its own calls, so no thread is abandoned
+        bound, timeout = retriever.bind(timeout or DEFAULT_TIMEOUT_S), None
+    limiter = rate_limiter or RateLimiter(settings.rate)
+    calls = CallSettings(limiter, exceptions, concurrency or settings.concurrency, timeout)
+    collector = _Collector(wanted, settings, calls, keep=keep, report_progress=report_progress)
+    collector.is_timed = not takes_batches(bound)
     for repeat in range(settings.repeat):
         for job in make_jobs(bound, wanted, reader, depth):
-            collector.add_job(job._replace(repeat=repeat))
-    if collector.needed_stages is not None:
-        for job in _make_stages_jobs(retriever, wanted, reader, stages or (), stage_depth):
-            collector.add_job(job)
+            collector.jobs.append(job._replace(repeat=repeat))
+    if stages is not None and has_stages(retriever):
+        collector.add_stages(retriever, reader, stages, stage_depth)
     collector.run_jobs()
     run = merge_runs([replace(known, errors={}), collector.make_run(wanted, known)])
     # Requests that failed before have an answer now, another error, or did not run again.
@@ -182,10 +174,10 @@ def collect_stages(
     if not has_stages(retriever):
         return {}
     wanted = _drop_duplicates(queries)
-    calls = _make_call_settings(retriever, settings, concurrency, rate_limiter, exceptions)
-    collector = _Collector(wanted, settings, calls, needed_stages=())
-    for job in _make_stages_jobs(retriever, wanted, _make_reader(settings), (), depth):
-        collector.add_job(job)
+    limiter = rate_limiter or RateLimiter(settings.rate)
+    calls = CallSettings(limiter, exceptions, settings.concurrency, settings.timeout)
+    collector = _Collector(wanted, settings, calls)
+    collector.add_stages(retriever, _make_reader(settings), (), depth)
     collector.run_jobs()
     return collector.make_run(wanted, Run()).stages
 
@@ -197,102 +189,6 @@ def _drop_duplicates(queries: Iterable[Query]) -> list[Query]:
 
 def _make_reader(settings: Settings) -> ResultReader:
     return ResultReader(settings.id_field, settings.text_field, settings.match == "text")
-
-
-def _make_call_settings(
-    retriever: object,
-    settings: Settings,
-    concurrency: int | None,
-    rate_limiter: RateLimiter | None,
-    exceptions: ExceptionPolicy,
-) -> CallSettings:
-    limiter = rate_limiter or RateLimiter(settings.rate)
-    # Services end their own calls, so no thread has to be abandoned.
-    timeout = None if isinstance(retriever, Service) else settings.timeout
-    return CallSettings(limiter, exceptions, concurrency or settings.concurrency, timeout)
-
-
-# Jobs.
-
-
-def _make_single_jobs(
-    retriever: object, queries: Sequence[Query], reader: ResultReader, depth: int
-) -> Iterator[Job]:
-    """Make a call for each query."""
-    __tracebackhide__ = True
-    calls = _find_calls(retriever, queries)
-
-    def read(result: object) -> list[Any]:
-        return [reader.read(result, depth)]
-
-    for query in queries:
-        call = partial(calls[frozenset(query.params)], query.text, depth, query.params)
-        yield Job((query,), call, read)
-
-
-def _make_batch_jobs(
-    retriever: object, queries: Sequence[Query], reader: ResultReader, depth: int
-) -> Iterator[Job]:
-    """Make a call for the queries that share their parameters, or several if they are many."""
-    __tracebackhide__ = True
-    size = get_batch_size(retriever)
-    calls = _find_calls(retriever, queries)
-    groups: dict[str, list[Query]] = {}
-    for query in queries:
-        groups.setdefault(make_request("", query.params), []).append(query)
-    for group in groups.values():
-        params = group[0].params
-        for start in range(0, len(group), size):
-            batch = tuple(group[start : start + size])
-            texts = [query.text for query in batch]
-            call = partial(calls[frozenset(params)], texts, depth, params)
-            yield Job(batch, call, partial(_read_batch, reader, depth, len(batch)))
-
-
-def _read_batch(reader: ResultReader, depth: int, count: int, result: object) -> list[Any]:
-    answers: list[Any] = []
-    for part in split_batch(result, count):
-        try:
-            answers.append(reader.read(part, depth))
-        except Exception as error:  # a result that cannot be read does not spoil the others
-            answers.append(error)
-    return answers
-
-
-def _make_stages_jobs(
-    retriever: object,
-    queries: Sequence[Query],
-    reader: ResultReader,
-    needed: Collection[str],
-    depth: int,
-) -> Iterator[Job]:
-    __tracebackhide__ = True
-    stage_reader = replace(reader, fields=(), size_counters={})
-
-    def read(result: object) -> list[Any]:
-        return [read_stages(result, lambda stage: stage_reader.read(stage, depth), needed)]
-
-    for job in _make_single_jobs(retriever.stages, queries, stage_reader, depth):  # type: ignore[attr-defined]
-        yield job._replace(read=read, repeat=STAGES_REPEAT)
-
-
-def _find_calls(retriever: object, queries: Sequence[Query]) -> dict[frozenset[str], Call]:
-    """Settle how to call the retriever, which depends on the names of parameters alone."""
-    __tracebackhide__ = True
-    calls: dict[frozenset[str], Call] = {}
-    for query in queries:
-        names = frozenset(query.params)
-        if names in calls:
-            continue
-        try:
-            calls[names] = find_call(retriever, query.params)
-        except RetrieverError as error:
-            if not (names and query.location.path):
-                raise
-            raise RetrieverError(f"{query.location}: {error}") from None
-    if not calls:  # a retriever that cannot be called is an error without any query, too
-        find_call(retriever, {})
-    return calls
 
 
 # The pass.
@@ -320,19 +216,31 @@ class _Collector:
     jobs: list[Job] = field(default_factory=list)
     pending: deque[Job] = field(default_factory=deque)
     replies: dict[tuple[int, str], Reply] = field(default_factory=dict)
-    open_counts: dict[str, int] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
-    total_count: int = 0
     retry_count: int = 0
     failures_in_row: int = 0
     gave_up: str = ""
     is_interrupted: bool = False
 
-    def add_job(self, job: Job) -> None:
-        self.jobs.append(job)
-        self.total_count += len(job.queries)
-        for query in job.queries:
-            self.open_counts[query.request] = self.open_counts.get(query.request, 0) + 1
+    @property
+    def _repeats(self) -> range:
+        has_stages = self.needed_stages is not None
+        return range(STAGES_REPEAT if has_stages else 0, self.settings.repeat)
+
+    def add_stages(
+        self, retriever: object, reader: ResultReader, needed: Collection[str], depth: int
+    ) -> None:
+        """Add a call of ``stages`` for each query."""
+        __tracebackhide__ = True
+        self.needed_stages = needed
+        stage_reader = replace(reader, fields=(), size_counters={})
+
+        def read(result: object) -> list[Any]:
+            return [read_stages(result, lambda stage: stage_reader.read(stage, depth), needed)]
+
+        stages = retriever.stages  # type: ignore[attr-defined]
+        for job in make_jobs(stages, self.queries, stage_reader, depth):
+            self.jobs.append(job._replace(read=read, repeat=STAGES_REPEAT))
 
     def run_jobs(self) -> None:
         """Make all calls, and failed ones again as often as the settings say."""
@@ -386,10 +294,7 @@ class _Collector:
                     f"Answered after {reply.seconds:.1f} s, later than the 'timeout' of"
                     f" {self.calls.timeout:g} s allows"
                 )
-            key = (job.repeat, query.request)
-            if key not in self.replies:
-                self.open_counts[query.request] -= 1
-            self.replies[key] = reply._replace(values=[value], error=error)
+            self.replies[job.repeat, query.request] = reply._replace(values=[value], error=error)
             self._keep_answer(query)
         self._report_progress()
 
@@ -406,16 +311,16 @@ class _Collector:
 
     def _report_progress(self) -> None:
         if self.report_progress:
-            self.report_progress(len(self.replies), self.total_count)
+            self.report_progress(len(self.replies), len(self.queries) * len(self._repeats))
 
     def _keep_answer(self, query: Query, *, is_final: bool = False) -> None:
         """Hand on the answers to a request once they are complete, or finally its error."""
-        request = query.request
-        if not self.keep or request in self.kept or self.open_counts.get(request):
+        is_complete = all((repeat, query.request) in self.replies for repeat in self._repeats)
+        if not self.keep or query.request in self.kept or not is_complete:
             return
         run = self.make_run([query], Run())
         if run.answers or (is_final and run.errors):
-            self.kept.add(request)
+            self.kept.add(query.request)
             self.keep(run)
 
     # The run.

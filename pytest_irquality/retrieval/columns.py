@@ -9,15 +9,22 @@ from __future__ import annotations
 import numbers
 import re
 import uuid
-from collections.abc import Callable, Collection, Sequence, Set as AbstractSet
+from collections.abc import Callable, Collection, Mapping, Sequence, Set as AbstractSet
+from datetime import date
 from decimal import Decimal
 from math import isfinite
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.io.escaping import clip
-from pytest_irquality.io.fields import Step, is_data
+from pytest_irquality.io.fields import Step, is_data, settle_path
+from pytest_irquality.io.secrets import MaskedText
+from pytest_irquality.retrieval.errors import ResultError
 
+MAX_FIELD_CHARS = 4_000
+# Characters of a picture in a ``data:`` URI, some 200 kB.
+MAX_IMAGE_CHARS = 300_000
+MAX_LIST_VALUES = 100
 MAX_TITLE_CHARS = 80
 # Four times a title's length, since much of it may be white space.
 MAX_RAW_TITLE_CHARS = 4 * MAX_TITLE_CHARS
@@ -58,7 +65,13 @@ class Column(NamedTuple):
         return "ids" if self.may_be_ids else "other"
 
     def get_ids(self) -> tuple[str, ...] | None:
-        """Return the values as ids, or ``None`` if one of them cannot be an id."""
+        """Return the values as ids, or ``None`` if one of them cannot be an id.
+
+        Raises:
+            ResultError: An id contains a secret.
+        """
+        if MaskedText in self.kinds:
+            raise ResultError("A document id contains a secret that 'ir_headers' names")
         if self.kinds == {str}:
             ids = tuple(self.values)
         elif all(map(_is_id_type, self.kinds)):
@@ -185,3 +198,59 @@ def clean_title(text: str) -> str:
     if len(text) <= MAX_TITLE_CHARS and text.isprintable() and "  " not in text:
         return text.strip()
     return clip(" ".join(text[:MAX_RAW_TITLE_CHARS].split()), MAX_TITLE_CHARS)
+
+
+# Values of fields that reports show and rules read. They leave the process of the retriever (xdist,
+# JSON), so they are texts, numbers, booleans, and lists of those.
+
+
+def read_fields(
+    hits: Sequence[Any], paths: Sequence[str], containers: Sequence[str]
+) -> tuple[Mapping[str, object], ...]:
+    """Return the values at some paths of each hit, as plain data.
+
+    A path is looked for in the hit and in its containers, such as ``_source``.
+
+    Args:
+        hits: The hits as returned.
+        paths: Paths with dots.
+        containers: The beginnings of paths, such as ``""`` and ``"_source."``.
+
+    Returns:
+        A mapping for each hit, without the fields that the hit lacks.
+    """
+    values: list[dict[str, object]] = [{} for _ in hits]
+    for path in paths:
+        steps = None
+        for hit, fields in zip(hits, values, strict=True):
+            value = None if steps is None else get_value(hit, steps)
+            if value is None:  # another shape than the hits before
+                for container in containers:
+                    found = settle_path(hit, container + path)
+                    if found is not None:
+                        steps, value = found, get_value(hit, found)
+                        break
+            plain = make_plain(get_single(value))
+            if plain is not None:
+                fields[path] = plain
+    return tuple(values)
+
+
+def make_plain(value: object) -> object:
+    """Return a value as a text, number, boolean or list of those, or ``None`` if it is neither."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        plain = [make_plain(entry) for entry in list(value)[:MAX_LIST_VALUES]]
+        return [entry for entry in plain if entry is not None and not isinstance(entry, list)]
+    if isinstance(value, str):
+        is_image = value.startswith("data:image/")
+        return clip(str(value), MAX_IMAGE_CHARS if is_image else MAX_FIELD_CHARS)
+    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
+        return bool(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, (numbers.Real, Decimal)):
+        number = float(value)
+        return number if isfinite(number) else None
+    if isinstance(value, date):  # a datetime is a date
+        return value.isoformat()
+    return str(value) if isinstance(value, uuid.UUID) else None

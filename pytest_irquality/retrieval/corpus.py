@@ -45,7 +45,7 @@ def load_corpus(settings: Settings, retriever: object = None) -> Iterator[Corpus
     """Yield the documents of the corpus. Files come before ``texts()``.
 
     With ``match: text``, each id stands for one text, as in runs: chunks that share an id get a
-    suffix. Otherwise a document without a text of its own has all its texts joined.
+    suffix.
 
     Args:
         settings: Names the files, and how ids and texts are found.
@@ -112,9 +112,7 @@ class _Loader:
                 if line.strip():
                     yield f"{path}:{number}", parse_json(line)
         except JsonError as error:
-            raise CorpusError(
-                f"{path}:{number}: A corpus has one document on each line, as JSON. {error}"
-            ) from None
+            raise CorpusError(f"{path}:{number}: Each line must be a document. {error}") from None
         except FileError as error:
             raise CorpusError(str(error)) from None
 
@@ -140,8 +138,6 @@ class _Loader:
             (document,) = _read_records(self._reader, [record])
         except ResultError as error:
             raise CorpusError(f"{place}: This document cannot be read. {error}") from None
-        if not document.text and not self._needs_texts:
-            return document._replace(text=_join_texts(record, document.doc_id))
         return document
 
 
@@ -152,10 +148,3 @@ def _read_records(reader: ResultReader, records: Sequence[Any]) -> Iterator[Corp
         title = clean_title(answer.titles[index]) if answer.titles else ""
         text = ranking.texts[index] if ranking.texts else ""
         yield CorpusDocument(doc_id, title, text)
-
-
-def _join_texts(record: Any, doc_id: str) -> str:
-    if not isinstance(record, dict):
-        return ""
-    texts = [value for value in record.values() if isinstance(value, str) and value != doc_id]
-    return "\n".join(texts)

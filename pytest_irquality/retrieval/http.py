@@ -134,15 +134,11 @@ class UrlRetriever(Service):
         placeholders = _PLACEHOLDER.findall(self._target)
         for name in placeholders:
             if not _KNOWN_PLACEHOLDER.fullmatch(name):
-                raise RetrieverError(
-                    f"Ini key ir_url: {{{name}}} is unknown. Use {{query}}, {{k}} or"
-                    " {params.NAME}"
-                )
+                known = "{query}, {k} or {params.NAME}"
+                raise RetrieverError(f"Ini key ir_url: {{{name}}} is unknown. Use {known}")
         _fill_template(self._template, placeholders.append)
         if "query" not in placeholders:
-            raise RetrieverError(
-                "Ini key ir_url: {query} is missing, or in its file it is only a part of a string"
-            )
+            raise RetrieverError("Ini key ir_url: {query} is missing, or only a part of a string")
         return placeholders
 
     def _make_request(self, values: Mapping[str, Any]) -> tuple[str, bytes | None]:

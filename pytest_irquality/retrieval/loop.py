@@ -16,8 +16,8 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from pytest_irquality.retrieval.calling import CallSettings, FinishJob, Job, Reply, drop_jobs
 from pytest_irquality.retrieval.errors import DEFAULT_TIMEOUT_S, RetrieverError, make_timeout
-from pytest_irquality.retrieval.jobs import CallSettings, FinishJob, Job, Reply, drop_jobs
 
 # The time that cancelled calls have to clean up.
 CLEANUP_TIMEOUT_S = 0.5
@@ -42,11 +42,9 @@ async def _run_jobs(jobs: deque[Job], finish: FinishJob, settings: CallSettings)
     timeout = settings.timeout or DEFAULT_TIMEOUT_S
     calls: dict[asyncio.Future[Reply], Job] = {}
     abandoned: set[asyncio.Future[Reply]] = set()
-    # asyncio lets Ctrl-C tear through the loop, so what ends the pass is carried past the tasks.
-    escaped: list[BaseException] = []
 
     async def work() -> None:
-        while jobs and not escaped:
+        while jobs:
             await run_job(jobs.popleft())
 
     async def run_job(job: Job) -> None:
@@ -65,7 +63,7 @@ async def _run_jobs(jobs: deque[Job], finish: FinishJob, settings: CallSettings)
             job = job._replace(awaitable=None)
 
     async def make_call(job: Job) -> Reply:
-        call = asyncio.ensure_future(_attempt(job, settings, escaped))
+        call = asyncio.ensure_future(_attempt(job, settings))
         calls[call] = job
         await asyncio.wait({call}, timeout=timeout)
         del calls[call]
@@ -80,8 +78,6 @@ async def _run_jobs(jobs: deque[Job], finish: FinishJob, settings: CallSettings)
     workers = [asyncio.ensure_future(work()) for _ in range(min(settings.concurrency, len(jobs)))]
     try:
         await asyncio.gather(*workers)
-    except _PassEnded:
-        raise escaped[0] from None
     finally:
         for call, job in calls.items():
             if call.done() and not call.cancelled() and not call.exception():
@@ -89,24 +85,18 @@ async def _run_jobs(jobs: deque[Job], finish: FinishJob, settings: CallSettings)
         await _cancel([*workers, *calls, *abandoned])
 
 
-async def _attempt(job: Job, settings: CallSettings, escaped: list[BaseException]) -> Reply:
+async def _attempt(job: Job, settings: CallSettings) -> Reply:
     start = time.perf_counter()
     try:
         result = job.call() if job.awaitable is None else job.awaitable
         if inspect.isawaitable(result):
             result = await result
         return Reply(job.read(result), None, time.perf_counter() - start)
-    except (asyncio.CancelledError, GeneratorExit):
-        raise
     except BaseException as error:
-        if settings.exceptions.is_query_error(error):
-            return Reply(None, error, time.perf_counter() - start)
-        escaped.append(error)
-        raise _PassEnded from None
-
-
-class _PassEnded(Exception):
-    """Ends the pass from within one of its tasks."""
+        is_cancelled = isinstance(error, asyncio.CancelledError)
+        if is_cancelled or not settings.exceptions.is_query_error(error):
+            raise
+        return Reply(None, error, time.perf_counter() - start)
 
 
 async def _cancel(tasks: list[asyncio.Future[Any]]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -12,8 +11,8 @@ from typing import Any
 
 from pytest_irquality.io.fields import is_mapping
 from pytest_irquality.passages.normalization import normalize_text
+from pytest_irquality.retrieval.calling import NO_EXCEPTIONS, ExceptionPolicy
 from pytest_irquality.retrieval.errors import ResultError, RetrieverError
-from pytest_irquality.retrieval.jobs import NO_EXCEPTIONS, ExceptionPolicy
 from pytest_irquality.retrieval.results import Answer
 from pytest_irquality.retrieval.wrappers import describe_result
 
@@ -87,18 +86,11 @@ def read_stages(
         ResultError: The result is not a mapping.
     """
     if not is_mapping(result):
-        raise ResultError(
-            "stages(query, k) must return a mapping of stages to results", describe_result(result)
-        )
+        raise ResultError("stages(query, k) must return a mapping", describe_result(result))
     answers: dict[str, Answer | Exception] = {}
     for key in list(result):  # type: ignore[call-overload]
         name = str(key)
         try:
-            if not re.fullmatch(r"[\w.-]+", name):
-                raise ResultError(
-                    "The name of a stage is one word of letters, digits, '_', '-' and '.',"
-                    f" and not {name!r}"
-                )
             answers[name] = read(result[key])  # type: ignore[index]
         except Exception as error:  # a stage that cannot be read does not spoil the others
             answers[name] = error
@@ -122,31 +114,19 @@ def make_size_counters(
     """
     counters: dict[str, Callable[[str], float]] = {}
     if "words" in units:
-        counters["words"] = lru_cache(MAX_CACHED_SIZES)(_count_words)
+        counters["words"] = lru_cache(MAX_CACHED_SIZES)(
+            lambda text: float(len(normalize_text(text).words))
+        )
     if "tokens" in units:
         tokens = getattr(retriever, "tokens", None)
         if not callable(tokens):
-            raise RetrieverError(
-                "A metric counts tokens, so the retriever needs a method tokens(text) that counts"
-                " them"
-            )
+            raise RetrieverError("A metric of tokens needs a method tokens(text) of the retriever")
         counters["tokens"] = lru_cache(MAX_CACHED_SIZES)(lambda text: _count(tokens(text)))
     return counters
 
 
-def _count_words(text: str) -> float:
-    return float(len(normalize_text(text).words))
-
-
 def _count(tokens: Any) -> float:
-    if isinstance(tokens, (int, float)):
-        return float(tokens)
-    try:
-        return float(len(tokens))
-    except TypeError:
-        raise RetrieverError(
-            f"tokens(text) must return a number or a list of tokens, not {tokens!r}"
-        ) from None
+    return float(tokens if isinstance(tokens, (int, float)) else len(tokens))
 
 
 def read_version(retriever: object) -> str:

@@ -3,6 +3,11 @@
 A ranking from a part of the index says nothing about the quality of a search, so such an answer is
 an error of its query. ``PARTIAL_SIGNS`` is the only place that knows the fields. A field of a new
 engine is one more row.
+
+Other engines have no such field. A query of Pinecone, Chroma, LanceDB, DuckDB, SQLite or pgvector
+is complete or fails. In Qdrant and Milvus a shard that does not answer fails the query; clients of
+Milvus see nothing of its setting ``partialResultRequiredDataRatio``. Meilisearch cuts searches off
+after ``searchCutoffMs`` without a sign in the response.
 """
 
 from __future__ import annotations
@@ -42,10 +47,6 @@ def _has_entries(value: object) -> bool:
     return isinstance(value, (list, tuple, Mapping)) and len(value) > 0
 
 
-def _has_listed(value: object) -> bool:
-    return isinstance(value, (list, tuple)) and len(value) > 0
-
-
 def _is_text(value: object) -> bool:
     return isinstance(value, str) and value != ""
 
@@ -76,6 +77,10 @@ PARTIAL_SIGNS = (
     # it affects the number of matches and not the results (SOLR-5730).
     PartialSign("Solr", ("responseHeader", "partialResults"), _is_true_or_omitted),
     PartialSign("Solr", ("responseHeader", "maxHitsTerminatedEarly"), _is_true),
+    # The clients pysolr and pyvespa have the response under a name of their own.
+    PartialSign("Solr", ("raw_response", "responseHeader", "partialResults"), _is_true_or_omitted),
+    PartialSign("Vespa", ("json", "root", "coverage", "degraded"), _has_entries),
+    PartialSign("Vespa", ("json", "root", "coverage", "full"), _is_false),
     PartialSign("Vespa", ("root", "coverage", "degraded"), _has_entries),
     PartialSign("Vespa", ("root", "coverage", "full"), _is_false),
     PartialSign("Vespa", ("root", "errors"), _has_entries),
@@ -93,21 +98,10 @@ PARTIAL_SIGNS = (
     PartialSign("Weaviate, Quickwit", ("errors",), _has_entries),
     PartialSign("Azure AI Search", ("@search.coverage",), _is_below_100),
     PartialSign("Azure AI Search", ("@search.semanticPartialResponseReason",), _is_text),
-    PartialSign("Redis", ("warning",), _has_listed),
+    PartialSign("Redis", ("warning",), _has_entries),
     PartialSign("Couchbase", ("status", "failed"), _is_positive),
 )
-# Engines whose responses have no such field (with exceptions above), and why.
-ENGINES_WITHOUT_SIGNS: Mapping[str, str] = {
-    "Qdrant": "a shard that does not answer fails the request",
-    "Milvus": "a query node that does not answer fails the request, unless the server sets"
-    " 'partialResultRequiredDataRatio', of which clients see nothing",
-    "Meilisearch": "'searchCutoffMs' cuts a search without a sign in the response",
-    "pgvector": "a query is complete or fails, though an approximate index may find fewer rows",
-    "Pinecone, Chroma, LanceDB, DuckDB, SQLite": "a query is complete or fails",
-}
-# Clients that keep the response of the engine under a name of their own: pysolr, pyvespa.
-_RAW_RESPONSES = ("raw_response", "json")
-_FIRST_NAMES = frozenset(sign.path[0] for sign in PARTIAL_SIGNS).union(_RAW_RESPONSES)
+_FIRST_NAMES = frozenset(sign.path[0] for sign in PARTIAL_SIGNS)
 
 
 def find_partial_sign(response: object) -> str:
@@ -124,22 +118,14 @@ def find_partial_sign(response: object) -> str:
         return ""
     if type(response) is dict and _FIRST_NAMES.isdisjoint(response):
         return ""
-    responses = [response]
-    for name in _RAW_RESPONSES:
-        raw = _get(response, name)
-        if isinstance(raw, Mapping):
-            responses.append(raw)
-    for one in responses:
-        for sign in PARTIAL_SIGNS:
-            if type(one) is dict and sign.path[0] not in one:
-                continue
-            value: object = one
-            for name in sign.path:
-                value = _get(value, name)
-                if value is None:
-                    break
-            if value is not None and sign.is_set(value):
-                return ".".join(sign.path)
+    for sign in PARTIAL_SIGNS:
+        value: object = response
+        for name in sign.path:
+            value = _get(value, name)
+            if value is None:
+                break
+        if value is not None and sign.is_set(value):
+            return ".".join(sign.path)
     return ""
 
 

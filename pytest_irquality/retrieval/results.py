@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pytest_irquality.io.fields import is_data, is_mapping, settle_path
-from pytest_irquality.io.secrets import MaskedText
 from pytest_irquality.retrieval.columns import (
     Column,
     Role,
@@ -28,9 +28,9 @@ from pytest_irquality.retrieval.columns import (
     is_text,
     make_column,
     read_column,
+    read_fields,
 )
 from pytest_irquality.retrieval.errors import ResultError
-from pytest_irquality.retrieval.field_values import read_fields
 from pytest_irquality.retrieval.run import Ranking
 from pytest_irquality.retrieval.wrappers import describe_result, open_batch, open_hits
 
@@ -54,7 +54,7 @@ _SCORE_PATHS = (
 _TITLE_NAMES = ("title", "name")
 _TEXT_NAMES = (
     "text", "content", "page_content", "contents", "body", "passage", "chunk", "document",
-    "documents",
+    "documents", "description",
 )  # fmt: skip
 # What a hit may hold its fields in.
 _CONTAINERS = (
@@ -64,13 +64,12 @@ _CONTAINERS = (
 _MAX_TRIED_PATHS = 4
 _MAX_HINT_FIELDS = 12
 # Words in names of fields that are no ids, so no hint suggests these fields.
-_NO_ID_WORDS = (
-    "title", "name", "text", "content", "body", "passage", "snippet", "description", "summary",
-    "highlight", "caption", "heading", "label", "index", "position", "rank", "order", "row",
-    "page", "line", "offset", "start", "end", "chunk", "score", "distance", "relevance", "count",
-    "total", "size", "length", "price", "date", "time", "year", "version", "type", "kind",
-    "lang", "locale", "category", "tag", "brand", "color", "status", "format",
-)  # fmt: skip
+_NO_ID_NAME = re.compile(
+    "title|name|text|content|body|passage|snippet|description|summary|highlight|caption|heading"
+    "|label|index|position|rank|order|row|page|line|offset|start|end|chunk|score|distance"
+    "|relevance|count|total|size|length|price|date|time|year|version|type|kind|lang|locale"
+    "|category|tag|brand|color|status|format"
+)
 _TYPE_HINTS = {
     "DocAddress": (
         "An address of tantivy is valid in one index only. Return"
@@ -219,7 +218,7 @@ def _read_hits(hits: Sequence[Any], reader: ResultReader) -> _Parts:
         return _make_parts(None, None, hits, hits, reader)
     doc_ids = column.get_ids()
     if doc_ids is not None:
-        return _make_parts(_check_ids(column, doc_ids), None, (), (), reader)
+        return _make_parts(doc_ids, None, (), (), reader)
     if all(map(is_number_type, column.kinds)):
         raise ResultError(
             "Numbers with decimals are scores, not ids. An array of scores in the order of the"
@@ -238,9 +237,7 @@ def _make_parts(
     reader: ResultReader,
 ) -> _Parts:
     if not texts and reader.requirement:
-        raise ResultError(
-            f"{reader.requirement} needs the text of each hit, and these are only ids"
-        )
+        raise ResultError(f"{reader.requirement} needs the text of each hit, not only ids")
     if doc_ids is None:
         doc_ids = tuple(map(_make_digest, texts))
     return _Parts(doc_ids, scores, titles, texts)
@@ -249,12 +246,6 @@ def _make_parts(
 def _make_digest(text: str) -> str:
     data = text.encode("utf-8", "surrogatepass")
     return hashlib.sha1(data, usedforsecurity=False).hexdigest()[:12]
-
-
-def _check_ids(column: Column, doc_ids: tuple[str, ...]) -> tuple[str, ...]:
-    if MaskedText in column.kinds:
-        raise ResultError("A document id contains a secret that 'ir_headers' names")
-    return doc_ids
 
 
 def _add_result(error: ResultError, result: object) -> ResultError:
@@ -302,7 +293,7 @@ def _read_rows(rows: Sequence[Any], reader: ResultReader) -> _Parts:
     if doc_ids is None or reader.requirement:  # pairs of an object or a text and its score
         parts = _read_hits(id_column.values, reader)
     else:
-        parts = _make_parts(_check_ids(id_column, doc_ids), None, (), (), reader)
+        parts = _make_parts(doc_ids, None, (), (), reader)
     titles = parts.titles or (words[0] if words else ())
     texts = parts.texts or (words[-1] if words else ())
     return _Parts(parts.doc_ids, scores or parts.scores, titles, texts)
@@ -311,13 +302,19 @@ def _read_rows(rows: Sequence[Any], reader: ResultReader) -> _Parts:
 def _find_places(roles: Sequence[Role]) -> tuple[int, int | None]:
     """Return the place of the column of ids, and that of scores if there is one.
 
-    Scores are the last column with decimals. Ids are the first other column that is no prose.
+    Scores are the last column with decimals. In pairs, a single side with decimals is the score,
+    and otherwise integers will do if no side is prose. Ids are the first other column that is no
+    prose.
     """
-    if not roles or ("other" in roles and not {"integers", "decimals"} & set(roles)):
-        raise ResultError(
-            "It looks like the results of several queries. Return the results of one query"
-        )
-    score_place = _find_pair_score(roles) if len(roles) == 2 else _find_last(roles, "decimals")
+    decimals = [place for place, role in enumerate(roles) if role == "decimals"]
+    numbers = [place for place, role in enumerate(roles) if role in ("integers", "decimals")]
+    if not roles or ("other" in roles and not numbers):
+        raise ResultError("It looks like the results of several queries. Return those of one")
+    score_place = decimals[-1] if decimals else None
+    if len(roles) == 2 and len(decimals) != 1:
+        if not numbers and "prose" not in roles:
+            raise ResultError("Neither side of its pairs is a score")
+        score_place = None if "prose" in roles else numbers[-1]
     others = [place for place in range(len(roles)) if place != score_place]
     for place in others:
         if roles[place] != "prose":
@@ -325,28 +322,6 @@ def _find_places(roles: Sequence[Role]) -> tuple[int, int | None]:
     if len(roles) == 2:  # texts that are their own ids
         return others[0], score_place
     raise ResultError("None of its columns is an id")
-
-
-def _find_pair_score(roles: Sequence[Role]) -> int | None:
-    """Return the side of pairs that is the score.
-
-    A single side with decimals is the score. Otherwise integers will do, if no side is prose.
-    """
-    if roles.count("decimals") == 1:
-        return roles.index("decimals")
-    if "prose" in roles:
-        return None
-    place = _find_last(roles, "integers", "decimals")
-    if place is None:
-        raise ResultError("Neither side of its pairs is a score")
-    return place
-
-
-def _find_last(roles: Sequence[Role], *wanted: Role) -> int | None:
-    for place in reversed(range(len(roles))):
-        if roles[place] in wanted:
-            return place
-    return None
 
 
 # Hits that are objects with named fields.
@@ -366,7 +341,9 @@ def _read_objects(hits: Sequence[Any], reader: ResultReader) -> _Parts:
     texts: Sequence[str] = ()
     if reader.requirement or reader.keeps_texts or not titles or not all(titles):
         texts = _read_texts(hits, reader, containers)
-        titles = _fill_titles(titles, texts)
+        if titles and texts:
+            titles = [title or text for title, text in zip(titles, texts, strict=True)]
+        titles = titles or texts
     score_steps = _settle(hits, _SCORE_PATHS, _are_scores)
     scores = None if score_steps is None else read_column(hits, score_steps).get_scores()
     if id_steps is not None:
@@ -415,13 +392,12 @@ def _read_ids(hits: Sequence[Any], steps: Steps) -> tuple[str, ...]:
     column = read_column(hits, steps)
     doc_ids = column.get_ids()
     if doc_ids is not None:
-        return _check_ids(column, doc_ids)
+        return doc_ids
     for rank, value in enumerate(column.values, 1):
         if make_column([value]).get_ids() is None:
-            raise ResultError(
-                "Not every hit has a document id", f"The id of the hit at rank {rank} is {value!r}"
-            )
-    raise AssertionError("get_ids() found no ids in a column of ids")
+            detail = f"That of the hit at rank {rank} is {value!r}"
+            raise ResultError("Not every hit has a document id", detail)
+    raise AssertionError("unreachable")
 
 
 def _make_dicts(hits: Sequence[Any]) -> list[dict[Any, Any]]:
@@ -436,13 +412,6 @@ def _read_titles(hits: Sequence[Any], containers: Sequence[str]) -> Sequence[str
     paths = [container + name for name in _TITLE_NAMES for container in containers]
     steps = _settle(hits, paths, Column.has_texts)
     return () if steps is None else read_column(hits, steps).get_texts()
-
-
-def _fill_titles(titles: Sequence[str], texts: Sequence[str]) -> Sequence[str]:
-    """Use the text of a hit that has no title."""
-    if not titles or not texts:
-        return titles or texts
-    return [title or text for title, text in zip(titles, texts, strict=True)]
 
 
 def _read_texts(
@@ -506,7 +475,7 @@ def find_id_candidates(hits: Sequence[Any]) -> list[str]:
     candidates = []
     for path in dict.fromkeys(_list_id_like_paths(hits[0])):
         name = path.rpartition(".")[2].lower()
-        if any(word in name for word in _NO_ID_WORDS) and not name.endswith(("id", "_key")):
+        if _NO_ID_NAME.search(name) and not name.endswith(("id", "_key")):
             continue
         steps = settle_path(hits[0], path)
         ids = None if steps is None else read_column(hits, steps).get_ids()
@@ -524,11 +493,10 @@ def _describe_fields(hit: Any) -> str:
 
 
 def _list_fields(hit: Any) -> list[tuple[str, Any]]:
+    fields = getattr(hit, "__dict__", {})
     if is_mapping(hit):
-        fields = [(str(name), hit[name]) for name in list(hit.keys())[:_MAX_HINT_FIELDS]]
-    else:
-        fields = list(getattr(hit, "__dict__", {}).items())[:_MAX_HINT_FIELDS]
-    return fields
+        fields = {str(name): hit[name] for name in hit.keys()}  # noqa: SIM118 - it may be no dict
+    return list(fields.items())[:_MAX_HINT_FIELDS]
 
 
 def _list_id_like_paths(hit: Any, prefix: str = "") -> Iterator[str]:

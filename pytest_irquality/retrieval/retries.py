@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from math import isfinite
@@ -78,13 +79,10 @@ def find_retry_after(error: BaseException) -> float | None:
 
 
 def _get_header(headers: Any, name: str) -> object:
-    try:
-        pairs = headers.items() if isinstance(headers, Mapping) or hasattr(headers, "items") else ()
-        for key, value in pairs:
+    with suppress(Exception):  # headers of any client, or none
+        for key, value in headers.items():
             if str(key).lower() == name:
                 return value
-    except Exception:  # headers of an unknown client
-        return None
     return None
 
 

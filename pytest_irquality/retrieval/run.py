@@ -7,7 +7,7 @@ have millions of hits. ``Ranking.hits`` gives objects to code that prefers them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import NamedTuple
 
@@ -169,10 +169,9 @@ def _merge_provenance(first: Run, second: Run) -> Provenance:
     known = first.answers.keys() | first.errors.keys()
     has_more = not known >= (second.answers.keys() | second.errors.keys())
     depths = [each.depth for each in (one, other) if each.depth is not None]
-    return Provenance(
-        source=one.source or other.source,
-        commit=one.commit if one.commit == other.commit or not second.answers else "",
-        version=one.version if one.version == other.version or not second.answers else "",
+    return replace(
+        one,
+        commit=one.commit if one.commit == other.commit or not has_more else "",
         depth=min(depths, default=None),
         date=max(one.date, other.date),
         # The calls of a run that the first one contains are counted there.

@@ -92,9 +92,8 @@ class Server:
             if has_answered:
                 return
             if time.monotonic() > deadline:
-                raise RetrieverError(
-                    f"{self._shown} did not answer within {START_TIMEOUT_S:g} s. {self._read_end()}"
-                )
+                reason = f"did not answer within {START_TIMEOUT_S:g} s"
+                raise RetrieverError(f"{self._shown} {reason}. {self._read_end()}")
 
     def describe_end(self) -> str:
         """Return how the server ended and what it wrote last, or an empty string if it runs."""

@@ -14,7 +14,7 @@ from functools import cached_property
 from html import unescape
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_irquality.io.secrets import Secrets, find_variables
 from pytest_irquality.retrieval.errors import RetrieverError, ServiceError
@@ -29,20 +29,20 @@ MAX_ANSWER_BYTES = 16 * 2**20
 # How much is quoted of the start and of the end of an answer or a log.
 MAX_QUOTED_CHARS = 120
 _NAMED_LINE = re.compile(r"([A-Za-z_]\w*):\s+(.*)")
-_HOST_WITH_PORT = re.compile(r"(?:[A-Z]+\s+)?https?://[^/?#\s@{}]+:\{port\}(?:/.*)?")
 
 
 class DeclaredRetriever(NamedTuple):
     """A line of ``ir_url`` or ``ir_command``: the name of its fixture, and the rest."""
 
     name: str
-    key: Literal["ir_url", "ir_command"]
+    key: str
     line: str
 
     @property
     def has_port(self) -> bool:
         """Return whether the URL has the ``{port}`` of ``ir_serve``."""
-        return self.key == "ir_url" and _HOST_WITH_PORT.fullmatch(self.line) is not None
+        host = self.line.partition("://")[2].partition("/")[0]
+        return self.key == "ir_url" and host.endswith(f":{PORT}")
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,7 @@ class RetrieverConfig:
             RetrieverError: Two retrievers have one name, or a ``{port}`` has no server.
         """
         retrievers: dict[str, DeclaredRetriever] = {}
-        keys: tuple[tuple[Literal["ir_url", "ir_command"], Sequence[str]], ...] = (
-            ("ir_url", self.urls),
-            ("ir_command", self.commands),
-        )
-        for key, lines in keys:
+        for key, lines in (("ir_url", self.urls), ("ir_command", self.commands)):
             for line in lines:
                 named = _NAMED_LINE.fullmatch(line)
                 name, rest = named.groups() if named else (DEFAULT_RETRIEVER, line)
@@ -85,13 +81,9 @@ class RetrieverConfig:
                 retrievers[name] = DeclaredRetriever(name, key, rest)
         needs_port = any(retriever.has_port for retriever in retrievers.values())
         if needs_port and PORT not in self.serve:
-            raise RetrieverError(
-                f"Ini key ir_url: {PORT} is the port of 'ir_serve', which must be set and have it"
-            )
+            raise RetrieverError(f"Ini key ir_url: {PORT} needs an 'ir_serve' that has it, too")
         if self.serve and not needs_port:
-            raise RetrieverError(
-                f"Ini key ir_serve: no 'ir_url' has its {PORT}, so another server would answer"
-            )
+            raise RetrieverError(f"Ini key ir_serve: no 'ir_url' has its {PORT}")
         return retrievers
 
     def refuse_shared_server(self) -> None:
@@ -223,9 +215,8 @@ def parse_header(line: str) -> tuple[str, str]:
         name, value = line.split(":", 1)
         return name.strip().title(), Template(value).substitute(os.environ).strip()
     except ValueError:
-        raise RetrieverError(
-            "Ini key ir_headers: a line must be 'Name: value', with $$ for a dollar sign"
-        ) from None
+        reason = "a line must be 'Name: value', with $$ for a dollar sign"
+        raise RetrieverError(f"Ini key ir_headers: {reason}") from None
 
 
 @contextmanager

@@ -15,8 +15,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from math import inf
 
-from pytest_irquality.retrieval.errors import make_timeout
-from pytest_irquality.retrieval.jobs import (
+from pytest_irquality.retrieval.calling import (
     MAX_SLEEP_S,
     CallSettings,
     FinishJob,
@@ -24,6 +23,7 @@ from pytest_irquality.retrieval.jobs import (
     Reply,
     make_call_in_turn,
 )
+from pytest_irquality.retrieval.errors import make_timeout
 
 MIN_WAIT_S = 0.001
 _Result = Reply | Job | BaseException

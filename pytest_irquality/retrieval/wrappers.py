@@ -71,8 +71,11 @@ def open_hits(result: object, depth: int, id_field: str = "") -> Sequence[Any]:
         sign = find_partial_sign(result)
         if sign:
             raise ResultError(f"The engine reports a partial answer in '{sign}'")
-        inside = _open(result, request)
-        if inside is None:
+        for opener in _OPENERS:
+            inside = opener(result, request)
+            if inside is not None:
+                break
+        else:
             break
         result = inside
     reason = _find_refusal(result)
@@ -103,9 +106,7 @@ def open_batch(result: object, count: int) -> list[Any]:
     if _is_two_tables(result, results):
         results = list(zip(*map(_to_plain, results), strict=False))
     if len(results) != count:
-        raise ResultError(
-            f"A batch of {count} queries must return as many results, not {len(results)}"
-        )
+        raise ResultError(f"A batch of {count} queries must not return {len(results)} results")
     return results
 
 
@@ -117,14 +118,6 @@ def describe_result(result: object) -> str:
     except Exception as error:  # a broken representation must not hide what is wrong
         text = f"<{kind}, whose repr raises {type(error).__name__}>"
     return f"The retriever returned {text} ({kind})"
-
-
-def _open(thing: Any, request: Request) -> Any:
-    for opener in _OPENERS:
-        inside = opener(thing, request)
-        if inside is not None:
-            return inside
-    return None
 
 
 def _find_refusal(thing: object) -> str:
@@ -300,9 +293,7 @@ def _find_component(values: Mapping[str, object]) -> Any:
             found[name] = value
     if len(found) > 1:
         names = ", ".join(found)
-        raise ResultError(
-            f"Several components returned documents ({names}). Return the output of one of them"
-        )
+        raise ResultError(f"Several components returned documents ({names}). Return those of one")
     return next(iter(found.values()), None)
 
 

@@ -153,7 +153,7 @@ def test_texts_sizes_and_fields_are_read_only_if_needed() -> None:
 
 
 def test_tokens_need_a_method_that_counts_them() -> None:
-    with pytest.raises(RetrieverError, match=r"needs a method tokens\(text\)"):
+    with pytest.raises(RetrieverError, match=r"needs a method tokens\(text\) of the retriever"):
         collect_run(lambda query: [], QUERIES, size_units=["tokens"])
 
 
@@ -379,7 +379,6 @@ def test_stages_can_be_called_after_comparing() -> None:
     ("result", "stage", "message"),
     [
         ({"dense": None}, "dense", "None is not a list of hits"),
-        ({"a b": ["d1"], "dense": ["d1"]}, "a b", "The name of a stage is one word"),
         ({"BM25": ["d1"]}, "dense", "There is no stage 'dense'. The retriever's stages: BM25"),
     ],
 )
@@ -405,7 +404,7 @@ def test_stages_that_are_no_mapping_are_an_error_of_the_needed_stages() -> None:
 
     assert not run.errors
     message = run.stages["dense"].errors["hose"].message
-    assert message.startswith("stages(query, k) must return a mapping of stages to results")
+    assert message.startswith("stages(query, k) must return a mapping.")
 
 
 def test_stages_of_a_coroutine_run_in_the_same_loop() -> None:

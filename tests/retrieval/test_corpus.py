@@ -57,14 +57,6 @@ def test_id_field_and_text_field_name_other_places(tmp_path: Path) -> None:
     assert [(document.doc_id, document.text) for document in documents] == [("a", "Hello you")]
 
 
-def test_a_document_without_a_text_of_its_own_has_all_its_texts(tmp_path: Path) -> None:
-    path = write_lines(
-        tmp_path / "c.jsonl", {"id": "x", "title": "Chair", "brand": "Oak & Co", "n": 3}
-    )
-
-    assert load(path) == [("x", "Chair", "Chair\nOak & Co")]
-
-
 def test_chunks_get_distinct_ids_if_texts_are_matched(tmp_path: Path) -> None:
     path = write_lines(
         tmp_path / "c.jsonl",
@@ -87,13 +79,13 @@ def test_chunks_get_distinct_ids_if_texts_are_matched(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"id": "a"', r"c\.jsonl:2: A corpus has one document on each line, as JSON"),
+        ('{"id": "a"', r"c\.jsonl:2: Each line must be a document"),
         (
             '{"id": "b", "text": ""}',
             r"c\.jsonl:2: This document cannot be read. 'match: text' needs",
         ),
         ("7", r"c\.jsonl:2: This document cannot be read"),
-        ("[" * 60 + "]" * 60, r"c\.jsonl:2: A corpus has one document .* nested more than 40"),
+        ("[" * 60 + "]" * 60, r"c\.jsonl:2: Each line must be a document. .* nested more than 40"),
     ],
 )
 def test_a_line_that_cannot_be_read_is_an_error_at_its_place(

@@ -218,6 +218,9 @@ PARTIAL: Mapping[str, Any] = {
         hits=[{"id": "51", "relevance": 1.0}],
         json=make_vespa(TITLES, {"full": False, "degraded": {"match-phase": True}}),
     ),
+    "pyvespa, not full": Object(
+        hits=[{"id": "51", "relevance": 1.0}], json=make_vespa(TITLES, {"full": False})
+    ),
     "Typesense": make_typesense(TITLES, search_cutoff=True),
     "Typesense, multi_search": {"results": [make_typesense(TITLES, search_cutoff=True)]},
     "Algolia timed out": make_algolia(TITLES, timeoutHits=True),

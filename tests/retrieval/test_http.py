@@ -168,7 +168,7 @@ def test_headers_have_values_of_the_environment(monkeypatch: pytest.MonkeyPatch)
         ("http://h/x?size={k}", "{query} is missing"),
         ("http://h/x @none.json", "none.json cannot be read. No such file"),
         ("http://h/x @broken.json", "broken.json cannot be read. This is not JSON"),
-        ("http://h/x @within.json", "{query} is missing, or in its file it is only a part"),
+        ("http://h/x @within.json", "{query} is missing, or only a part"),
     ],
 )
 def test_a_line_that_cannot_be_read_is_explained(tmp_path: Path, line: str, message: str) -> None:
@@ -204,8 +204,11 @@ def test_a_header_that_cannot_be_made_is_explained(
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({}, "The retriever ir_url(query, k, *, locale) also needs 'locale'"),
-        ({"locale": "de", "brand": "x"}, "does not take 'brand' of 'params'"),
+        ({}, "The retriever ir_url(query, k, *, locale) does not fit: missing a required"),
+        (
+            {"locale": "de", "brand": "x"},
+            "does not fit: got an unexpected keyword argument 'brand'",
+        ),
     ],
 )
 def test_params_and_placeholders_must_agree(params: Mapping[str, Any], message: str) -> None:

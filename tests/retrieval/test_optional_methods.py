@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.retrieval.errors import RetrieverError
 from pytest_irquality.retrieval.optional_methods import (
     MAX_EXISTS_CALLS,
     ask_exists,
@@ -79,18 +78,6 @@ def test_sizes_are_counted_in_words_and_tokens() -> None:
     assert counters["words"]("One red **chair**") == 3
     assert (counters["tokens"]("abc"), counters["tokens"]("")) == (3, 0)
     assert make_size_counters(Retriever(), []) == {}
-
-
-def test_tokens_must_be_a_number_or_a_list() -> None:
-    class Retriever:
-        @staticmethod
-        def tokens(text: str) -> Any:
-            return None
-
-    counters = make_size_counters(Retriever(), ["tokens"])
-
-    with pytest.raises(RetrieverError, match=r"tokens\(text\) must return a number or a list"):
-        counters["tokens"]("abc")
 
 
 @pytest.mark.parametrize(

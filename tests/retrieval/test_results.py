@@ -316,10 +316,10 @@ def test_id_field_names_another_place(result: object, id_field: str) -> None:
         ([object()], "A hit is a object without fields"),
         ([("a", "b")], "Neither side of its pairs is a score"),
         ([{"id": True}], "No document id under"),
-        ([{"id": "a"}] * 4 + [{"id": None}], "The id of the hit at rank 5 is None"),
-        ([{"id": "a"}] * 4 + [{"title": "x"}], "The id of the hit at rank 5 is None"),
-        ([{"id": "a"}] * 4 + [{"id": float("nan")}], "The id of the hit at rank 5 is nan"),
-        ([{"id": "a"}, "b"], "The id of the hit at rank 2 is None|No document id"),
+        ([{"id": "a"}] * 4 + [{"id": None}], "That of the hit at rank 5 is None"),
+        ([{"id": "a"}] * 4 + [{"title": "x"}], "That of the hit at rank 5 is None"),
+        ([{"id": "a"}] * 4 + [{"id": float("nan")}], "That of the hit at rank 5 is nan"),
+        ([{"id": "a"}, "b"], "That of the hit at rank 2 is None|No document id"),
         ([""], "No document id"),
         (["a", {"id": "b"}], "No document id"),
         ([0.25, 9.5], "An array of scores in the order of the corpus is not a ranking"),
@@ -644,7 +644,7 @@ def test_a_batch_is_split(result: object) -> None:
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        ([["a"]], "A batch of 2 queries must return as many results, not 1"),
+        ([["a"]], "A batch of 2 queries must not return 1 results"),
         ({"a": ["x"]}, "one list of hits for each query, not a mapping"),
         (None, "one list of hits for each query. None is not a list"),
     ],

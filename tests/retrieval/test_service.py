@@ -62,9 +62,9 @@ def test_retrievers_have_names() -> None:
     ("config", "message"),
     [
         (RetrieverConfig(urls=["http://h/?q={query}"], commands=["node x"]), "have the name 'retriever'"),
-        (RetrieverConfig(urls=[URL]), "{port} is the port of 'ir_serve', which must be set"),
-        (RetrieverConfig(urls=[URL], serve="node server.mjs"), "must be set and have it"),
-        (RetrieverConfig(urls=["http://h/?q={query}"], serve="node {port}"), "another server would answer"),
+        (RetrieverConfig(urls=[URL]), "{port} needs an 'ir_serve' that has it"),
+        (RetrieverConfig(urls=[URL], serve="node server.mjs"), "needs an 'ir_serve' that has it"),
+        (RetrieverConfig(urls=["http://h/?q={query}"], serve="node {port}"), "no 'ir_url' has its {port}"),
     ],
 )  # fmt: skip
 def test_a_configuration_that_does_not_fit_is_an_error(

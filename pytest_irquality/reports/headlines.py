@@ -16,7 +16,7 @@ from pytest_irquality.evaluation.results import (
     Outcome,
     Requirement,
 )
-from pytest_irquality.io.text import CodePart, DataPart, Text, format_count, join, list_some, write
+from pytest_irquality.io.text import DataPart, Text, format_count, join, list_some, write
 from pytest_irquality.reports.numbers import format_p_value, format_value
 from pytest_irquality.reports.query_rows import Direction, QueryRow
 from pytest_irquality.reports.view_model import SuiteView, TagRow
@@ -31,6 +31,7 @@ MAX_NAMED_FAILURES = 2
 MIN_NEWLY_EMPTY = 2
 # The damage of a tag is worth a sentence if its mean fell visibly.
 MIN_NAMED_DROP = 0.01
+MIN_SPREAD = 0.0005
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ def write_summary(decision: Decision, suites: Sequence[SuiteView], headline: Hea
         sentences.append(write(f"{format_count(better, 'query', 'queries')} got better."))
     if worse:
         sentences += _write_significance(decision)
+    sentences += _write_repeat_sentence(suites)
     if decision.outcome is Outcome.PASSED:
         sentences += _write_passed_summary(suites)
     return join(sentences, " ")
@@ -335,6 +337,20 @@ def _write_significance(decision: Decision) -> list[Text]:
     return [write(f"The drop is not statistically significant ({p_value}).")]
 
 
+def _write_repeat_sentence(suites: Sequence[SuiteView]) -> list[Text]:
+    """Say how far the baseline's own answers differ from one another, if it has repeats."""
+    for suite in suites:
+        metric = suite.evaluation.suite.primary_metric if suite.evaluation else None
+        score = suite.evaluation.comparison.score(metric) if suite.evaluation and metric else None
+        if score and score.highest_before - score.lowest_before >= MIN_SPREAD:
+            lowest = format_value(score.metric, score.lowest_before)
+            highest = format_value(score.metric, score.highest_before)
+            where = write(" of ", DataPart(suite.name)) if len(suites) > 1 else Text()
+            span = f" differ from one another: {score.metric} is {lowest} to {highest}."
+            return [write("The answers of the baseline", where, span)]
+    return []
+
+
 def _describe_first_results(rows: Sequence[QueryRow]) -> str:
     changed = sum(row.is_first_hit_new for row in rows)
     return f"the first result changed for {changed} of {_count_queries(len(rows))}"
@@ -452,8 +468,3 @@ def _name_base(decision: Decision) -> Text:
 
 def _quote_finding(item: Notice | CheckResult) -> Headline:
     return Headline(item.text, item.subject)
-
-
-def write_command(words: Sequence[str]) -> CodePart:
-    """Write a command that a reader can copy."""
-    return CodePart(" ".join(words))

@@ -133,13 +133,6 @@ def create_schema() -> dict[str, Any]:
     }
 
 
-def load_schema() -> dict[str, Any]:
-    """Load the schema that the package ships."""
-    text = files("pytest_irquality.reports").joinpath("schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
-
-
 # -- Encoding ------------------------------------------------------------------------------------
 
 # Fields that only reports in the same process read, or that belong to ``timing``.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from pytest_irquality.evaluation.columns import Side
@@ -29,6 +29,7 @@ MAX_QUIET_COLUMNS = 119
 MAX_ROWS = 3
 MAX_SUITES = 4
 MAX_MESSAGE_LINES = 2
+MAX_PARAGRAPH_LINES = 5
 MAX_TITLE = 40
 MAX_CELL_TITLE = 17
 MAX_FAILURE_DOCS = 10
@@ -63,7 +64,7 @@ def render_terminal(view: View, *, verbosity: int = 0, columns: int = TERMINAL_C
         return "\n".join(quiet[:MAX_ROWS]) + "\n"
     is_full = verbosity > 0
     blocks = _compose(view, columns, is_full)
-    last = wrap(render_plain(view.last_paragraph, max_title=MAX_TITLE), columns)
+    last = _wrap_paragraph(view.last_paragraph, columns)
     if not is_full:
         blocks = _select_blocks(blocks, MAX_LINES - len(last))
     lines = [line for block in blocks for line in block.lines]
@@ -85,7 +86,7 @@ def _compose(view: View, columns: int, is_full: bool) -> list[_Block]:
     """Return everything above the last paragraph, in the order in which it is read."""
     end = "" if str(view.headline).endswith((".", "?")) else "."
     opening = write(view.headline, f"{end} ", view.summary)
-    blocks = [_Block(wrap(render_plain(opening, max_title=MAX_TITLE), columns, hanging=""))]
+    blocks = [_Block(_wrap_paragraph(opening, columns, hanging=""))]
     for number, message in enumerate(view.causes):
         blocks.append(_format_message(message.text, 1 + number, columns, is_full))
     blocks += _format_base_checks(view, columns, is_full)
@@ -112,12 +113,21 @@ def _compose(view: View, columns: int, is_full: bool) -> list[_Block]:
     return blocks
 
 
+def _wrap_paragraph(text: Text, columns: int, hanging: str = "  ") -> list[str]:
+    """Wrap a paragraph of a few lines. Only an error in a file can be longer."""
+    lines = wrap(render_plain(text, max_title=MAX_TITLE), columns, hanging=hanging)
+    if len(lines) > MAX_PARAGRAPH_LINES:
+        lines = lines[:MAX_PARAGRAPH_LINES]
+        lines[-1] = fit(lines[-1], columns - 2) + " …"
+    return lines
+
+
 def _format_message(text: Text, rank: int, columns: int, is_full: bool) -> _Block:
     max_title = None if is_full else MAX_TITLE
     lines = wrap(render_plain(text, max_title=max_title), columns, "  ")
     if not is_full and len(lines) > MAX_MESSAGE_LINES:
         lines = lines[:MAX_MESSAGE_LINES]
-        lines[-1] = fit(lines[-1] + " …", columns)
+        lines[-1] = fit(lines[-1], columns - 2) + " …"
     return _Block(lines, rank)
 
 
@@ -265,25 +275,25 @@ def format_failure(results: Sequence[CheckResult], evaluation: Evaluation) -> st
     lines = [render_plain(first.text)]
     lines += [render_plain(result.text) for result in others]
     query_ids = {query_id for result in results for query_id in result.query_ids}
-    rows = {row.query.id: row for row in build_query_rows(evaluation)}
     if len(query_ids) == 1:
-        row = rows[next(iter(query_ids))]
-        if row.query.why:
-            lines.append(f"  why: {render_plain(write(DataPart(row.query.why)))}")
-        lines += _format_documents(row)
+        query = evaluation.suite.queries_by_id[next(iter(query_ids))]
+        if query.why:
+            lines.append(f"  why: {render_plain(write(DataPart(query.why)))}")
+        if query.id in evaluation.comparison.answers:
+            lines += _format_documents(evaluation.comparison.list_documents(query.id))
     else:
-        lines += _format_worst_queries(first, rows, query_ids, evaluation)
+        lines += _format_worst_queries(first, query_ids, evaluation)
     location = first.location
     if location.path:
         lines.append(f"  at {location}")
     return "\n".join(lines)
 
 
-def _format_documents(row: QueryRow) -> list[str]:
+def _format_documents(documents: Sequence[DocChange]) -> list[str]:
     """Format the current ranking, then the expected documents that it lacks."""
-    ranked = [doc for doc in row.documents if doc.rank_now is not None]
+    ranked = [doc for doc in documents if doc.rank_now is not None]
     ranked.sort(key=lambda doc: doc.rank_now or 0)
-    missing = [doc for doc in row.documents if doc.rank_now is None and doc.is_relevant]
+    missing = [doc for doc in documents if doc.rank_now is None and doc.is_relevant]
     rows = []
     for doc in (*ranked[:MAX_FAILURE_DOCS], *missing[:MAX_FAILURE_DOCS]):
         rows.append(
@@ -314,12 +324,10 @@ def _format_grade(doc: DocChange) -> str:
 
 
 def _format_worst_queries(
-    result: CheckResult,
-    rows: Mapping[str, QueryRow],
-    query_ids: Collection[str],
-    evaluation: Evaluation,
+    result: CheckResult, query_ids: Collection[str], evaluation: Evaluation
 ) -> list[str]:
     """Format the queries that a failed check over a suite is about, worst first."""
+    rows = {row.query.id: row for row in build_query_rows(evaluation)}
     check = result.check
     metric = check.metric if isinstance(check, Threshold) else evaluation.suite.primary_metric
     values_before = evaluation.comparison.values(metric, Side.BEFORE)

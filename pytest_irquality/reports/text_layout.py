@@ -47,7 +47,8 @@ def render_plain(text: Text, *, max_title: int | None = None) -> str:
             return make_printable(part.code)
         if isinstance(part, DocPart) and max_title is not None:
             return fit(make_printable(part.title or part.doc_id), max_title)
-        return make_printable(str(part))
+        # An error in a file can have a line for each mistake.
+        return make_printable(str(part).strip().replace("\n", "; "))
 
     return text.render(render_part)
 

@@ -22,7 +22,7 @@ from pytest_irquality.evaluation.results import (
     Outcome,
     Requirement,
 )
-from pytest_irquality.io.text import DataPart, Text, write
+from pytest_irquality.io.text import DataPart, Text, format_count, write
 from pytest_irquality.reports.headlines import (
     STALE_BASELINE,
     collect_rows,
@@ -232,7 +232,7 @@ def _build_header(suites: Sequence[SuiteView], settings: ViewSettings) -> Header
         retriever = suite.evaluation.suite.baseline_retriever if suite.evaluation else ""
         sources.append(f"retriever {retriever}" if retriever else compared_with)
     return Header(
-        suite=names[0] if len(names) == 1 else f"{len(names)} suites",
+        suite=names[0] if len(names) == 1 else format_count(len(names), "suite"),
         path=suites[0].path if len(names) == 1 else "",
         branch=settings.branch,
         commit=settings.commit[:COMMIT_LENGTH],

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import timedelta
+from importlib.resources import files
 from typing import Any
 
 import jsonschema
@@ -11,7 +12,6 @@ import pytest
 from pytest_irquality.io.outputs import MARKED_BYTES, OUTPUT_MARKER
 from pytest_irquality.reports.json_report import (
     create_schema,
-    load_schema,
     render_json,
     render_short_json,
 )
@@ -26,6 +26,11 @@ from tests.reports.builders import (
     make_threshold,
     make_view,
 )
+
+
+def load_schema() -> Any:
+    text = files("pytest_irquality.reports").joinpath("schema.json").read_text(encoding="utf-8")
+    return json.loads(text)
 
 
 def make_failed_view(**settings: Any) -> View:

@@ -281,7 +281,7 @@ def test_header_says_what_was_compared_with_what() -> None:
 def test_history_has_the_values_of_the_primary_metric() -> None:
     suite = make_suite()
     entry = HistoryEntry("shop.ir.yaml", "retriever", "abc", "2026-11-01", {"ndcg@10": 0.9})
-    settings = replace(SETTINGS, history=(entry, replace(entry, suite_path="other.ir.yaml")))
+    settings = replace(SETTINGS, history=(entry, entry._replace(suite_path="other.ir.yaml")))
 
     view = make_view(suite, make_run(suite), settings=settings)
 

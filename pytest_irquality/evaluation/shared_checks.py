@@ -357,13 +357,12 @@ def _check_few_drops(pools: Sequence[_Sample]) -> Iterator[CheckResult]:
     if is_failed:
         text = write(f"{drop_count} of {len(means)} changed queries dropped by much ({reason})")
     changed_pools = [pool for pool in pools if select_changed(pool.deltas)]
-    able_count = sum(pool.able_count for pool in pools)
     yield _create_result(
         DefaultCheck.FEW_DROPS,
         [evaluation for pool in changed_pools or pools for evaluation in pool.evaluations],
         text,
         is_failed=is_failed,
-        was_evaluated=not is_testable and able_count >= MIN_LARGE_DROPS,
+        was_evaluated=sum(pool.able_count for pool in pools) >= MIN_LARGE_DROPS,
         test=test,
         value=None if is_testable else sum(large),
         bound=None if is_testable else MIN_SUM_OF_CHANGES,

@@ -148,7 +148,9 @@ def decide(
     coverage = count_coverage(current_evaluation, base_evaluation)
     is_strict, gate_source = _choose_gate(current, base, strict)
 
-    has_evaluations = bool(current_evaluation.evaluations)
+    # What the command line leaves out is not held against a run.
+    is_deselected = any(map(current.is_deselected, current.suites))
+    has_evaluations = bool(current_evaluation.evaluations) or is_deselected
     notices = list(create_branch_notices(current_evaluation))
     edits: tuple[SuiteEdit, ...] = ()
     base_failures: tuple[BaseFailure, ...] = ()

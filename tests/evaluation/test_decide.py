@@ -1225,6 +1225,14 @@ def test_build_without_suites_does_not_pass() -> None:
     assert decide(Branch(), {}).outcome is Outcome.INCOMPLETE
 
 
+def test_command_line_may_leave_out_all_suites() -> None:
+    contexts = {SHOP_KEY: make_context(SHOP, [])}
+
+    decision = decide(make_branch([SHOP], SHOP_RUN, contexts=contexts), {})
+
+    assert (decision.outcome, decision.coverage.not_run) == (Outcome.PASSED, 20)
+
+
 def test_saved_runs_that_only_addopts_names_make_a_run_incomplete() -> None:
     """S62: `addopts = --ir-runs=DIR` with a run of another commit."""
     saved = replace(SHOP_RUN, provenance=Provenance("kept", commit="d49ba9d0123"))

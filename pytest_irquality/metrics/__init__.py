@@ -3,13 +3,12 @@
 This package knows document ids and grades, and nothing of queries, suites or runs.
 """
 
-from pytest_irquality.metrics.catalog import METRICS as METRICS
-from pytest_irquality.metrics.comparing import (
+from pytest_irquality.metrics.catalog import (
+    METRICS as METRICS,
     compute_overlap as compute_overlap,
     compute_rbo as compute_rbo,
 )
-from pytest_irquality.metrics.errors import MetricError as MetricError
-from pytest_irquality.metrics.judgments import Judgments as Judgments
+from pytest_irquality.metrics.judgments import Judgments as Judgments, MetricError as MetricError
 from pytest_irquality.metrics.metric import (
     Definition as Definition,
     Metric as Metric,

@@ -1,15 +1,617 @@
-"""All built-in metrics by name."""
+"""All built-in metrics: how each is computed, and what its documentation says.
+
+To add a metric, write the function that scores one ranking, and add its definition below.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from math import inf, log2
 from types import MappingProxyType
+from typing import Literal
 
-from pytest_irquality.metrics import binary, comparing, graded, ranked, run_metrics
-from pytest_irquality.metrics.errors import MetricError
-from pytest_irquality.metrics.metric import Definition
+from pytest_irquality.metrics.judgments import (
+    DocIds,
+    JudgedRankings,
+    Judgments,
+    MetricError,
+    RankedGains,
+    compute_exponential_gain,
+)
+from pytest_irquality.metrics.metric import RELEVANT_FROM, Definition, Parameter, ScoreFunction
 
-_MODULES = (graded, binary, ranked, run_metrics, comparing)
+
+def _score_each(score_one: Callable[..., float | None], *names: str) -> ScoreFunction:
+    """Return a function that scores each ranking of a batch by the named parts of the batch."""
+
+    def score(batch: JudgedRankings) -> list[float | None]:
+        return list(map(score_one, *(getattr(batch, name) for name in names)))
+
+    return score
+
+
+# -- Grades
+
+MAX_EXPONENT = 1000.0  # 2^1024 overflows a float
+
+GAINS = Parameter(
+    "gains", "lin", "gain of a grade g: `lin` is g, `exp` is 2^g − 1", choices=("lin", "exp")
+)
+SCALE = Parameter("max", 4.0, "highest grade of the scale that the assessors used")
+
+
+def make_dcg(cutoff: int, gains: str) -> ScoreFunction:
+    """Return a function that sums gains, discounted by the logarithm of their ranks."""
+    return _score_each(_make_discounted_sum(cutoff, gains), "gains")
+
+
+def make_ndcg(cutoff: int, gains: str) -> ScoreFunction:
+    """Return a function that divides DCG by the DCG of the best possible ranking."""
+    compute_dcg = _make_discounted_sum(cutoff, gains)
+    is_linear = gains == "lin"
+
+    def score_one(ranked_gains: RankedGains, judgments: Judgments) -> float:
+        dcg = compute_dcg(ranked_gains)
+        if not dcg:
+            return 0.0
+        # Rankings are compared with all judged documents, returned or not, as trec_eval does.
+        ideal = judgments.ideal_dcg if is_linear else judgments.ideal_exponential_dcg
+        best = ideal[cutoff] if cutoff < len(ideal) else ideal[-1]
+        # The same sum in another order may exceed the best by its last bits.
+        return dcg / best if dcg < best else 1.0
+
+    return _score_each(score_one, "gains", "judgments")
+
+
+def make_err(cutoff: int, max: float) -> ScoreFunction:
+    """Return a function that computes the expected reciprocal rank of a satisfying result."""
+    scale = 2.0**max
+
+    def score_one(ranked_gains: RankedGains) -> float:
+        # The cascade model: a reader continues only if no result above was satisfying.
+        total, still_reading = 0.0, 1.0
+        for rank, grade in ranked_gains:
+            if rank > cutoff:
+                break
+            satisfaction = (2.0**grade - 1) / scale
+            total += still_reading * satisfaction / rank
+            still_reading *= 1 - satisfaction
+        return total
+
+    return _score_each(score_one, "gains")
+
+
+def _make_discounted_sum(cutoff: int, gains: str) -> Callable[[RankedGains], float]:
+    is_linear = gains == "lin"
+
+    def compute_sum(ranked_gains: RankedGains) -> float:
+        total = 0.0
+        for rank, grade in ranked_gains:
+            if rank > cutoff:
+                break
+            gain = grade if is_linear else compute_exponential_gain(grade)
+            total += gain / log2(rank + 1)
+        return total
+
+    return compute_sum
+
+
+_GRADE_METRICS = (
+    Definition(
+        name="ndcg",
+        aliases=("ndcg_cut",),
+        title="Normalized discounted cumulative gain",
+        formula="DCG@k ÷ DCG@k of the best possible ranking of all documents with a positive grade",
+        parameters=(GAINS,),
+        make=make_ndcg,
+        needs="gain",
+        max_grade=lambda gains: MAX_EXPONENT if gains == "exp" else inf,
+        undefined="for a query without a positive grade",
+        source=(
+            "Järvelin and Kekäläinen, ACM TOIS 20(4), 2002; Burges et al., ICML 2005; trec_eval "
+            "`ndcg_cut`"
+        ),
+        differences=(
+            "ranx calls `gains=exp` `ndcg_burges`. ir_measures calls it `dcg='exp-log2'`, rounds "
+            "to five digits and has grades up to 4. scikit-learn averages over ties"
+        ),
+    ),
+    Definition(
+        name="dcg",
+        title="Discounted cumulative gain",
+        formula="Σ gain ÷ log2(i + 1) over the first k results, where i is the rank",
+        parameters=(GAINS,),
+        make=make_dcg,
+        needs="gain",
+        max_grade=lambda gains: MAX_EXPONENT if gains == "exp" else inf,
+        range=(0, inf),
+        undefined="for a query without a positive grade",
+        source="as `ndcg`",
+    ),
+    Definition(
+        name="err",
+        title="Expected reciprocal rank",
+        formula=(
+            "Σ (1 ÷ i) · cᵢ · Π (1 − cⱼ) over the first k results, where i is the rank, j every "
+            "rank above it, and c = (2^grade − 1) ÷ 2^max"
+        ),
+        parameters=(SCALE,),
+        make=make_err,
+        needs="gain",
+        max_grade=lambda max: max,
+        undefined="for a query without a positive grade",
+        source="Chapelle et al., CIKM 2009; ir_measures `ERR@k`",
+        differences="ir_measures has a scale that ends at 4, and rounds to five digits",
+    ),
+)
+
+
+# -- Relevant documents
+
+
+def make_precision(cutoff: int) -> ScoreFunction:
+    """Return a function that computes relevant results among the first k, divided by k."""
+    return _score_each(lambda ranks: bisect_right(ranks, cutoff) / cutoff, "relevant_ranks")
+
+
+def make_recall(cutoff: int) -> ScoreFunction:
+    """Return a function that computes the fraction of relevant documents in the first k."""
+
+    def score_one(ranks: Sequence[int], relevant_count: int) -> float:
+        return bisect_right(ranks, cutoff) / relevant_count if ranks else 0.0
+
+    return _score_each(score_one, "relevant_ranks", "relevant_counts")
+
+
+def make_f1(cutoff: int) -> ScoreFunction:
+    """Return a function that computes the harmonic mean of precision@k and recall@k."""
+
+    def score_one(ranks: Sequence[int], relevant_count: int) -> float:
+        return 2 * bisect_right(ranks, cutoff) / (relevant_count + cutoff)
+
+    return _score_each(score_one, "relevant_ranks", "relevant_counts")
+
+
+def make_success(cutoff: int) -> ScoreFunction:
+    """Return a function that gives 1 if any of the first k results is relevant, otherwise 0."""
+    return _score_each(lambda ranks: float(bisect_right(ranks, cutoff) > 0), "relevant_ranks")
+
+
+def make_complete(cutoff: int) -> ScoreFunction:
+    """Return a function that gives 1 if every relevant document is in the first k, otherwise 0."""
+
+    def score_one(ranks: Sequence[int], relevant_count: int) -> float:
+        # Without relevant documents there is nothing to complete, so 0 equals 0 does not count.
+        return float(bool(ranks) and bisect_right(ranks, cutoff) == relevant_count)
+
+    return _score_each(score_one, "relevant_ranks", "relevant_counts")
+
+
+def make_capped_recall(cutoff: int) -> ScoreFunction:
+    """Return a function that divides the relevant results by the most that k results can have."""
+
+    def score_one(ranks: Sequence[int], relevant_count: int) -> float:
+        return bisect_right(ranks, cutoff) / min(cutoff, relevant_count) if ranks else 0.0
+
+    return _score_each(score_one, "relevant_ranks", "relevant_counts")
+
+
+def make_r_precision() -> ScoreFunction:
+    """Return a function that computes precision at the number of relevant documents."""
+
+    def score_one(ranks: Sequence[int], relevant_count: int) -> float:
+        return bisect_right(ranks, relevant_count) / relevant_count if relevant_count else 0.0
+
+    return _score_each(score_one, "relevant_ranks", "relevant_counts")
+
+
+_COUNT_METRICS = (
+    Definition(
+        name="precision",
+        aliases=("p", "prec"),
+        title="Precision",
+        formula="relevant results in the first k ÷ k",
+        parameters=(RELEVANT_FROM,),
+        make=make_precision,
+        source="trec_eval `P`",
+    ),
+    Definition(
+        name="recall",
+        aliases=("r", "context_recall"),
+        title="Recall",
+        formula="relevant results in the first k ÷ R, the number of relevant documents",
+        parameters=(RELEVANT_FROM,),
+        make=make_recall,
+        source="trec_eval `recall`, ir_measures `R@k`",
+        differences=(
+            "some papers write recall@k for `success@k`. `context_recall` of ragas and DeepEval "
+            "is the same if they compare ids or passages, and not if a model decides"
+        ),
+    ),
+    Definition(
+        name="f1",
+        title="F measure of precision and recall",
+        formula="2 · P · R ÷ (P + R), where P is precision@k and R is recall@k",
+        parameters=(RELEVANT_FROM,),
+        make=make_f1,
+        source="ranx `f1@k`",
+        differences="trec_eval computes F over all results",
+    ),
+    Definition(
+        name="success",
+        aliases=("hit_rate", "hit", "hits", "accuracy"),
+        title="Success, or hit rate",
+        formula="1 if any of the first k results is relevant, otherwise 0",
+        parameters=(RELEVANT_FROM,),
+        make=make_success,
+        source="trec_eval `success`, ranx `hit_rate@k`, BEIR `Accuracy@k`",
+        differences="ranx `hits@k` is the number of documents",
+    ),
+    Definition(
+        name="complete",
+        aliases=("complete_recall", "full_recall", "all_relevant"),
+        title="Complete evidence",
+        formula="1 if all relevant documents are in the first k results, otherwise 0",
+        parameters=(RELEVANT_FROM,),
+        make=make_complete,
+        source="Asai et al., ICLR 2020, paragraph exact match",
+        differences=(
+            "MRecall@k (Min et al., EMNLP 2021) is 1, too, if there are more than k relevant "
+            "documents and all k results are relevant"
+        ),
+    ),
+    Definition(
+        name="r_cap",
+        aliases=("capped_recall", "recall_cap", "relative_p"),
+        title="Capped recall",
+        formula="relevant results in the first k ÷ min(k, R)",
+        parameters=(RELEVANT_FROM,),
+        make=make_capped_recall,
+        source="Thakur et al., BEIR, NeurIPS 2021, `R_cap@k`; trec_eval `relative_P`",
+    ),
+    Definition(
+        name="rprec",
+        aliases=("r_precision", "r-precision"),
+        title="R-precision",
+        formula="relevant results in the first R ÷ R, the number of relevant documents",
+        parameters=(RELEVANT_FROM,),
+        make=make_r_precision,
+        has_cutoff=False,
+        reach="relevant",
+        source="trec_eval `Rprec`",
+    ),
+)
+
+
+# -- Ranks
+
+DIVISOR = Parameter(
+    "by",
+    "all",
+    "divisor of the sum: `all` relevant documents, the `min` of k and their number, or those "
+    "`found` in the first k",
+    choices=("all", "min", "found"),
+)
+PERSISTENCE = Parameter(
+    "p",
+    0.8,
+    "probability that the reader continues with the next result",
+    upper_bound=1,
+    is_always_shown=True,
+)
+
+
+def make_reciprocal_rank(cutoff: int) -> ScoreFunction:
+    """Return a function that computes 1 ÷ the rank of the first relevant result."""
+
+    def score_one(ranks: Sequence[int]) -> float:
+        return 1 / ranks[0] if ranks and ranks[0] <= cutoff else 0.0
+
+    return _score_each(score_one, "relevant_ranks")
+
+
+def make_average_precision(cutoff: int, by: str) -> ScoreFunction:
+    """Return a function that averages the precision at every relevant result."""
+
+    def score_one(ranks: Sequence[int], relevant_count: int) -> float:
+        count, total = 0, 0.0
+        for rank in ranks:
+            if rank > cutoff:
+                break
+            count += 1
+            total += count / rank
+        # Also avoids a division by zero if no document is relevant.
+        if not count:
+            return 0.0
+        if by == "all":
+            return total / relevant_count
+        return total / (count if by == "found" else min(cutoff, relevant_count))
+
+    return _score_each(score_one, "relevant_ranks", "relevant_counts")
+
+
+def make_rank_of_first(cutoff: int) -> ScoreFunction:
+    """Return a function that gives the rank of the first relevant result, or k + 1."""
+
+    def score_one(ranks: Sequence[int]) -> float:
+        return float(min([*ranks[:1], cutoff + 1]))
+
+    return _score_each(score_one, "relevant_ranks")
+
+
+def make_rank_biased_precision(cutoff: int, p: float) -> ScoreFunction:
+    """Return a function that computes the gain of a reader who continues with probability p."""
+
+    def score_one(ranks: Sequence[int]) -> float:
+        return (1 - p) * sum(p ** (rank - 1) for rank in ranks if rank <= cutoff)
+
+    return _score_each(score_one, "relevant_ranks")
+
+
+def make_bpref() -> ScoreFunction:
+    """Return a function that computes the fraction of judged pairs that are in the right order."""
+
+    def score_one(ranks: Sequence[int], ranking: DocIds, judgments: Judgments) -> float:
+        if not ranks:
+            return 0.0
+        relevant_count, nonrelevant = judgments.relevant_count, judgments.nonrelevant
+        # trec_eval counts at most as many nonrelevant documents as there are relevant ones.
+        pair_count = min(len(nonrelevant), relevant_count)
+        total, start, misplaced = 0.0, 0, 0
+        for rank in ranks:
+            misplaced += sum(map(nonrelevant.__contains__, ranking[start : rank - 1]))
+            total += 1 - min(misplaced, relevant_count) / pair_count if misplaced else 1
+            start = rank
+        return total / relevant_count
+
+    return _score_each(score_one, "relevant_ranks", "rankings", "judgments")
+
+
+_RANK_METRICS = (
+    Definition(
+        name="mrr",
+        aliases=("rr", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank"),
+        title="Reciprocal rank (its mean is MRR)",
+        formula="1 ÷ rank of the first relevant result if it is in the first k, otherwise 0",
+        parameters=(RELEVANT_FROM,),
+        make=make_reciprocal_rank,
+        source="trec_eval `recip_rank`, ir_measures `RR@k`",
+        differences=(
+            "trec_eval has no cutoff. ir_measures computes `RR@k` with the script of MS MARCO"
+        ),
+    ),
+    Definition(
+        name="map",
+        aliases=("ap", "map_cut", "average_precision", "mean_average_precision"),
+        title="Average precision (its mean is MAP)",
+        formula=(
+            "Σ precision@i over every relevant result at a rank i ≤ k, ÷ R, the number of relevant "
+            "documents"
+        ),
+        parameters=(DIVISOR, RELEVANT_FROM),
+        make=make_average_precision,
+        source="trec_eval `map_cut`, ir_measures `AP@k`",
+        differences=(
+            "both divide as `by=all` does. `by=min` is the AP@k of papers on recommender systems "
+            "and of Kaggle, `by=found` that of many tutorials. scikit-learn gives tied scores one "
+            "precision"
+        ),
+    ),
+    Definition(
+        name="rank_of_first",
+        aliases=("first_relevant", "rank_of_first_relevant"),
+        title="Rank of the first relevant result",
+        formula="rank of the first relevant result, or k + 1 if none is in the first k",
+        parameters=(RELEVANT_FROM,),
+        make=make_rank_of_first,
+        range=(1, inf),
+        higher_is_better=False,
+        source="ours",
+    ),
+    Definition(
+        name="rbp",
+        title="Rank-biased precision",
+        formula="(1 − p) · Σ p^(i − 1) over every relevant result at a rank i ≤ k",
+        parameters=(PERSISTENCE, RELEVANT_FROM),
+        make=make_rank_biased_precision,
+        source="Moffat and Zobel, ACM TOIS 27(1), 2008; ir_measures `RBP(p,rel)@k`",
+        differences=(
+            "trec_eval 10 has p = 0.9 and uses grades as gains. ranx (`rbp.80`) multiplies by the "
+            "grade. ranx and ir_measures have no cutoff"
+        ),
+    ),
+    Definition(
+        name="bpref",
+        title="Binary preference",
+        formula=(
+            "Σ (1 − min(n, R) ÷ min(N, R)) over every relevant result ÷ R, where n judged "
+            "nonrelevant results rank above it and N documents are judged nonrelevant (1 if n = 0)"
+        ),
+        parameters=(RELEVANT_FROM,),
+        make=make_bpref,
+        has_cutoff=False,
+        reach="all",
+        source="Buckley and Voorhees, SIGIR 2004; trec_eval `bpref`",
+        differences="ranx counts negative grades",
+    ),
+)
+
+
+# -- The run itself
+
+
+def make_judged(cutoff: int) -> ScoreFunction:
+    """Return a function that computes the fraction of the first k results that are judged."""
+
+    def score_one(ranking: DocIds, judgments: Judgments) -> float | None:
+        # The search for judged documents covers positive grades only, so this reads the ranking.
+        top = _get_top(ranking, cutoff)
+        return sum(map(judgments.judged_doc_ids.__contains__, top)) / len(top) if top else None
+
+    return _score_each(score_one, "rankings", "judgments")
+
+
+def _define_latency(percentile: Literal["p50", "p95"]) -> Definition:
+    number = percentile.removeprefix("p")
+    return Definition(
+        name=f"latency_{percentile}",
+        title=f"Latency, {number}th percentile",
+        formula=f"the time at rank ⌈{number}/100 · n⌉ of n calls, fastest first (nearest rank)",
+        make=lambda: _score_each(lambda seconds: seconds, "seconds"),
+        has_cutoff=False,
+        needs="",
+        reach="nothing",
+        range=(0, inf),
+        higher_is_better=False,
+        aggregate=percentile,
+        unit="seconds",
+        undefined="for a query that was answered in a batch",
+        source="ours",
+    )
+
+
+_RUN_METRICS = (
+    Definition(
+        name="judged",
+        title="Fraction of judged results",
+        formula=(
+            "results in the first k with a grade of 0 or more ÷ the number of results, up to k"
+        ),
+        make=make_judged,
+        needs="",
+        undefined="for a query without results",
+        source="ir_measures `Judged@k`",
+        differences=(
+            "ir_measures counts negative grades and fails for a query without results. BEIR's "
+            "`Hole@k` is the complement"
+        ),
+    ),
+    Definition(
+        name="zero_results",
+        aliases=("no_results",),
+        title="Queries without results",
+        formula="1 for a query that returned nothing, otherwise 0; the sum over several queries",
+        make=lambda: _score_each(lambda ranking: 0.0 if ranking else 1.0, "rankings"),
+        has_cutoff=False,
+        needs="",
+        reach="first",
+        range=(0, inf),
+        higher_is_better=False,
+        aggregate="sum",
+        unit="count",
+        undefined="never",
+        source="ours",
+    ),
+    _define_latency("p50"),
+    _define_latency("p95"),
+)
+
+
+# -- Comparison with the baseline
+
+OVERLAP_PERSISTENCE = Parameter(
+    "p",
+    0.9,
+    "weight of each rank relative to the rank above it",
+    upper_bound=1,
+    is_always_shown=True,
+)
+
+
+def compute_overlap(doc_ids: DocIds, baseline_doc_ids: DocIds, cutoff: int = 10) -> float:
+    """Compute the fraction of the baseline's first documents that are still among the first.
+
+    Args:
+        doc_ids: The current ranking, best first. A repeated document counts once.
+        baseline_doc_ids: The ranking to compare with.
+        cutoff: How many documents of each ranking count.
+
+    Returns:
+        A value from 0 to 1. If the baseline has no results, 1 if the current ranking has none
+        either, otherwise 0.
+    """
+    top = set(_get_top(doc_ids, cutoff))
+    baseline_top = set(_get_top(baseline_doc_ids, cutoff))
+    # Nothing of an empty baseline can be missing, but a new result is not what it had either.
+    if not baseline_top:
+        return 0.0 if top else 1.0
+    return len(top & baseline_top) / len(baseline_top)
+
+
+def compute_rbo(doc_ids: DocIds, baseline_doc_ids: DocIds, cutoff: int, p: float = 0.9) -> float:
+    """Compute the rank-biased overlap of two rankings, 1 if both are empty.
+
+    The overlap at every depth counts, and the first depths count most (Webber, Moffat and Zobel,
+    2010). The sum is divided by its maximum, so equal rankings of any length have 1.
+    """
+    top = _get_top(doc_ids, cutoff)
+    baseline_top = _get_top(baseline_doc_ids, cutoff)
+    seen: set[str] = set()
+    seen_in_baseline: set[str] = set()
+    total, total_weight, weight = 0.0, 0.0, 1.0
+    for index in range(max(len(top), len(baseline_top))):
+        seen.update(top[index : index + 1])
+        seen_in_baseline.update(baseline_top[index : index + 1])
+        total += weight * len(seen & seen_in_baseline) / (index + 1)
+        total_weight += weight
+        weight *= p
+    return total / total_weight if total_weight else 1.0
+
+
+def _compare_each(
+    compare: Callable[[DocIds, DocIds], float],
+) -> ScoreFunction:
+    """Return a function that compares each ranking that has a baseline ranking with it."""
+
+    def score_one(ranking: DocIds, baseline_ranking: DocIds | None) -> float | None:
+        return None if baseline_ranking is None else compare(ranking, baseline_ranking)
+
+    return _score_each(score_one, "rankings", "baseline_rankings")
+
+
+def _get_top(doc_ids: DocIds, cutoff: int) -> list[str]:
+    """Return the first different documents."""
+    return list(islice(dict.fromkeys(doc_ids), cutoff))
+
+
+_COMPARISON_METRICS = (
+    Definition(
+        name="overlap",
+        title="Overlap with the baseline",
+        formula=(
+            "documents in the first k of both rankings ÷ the documents in the first k of the "
+            "baseline's. If the baseline has none: 1 if nothing is returned, otherwise 0"
+        ),
+        make=lambda cutoff: _compare_each(partial(compute_overlap, cutoff=cutoff)),
+        needs="",
+        compares=True,
+        undefined="for a query without a baseline answer",
+        source="ann-benchmarks (Aumüller et al., Information Systems 87, 2020), recall",
+    ),
+    Definition(
+        name="rbo",
+        title="Rank-biased overlap with the baseline",
+        formula=(
+            "Σ p^(d − 1) · (documents in the first d of both rankings ÷ d) ÷ Σ p^(d − 1), over "
+            "depths d from 1 to the length of the longer ranking, up to k; 1 if both are empty"
+        ),
+        parameters=(OVERLAP_PERSISTENCE,),
+        make=lambda cutoff, p: _compare_each(partial(compute_rbo, cutoff=cutoff, p=p)),
+        needs="",
+        compares=True,
+        undefined="for a query without a baseline answer",
+        source=(
+            "Webber, Moffat and Zobel, ACM TOIS 28(4), 2010, normalized as in Clarke, Vtyurina "
+            "and Smucker, ACM TOIS 39(3), 2021"
+        ),
+    ),
+)
+
+
+# -- Catalog
 
 
 def index_definitions(own: Iterable[Definition] = ()) -> Mapping[str, Definition]:
@@ -30,12 +632,15 @@ def index_definitions(own: Iterable[Definition] = ()) -> Mapping[str, Definition
     return definitions
 
 
-def _collect_builtin() -> Mapping[str, Definition]:
-    builtin = {}
-    for module in _MODULES:
-        for definition in module.DEFINITIONS:
-            builtin[definition.name] = definition
-    return MappingProxyType(builtin)
-
-
-METRICS = _collect_builtin()
+METRICS: Mapping[str, Definition] = MappingProxyType(
+    {
+        definition.name: definition
+        for definition in (
+            *_GRADE_METRICS,
+            *_COUNT_METRICS,
+            *_RANK_METRICS,
+            *_RUN_METRICS,
+            *_COMPARISON_METRICS,
+        )
+    }
+)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
 
-from pytest_irquality.metrics.judged_rankings import JudgedRankings
-from pytest_irquality.metrics.judgments import Judgments
+from pytest_irquality.metrics.judgments import JudgedRankings, Judgments
 
 Value = float | str
 ScoreFunction = Callable[[JudgedRankings], Sequence[float | None]]

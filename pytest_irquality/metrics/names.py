@@ -12,7 +12,7 @@ from math import isfinite
 
 from pytest_irquality.io.text import find_closest
 from pytest_irquality.metrics.catalog import index_definitions
-from pytest_irquality.metrics.errors import MetricError
+from pytest_irquality.metrics.judgments import MetricError
 from pytest_irquality.metrics.metric import (
     BUDGETS,
     CANDIDATES,

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Literal
 
 from pytest_irquality.metrics.catalog import index_definitions
-from pytest_irquality.metrics.errors import MetricError
-from pytest_irquality.metrics.judged_rankings import DocIds, JudgedRankings
-from pytest_irquality.metrics.judgments import Judgments
+from pytest_irquality.metrics.judgments import DocIds, JudgedRankings, Judgments, MetricError
 from pytest_irquality.metrics.metric import Definition, ScoreFunction
 
 # Sums of floats may exceed a bound by their last bits.
@@ -71,7 +69,7 @@ def make_own_metric(
         title=name,
         formula=doc or function.__doc__ or "",
         source="this project",
-        make=_OwnMetric(name, function, low, high).make_score_function,
+        make=partial(_make_score_function, name, function, range),
         undefined=undefined,
         has_cutoff=cutoff,
         needs="relevant" if needs_relevant else "",
@@ -84,33 +82,18 @@ def make_own_metric(
     return definition
 
 
-@dataclass(frozen=True)
-class _OwnMetric:
-    """A project's function, whose values are checked."""
+def _make_score_function(
+    name: str, function: MetricFunction, range: tuple[float, float], cutoff: int | None = None
+) -> ScoreFunction:
+    """Return a function that scores a batch by a project's function, and checks its values."""
+    low, high = range
+    subject = f"The function of '{name}'"
 
-    name: str
-    function: MetricFunction
-    low: float
-    high: float
-
-    def make_score_function(self, cutoff: int | None = None) -> ScoreFunction:
-        def score(batch: JudgedRankings) -> list[float | None]:
-            pairs = zip(batch.rankings, batch.judgments, batch.positions, strict=True)
-            return [
-                self.score_one(ranking, judgments, cutoff, position)
-                for ranking, judgments, position in pairs
-            ]
-
-        return score
-
-    def score_one(
-        self, ranking: DocIds, judgments: Judgments, cutoff: int | None, position: int
-    ) -> float | None:
+    def score_one(ranking: DocIds, judgments: Judgments, position: int) -> float | None:
         doc_ids = list(dict.fromkeys(ranking))
         k = len(doc_ids) if cutoff is None else cutoff
-        subject = f"The function of '{self.name}'"
         try:
-            value = self.function(doc_ids[:k], judgments.grades, k)
+            value = function(doc_ids[:k], judgments.grades, k)
         except Exception as error:
             cause = f"{type(error).__name__}: {error}"
             raise MetricError(f"{subject} raised {cause}", position) from error
@@ -119,10 +102,12 @@ class _OwnMetric:
         # Booleans are numbers here, because `doc_id in ranking` is a natural result.
         if not isinstance(value, Real):
             raise MetricError(f"{subject} returned {value!r}, which is not a number", position)
-        if not self.low - RANGE_TOLERANCE <= value <= self.high + RANGE_TOLERANCE:
-            raise MetricError(
-                f"{subject} returned {value!r}, which is not in its range of {self.low} to"
-                f" {self.high}",
-                position,
-            )
-        return min(max(float(value), self.low), self.high)
+        if not low - RANGE_TOLERANCE <= value <= high + RANGE_TOLERANCE:
+            message = f"{subject} returned {value!r}, which is not in its range of {low} to {high}"
+            raise MetricError(message, position)
+        return min(max(float(value), low), high)
+
+    def score(batch: JudgedRankings) -> list[float | None]:
+        return list(map(score_one, batch.rankings, batch.judgments, batch.positions))
+
+    return score

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import ceil, fsum, inf
 from sys import maxsize
-from typing import Literal, TypeVar
 
-from pytest_irquality.metrics.errors import MetricError
-from pytest_irquality.metrics.judged_rankings import (
+from pytest_irquality.metrics.judgments import (
     DocIds,
     JudgedRankings,
+    Judgments,
+    MetricError,
     RankedGains,
     find_gains,
     find_relevant_ranks,
 )
-from pytest_irquality.metrics.judgments import Judgments
 from pytest_irquality.metrics.metric import Aggregation, Metric
 
-Undefined = Literal["skip", "zero"]
 Sizes = Mapping[str, Sequence[float]]
-T = TypeVar("T")
 
 
 class RankingBatch:

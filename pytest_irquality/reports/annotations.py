@@ -10,7 +10,7 @@ from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.escaping import escape_workflow_message, escape_workflow_property
 from pytest_irquality.io.text import Text
 from pytest_irquality.reports.text_layout import fit
-from pytest_irquality.reports.view_model import View
+from pytest_irquality.reports.view_model import CheckRow, View
 from pytest_irquality.suite.model import Location
 
 # GitHub shows ten annotations of each kind for a step.
@@ -49,31 +49,33 @@ def render_annotations(view: View, *, root: Path, repository: Path | None = None
 
 def _iter_errors(view: View) -> Iterator[_Annotation]:
     """Yield the conclusion, then the failed checks at their lines."""
-    if view.outcome < Outcome.FAILED:
-        return
-    path = view.suites[0].path if view.suites else ""
-    causes = [message for message in view.causes if message.suite_path]
-    location = Location(causes[0].suite_path if causes else path, 1)
-    text = "\n".join(map(str, _list_texts(view)))
-    yield _Annotation(location, f"{view.outcome.name}: {view.header.suite}", text)
+    if view.outcome >= Outcome.FAILED:
+        yield _create_conclusion(view)
     for check in view.checks:
         if check.outcome >= Outcome.FAILED:
-            location = check.location if check.location.path else Location(check.suite_path, 1)
-            yield _Annotation(location, f"{check.subject}: {check.label}", str(check.text))
+            yield _annotate_check(check)
 
 
 def _iter_warnings(view: View) -> Iterator[_Annotation]:
     if view.outcome in (Outcome.INCOMPLETE, Outcome.REVIEW):
-        path = view.suites[0].path if view.suites else ""
-        text = "\n".join(map(str, _list_texts(view)))
-        yield _Annotation(Location(path, 1), f"{view.outcome.name}: {view.header.suite}", text)
-    for check in view.base_checks:
-        title = f"{check.subject}: {check.label}"
-        yield _Annotation(Location(check.suite_path, 1), title, str(check.text))
-    for check in view.checks:
-        if check.is_warning and check.location.path:
-            title = f"{check.subject}: {check.label}"
-            yield _Annotation(check.location, title, str(check.text))
+        yield _create_conclusion(view)
+    for check in (*view.base_checks, *view.checks):
+        if check.is_warning or check in view.base_checks:
+            yield _annotate_check(check)
+
+
+def _create_conclusion(view: View) -> _Annotation:
+    paths = [message.suite_path for message in view.causes if message.suite_path]
+    paths += [suite.path for suite in view.suites]
+    text = "\n".join(map(str, _list_texts(view)))
+    return _Annotation(
+        Location(paths[0] if paths else "", 1), f"{view.outcome.name}: {view.header.suite}", text
+    )
+
+
+def _annotate_check(check: CheckRow) -> _Annotation:
+    location = check.location if check.location.path else Location(check.suite_path, 1)
+    return _Annotation(location, f"{check.subject}: {check.label}", str(check.text))
 
 
 def _list_texts(view: View) -> list[Text]:

@@ -129,7 +129,6 @@ def write_last_paragraph(
 ) -> Text:
     """Write the conclusion: outcome, suites concerned, coverage, and what is out of date."""
     outcome = decision.outcome
-    subjects = _list_subjects(decision, suites)
     parts: list[Text] = []
     if outcome is Outcome.FAILED:
         parts.append(_count_failures(decision))
@@ -142,21 +141,22 @@ def write_last_paragraph(
             parts.append(_shorten_base_failure(failure.result, suites))
     parts.append(coverage_line)
     parts += _write_extras(decision, headline)
-    text = write(outcome.name)
-    if subjects:
-        text = write(text, " ", list_some(subjects, MAX_NAMED_SUITES), ":")
-    return write(text, " ", join([part for part in parts if part], "; "))
+    conclusion = join([part for part in parts if part], "; ")
+    return write(_name_outcome(decision, suites, MAX_NAMED_SUITES), conclusion)
 
 
 def write_quiet_line(
     decision: Decision, suites: Sequence[SuiteView], headline: Headline, coverage_line: Text
 ) -> Text:
     """Write the conclusion in one short line for ``-q``."""
+    return write(_name_outcome(decision, suites, 2), headline.sentence, "; ", coverage_line)
+
+
+def _name_outcome(decision: Decision, suites: Sequence[SuiteView], limit: int) -> Text:
+    """Write the outcome and the suites that it is about, to be followed by the conclusion."""
     subjects = _list_subjects(decision, suites)
-    text = write(decision.outcome.name)
-    if subjects:
-        text = write(text, " ", list_some(subjects, 2), ":")
-    return write(text, " ", headline.sentence, "; ", coverage_line)
+    names = write(list_some(subjects, limit), ": ") if subjects else Text()
+    return write(decision.outcome.name, " ", names)
 
 
 def collect_rows(suites: Sequence[SuiteView]) -> list[QueryRow]:

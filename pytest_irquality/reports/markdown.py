@@ -30,6 +30,9 @@ def render_markdown(view: View) -> str:
 
 def _render(view: View, *, limit: int, is_brief: bool) -> str:
     not_passed = [check for check in view.checks if check.outcome > 0 or check.known_issue]
+    # Thresholds of tags that hold are a long list.
+    tiles = view.suites[0].tiles if view.suites else ()
+    loud_tiles = [tile for tile in tiles if not tile.tag or tile.outcome > 0]
     text = (
         create_markdown_environment()
         .get_template("report.md")
@@ -39,6 +42,7 @@ def _render(view: View, *, limit: int, is_brief: bool) -> str:
             columns=QUERY_COLUMNS,
             marks=MARKS,
             failed_checks=not_passed,
+            loud_tiles=loud_tiles,
             has_retrievers=len({suite.retriever for suite in view.suites}) > 1,
             limit=limit,
             is_brief=is_brief,

@@ -99,6 +99,8 @@ def _suggest_acceptance(
     paths = {result.suite_path for result in accepted}
     targets = sorted(paths) if "" not in paths and len(paths) <= MAX_FILES else []
     others = len(failures) - len(accepted)
+    if others > len(accepted):
+        return
     text = "Or accept the new rankings, and commit the baseline"
     if others:
         text += f" ({format_count(others, 'other failure')} will stay)"

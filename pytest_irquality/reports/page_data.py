@@ -6,8 +6,8 @@ tag and text is stored once, and its number stands for it elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.documents import DocChange
@@ -26,20 +26,13 @@ MIN_TITLE_LENGTH = 24
 # The columns that the script draws from the texts and tags of queries.
 OWN_COLUMNS = frozenset({"query", "tags"})
 
-Value = TypeVar("Value", bound=Hashable)
 
-
-class _Numbering(Generic[Value]):
+class _Numbering(dict[Any, int]):
     """Gives every different value the next number, from 0."""
 
-    def __init__(self) -> None:
-        self.numbers: dict[Value, int] = {}
-
-    def __getitem__(self, value: Value) -> int:
-        return self.numbers.setdefault(value, len(self.numbers))
-
-    def list_values(self) -> list[Value]:
-        return list(self.numbers)
+    def __missing__(self, value: Any) -> int:
+        self[value] = number = len(self)
+        return number
 
 
 # The filters of the table of queries.
@@ -60,7 +53,7 @@ def build_page_data(view: View) -> dict[str, Any]:
     """Build the data of the page, of numbers, texts and lists."""
     numberings = _Numberings()
     suites = [_build_suite(suite, view, numberings) for suite in view.suites]
-    docs = numberings.docs.list_values()
+    docs = list(numberings.docs)
     max_length = max(MIN_TITLE_LENGTH, MAX_TITLE_CHARACTERS // max(len(docs), 1))
     return {
         "kinds": list(KINDS),
@@ -69,11 +62,11 @@ def build_page_data(view: View) -> dict[str, Any]:
             for column in QUERY_COLUMNS
         ],
         "marks": {outcome.name: mark for outcome, mark in MARKS.items()},
-        "grades": numberings.grades.list_values(),
+        "grades": list(numberings.grades),
         "suites": suites,
         "ids": [make_visible(doc_id) for doc_id, _ in docs],
         "titles": [_cut(make_visible(title), max_length) for _, title in docs],
-        "tags": [make_visible(tag) for tag in numberings.tags.list_values()],
+        "tags": [make_visible(tag) for tag in numberings.tags],
         "texts": numberings.list_texts(),
         "fields": _collect_fields(view, [doc_id for doc_id, _ in docs]),
     }
@@ -83,10 +76,10 @@ class _Numberings:
     """The numbers of what many queries share."""
 
     def __init__(self) -> None:
-        self.docs: _Numbering[tuple[str, str]] = _Numbering()
-        self.grades: _Numbering[tuple[str, str]] = _Numbering()
-        self.tags: _Numbering[str] = _Numbering()
-        self._texts: _Numbering[Text] = _Numbering()
+        self.docs = _Numbering()
+        self.grades = _Numbering()
+        self.tags = _Numbering()
+        self._texts = _Numbering()
         self._texts[Text()]  # number 0 is no text
 
     def number_text(self, text: Text | None) -> int:
@@ -95,7 +88,7 @@ class _Numberings:
 
     def list_texts(self) -> list[Any]:
         """Return all texts as lists of parts."""
-        return [encode_text(text) for text in self._texts.list_values()]
+        return [encode_text(text) for text in self._texts]
 
 
 def encode_text(text: Text) -> list[Any]:

@@ -18,7 +18,14 @@ from pytest_irquality.reports.query_rows import (
     QueryRow,
     build_query_rows,
 )
-from pytest_irquality.reports.text_layout import TextColumn, fit, format_table, render_plain, wrap
+from pytest_irquality.reports.text_layout import (
+    TextColumn,
+    fit,
+    format_table,
+    measure_width,
+    render_plain,
+    wrap,
+)
 from pytest_irquality.reports.tiles import Tile
 from pytest_irquality.reports.view_model import MARKS, CheckRow, Step, SuiteView, View
 from pytest_irquality.suite.model import Threshold
@@ -31,7 +38,7 @@ MAX_SUITES = 4
 MAX_MESSAGE_LINES = 2
 MAX_PARAGRAPH_LINES = 5
 MAX_TITLE = 40
-MAX_CELL_TITLE = 17
+MIN_TITLE = 12
 MAX_FAILURE_DOCS = 10
 MAX_FAILURE_QUERIES = 5
 
@@ -225,15 +232,20 @@ def _format_queries(view: View, columns: int, is_full: bool) -> list[_Block]:
         table_columns.append(TextColumn(column.heading, column.is_number, is_flexible, column.rank))
     rows = []
     for row in shown:
-        cells = [_render_cell(column.read(row)) for column in QUERY_COLUMNS]
+        cells = [_render_cell(column.read(row), columns // 3) for column in QUERY_COLUMNS]
         rows.append([ARROWS[row.direction], *cells])
     return _rank_rows(format_table(table_columns, rows, columns), ranks)
 
 
-def _render_cell(cell: Cell) -> str:
-    if isinstance(cell, Text):
-        return render_plain(cell, max_title=MAX_CELL_TITLE)
-    return str(cell or "")
+def _render_cell(cell: Cell, width: int) -> str:
+    """Render a cell with titles as long as the width allows, because ranks follow them."""
+    if not isinstance(cell, Text):
+        return str(cell or "")
+    for max_title in range(MAX_TITLE, MIN_TITLE, -1):
+        text = render_plain(cell, max_title=max_title)
+        if measure_width(text) <= width:
+            return text
+    return render_plain(cell, max_title=MIN_TITLE)
 
 
 def _format_base_checks(view: View, columns: int, is_full: bool) -> list[_Block]:
@@ -345,7 +357,7 @@ def _format_worst_queries(
         row = rows[query_id]
         before_now = (values_before.get(query_id), values_now[query_id])
         texts = [str(format_value(metric, value) or "") for value in before_now]
-        moves = render_plain(row.moves_text, max_title=MAX_CELL_TITLE)
+        moves = _render_cell(row.moves_text, TERMINAL_COLUMNS // 3)
         cells.append([render_plain(write(row.part)), *texts, moves])
     columns = [
         TextColumn("query", is_flexible=True),

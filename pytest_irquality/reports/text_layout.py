@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from unicodedata import category, combining, east_asian_width
@@ -64,14 +64,7 @@ def fit(text: str, width: int) -> str:
     """Shorten a text to so many columns."""
     if measure_width(text) <= width:
         return text
-    kept = ""
-    room = width - 1
-    for character in text:
-        room -= _measure_character(character)
-        if room < 0:
-            break
-        kept += character
-    return kept.rstrip() + ELLIPSIS
+    return _take(text, width - 1).rstrip() + ELLIPSIS
 
 
 def wrap(text: str, width: int, indent: str = "", hanging: str = "  ") -> list[str]:
@@ -160,18 +153,11 @@ def _format_row(row: Sequence[str], columns: Sequence[TextColumn], widths: dict[
 
 def _take(text: str, width: int) -> str:
     """Return the longest beginning of a text that fits, at least one character."""
-    end = 0
-    for end, used in enumerate(_accumulate_widths(text), start=1):
-        if used > width:
-            return text[: max(end - 1, 1)]
-    return text[: max(end, 1)]
-
-
-def _accumulate_widths(text: str) -> Iterator[int]:
-    total = 0
-    for character in text:
-        total += _measure_character(character)
-        yield total
+    for index, character in enumerate(text):
+        width -= _measure_character(character)
+        if width < 0:
+            return text[: max(index, 1)]
+    return text
 
 
 @lru_cache(4096)

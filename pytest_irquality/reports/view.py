@@ -282,7 +282,8 @@ def _create_messages(notices: Sequence[Notice], several: bool) -> tuple[Message,
 
 def _build_checks(branch: BranchEvaluation) -> tuple[CheckRow, ...]:
     rows = [build_check_row(result) for result in branch.results]
-    return tuple(sorted(rows, key=lambda row: (-row.outcome, not row.known_issue)))
+    # A threshold says more than one of the queries that break it.
+    return tuple(sorted(rows, key=lambda row: (-row.outcome, row.value is None)))
 
 
 def _build_base_checks(decision: Decision) -> tuple[CheckRow, ...]:

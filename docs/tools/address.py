@@ -1,6 +1,8 @@
-"""The project's address stands in ``[project.urls]`` of ``pyproject.toml``; all else repeats it.
+"""Bring the address of the project, its version and its date to every file that repeats them.
 
-To move the project, change ``Homepage`` there and run ``python -m docs.tools.renew``.
+The address is ``Homepage`` in ``[project.urls]`` of ``pyproject.toml``, the version is there too,
+and the date of the version is in ``CHANGELOG.md``. To move the project, change ``Homepage`` and run
+``python -m docs.tools.renew``.
 """
 
 from __future__ import annotations
@@ -9,38 +11,57 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-SPOKEN = (".md", ".toml", ".cff", ".yml", ".yaml", ".py", ".json")
-OWNER_AND_NAME = r"[\w-]+/pytest-irquality"
-MENTION = re.compile(rf"(github\.com/|githubusercontent\.com/|uses: |--repo )({OWNER_AND_NAME})\b")
+from docs.tools import ROOT
+
+SUFFIXES = (".md", ".toml", ".cff", ".yml", ".yaml", ".py", ".json")
+PATTERNS = ("*.*", "docs/**/*.*", "pytest_irquality/**/*.*", ".github/**/*.yml")
+CITATION = ROOT / "CITATION.cff"
+
+_NAME = r"[\w-]+/pytest-irquality"
+MENTION = re.compile(rf"(github\.com/|githubusercontent\.com/|uses: |--repo )({_NAME})\b")
 
 
-def address() -> str:
-    """``OWNER/NAME`` on GitHub."""
+def generate() -> Iterator[tuple[Path, str]]:
+    """Yield every file that mentions the address, and the citation."""
+    name = read_name()
+    for path in list_files():
+        text = path.read_text("utf-8")
+        if path == CITATION:
+            text = insert_version(text, *read_version())
+        yield path, replace_mentions(text, name)
+
+
+def read_name() -> str:
+    """Return the name of the repository on GitHub, ``OWNER/NAME``."""
     text = (ROOT / "pyproject.toml").read_text("utf-8")
-    (found,) = re.findall(rf'^Homepage = "https://github\.com/({OWNER_AND_NAME})"$', text, re.M)
-    return str(found)
+    (name,) = re.findall(rf'^Homepage = "https://github\.com/({_NAME})"$', text, re.MULTILINE)
+    return str(name)
 
 
-def files() -> Iterator[Path]:
-    """Everything that may name it."""
-    for folder in ("*.*", "docs/**/*.md", "pytest_irquality/**/*.*"):
-        for path in sorted(ROOT.glob(folder)):
-            if path.is_file() and path.suffix in SPOKEN:
+def read_version() -> tuple[str, str]:
+    """Return the version, and its date in ISO 8601."""
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    (version,) = re.findall(r'^version = "(.*)"$', project, re.MULTILINE)
+    heading = rf"^## \[{re.escape(version)}\] - (\d{{4}}-\d\d-\d\d)$"
+    (date,) = re.findall(heading, changelog, re.MULTILINE)
+    return version, date
+
+
+def list_files() -> Iterator[Path]:
+    """Yield the files that may mention the address."""
+    for pattern in PATTERNS:
+        for path in sorted(ROOT.glob(pattern)):
+            if path.is_file() and path.suffix in SUFFIXES:
                 yield path
 
 
-def moved(text: str, to: str) -> str:
-    """A text in which every mention is of that address."""
-    return MENTION.sub(lambda found: found[1] + to, text)
+def replace_mentions(text: str, name: str) -> str:
+    """Replace the name of the repository in all addresses of a text."""
+    return MENTION.sub(lambda match: match[1] + name, text)
 
 
-def renew() -> Iterator[Path]:
-    """Bring every mention up to date; the files that were not."""
-    to = address()
-    for path in files():
-        text = path.read_bytes()
-        new = moved(text.decode(), to).encode()
-        if new != text:
-            path.write_bytes(new)
-            yield path
+def insert_version(text: str, version: str, date: str) -> str:
+    """Replace the version and the date of a citation."""
+    text = re.sub(r"^version: .*$", f"version: {version}", text, flags=re.MULTILINE)
+    return re.sub(r"^date-released: .*$", f"date-released: {date}", text, flags=re.MULTILINE)

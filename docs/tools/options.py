@@ -1,56 +1,112 @@
-"""The page of the options and ini keys, drawn from what the plugin tells pytest."""
+"""Write the reference page of options and ini keys from what the plugin declares to pytest."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
-from pytest_irquality.plugin.options import Options
+from docs.tools import ROOT
+from pytest_irquality.plugin.options import INI_KEYS, OPTIONS, IniKey, Option
+
+PAGE = ROOT / "docs/reference/options.md"
+
+ESSENTIAL_OPTIONS = (
+    "--ir-suite",
+    "--ir-baseline",
+    "--ir-update-baseline",
+    "--ir-init",
+    "--ir-report",
+    "--ir-json",
+)
+ESSENTIAL_INI_KEYS = ("ir_gate", "ir_url", "ir_headers", "ir_command", "ir_id_field")
 
 HEAD = """\
 # Options
 
-Drawn from the plugin itself (`python -m docs.tools.renew`); `pytest --help` says the same. Write options that take a path with
-`=`: pytest takes a file that exists, after a space, for a test path.
+The options of the command line, the keys of the ini file, and the exit statuses. `pytest --help` has the same texts, from which this page
+is generated. Write paths after an equals sign (`--ir-json=out.json`): after a space, pytest may take an existing file for a test path.
+
+Without `--ir-suite`, and if the command line names no suite, the plugin does nothing. `-p no:irquality` turns it off.
 """
 
-TAIL = """\
-Without `--ir-suite`, and unless a suite file is named, the plugin does nothing. `-p no:irquality` turns it off.
+EXIT_STATUSES = """\
+## Exit statuses
 
-## Selecting
+### Exit status 0
 
-Each query and each limit is a test item: `shop.ir.yaml::office-chair`, `shop.ir.yaml::ndcg-10[bm25]`,
-`shop.ir.yaml::head-mrr-10`. So `-k`, `-m ir_suite`, `--lf`, `-x`, node ids, `--collect-only`, `--junitxml` and `--durations`
-work. Tags and the words of a query are keywords: `-k "head and not bm25"`.
+Every check was evaluated and holds (`PASSED`). Also `REVIEW` and `INCOMPLETE`, unless the gate is strict or too few queries were compared.
 
-## Exit status
+### Exit status 1
 
-- 0: everything was checked and held, or is a known issue
-- 1: a rule, a limit or a guard failed, or a query could not be answered
-- 2: a suite could not be judged: it cannot be read, its fixture or its baseline fails, or the run was stopped
-- 4: an option is wrong, or the base of `run:` cannot be run
-- 5: nothing was selected
+A check fails, or a query has no answer (`FAILED`). Also `REVIEW` and `INCOMPLETE` under `ir_gate = strict`, `INCOMPLETE` and `REVIEW` if fewer
+than four in five of the comparable queries were compared, and failures of other tests in the same session.
+
+### Exit status 2
+
+A suite, a baseline or a retriever cannot be used (`ERROR`), or the run was interrupted.
+
+### Exit status 4
+
+An option or an ini key is wrong.
+
+### Exit status 5
+
+No test was collected, because there are no suites or all their checks were deselected.
 """
 
 
-def page() -> str:
-    """The whole page, as Markdown."""
-    return "\n".join([HEAD, *_lists(), TAIL])
+def generate() -> Iterator[tuple[Path, str]]:
+    """Yield the page."""
+    yield PAGE, render_page()
 
 
-def _lists() -> Iterator[str]:
-    yield from ("## On the command line", "")
-    for option in Options.options():
-        metavar = option.arguments.get("metavar")
-        written = f"{option.flag}={metavar}" if metavar else option.flag
-        yield f"- `{written}`: {_said(option.help)}"
-    yield from ("", "## In the settings", "")
-    for key in Options.ini_keys():
-        yield f"- `{key.key}`: {_said(key.help)}"
-    yield ""
+def render_page() -> str:
+    """Render the page as Markdown. Each option is a heading, so that it has an anchor."""
+    essential, advanced = _split(OPTIONS, ESSENTIAL_OPTIONS)
+    essential_keys, advanced_keys = _split(INI_KEYS, ESSENTIAL_INI_KEYS)
+    lines = [HEAD, "## Command line", ""]
+    lines += _render_entries(essential)
+    lines += [
+        "## Ini file",
+        "",
+        "Under `[pytest]` in `pytest.ini`, or `[tool.pytest.ini_options]`.",
+        "",
+    ]
+    lines += _render_entries(essential_keys)
+    lines += [EXIT_STATUSES, "## Advanced: command line", ""]
+    lines += _render_entries(advanced)
+    lines += ["## Advanced: ini file", ""]
+    lines += _render_entries(advanced_keys)
+    return "\n".join(lines)
 
 
-def _said(text: str) -> str:
-    # What is typed is set as code: options, ini keys.
-    text = text.replace("%%", "%").replace(" (default: none)", "")
-    return re.sub(r"(?<![`\w])(--ir-[a-z-]+(?:=run:REF)?|ir_[a-z_]+|\$GITHUB_\w+)", r"`\1`", text)
+def _split(
+    entries: Iterable[Option | IniKey], essential: Iterable[str]
+) -> tuple[list[Option | IniKey], list[Option | IniKey]]:
+    by_name = {_get_name(entry): entry for entry in entries}
+    first = [by_name.pop(name) for name in essential]
+    return first, list(by_name.values())
+
+
+def _get_name(entry: Option | IniKey) -> str:
+    return entry.flag if isinstance(entry, Option) else entry.name
+
+
+def _render_entries(entries: Iterable[Option | IniKey]) -> Iterator[str]:
+    for entry in entries:
+        yield from (f"### `{_get_name(entry)}`", "")
+        text = mark_code(entry.help)
+        if isinstance(entry, Option):
+            is_optional = entry.kind == "optional text"
+            value = f"[={entry.metavar}]" if is_optional else f"={entry.metavar}"
+            text = f"`{entry.flag}{value}`. {text}"
+        yield from (text, "")
+
+
+def mark_code(text: str) -> str:
+    """Set the names in a help text as code: options, ini keys, variables and quoted words."""
+    text = re.sub(r"'([\w./=-]+)'", r"`\1`", text)
+    return re.sub(
+        r"(?<![`\w])(--ir-[a-z-]+|ir_[a-z_]+|\$[A-Z_]+|=QUERY_ID|\{port\})", r"`\1`", text
+    )

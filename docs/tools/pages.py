@@ -1,13 +1,13 @@
-"""Examples of a red build in the README and the docs: ``python -m docs.tools.pages`` writes them.
+"""Write what the example prints into pages, and take the pictures of its report.
 
-The example loses its title boost, pytest runs over it, and what it prints takes the place of every
-block of text under a line ``<!-- from the example: NAME -->``. With Chromium and playwright the two
-pictures of docs/ are taken, too; each holds the text that it shows, so that a test can tell when it
-no longer shows what the report says.
+The search of the example gets worse, pytest runs, and parts of its output become the text blocks
+below the lines ``<!-- from the example: NAME -->``. Pictures need Chromium and playwright. Each has
+a digest of the report that it shows, so a test can notice that it is out of date.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -15,135 +15,188 @@ import subprocess
 import sys
 import tempfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import NamedTuple
 
-ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "example_project/README.md", "docs/start/reading.md")
-COLUMNS = 110
-PICTURES = ("docs/report-red.png", "docs/report-query.png")
-BLOCK = re.compile(r"(<!-- from the example: (\w+) -->\n+```text\n)(.*?)(```)", re.DOTALL)
+from docs.tools import ROOT
 
+PAGES = ("README.md", "example_project/README.md")
+PICTURES = ("docs/report-failed.png", "docs/report-query.png")
+EXAMPLE = ROOT / "example_project"
+COLUMNS = 100
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+VIEWPORT = {"width": 1440, "height": 900}
+WORST_QUERY = "mechanical-keyboard"
+FAILED_THRESHOLD = "ndcg-10"
 
-def red_example(folder: Path) -> str:
-    """What pytest prints of the example without its title boost; its reports are in ``folder``."""
-    shutil.copytree(ROOT / "example_project", folder, dirs_exist_ok=True)
-    search = folder / "shop_search.py"
-    text = search.read_text(encoding="utf-8")
-    search.write_text(text.replace('"title": 8.0', '"title": 1.0'), encoding="utf-8")
-    command = [str(Path(sys.executable).with_name("pytest")), "--ir-suite"]
-    environment = {**os.environ, "COLUMNS": str(COLUMNS), "PYTHONPATH": str(ROOT)}
-    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "CI"):
-        environment.pop(name, None)
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    return done.stdout
+# The change of the example: titles count less.
+WEIGHT_BEFORE, WEIGHT_NOW = '"title": 8.0', '"title": 1.0'
+
+_BLOCK = re.compile(r"(<!-- from the example: (\w+) -->\n+```text\n)(.*?)(```)", re.DOTALL)
+_HEADING = re.compile(r"^[_=]{3,} (.+?) [_=]{3,}$", re.MULTILINE)
+_PNG_HEAD_BYTES = 8 + 25  # the signature and the first chunk
+_STAMP_KEY = b"Shows\0"
 
 
-def blocks(printed: str) -> Mapping[str, str]:
-    """The parts that pages show: the failures told in full, a limit, and the summary."""
-    sections = re.split(r"^[_=]{3,} (.+?) [_=]{3,}$", printed, flags=re.MULTILINE)
-    named = dict(zip(sections[1::2], sections[2::2], strict=False))
+class ExampleRun(NamedTuple):
+    """What a run of the example printed and wrote."""
+
+    output: str
+    report: str
+
+
+def generate() -> Iterator[tuple[Path, str]]:
+    """Yield the pages with the current output of the example."""
+    parts = split_output(run_broken_example().output)
+    for name in PAGES:
+        path = ROOT / name
+        yield path, insert_output(path.read_text("utf-8"), parts)
+
+
+@cache
+def run_broken_example() -> ExampleRun:
+    """Run the example after its search got worse."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        ignored = shutil.ignore_patterns("__pycache__", "ir-report.html", ".pytest_cache")
+        shutil.copytree(EXAMPLE, folder, dirs_exist_ok=True, ignore=ignored)
+        # Without a file of settings, those of a folder above would count.
+        (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+        search = folder / "shop_search.py"
+        text = search.read_text("utf-8")
+        assert text.count(WEIGHT_BEFORE) == 1
+        search.write_text(text.replace(WEIGHT_BEFORE, WEIGHT_NOW), encoding="utf-8")
+        completed = subprocess.run(
+            [str(Path(sys.executable).with_name("pytest")), "--ir-suite"],
+            cwd=folder,
+            env=_make_environment(),
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+        report = folder / "ir-report.html"
+        assert report.exists(), completed.stdout + completed.stderr
+        return ExampleRun(completed.stdout, report.read_text("utf-8"))
+
+
+def _make_environment() -> dict[str, str]:
+    """Return an environment without CI services and without other plugins of pytest."""
+    environment = {}
+    for name, value in os.environ.items():
+        if not name.startswith(("GITHUB_", "PYTEST_", "CI")):
+            environment[name] = value
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    environment["PYTEST_PLUGINS"] = "pytest_irquality.plugin.entry"
+    environment["PYTHONPATH"] = str(ROOT)
+    environment["PYTHONUTF8"] = "1"
+    environment["COLUMNS"] = str(COLUMNS)
+    return environment
+
+
+def split_output(output: str) -> Mapping[str, str]:
+    """Return the parts of the output that pages show, by name."""
+    sections = _HEADING.split(output)
+    by_title = dict(zip(sections[1::2], sections[2::2], strict=True))
     return {
-        "query": named["mechanical-keyboard"].strip("\n") + "\n",
-        "brief": named["office-chair"].strip("\n") + "\n",
-        "limit": named["ndcg-10"].strip("\n") + "\n",
-        "summary": named["search quality"].strip("\n") + "\n",
+        "query": by_title[WORST_QUERY].strip("\n") + "\n",
+        "threshold": by_title[FAILED_THRESHOLD].strip("\n") + "\n",
+        "summary": by_title["search quality"].strip("\n") + "\n",
     }
 
 
-def renewed(page: str, shown: Mapping[str, str]) -> str:
-    """A page with today's texts in its blocks."""
-    return BLOCK.sub(lambda found: f"{found[1]}{shown[found[2]]}{found[4]}", page)
+def insert_output(page: str, parts: Mapping[str, str]) -> str:
+    """Replace the blocks of a page."""
+    return _BLOCK.sub(lambda match: f"{match[1]}{parts[match[2]]}{match[4]}", page)
 
 
-class _Header(HTMLParser):
-    """Gathers the text of a page's header, without that of drawings."""
+# -- Pictures --------------------------------------------------------------------------------------
 
-    within: tuple[str, ...] = ()
+
+class _OverviewParser(HTMLParser):
+    """Collects the text of a report's overview."""
+
+    depth = 0
     text = ""
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        if tag in ("header", "svg"):
-            self.within += (tag,)
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "section" and (self.depth or ("id", "overview") in attrs):
+            self.depth += 1
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in ("header", "svg"):
-            self.within = self.within[:-1]
+        if tag == "section" and self.depth:
+            self.depth -= 1
 
     def handle_data(self, data: str) -> None:
-        if self.within == ("header",):
+        if self.depth:
             self.text += f"{data} "
 
 
-def first_screen(report: Path) -> str:
-    """The first words of a report, without what differs from run to run.
+def compute_digest(report: str) -> str:
+    """Compute a digest of what the first screen of a report says."""
+    parser = _OverviewParser()
+    parser.feed(report)
+    text = " ".join(parser.text.split())
+    return hashlib.sha256(text.encode()).hexdigest()
 
-    Those are times and the baseline's age.
-    """
-    page = _Header()
-    page.feed(report.read_text(encoding="utf-8"))
-    said = re.sub(
-        r"\((?:\d+ \w+ old|just made)(?:, |\))|\([^()]*commit[^()]*, |[\d.]+ m?s retrieving",
-        "",
-        page.text,
+
+def renew_pictures() -> Iterator[str]:
+    """Take the pictures again if they are out of date, and yield their names."""
+    report = run_broken_example().report
+    digest = compute_digest(report)
+    if all(read_stamp(ROOT / name) == digest for name in PICTURES):
+        return
+    browser = os.environ.get("IRQUALITY_CHROMIUM") or next(
+        filter(None, map(shutil.which, BROWSERS)), ""
     )
-    return " ".join(
-        said.replace("→", "to").replace("−", "-").encode("ascii", "ignore").decode().split()
-    )
+    if not browser:
+        print(f"not written, because Chromium is not installed: {', '.join(PICTURES)}")
+        return
+    for name, png in zip(PICTURES, take_pictures(report, browser), strict=True):
+        (ROOT / name).write_bytes(add_stamp(png, digest))
+        yield name
 
 
-def stamped(png: bytes, text: str) -> bytes:
-    """A picture with a text in it, in a chunk of its own behind the head."""
-    data = b"Shows\0" + text.encode()
-    chunk = (
-        len(data).to_bytes(4, "big")
-        + b"tEXt"
-        + data
-        + zlib.crc32(b"tEXt" + data).to_bytes(4, "big")
-    )
-    head = 8 + 25  # the signature and the first chunk
-    return png[:head] + chunk + png[head:]
+def take_pictures(report: str, browser: str) -> list[bytes]:
+    """Take pictures of the first screen and of the worst query."""
+    from playwright.sync_api import sync_playwright  # not installed everywhere
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        path = Path(folder, "ir-report.html")
+        path.write_text(report, encoding="utf-8")
+        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        page = chromium.new_page(viewport=VIEWPORT)  # type: ignore[arg-type]
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-ready]", state="attached")
+        first_screen = page.screenshot()
+        page.locator("[data-tab=queries]").click()
+        page.locator("table.queries button.query-text").first.click()
+        query = page.locator("table.queries tr.detail").screenshot()
+        chromium.close()
+    return [first_screen, query]
 
 
-def stamp_of(png: bytes) -> str:
-    """The text that ``stamped`` put into a picture."""
-    length = int.from_bytes(png[33:37], "big")
-    return png[41 : 41 + length].removeprefix(b"Shows\0").decode()
+def add_stamp(png: bytes, text: str) -> bytes:
+    """Insert a text into a picture, as a chunk behind the first one."""
+    data = _STAMP_KEY + text.encode("ascii")
+    checksum = zlib.crc32(b"tEXt" + data).to_bytes(4, "big")
+    chunk = len(data).to_bytes(4, "big") + b"tEXt" + data + checksum
+    return png[:_PNG_HEAD_BYTES] + chunk + png[_PNG_HEAD_BYTES:]
 
 
-def pictures(report: Path) -> None:
-    """The first screen, and a query opened."""
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only where it is installed
-
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = os.environ.get("IRQUALITY_CHROMIUM") or next(filter(None, map(shutil.which, names)))
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.goto(report.as_uri())
-        page.wait_for_selector("html[data-ready]")
-        screens = [page.screenshot()]
-        page.locator("[data-go=Queries]").click()
-        page.locator("table.rows button.text").first.click()
-        screens.append(page.locator(".rows tr.more").screenshot())
-        browser.close()
-    for name, png in zip(PICTURES, screens, strict=True):
-        (ROOT / name).write_bytes(stamped(png, first_screen(report)))
-
-
-def main() -> None:
-    """Renew every page, and the pictures where a browser is at hand."""
-    with tempfile.TemporaryDirectory() as folder:
-        shown = blocks(red_example(Path(folder)))
-        for name in PAGES:
-            page = ROOT / name
-            page.write_text(renewed(page.read_text(encoding="utf-8"), shown), encoding="utf-8")
-        if "--no-pictures" not in sys.argv:
-            pictures(Path(folder, "ir-report.html"))
+def read_stamp(path: Path) -> str:
+    """Return the text that ``add_stamp`` inserted, or an empty string."""
+    png = path.read_bytes() if path.exists() else b""
+    length = int.from_bytes(png[_PNG_HEAD_BYTES : _PNG_HEAD_BYTES + 4], "big")
+    start = _PNG_HEAD_BYTES + 8
+    data = png[start : start + length]
+    return data.removeprefix(_STAMP_KEY).decode() if data.startswith(_STAMP_KEY) else ""
 
 
 if __name__ == "__main__":
-    main()
+    for path, text in generate():
+        path.write_text(text, encoding="utf-8")
+    list(renew_pictures())

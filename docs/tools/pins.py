@@ -1,4 +1,4 @@
-"""Actions by their hashes: those of our workflows stand in the documentation, too."""
+"""Bring the pinned versions of GitHub actions from our workflows to the documentation."""
 
 from __future__ import annotations
 
@@ -6,35 +6,33 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-USED = re.compile(r"\buses: ([\w./-]+)@(\S+)(?: # (v[\d.]+))?")
-PINNED = re.compile(r"\buses: ([\w./-]+)@[0-9a-f]{40} # v[\d.]+")
+from docs.tools import ROOT
+
+USE = re.compile(r"\buses: ([\w./-]+)@(\S+)(?: # (v[\d.]+))?")
+PINNED_USE = re.compile(r"\buses: ([\w./-]+)@[0-9a-f]{40} # v[\d.]+")
 
 
-def ours() -> Iterator[Path]:
-    """The workflows and actions that run for this project, or for whoever uses its action."""
-    yield from sorted((ROOT / ".github/workflows").glob("*.yml"))
-    yield ROOT / "action.yml"
-
-
-def pins() -> Mapping[str, str]:
-    """The line of each action, ``uses: NAME@HASH # VERSION``, by its name."""
-    return {
-        found[1]: found[0] for path in ours() for found in PINNED.finditer(path.read_text("utf-8"))
-    }
-
-
-def brought(text: str) -> str:
-    """A text with our hashes in place of those it has."""
-    known = pins()
-    return PINNED.sub(lambda found: known.get(found[1], found[0]), text)
-
-
-def renew() -> Iterator[Path]:
-    """Bring every page up to date; those that were not."""
+def generate() -> Iterator[tuple[Path, str]]:
+    """Yield every page with the pins of our workflows."""
+    pins = read_pins()
     for path in sorted((ROOT / "docs").rglob("*.md")):
-        text = path.read_bytes()
-        new = brought(text.decode()).encode()
-        if new != text:
-            path.write_bytes(new)
-            yield path
+        yield path, replace_pins(path.read_text("utf-8"), pins)
+
+
+def list_workflows() -> list[Path]:
+    """Return our workflows and our action."""
+    return [*sorted((ROOT / ".github/workflows").glob("*.yml")), ROOT / "action.yml"]
+
+
+def read_pins() -> Mapping[str, str]:
+    """Return the text ``uses: NAME@HASH # VERSION`` of each action, by its name."""
+    pins = {}
+    for path in list_workflows():
+        for match in PINNED_USE.finditer(path.read_text("utf-8")):
+            pins[match[1]] = match[0]
+    return pins
+
+
+def replace_pins(text: str, pins: Mapping[str, str]) -> str:
+    """Replace pinned actions by ours. Actions that we do not use stay as they are."""
+    return PINNED_USE.sub(lambda match: pins.get(match[1], match[0]), text)

@@ -1,38 +1,57 @@
-"""Bring every drawn file up to date: ``python -m docs.tools.renew``.
+"""Bring every generated file up to date: ``python -m docs.tools.renew``.
 
-A test fails while one is not.
+A test fails while a file is out of date.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from docs.tools import address, measures, options, pins, reference
-from pytest_irquality.report import json_schema
+from docs.tools import ROOT, address, constants, keys, metrics, options, pages, pins
+from pytest_irquality.reports import json_report
 from pytest_irquality.suite import schema as suite_schema
 
-ROOT = Path(__file__).parents[2]
+SUITE_SCHEMA = ROOT / "pytest_irquality/suite/schema.json"
+REPORT_SCHEMA = ROOT / "pytest_irquality/reports/schema.json"
 
-DRAWN: Mapping[str, Callable[[], str]] = {
-    "docs/reference/measures.md": measures.page,
-    "docs/reference/keys.md": reference.page,
-    "docs/reference/options.md": options.page,
-    "pytest_irquality/suite/schema.json": suite_schema.text,
-    "pytest_irquality/report/schema.json": json_schema.text,
+
+def generate_schemas() -> Iterator[tuple[Path, str]]:
+    """Yield the JSON Schemas that the package ships."""
+    yield SUITE_SCHEMA, suite_schema.format_schema()
+    report_schema = json_report.create_schema()
+    yield REPORT_SCHEMA, json.dumps(report_schema, indent=1, ensure_ascii=False) + "\n"
+
+
+GENERATORS: Mapping[str, Callable[[], Iterator[tuple[Path, str]]]] = {
+    "keys": keys.generate,
+    "options": options.generate,
+    "metrics": metrics.generate,
+    "constants": constants.generate,
+    "schemas": generate_schemas,
+    "pages": pages.generate,
+    # These change pages that the others write.
+    "address": address.generate,
+    "pins": pins.generate,
 }
 
 
+def list_outdated(generator: str) -> Iterator[tuple[Path, str]]:
+    """Yield the files of a generator that have another text, with the current one."""
+    for path, text in GENERATORS[generator]():
+        if not path.exists() or path.read_bytes() != text.encode():
+            yield path, text
+
+
 def main() -> None:
-    """Write them all; bring the project's address and the hashes of actions everywhere."""
-    for path in (*address.renew(), *pins.renew()):
-        print(f"wrote {path.relative_to(ROOT)}")
-    for name, draw in DRAWN.items():
-        path = ROOT / name
-        text = draw().encode()
-        if not path.exists() or path.read_bytes() != text:
-            path.write_bytes(text)
-            print(f"wrote {name}")
+    """Write all files that are out of date, and print their names."""
+    for generator in GENERATORS:
+        for path, text in list_outdated(generator):
+            path.write_bytes(text.encode())
+            print(f"wrote {path.relative_to(ROOT)}")
+    for name in pages.renew_pictures():
+        print(f"wrote {name}")
 
 
 if __name__ == "__main__":

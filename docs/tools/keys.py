@@ -1,0 +1,111 @@
+"""Write the reference page of a suite's keys from the tables that suites are read by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from docs.tools import ROOT
+from pytest_irquality.suite.keys import (
+    FILE_KEYS,
+    QUERY_KEYS,
+    SUITE_KEYS,
+    THRESHOLD_KEYS,
+    Key,
+)
+from pytest_irquality.suite.values import Schema
+
+PAGE = ROOT / "docs/reference/keys.md"
+
+# The keys that most suites need, in the order in which people meet them.
+ESSENTIAL_SUITE_KEYS = ("suite", "queries", "metrics", "thresholds", "tags", "each_query")
+ESSENTIAL_QUERY_KEYS = (
+    "query",
+    "tags",
+    "relevant",
+    "must_find",
+    "must_not_find",
+    "known_issue",
+)
+UNREMARKABLE_DEFAULTS = frozenset({"none", "nothing", "no such rule", "any drop", "any rise"})
+
+HEAD = """\
+# Keys
+
+All keys of [the suite file](suite.md). The first twelve are enough for most suites. Everything after them is *advanced*: look it up when
+you need it. This page is generated from the code.
+"""
+
+
+def generate() -> Iterator[tuple[Path, str]]:
+    """Yield the page."""
+    yield PAGE, render_page()
+
+
+def render_page() -> str:
+    """Render the page as Markdown. Each key is a heading, so that it has an anchor."""
+    essential_suite_keys = {name: SUITE_KEYS[name] for name in ESSENTIAL_SUITE_KEYS}
+    essential_query_keys = {name: QUERY_KEYS[name] for name in ESSENTIAL_QUERY_KEYS}
+    advanced_suite_keys = {
+        name: key for name, key in SUITE_KEYS.items() if name not in essential_suite_keys
+    }
+    advanced_query_keys = {
+        name: key for name, key in QUERY_KEYS.items() if name not in essential_query_keys
+    }
+    lines = [HEAD]
+    lines += _render_section("Suite", "At the top level of the file:", essential_suite_keys)
+    lines += _render_section(
+        "Query",
+        "In an entry of `queries`, or in a line of a JSON Lines file:",
+        essential_query_keys,
+        owner="query",
+    )
+    lines += _render_section("Advanced: suite", "", advanced_suite_keys)
+    lines += _render_section("Advanced: query", "", advanced_query_keys, owner="query")
+    lines += _render_section(
+        "Advanced: threshold",
+        "Under the name of a metric. A single number is the minimum, or the maximum if lower is"
+        " better.",
+        THRESHOLD_KEYS,
+        owner="threshold",
+    )
+    lines += _render_section(
+        "Advanced: file", "In an entry of `judgments` or `queries` that is a file:", FILE_KEYS
+    )
+    return "\n".join(lines)
+
+
+def _render_section(
+    title: str, about: str, keys: Mapping[str, Key], *, owner: str = ""
+) -> Iterator[str]:
+    yield from (f"## {title}", "")
+    if about:
+        yield from (about, "")
+    for name, key in keys.items():
+        # An anchor must stay the same if a key of this name is added elsewhere.
+        others = QUERY_KEYS if owner == "threshold" else SUITE_KEYS
+        is_ambiguous = bool(owner) and name in others
+        yield from (f"### `{name}`{f' of a {owner}' if is_ambiguous else ''}", "")
+        yield _describe(key)
+        yield ""
+        yield from _list_nested_keys(key.schema)
+
+
+def _describe(key: Key) -> str:
+    parts = [key.help, f"Value: {key.kind.form}."]
+    if not key.default:
+        parts.append("**Required.**")
+    elif key.default not in UNREMARKABLE_DEFAULTS:
+        parts.append(f"Default: {key.default}.")
+    return " ".join(parts)
+
+
+def _list_nested_keys(schema: Schema) -> Iterator[str]:
+    """List the keys of a value that is a mapping, each with its description."""
+    has_described = False
+    for name, entry in schema.get("properties", {}).items():
+        if "description" in entry:
+            has_described = True
+            yield f"- `{name}`: {entry['description']}"
+    if has_described:
+        yield ""

@@ -1,0 +1,132 @@
+"""Write the reference page of metrics from their definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import inf
+from pathlib import Path
+
+from docs.tools import ROOT
+from pytest_irquality.metrics import METRICS, Definition, Parameter
+from pytest_irquality.metrics.metric import RELEVANT_FROM
+
+PAGE = ROOT / "docs/reference/metrics.md"
+
+ESSENTIAL_METRICS = (
+    "ndcg",
+    "mrr",
+    "recall",
+    "precision",
+    "success",
+    "complete",
+    "zero_results",
+    "latency_p95",
+)
+USUAL_UNDEFINED = Definition.__dataclass_fields__["undefined"].default
+
+HEAD = """\
+# Metrics
+
+A metric is a number for each query, and its mean over a suite or a tag. `ndcg@10` is the metric `ndcg` of the first ten results. Without
+`@10` it uses the suite's `top_k`. This page is generated from the code.
+
+- **Relevant** are documents with a grade of at least `relevant_from` (1 by default). Unjudged documents are not relevant.
+- **A query without a relevant document** has no value and is left out of means, or scores 0 under `undefined: zero`.
+- **No results** score 0. If there are fewer results than the cutoff, the missing ones count as not relevant. Duplicates count once.
+- **The order** is that of your search. Scores do not change it, and nothing is rounded.
+- **Names** of [ir_measures](https://ir-measur.es) (`nDCG@10`) and trec_eval (`ndcg_cut_10`) work, too.
+
+A complete name is `[weighted] [STAGE] [candidates] METRIC[(PARAMETER=VALUE)][@CUTOFF]`:
+
+- `weighted ndcg@10` uses the `weight` of each query in the mean.
+- `bm25 candidates recall@100` is about [the stage](../guides/stages.md#first-stage-and-reranker) `bm25`.
+- `recall(rel=2)@10` counts documents from grade 2.
+- `recall(tokens=4000)` counts the results that fit into 4,000 tokens (or `words`), in place of a cutoff.
+"""
+
+TAIL = """\
+## How other tools differ
+
+Values equal those of trec_eval, pytrec_eval, ir_measures, ranx and BEIR, except as above and here:
+
+- trec_eval and pytrec_eval sort by score as a 32-bit float, and equal scores by descending id. A judged query without a relevant document
+  counts as 0.
+- ir_measures breaks ties of `Judged` and `RR@k` by ascending id.
+- ranx counts a query without a relevant document as 0, and cuts fractions off grades.
+- BEIR rounds to five digits, and drops results whose id is that of the query.
+"""
+
+
+def generate() -> Iterator[tuple[Path, str]]:
+    """Yield the page."""
+    yield PAGE, render_page()
+
+
+def render_page(definitions: Mapping[str, Definition] = METRICS) -> str:
+    """Render the page as Markdown. Each metric is a heading, so that it has an anchor."""
+    lines = [HEAD, "## Common metrics", ""]
+    for name in ESSENTIAL_METRICS:
+        lines += render_metric(definitions[name])
+    lines += ["## Advanced metrics", ""]
+    for name, definition in definitions.items():
+        if name not in ESSENTIAL_METRICS:
+            lines += render_metric(definition)
+    lines.append(TAIL)
+    return "\n".join(lines)
+
+
+def render_metric(definition: Definition) -> Iterator[str]:
+    """Yield the lines about one metric. What is true of most metrics is left out."""
+    yield from (f"### `{definition.name}`", "")
+    unusual = []
+    if definition.range != (0, 1):
+        unusual.append(_describe_range(definition))
+    if not definition.higher_is_better:
+        unusual.append("lower is better")
+    remark = f" ({', '.join(unusual)})" if unusual else ""
+    yield f"{definition.title}, `{format_usual_name(definition)}`{remark}:"
+    yield from ("", f"> {definition.formula}", "")
+    sentences = []
+    if definition.undefined not in (USUAL_UNDEFINED, "never"):
+        sentences.append(f"Undefined {definition.undefined}.")
+    for parameter in definition.parameters:
+        if parameter is not RELEVANT_FROM:
+            sentences.append(_describe_parameter(parameter))
+    if definition.aliases:
+        aliases = ", ".join(f"`{alias}`" for alias in definition.aliases)
+        sentences.append(f"Other names: {aliases}.")
+    if definition.source != "ours":
+        sentences.append(f"Source: {definition.source}.")
+    if definition.differences:
+        sentences.append(f"Elsewhere: {definition.differences}.")
+    if sentences:
+        yield from (" ".join(sentences), "")
+
+
+def format_usual_name(definition: Definition) -> str:
+    """Return the name as people write it, with the parameters that the canonical name shows."""
+    shown = []
+    for parameter in definition.parameters:
+        if parameter.is_always_shown and parameter.default:
+            shown.append(f"{parameter.name}={_format_value(parameter.default)}")
+    parameters = f"({','.join(shown)})" if shown else ""
+    return f"{definition.name}{parameters}{'@10' if definition.has_cutoff else ''}"
+
+
+def _describe_range(definition: Definition) -> str:
+    low, high = definition.range
+    unit = {"seconds": " seconds", "count": " queries"}.get(definition.unit, "")
+    if high == inf:
+        return f"from {low:g}{unit}"
+    return f"{low:g} to {high:g}{unit}"
+
+
+def _describe_parameter(parameter: Parameter) -> str:
+    default = ""
+    if parameter.default is not None:
+        default = f" (default: `{_format_value(parameter.default)}`)"
+    return f"`{parameter.name}`: {parameter.meaning}{default}."
+
+
+def _format_value(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_irquality.baselines.sources import BaselineError
-from pytest_irquality.io.decoding import open_lines
+from pytest_irquality.io.decoding import JsonError, encode_json_line, open_lines, parse_json
 from pytest_irquality.io.files import FileError, lock_folder, write_atomically
-from pytest_irquality.io.json_codec import JsonError, encode_json_line, parse_json
 from pytest_irquality.retrieval.run import Run
 
 FORMAT = "pytest-irquality history"

@@ -2,7 +2,8 @@
 
 The name of a file in a suite may lead to a device, a pipe or a file of several gigabytes, and a
 link in a pull request may lead out of the project. Reading opens regular files only and is bounded.
-Writing replaces a file at once, and never through a link that git tracks.
+Writing replaces a file at once, and never through a link that git tracks. Reports replace only
+reports.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import re
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from fnmatch import fnmatch
+from fnmatch import fnmatch, fnmatchcase
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
@@ -351,3 +352,72 @@ def _remove_if_abandoned(path: Path) -> None:
             path.unlink()
     if has_lock is None and time.time() - path.stat().st_mtime > ABANDONED_AFTER_S:
         path.unlink()
+
+
+# Reports
+
+OUTPUT_MARKER = "pytest-irquality:report"
+"""Every report has this text in its first bytes, so that a later run may replace it."""
+
+MARKED_BYTES = 4_096
+
+_SUITE_PATTERNS = ("*.ir.yaml", "*.ir.yml")
+_CODE_PATTERNS = ("*.py", "*.sh", "*.ini", "*.cfg", "*.toml", ".*", "makefile", "dockerfile")
+
+
+def check_output(path: Path, root: Path, suite_patterns: Sequence[str] = _SUITE_PATTERNS) -> None:
+    """Refuse to write a report to a file that is not a report.
+
+    Args:
+        path: Where the report is to be written. It may be a device such as ``/dev/stdout``.
+        root: pytest's rootdir. Messages name the file relative to it.
+        suite_patterns: Globs of the names of suites.
+
+    Raises:
+        FileError: The path is a folder, is named like a suite, code or configuration, is tracked by
+            git, or is a file that no report of ours wrote.
+    """
+    shown = _show(path, root)
+    names = {path.name.casefold(), Path(os.path.realpath(path)).name.casefold()}
+    for pattern in (*suite_patterns, *_CODE_PATTERNS):
+        if any(fnmatchcase(name, pattern) for name in names):
+            message = "A report cannot replace a suite, code or configuration. Choose another file."
+            raise FileError(shown, message)
+    if path.is_dir():
+        raise FileError(shown, "This is a folder. Choose a file for the report.")
+    try:
+        target = resolve_target(path)
+    except OSError as error:
+        raise FileError(shown, str(error)) from None
+    if _is_tracked(target):
+        raise FileError(shown, "Git tracks this file, so no report replaces it. Choose another.")
+    if target.is_file() and not _is_report(target):
+        raise FileError(
+            shown, "No report of pytest-irquality wrote this file, so none replaces it. Move it."
+        )
+
+
+def _show(path: Path, root: Path) -> str:
+    try:
+        return Path(os.path.relpath(path, root)).as_posix()
+    except ValueError:  # another drive
+        return path.as_posix()
+
+
+def _is_tracked(target: Path) -> bool:
+    top = find_checkout(target.parent)
+    if top is None:
+        return False
+    repository = Repository(top)
+    try:
+        return repository.is_tracked(target)
+    except GitError:
+        # A repository that git cannot read may track anything. Without git, nobody can tell.
+        return repository.is_available and target.exists()
+
+
+def _is_report(target: Path) -> bool:
+    """Return whether a file begins like one of our reports, or is empty."""
+    with open_binary(target) as file:
+        start = file.read(MARKED_BYTES)
+    return not start or OUTPUT_MARKER.encode() in start

@@ -12,11 +12,11 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from pytest_irquality.passages.characters import split_words
 from pytest_irquality.passages.normalization import (
     NormalizedText,
     extract_letters,
     normalize_text,
+    split_words,
 )
 
 MAX_PASSAGE_LENGTH = 20_000

@@ -11,8 +11,7 @@ import pytest
 
 from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.io.access import FileAccess
-from pytest_irquality.io.files import FileError
-from pytest_irquality.io.outputs import check_output
+from pytest_irquality.io.files import FileError, check_output
 from pytest_irquality.plugin import (
     collection,
     command_line,

@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 
 from pytest_irquality.evaluation.decide import Decision
-from pytest_irquality.io.files import FileError, append_text, write_atomically
+from pytest_irquality.io.files import FileError, append_text, check_output, write_atomically
 from pytest_irquality.io.git import GitError, Repository, describe_commit
-from pytest_irquality.io.outputs import check_output
 from pytest_irquality.plugin import command_line
 from pytest_irquality.plugin.options import STANDARD_OUTPUT
 from pytest_irquality.plugin.state import PluginState

@@ -17,7 +17,7 @@ from typing import Any
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.io.escaping import clip, escape_csv_cell, make_visible
-from pytest_irquality.io.outputs import OUTPUT_MARKER
+from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.io.text import CodePart, Text, format_count, write
 from pytest_irquality.reports.templating import (
     create_html_environment,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_irquality.evaluation.results import Outcome
-from pytest_irquality.io.outputs import OUTPUT_MARKER
+from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.io.text import format_count
 from pytest_irquality.reports.page_data import build_page_data
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS, Direction, QueryRow

@@ -22,7 +22,7 @@ from typing import Any, Union
 from pytest_irquality.evaluation.documents import DocChange
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.escaping import make_visible
-from pytest_irquality.io.outputs import OUTPUT_MARKER
+from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.io.text import Text
 from pytest_irquality.reports.numbers import Number
 from pytest_irquality.reports.query_details import QueryDetails, build_query_details

@@ -6,7 +6,7 @@ import re
 
 from markupsafe import Markup
 
-from pytest_irquality.io.outputs import OUTPUT_MARKER
+from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS
 from pytest_irquality.reports.templating import create_markdown_environment
 from pytest_irquality.reports.view_model import MARKS, View

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from pytest_irquality.io.decoding import JsonError, parse_json
 from pytest_irquality.io.files import FileError, read_bytes
-from pytest_irquality.io.json_codec import JsonError, parse_json
 from pytest_irquality.io.secrets import Secrets
 from pytest_irquality.retrieval.errors import RetrieverError, ServiceError, make_timeout
 from pytest_irquality.retrieval.server import Server
@@ -214,8 +214,7 @@ def _read_template(folder: Path, name: str) -> Any:
     try:
         return parse_json(read_bytes(folder / name.strip()))
     except (FileError, JsonError) as error:
-        message = error.message if isinstance(error, FileError) else str(error)
-        raise RetrieverError(f"Ini key ir_url: {name} cannot be read. {message}") from None
+        raise RetrieverError(f"Ini key ir_url: {name} cannot be read. {error}") from None
 
 
 def _fill_template(template: Any, get_value: Callable[[str], Any]) -> Any:

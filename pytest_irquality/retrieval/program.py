@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
-from pytest_irquality.io.json_codec import JsonError, parse_json
+from pytest_irquality.io.decoding import JsonError, parse_json
 from pytest_irquality.io.processes import kill_tree, split_command
 from pytest_irquality.io.secrets import Secrets
 from pytest_irquality.retrieval.errors import (

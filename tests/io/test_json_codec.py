@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_irquality.io.json_codec import (
+from pytest_irquality.io.decoding import (
     JsonError,
     encode_json_line,
     exceeds_nesting,

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality.io.files import FileError
-from pytest_irquality.io.outputs import OUTPUT_MARKER, check_output
+from pytest_irquality.io.files import OUTPUT_MARKER, FileError, check_output
 
 from .helpers import commit_all, make_repository, write_file
 

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from pytest_irquality.io.outputs import OUTPUT_MARKER
+from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.reports.grading import describe_grading, render_grading
 from pytest_irquality.retrieval.run import Ranking, Run

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 from pytest_irquality.baselines.history import HistoryEntry
-from pytest_irquality.io.outputs import MARKED_BYTES, OUTPUT_MARKER
+from pytest_irquality.io.files import MARKED_BYTES, OUTPUT_MARKER
 from pytest_irquality.reports.html import render_html
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS
 from tests.reports.builders import (

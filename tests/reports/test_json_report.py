@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from pytest_irquality.io.outputs import MARKED_BYTES, OUTPUT_MARKER
+from pytest_irquality.io.files import MARKED_BYTES, OUTPUT_MARKER
 from pytest_irquality.reports.json_report import (
     create_schema,
     render_json,

@@ -72,7 +72,6 @@ class SuiteModule(compat.SynthesizedModule):
             module = cls.from_parent(parent, path=path)
         module.error = error
         module.groups = {}
-        state.modules[path] = module
         return module
 
     @property
@@ -132,6 +131,8 @@ class SuiteModule(compat.SynthesizedModule):
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """Collect an item for each check and retriever."""
         state = get_state(self.config)
+        # Building the folder of a base suite creates modules that nobody collects.
+        state.modules[self.path] = self
         if self.obj is not None and self.suite is not None:
             try:
                 self._warn_about_doubts(state, self.suite)

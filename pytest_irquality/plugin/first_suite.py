@@ -24,8 +24,11 @@ from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.session import SearchSession
 from pytest_irquality.retrieval.collect import collect_run
 from pytest_irquality.retrieval.run import Run, merge_runs
-from pytest_irquality.suite.columns import GRADED_COLUMNS
-from pytest_irquality.suite.first_suite import (
+from pytest_irquality.suite.model import Query, RetrieverId, Settings
+from pytest_irquality.suite.parser import load_suite
+from pytest_irquality.suite.records import GRADED_COLUMNS
+from pytest_irquality.suite.yaml_source import SuiteError
+from pytest_irquality.suite.yaml_writer import (
     InitQuery,
     InitSource,
     InitSourceKind,
@@ -33,9 +36,6 @@ from pytest_irquality.suite.first_suite import (
     get_first_suite_path,
     read_init_source,
 )
-from pytest_irquality.suite.model import Query, RetrieverId, Settings
-from pytest_irquality.suite.parser import load_suite
-from pytest_irquality.suite.yaml_source import SuiteError
 
 CANDIDATE_COUNT = 10
 _MESSAGE_ATTRIBUTE = "ir_init"

@@ -29,8 +29,8 @@ from pytest_irquality.retrieval.collect import ExceptionPolicy
 from pytest_irquality.retrieval.corpus import CorpusError
 from pytest_irquality.retrieval.errors import ResultError, RetrieverError
 from pytest_irquality.retrieval.run import QueryError, Run
-from pytest_irquality.suite.items import make_item_name
 from pytest_irquality.suite.model import CheckItem, ItemKind, Query, RetrieverId, Suite
+from pytest_irquality.suite.parser import make_item_name
 
 if TYPE_CHECKING:
     from pytest_irquality.evaluation.evaluate import Evaluation

@@ -26,8 +26,8 @@ from pytest_irquality.reports.templating import (
 )
 from pytest_irquality.retrieval.corpus import CorpusError, load_corpus
 from pytest_irquality.retrieval.run import Ranking, Run
-from pytest_irquality.suite.columns import GRADED_COLUMNS, TO_GRADE_COLUMNS
 from pytest_irquality.suite.model import Query, Suite
+from pytest_irquality.suite.records import GRADED_COLUMNS, TO_GRADE_COLUMNS
 
 CSV_SUFFIX = ".csv"
 DECIDING_FRAGMENT = "#decides"

@@ -11,9 +11,14 @@ from math import fsum
 from typing import NamedTuple
 
 from pytest_irquality.io.text import format_count
-from pytest_irquality.suite.columns import BEIR_COLUMNS
 from pytest_irquality.suite.keys import QUERY_KEYS
-from pytest_irquality.suite.records import JUDGMENT_FORMATS, Record, RecordReader, recognize_format
+from pytest_irquality.suite.records import (
+    BEIR_COLUMNS,
+    JUDGMENT_FORMATS,
+    Record,
+    RecordReader,
+    recognize_format,
+)
 from pytest_irquality.suite.suite_files import DataFile
 from pytest_irquality.suite.values import list_words, parse_number, suggest
 from pytest_irquality.suite.yaml_source import Location, Mistake, quote

@@ -2,17 +2,23 @@
 
 The reader, "Did you mean …?", the JSON Schema and the reference page follow from these tables. A
 key of kind ``NODE`` depends on other keys, so the parser reads its value later.
+
+``python -m pytest_irquality.suite.keys`` prints the JSON Schema, with which editors complete and
+check suites. The file ``schema.json`` has the same text.
 """
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from pytest_irquality.metrics import METRICS
 from pytest_irquality.suite.model import KnownIssue
-from pytest_irquality.suite.rules import RULES
+from pytest_irquality.suite.rules import RANKS_SCHEMA, RULES
 from pytest_irquality.suite.values import (
     ANY_TEXT,
     COUNT,
@@ -549,3 +555,40 @@ REMOVED_EACH_QUERY_KEYS = {
     "new_zero_results": "Write thresholds: {zero_results: {max_rise: 0}}.",
     "nothing_in_common": "Write each_query: {overlap@10: {min: 0.1}}.",
 }
+
+
+# -- JSON Schema
+
+SCHEMA_ID = (
+    "https://raw.githubusercontent.com/pytest-irquality/pytest-irquality/main/"
+    "pytest_irquality/suite/schema.json"
+)
+SCHEMA_FILE = Path(__file__).with_name("schema.json")
+
+
+def make_schema() -> dict[str, Any]:
+    """Make the schema from the tables of keys."""
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$id": SCHEMA_ID,
+        "title": "A suite of pytest-irquality",
+        "description": "Queries, what they must find, and thresholds on how well they do.",
+        **make_keys_schema(SUITE_KEYS),
+        "anyOf": [{"required": ["queries"]}, {"required": ["probes"]}],
+        "definitions": {
+            "query": make_keys_schema(QUERY_KEYS),
+            "file": make_keys_schema(FILE_KEYS),
+            "ranks": RANKS_SCHEMA,
+            "thresholds": BLOCK_SCHEMA,
+            "threshold": THRESHOLD_SCHEMA,
+        },
+    }
+
+
+def format_schema() -> str:
+    """Format the schema as its file has it."""
+    return json.dumps(make_schema(), indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(format_schema().encode())

@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 from pytest_irquality.io.fields import get_field
 from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Judgments
-from pytest_irquality.suite.columns import SPELLINGS, simplify
 from pytest_irquality.suite.model import PROBE_TAG, Location, Probe, Query
-from pytest_irquality.suite.records import find_delimiter
+from pytest_irquality.suite.records import SPELLINGS, find_delimiter, simplify
 from pytest_irquality.suite.suite_files import DataFile
 from pytest_irquality.suite.values import list_words
 from pytest_irquality.suite.yaml_source import Mistake, quote

@@ -158,7 +158,7 @@ class QueryParser:
 
     def _read_query_source(self, file: DataFile) -> Iterator[_QueryEntry]:
         """Read the queries of a file, or those of a BEIR folder that its test split judges."""
-        from pytest_irquality.suite.query_files import read_query_file
+        from pytest_irquality.suite.records import read_query_file
 
         judged_ids = None
         if self.finder.is_folder(file):

@@ -13,7 +13,6 @@ from pytest_irquality.evaluation.decide import Decision, decide
 from pytest_irquality.metrics import Judgments, parse_metric
 from pytest_irquality.reports.view import View, ViewSettings, build_view
 from pytest_irquality.retrieval.run import QueryError, Ranking, Run
-from pytest_irquality.suite.items import make_items
 from pytest_irquality.suite.model import (
     Bound,
     CheckItem,
@@ -23,6 +22,7 @@ from pytest_irquality.suite.model import (
     Suite,
     Threshold,
 )
+from pytest_irquality.suite.parser import make_items
 
 GRADES = {"best": 3.0, "good": 2.0, "fair": 1.0}
 TITLES = {

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_irquality.suite.edit import EditError, add_query, format_scalar, parse_document
 from pytest_irquality.suite.rules import MustFind, MustNotFind
 from pytest_irquality.suite.yaml_source import MappingNode, ScalarNode, read_yaml
+from pytest_irquality.suite.yaml_writer import EditError, add_query, format_scalar, parse_document
 from tests.suite.helpers import SuiteFolder
 
 SHOP = """\

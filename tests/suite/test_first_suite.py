@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pytest_irquality.suite.first_suite import (
+from pytest_irquality.suite.yaml_source import SuiteError
+from pytest_irquality.suite.yaml_writer import (
     InitQuery,
     InitSource,
     InitSourceKind,
@@ -16,7 +17,6 @@ from pytest_irquality.suite.first_suite import (
     get_first_suite_path,
     read_init_source,
 )
-from pytest_irquality.suite.yaml_source import SuiteError
 from tests.suite.helpers import SuiteFolder
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from pytest_irquality.suite.items import make_item_name, make_items
 from pytest_irquality.suite.model import CheckItem, ItemKind, Location, Query, Suite
+from pytest_irquality.suite.parser import make_item_name, make_items
 
 
 def name_items(*query_ids: str, thresholds: tuple[str, ...] = ()) -> list[str]:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from pytest_irquality.suite.columns import GRADED_COLUMNS
 from pytest_irquality.suite.parser import load_suite
+from pytest_irquality.suite.records import GRADED_COLUMNS
 from tests.suite.helpers import SuiteFolder, get_grades
 
 QUERIES = "queries: [{query: office chair, id: 1}, {query: desk, id: 2}]\n"

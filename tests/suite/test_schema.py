@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 import yaml
 
-from pytest_irquality.suite.schema import SCHEMA_FILE, format_schema, make_schema
+from pytest_irquality.suite.keys import SCHEMA_FILE, format_schema, make_schema
 from tests.suite.helpers import SuiteFolder
 from tests.suite.test_parser import EVERYTHING
 
@@ -53,7 +53,7 @@ def validate(text: str) -> list[Any]:
 
 def test_the_shipped_schema_is_current() -> None:
     assert SCHEMA_FILE.read_text(encoding="utf-8") == format_schema(), (
-        "Run `python -m pytest_irquality.suite.schema > pytest_irquality/suite/schema.json`"
+        "Run `python -m pytest_irquality.suite.keys > pytest_irquality/suite/schema.json`"
     )
 
 

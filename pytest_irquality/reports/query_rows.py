@@ -181,6 +181,7 @@ class Column:
     read: Callable[[QueryRow], Cell]
     is_number: bool = False
     rank: int = 0
+    width: int = 24
 
 
 QUERY_COLUMNS: tuple[Column, ...] = (
@@ -189,7 +190,7 @@ QUERY_COLUMNS: tuple[Column, ...] = (
     Column("before", "before", lambda row: row.before, is_number=True),
     Column("now", "now", lambda row: row.now, is_number=True),
     Column("change", "change", lambda row: row.change, is_number=True),
-    Column("moved", "documents that moved", lambda row: row.moves_text),
+    Column("moved", "documents that moved", lambda row: row.moves_text, width=36),
     Column("replacement", "came instead", lambda row: row.replacement, rank=1),
 )
 

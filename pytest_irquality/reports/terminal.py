@@ -13,16 +13,15 @@ from pytest_irquality.io.text import DataPart, DocPart, Text, join, write
 from pytest_irquality.reports.numbers import format_value
 from pytest_irquality.reports.query_rows import (
     QUERY_COLUMNS,
-    Cell,
     Direction,
     QueryRow,
     build_query_rows,
 )
 from pytest_irquality.reports.text_layout import (
+    MAX_TITLE,
     TextColumn,
     fit,
     format_table,
-    measure_width,
     render_plain,
     wrap,
 )
@@ -37,8 +36,6 @@ MAX_ROWS = 3
 MAX_SUITES = 4
 MAX_MESSAGE_LINES = 2
 MAX_PARAGRAPH_LINES = 5
-MAX_TITLE = 40
-MIN_TITLE = 12
 MAX_FAILURE_DOCS = 10
 MAX_FAILURE_QUERIES = 5
 
@@ -228,24 +225,19 @@ def _format_queries(view: View, columns: int, is_full: bool) -> list[_Block]:
         ranks += [2 + number for number in range(len(part))]
     table_columns = [TextColumn("")]
     for column in QUERY_COLUMNS:
-        is_flexible = not column.is_number
-        table_columns.append(TextColumn(column.heading, column.is_number, is_flexible, column.rank))
+        table_columns.append(
+            TextColumn(
+                column.heading, column.is_number, not column.is_number, column.rank, column.width
+            )
+        )
     rows = []
     for row in shown:
-        cells = [_render_cell(column.read(row), columns // 3) for column in QUERY_COLUMNS]
-        rows.append([ARROWS[row.direction], *cells])
+        cells: list[str | Text] = [ARROWS[row.direction]]
+        for column in QUERY_COLUMNS:
+            cell = column.read(row)
+            cells.append(cell if isinstance(cell, Text) else str(cell or ""))
+        rows.append(cells)
     return _rank_rows(format_table(table_columns, rows, columns), ranks)
-
-
-def _render_cell(cell: Cell, width: int) -> str:
-    """Render a cell with titles as long as the width allows, because ranks follow them."""
-    if not isinstance(cell, Text):
-        return str(cell or "")
-    for max_title in range(MAX_TITLE, MIN_TITLE, -1):
-        text = render_plain(cell, max_title=max_title)
-        if measure_width(text) <= width:
-            return text
-    return render_plain(cell, max_title=MIN_TITLE)
 
 
 def _format_base_checks(view: View, columns: int, is_full: bool) -> list[_Block]:
@@ -352,13 +344,12 @@ def _format_worst_queries(
             before = values_before.get(query_id)
             change = sign * (now - before) if before is not None else 0.0
             keys.append((min(change, 0.0), sign * now, query_id))
-    cells = []
+    cells: list[list[str | Text]] = []
     for _, _, query_id in sorted(keys)[:MAX_FAILURE_QUERIES]:
         row = rows[query_id]
         before_now = (values_before.get(query_id), values_now[query_id])
         texts = [str(format_value(metric, value) or "") for value in before_now]
-        moves = _render_cell(row.moves_text, TERMINAL_COLUMNS // 3)
-        cells.append([render_plain(write(row.part)), *texts, moves])
+        cells.append([write(row.part), *texts, row.moves_text])
     columns = [
         TextColumn("query", is_flexible=True),
         TextColumn("before", is_number=True),

@@ -12,9 +12,9 @@ from pytest_irquality.io.text import CodePart, DocPart, Part, Text
 
 ELLIPSIS = "…"
 GAP = "  "
-# Columns are left out until flexible ones have the first width, and shortened to the second.
-READABLE_WIDTH = 24
 MIN_COLUMN_WIDTH = 12
+MAX_TITLE = 40
+MIN_TITLE = 8
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,14 @@ class TextColumn:
     Attributes:
         is_flexible: Whether cells may be shortened.
         rank: Columns with the highest rank are left out first if a line is too narrow.
+        width: The width at which a flexible column is readable. Others are left out for it.
     """
 
     heading: str
     is_number: bool = False
     is_flexible: bool = False
     rank: int = 0
+    width: int = 24
 
 
 def render_plain(text: Text, *, max_title: int | None = None) -> str:
@@ -64,7 +66,18 @@ def fit(text: str, width: int) -> str:
     """Shorten a text to so many columns."""
     if measure_width(text) <= width:
         return text
-    return _take(text, width - 1).rstrip() + ELLIPSIS
+    return _take(text, width - 1).rstrip(f" {ELLIPSIS}") + ELLIPSIS
+
+
+def fit_cell(cell: str | Text, width: int) -> str:
+    """Shorten a cell. In a text, titles are shortened first, because ranks follow them."""
+    if isinstance(cell, str):
+        return fit(cell, width)
+    for max_title in range(MAX_TITLE, MIN_TITLE, -1):
+        text = render_plain(cell, max_title=max_title)
+        if measure_width(text) <= width:
+            return text
+    return fit(render_plain(cell, max_title=MIN_TITLE), width)
 
 
 def wrap(text: str, width: int, indent: str = "", hanging: str = "  ") -> list[str]:
@@ -86,7 +99,7 @@ def wrap(text: str, width: int, indent: str = "", hanging: str = "  ") -> list[s
 
 
 def format_table(
-    columns: Sequence[TextColumn], rows: Sequence[Sequence[str]], width: int
+    columns: Sequence[TextColumn], rows: Sequence[Sequence[str | Text]], width: int
 ) -> list[str]:
     """Format a heading and rows, aligned, without columns that are empty in every row.
 
@@ -110,21 +123,23 @@ def format_table(
 
 def _fit_columns(
     columns: Sequence[TextColumn],
-    rows: Sequence[Sequence[str]],
+    rows: Sequence[Sequence[str | Text]],
     used: Sequence[int],
     width: int,
 ) -> dict[int, int]:
     """Return the width of each column that fits."""
     widths = {}
     for index in used:
-        cells = [columns[index].heading, *(row[index] for row in rows)]
-        widths[index] = max(map(measure_width, cells))
+        widths[index] = measure_width(columns[index].heading)
+        for row in rows:
+            natural = measure_width(fit_cell(row[index], width))
+            widths[index] = max(widths[index], natural)
 
     def measure_readable() -> int:
         total = len(GAP) * (len(widths) - 1)
         for index, natural in widths.items():
-            is_flexible = columns[index].is_flexible
-            total += min(natural, READABLE_WIDTH) if is_flexible else natural
+            column = columns[index]
+            total += min(natural, column.width) if column.is_flexible else natural
         return total
 
     for index in sorted(used, key=lambda index: -columns[index].rank):
@@ -142,10 +157,12 @@ def _fit_columns(
     return widths
 
 
-def _format_row(row: Sequence[str], columns: Sequence[TextColumn], widths: dict[int, int]) -> str:
+def _format_row(
+    row: Sequence[str | Text], columns: Sequence[TextColumn], widths: dict[int, int]
+) -> str:
     cells = []
     for index, width in widths.items():
-        text = fit(row[index], width)
+        text = fit_cell(row[index], width)
         space = " " * (width - measure_width(text))
         cells.append(space + text if columns[index].is_number else text + space)
     return GAP.join(cells).rstrip()

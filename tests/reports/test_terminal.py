@@ -50,7 +50,7 @@ def test_section_shows_what_got_worse_and_what_to_do() -> None:
         "ndcg@10   1.000  0.900  −0.100  minimum 0.9",
     ]
     assert lines[4].split()[:4] == ["query", "before", "now", "change"]
-    assert lines[5].startswith("▼  shop 0   1.000  0.000  −1.000  Oak Table 1 → not returned")
+    assert lines[5].startswith("▼  shop 0   1.000  0.000  −1.000  Oak Tab… 1 → not returned")
     assert lines[-1] == (
         "FAILED shop (shop.ir.yaml): 1 of 5 checks failed; 20 queries: 20 compared"
     )

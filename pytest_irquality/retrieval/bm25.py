@@ -32,17 +32,12 @@ class BM25Retriever:
         try:
             import bm25s  # type: ignore[import-untyped]
         except ImportError:
-            raise RetrieverError(
-                "The fixture bm25_retriever needs the library bm25s. Run"
-                " `pip install 'pytest-irquality[yardstick]'`"
-            ) from None
+            command = "`pip install 'pytest-irquality[yardstick]'`"
+            raise RetrieverError(f"bm25_retriever needs the library bm25s. Run {command}") from None
         self._documents = {document.doc_id: document for document in documents}
         texts = [_get_text(document) for document in self._documents.values()]
         if not any(texts):
-            raise RetrieverError(
-                "The fixture bm25_retriever needs documents. Name their file under 'corpus', or"
-                " give the retriever a method texts()"
-            )
+            raise RetrieverError("bm25_retriever needs documents. Name their file under 'corpus'")
         self._bm25s: Any = bm25s
         self._index: Any = bm25s.BM25()
         self._index.index(self._tokenize(texts), show_progress=False)

@@ -156,9 +156,8 @@ def _refuse_unusable(retriever: object) -> None:
         retriever.close()
     if inspect.isawaitable(retriever) or inspect.isasyncgen(retriever):
         raise RetrieverError(
-            "The retriever fixture is async, and nothing awaited it. pytest needs pytest-asyncio"
-            " (in its strict mode, the default, with @pytest_asyncio.fixture) or anyio (the mark"
-            " 'anyio' and its backend 'asyncio') to run such fixtures"
+            "The retriever fixture is async, and nothing awaited it. Use pytest-asyncio (with"
+            " @pytest_asyncio.fixture in its strict mode) or anyio (with its mark and asyncio)"
         )
 
 
@@ -249,7 +248,6 @@ def make_jobs(
     Raises:
         RetrieverError: The retriever cannot be called, or not with the parameters of a query.
     """
-    __tracebackhide__ = True
     calls = _find_calls(retriever, queries)
     if takes_batches(retriever):
         yield from _make_batch_jobs(calls, get_batch_size(retriever), queries, reader, depth)
@@ -291,7 +289,6 @@ def _read_batch(reader: ResultReader, depth: int, count: int, result: object) ->
 
 def _find_calls(retriever: object, queries: Sequence[Query]) -> Calls:
     """Settle how to call the retriever, which depends on the names of parameters alone."""
-    __tracebackhide__ = True
     calls: Calls = {}
     for query in queries:
         names = frozenset(query.params)

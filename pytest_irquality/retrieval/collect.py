@@ -42,6 +42,7 @@ from pytest_irquality.retrieval.results import (
 from pytest_irquality.retrieval.retries import find_wait, is_refusal, should_retry
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run, merge_runs
 from pytest_irquality.retrieval.service import Service
+from pytest_irquality.retrieval.threads import run_in_threads
 from pytest_irquality.suite.model import Query, Settings
 
 __all__ = ["ExceptionPolicy", "KeepAnswer", "ReportProgress", "collect_run", "collect_stages"]
@@ -79,7 +80,7 @@ def collect_run(
 
     A call that raises, takes too long or returns a result that cannot be read becomes the error of
     its request; the other requests still run. If one repeat of a request fails, the request has an
-    error. Answers are in the order of the queries, whatever came first.
+    error. Answers are in the order of the queries, whatever came first, after those of ``known``.
 
     Args:
         retriever: The value of the retriever fixture: a function or coroutine function of
@@ -109,7 +110,6 @@ def collect_run(
     Raises:
         RetrieverError: The retriever cannot be called, or not with these parameters.
     """
-    __tracebackhide__ = True
     known = known or Run()
     wanted = [query for query in _drop_duplicates(queries) if query.request not in known.answers]
     reader = replace(
@@ -118,8 +118,7 @@ def collect_run(
         fields=tuple(fields),
         size_counters=make_size_counters(retriever, size_units),
     )
-    bound: object = retriever
-    timeout = settings.timeout
+    bound, timeout = retriever, settings.timeout
     if isinstance(retriever, Service):  # which ends its own calls, so no thread is abandoned
         bound, timeout = retriever.bind(timeout or DEFAULT_TIMEOUT_S), None
     limiter = rate_limiter or RateLimiter(settings.rate)
@@ -152,7 +151,6 @@ def collect_stages(
     settings: Settings = Settings(),
     *,
     depth: int = 100,
-    concurrency: int | None = None,
     rate_limiter: RateLimiter | None = None,
     exceptions: ExceptionPolicy = NO_EXCEPTIONS,
 ) -> Mapping[str, Run]:
@@ -163,14 +161,12 @@ def collect_stages(
         queries: The queries whose documents a report says something about.
         settings: How the queries of the suite run, and how results are read.
         depth: How many results of each stage are requested.
-        concurrency: The number of calls in flight, or ``None`` for that of the settings.
         rate_limiter: The limiter that all calls of this retriever share.
         exceptions: Which exceptions skip a query or end the pass.
 
     Returns:
         A run by the name of each stage, in the retriever's order; empty without such a method.
     """
-    __tracebackhide__ = True
     if not has_stages(retriever):
         return {}
     wanted = _drop_duplicates(queries)
@@ -231,7 +227,6 @@ class _Collector:
         self, retriever: object, reader: ResultReader, needed: Collection[str], depth: int
     ) -> None:
         """Add a call of ``stages`` for each query."""
-        __tracebackhide__ = True
         self.needed_stages = needed
         stage_reader = replace(reader, fields=(), size_counters={})
 
@@ -244,7 +239,6 @@ class _Collector:
 
     def run_jobs(self) -> None:
         """Make all calls, and failed ones again as often as the settings say."""
-        __tracebackhide__ = True
         try:
             self._report_progress()
             self._run(self.jobs)
@@ -263,13 +257,10 @@ class _Collector:
 
     def _run(self, jobs: Iterable[Job]) -> None:
         """Make calls. What the first call returns settles the way they are made."""
-        __tracebackhide__ = True
         self.pending = deque(jobs)
         if self.calls.concurrency == 1 and self.calls.timeout is None:
             rest = run_in_sequence(self.pending, self._finish_job, self.calls)
         else:
-            from pytest_irquality.retrieval.threads import run_in_threads
-
             rest = run_in_threads(self.pending, self._finish_job, self.calls)
         if rest:
             from pytest_irquality.retrieval.loop import run_in_loop  # imports asyncio

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence, Set as Abst
 from datetime import date
 from decimal import Decimal
 from math import isfinite
-from operator import attrgetter
+from operator import attrgetter, countOf
 from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.io.escaping import clip
@@ -106,8 +106,11 @@ class Column(NamedTuple):
 
 
 def make_column(values: Sequence[Any]) -> Column:
-    """Make a column of values."""
-    return Column(values, set(map(type, values)))
+    """Make a column of values, of which there must be one at least."""
+    kind = type(values[0])
+    # Most columns have one type, and counting it is faster than collecting all types.
+    is_uniform = countOf(map(type, values), kind) == len(values)
+    return Column(values, {kind} if is_uniform else set(map(type, values)))
 
 
 def get_value(hit: Any, steps: Steps) -> Any:

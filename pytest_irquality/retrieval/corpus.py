@@ -6,13 +6,12 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_irquality.io.decoding import open_lines
+from pytest_irquality.io.decoding import JsonError, open_lines, parse_json
 from pytest_irquality.io.files import FileError
-from pytest_irquality.io.json_codec import JsonError, parse_json
 from pytest_irquality.retrieval.columns import clean_title
 from pytest_irquality.retrieval.errors import ResultError
 from pytest_irquality.retrieval.results import ResultReader, make_distinct_ids
@@ -56,95 +55,77 @@ def load_corpus(settings: Settings, retriever: object = None) -> Iterator[Corpus
         CorpusError: A file cannot be read, or a document has no id, or has no text although
             ``match: text`` needs it.
     """
-    loader = _Loader(settings)
-    texts = getattr(retriever, "texts", None)
-    if settings.corpus.files:
-        documents = loader.load_files(settings.corpus.files)
-    elif callable(texts):
-        documents = loader.load_result(texts())
-    else:
-        return
-    if settings.match != "text":
-        yield from documents
-        return
+    block_reader = ResultReader(settings.id_field, settings.text_field, keeps_texts=True)
+    reader = replace(block_reader, matches_text=settings.match == "text")
     known: dict[str, str] = {}
-    for document in documents:
-        (doc_id,) = make_distinct_ids([document.doc_id], [document.text], known)
-        yield document._replace(doc_id=doc_id)
+    records = _list_records(settings, retriever)
+    while block := list(islice(records, BLOCK_DOCUMENTS)):
+        for document in _read_block(block, block_reader, reader):
+            doc_id, _, text = document
+            if reader.matches_text:
+                (doc_id,) = make_distinct_ids([doc_id], [text], known)
+            yield document._replace(doc_id=doc_id)
 
 
-class _Loader:
-    def __init__(self, settings: Settings) -> None:
-        self._needs_texts = settings.match == "text"
-        # Reads blocks in which every document has an id.
-        self._block_reader = ResultReader(
-            id_field=settings.id_field, text_field=settings.text_field, keeps_texts=True
-        )
-        self._reader = replace(self._block_reader, matches_text=self._needs_texts)
+def _list_records(settings: Settings, retriever: object) -> Iterator[tuple[str, Any]]:
+    """Yield the place and the value of each document."""
+    texts = getattr(retriever, "texts", None)
+    for path in settings.corpus.files:
+        yield from _parse_file(path)
+    if settings.corpus.files or not callable(texts):
+        return
+    place = "texts() of the retriever"
+    result = texts()
+    if inspect.isawaitable(result):
+        from pytest_irquality.retrieval.loop import run_awaitable  # imports asyncio
 
-    def load_files(self, paths: Sequence[str]) -> Iterator[CorpusDocument]:
-        for path in paths:
-            records = self._parse_file(path)
-            while block := list(islice(records, BLOCK_DOCUMENTS)):
-                places, values = zip(*block, strict=True)
-                yield from self._read_block(values, places)
+        result = run_awaitable(result)
+    if isinstance(result, Mapping) and all(isinstance(text, str) for text in result.values()):
+        names = (settings.id_field or "id", settings.text_field or "text")
+        for pair in result.items():
+            yield place, dict(zip(names, pair, strict=True))
+        return
+    try:
+        hits = open_hits(result, MAX_DOCUMENTS)
+    except ResultError as error:
+        raise CorpusError(f"{place}: {error}") from None
+    yield from zip(repeat(place), hits, strict=False)
 
-    def load_result(self, result: Any) -> Iterator[CorpusDocument]:
-        if inspect.isawaitable(result):
-            from pytest_irquality.retrieval.loop import run_awaitable  # imports asyncio
 
-            result = run_awaitable(result)
-        if isinstance(result, Mapping) and all(isinstance(text, str) for text in result.values()):
-            for doc_id, text in result.items():
-                yield CorpusDocument(str(doc_id), "", text)
-            return
-        try:
-            records = iter(open_hits(result, MAX_DOCUMENTS))
-        except ResultError as error:
-            raise CorpusError(f"texts() of the retriever: {error}") from None
-        while block := list(islice(records, BLOCK_DOCUMENTS)):
-            yield from self._read_block(block, ["texts() of the retriever"] * len(block))
+def _parse_file(path: str) -> Iterator[tuple[str, Any]]:
+    try:
+        for number, line in open_lines(Path(path)):
+            if line.strip():
+                yield f"{path}:{number}", parse_json(line)
+    except JsonError as error:
+        raise CorpusError(f"{path}:{number}: Each line must be a document. {error}") from None
+    except FileError as error:
+        raise CorpusError(str(error)) from None
 
-    def _parse_file(self, path: str) -> Iterator[tuple[str, Any]]:
-        """Yield the place and the value of each line."""
-        try:
-            for number, line in open_lines(Path(path)):
-                if line.strip():
-                    yield f"{path}:{number}", parse_json(line)
-        except JsonError as error:
-            raise CorpusError(f"{path}:{number}: Each line must be a document. {error}") from None
-        except FileError as error:
-            raise CorpusError(str(error)) from None
 
-    def _read_block(
-        self, records: Sequence[Any], places: Sequence[str]
-    ) -> Iterator[CorpusDocument]:
-        """Read records whose shape is that of the first, or one by one if that does not work."""
-        documents: list[CorpusDocument | None] = [None] * len(records)
-        is_text = all(isinstance(record, str) for record in records)
-        if not is_text:
-            with suppress(ResultError):
-                documents = list(_read_records(self._block_reader, records))
-        for record, place, document in zip(records, places, documents, strict=True):
-            if document is not None and document.text:
-                yield document
-            else:
-                yield self._read_record(record, place)
-
-    def _read_record(self, record: Any, place: str) -> CorpusDocument:
+def _read_block(
+    block: Sequence[tuple[str, Any]], block_reader: ResultReader, reader: ResultReader
+) -> Iterator[CorpusDocument]:
+    """Read records whose shape is that of the first, or one by one where that does not work."""
+    documents: list[CorpusDocument] = []
+    with suppress(ResultError):
+        documents = _read_records(block_reader, [record for _, record in block])
+    for index, (place, record) in enumerate(block):
         if isinstance(record, str):
-            return CorpusDocument(place, "", record)
-        try:
-            (document,) = _read_records(self._reader, [record])
-        except ResultError as error:
-            raise CorpusError(f"{place}: This document cannot be read. {error}") from None
-        return document
+            yield CorpusDocument(place, "", record)
+        elif documents and documents[index].text:
+            yield documents[index]
+        else:
+            try:
+                yield from _read_records(reader, [record])
+            except ResultError as error:
+                raise CorpusError(f"{place}: This document cannot be read. {error}") from None
 
 
-def _read_records(reader: ResultReader, records: Sequence[Any]) -> Iterator[CorpusDocument]:
-    answer = reader.read_hits(list(records), len(records))
+def _read_records(reader: ResultReader, records: Sequence[Any]) -> list[CorpusDocument]:
+    answer = reader.read_hits(records, len(records))
     ranking = answer.ranking
-    for index, doc_id in enumerate(ranking.doc_ids):
-        title = clean_title(answer.titles[index]) if answer.titles else ""
-        text = ranking.texts[index] if ranking.texts else ""
-        yield CorpusDocument(doc_id, title, text)
+    no_texts = [""] * len(ranking.doc_ids)
+    titles = map(clean_title, answer.titles or no_texts)
+    columns = zip(ranking.doc_ids, titles, ranking.texts or no_texts, strict=True)
+    return [CorpusDocument(*values) for values in columns]

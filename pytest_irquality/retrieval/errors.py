@@ -33,12 +33,6 @@ _SQLITE_HINT = (
 )
 
 
-def _join_sentences(first: str, second: str) -> str:
-    if not second:
-        return first
-    return f"{first} {second}" if first.endswith((".", "?")) else f"{first}. {second}"
-
-
 class RetrieverError(Exception):
     """The retriever, or what the ini file says of it, cannot be used for any query."""
 
@@ -52,7 +46,8 @@ class ResultError(Exception):
     """
 
     def __init__(self, cause: str, detail: str = "") -> None:
-        super().__init__(_join_sentences(cause, detail))
+        end = "" if cause.endswith((".", "?")) else "."
+        super().__init__(f"{cause}{end} {detail}" if detail else cause)
         self.cause = cause
         self.detail = detail
 

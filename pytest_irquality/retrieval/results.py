@@ -70,12 +70,10 @@ _NO_ID_NAME = re.compile(
     "|relevance|count|total|size|length|price|date|time|year|version|type|kind|lang|locale"
     "|category|tag|brand|color|status|format"
 )
-_TYPE_HINTS = {
-    "DocAddress": (
-        "An address of tantivy is valid in one index only. Return"
-        " [(score, searcher.doc(address)) for score, address in results.hits]"
-    )
-}
+_TANTIVY_HINT = (
+    "An address of tantivy is valid in one index only. Return"
+    " [(score, searcher.doc(address)) for score, address in results.hits]"
+)
 
 
 @dataclass(frozen=True)
@@ -427,14 +425,10 @@ def _read_texts(
         return read_column(hits, steps).get_texts()
     if not reader.requirement:
         return ()
-    fields = _describe_fields(hits[0])
+    cause = f"{reader.requirement} needs the text of each hit. Name its place with 'text_field'"
     if reader.text_field:
-        raise ResultError(f"'text_field: {reader.text_field}' is not a text of its hits", fields)
-    raise ResultError(
-        f"{reader.requirement} needs the text of each hit (tried {', '.join(_TEXT_NAMES)})."
-        " Name its place with 'text_field'",
-        fields,
-    )
+        cause = f"'text_field: {reader.text_field}' leads to no text in the hits"
+    raise ResultError(cause, _describe_fields(hits[0]))
 
 
 def _settle_texts(hits: Sequence[Any], paths: Sequence[str]) -> Steps | None:
@@ -450,9 +444,8 @@ def _settle_texts(hits: Sequence[Any], paths: Sequence[str]) -> Steps | None:
 
 
 def _make_id_error(hits: Sequence[Any], id_field: str) -> ResultError:
-    hint = _TYPE_HINTS.get(type(hits[0]).__name__)
-    if hint:
-        return ResultError(hint)
+    if type(hits[0]).__name__ == "DocAddress":
+        return ResultError(_TANTIVY_HINT)
     fields = _describe_fields(hits[0])
     if id_field:
         return ResultError(f"'id_field: {id_field}' leads to no document id in the hits", fields)

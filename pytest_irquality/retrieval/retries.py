@@ -67,12 +67,10 @@ def find_retry_after(error: BaseException) -> float | None:
     for holder in (error, getattr(error, "response", None)):
         headers = getattr(holder, "headers", None)
         milliseconds = _parse_wait(_get_header(headers, "retry-after-ms"))
-        candidates = (
-            _parse_wait(getattr(holder, "retry_after", None)),
-            None if milliseconds is None else milliseconds / 1000,
-            _parse_wait(_get_header(headers, "retry-after")),
-        )
-        for seconds in candidates:
+        if milliseconds is not None:
+            return milliseconds / 1000
+        for value in (getattr(holder, "retry_after", None), _get_header(headers, "retry-after")):
+            seconds = _parse_wait(value)
             if seconds is not None:
                 return seconds
     return None
@@ -99,16 +97,11 @@ def _parse_wait(value: Any) -> float | None:
     try:
         seconds = float(value)
     except (TypeError, ValueError, OverflowError):
-        return _parse_date(value)
+        with suppress(TypeError, ValueError, OverflowError, IndexError):
+            return _get_seconds_until(parsedate_to_datetime(str(value)))
+        return None
     # NaN passes every comparison, so only this test stops it.
     return max(seconds, 0.0) if isfinite(seconds) else None
-
-
-def _parse_date(value: object) -> float | None:
-    try:
-        return _get_seconds_until(parsedate_to_datetime(str(value)))
-    except (TypeError, ValueError, OverflowError, IndexError):
-        return None
 
 
 def _get_seconds_until(moment: datetime) -> float:

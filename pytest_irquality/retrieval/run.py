@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 
 class Hit(NamedTuple):
@@ -132,8 +134,7 @@ class Run:
 def merge_runs(runs: Iterable[Run]) -> Run:
     """Merge runs of one retriever, such as those of shards, into one.
 
-    The first answer to a request counts, and a request has an error only if no run answers it. Of
-    several errors the first that is not a skip counts.
+    The first answer to a request counts, and a request has an error only if no run answers it.
     """
     merged = Run()
     for number, run in enumerate(runs):
@@ -142,26 +143,25 @@ def merge_runs(runs: Iterable[Run]) -> Run:
 
 
 def _merge_two(first: Run, second: Run) -> Run:
-    answers = {**second.answers, **first.answers}
-    # The order of the first run, followed by what only the second one has.
-    answers = {request: answers[request] for request in (*first.answers, *second.answers)}
-    errors: dict[str, QueryError] = {}
-    for request, error in (*first.errors.items(), *second.errors.items()):
-        is_worse = request not in errors or (errors[request].is_skipped and not error.is_skipped)
-        if request not in answers and is_worse:
-            errors[request] = error
-    stages = {**second.stages, **first.stages}
+    answers = _join(first.answers, second.answers)
+    errors = _join(first.errors, second.errors)
+    stages = _join(first.stages, second.stages)
     for name in first.stages.keys() & second.stages.keys():
         stages[name] = _merge_two(first.stages[name], second.stages[name])
     return Run(
         answers,
-        errors,
-        titles={**second.titles, **first.titles},
-        stages=stages,
-        missing_doc_ids=first.missing_doc_ids | second.missing_doc_ids,
-        provenance=_merge_provenance(first, second),
-        notes=tuple(dict.fromkeys((*first.notes, *second.notes))),
+        {request: error for request, error in errors.items() if request not in answers},
+        _join(first.titles, second.titles),
+        stages,
+        first.missing_doc_ids | second.missing_doc_ids,
+        _merge_provenance(first, second),
+        tuple(dict.fromkeys((*first.notes, *second.notes))),
     )
+
+
+def _join(first: Mapping[str, T], second: Mapping[str, T]) -> dict[str, T]:
+    """Join two mappings. The order and the values of the first one count."""
+    return {**first, **{key: value for key, value in second.items() if key not in first}}
 
 
 def _merge_provenance(first: Run, second: Run) -> Provenance:

@@ -95,9 +95,8 @@ class RetrieverConfig:
         for retriever in self.list_retrievers().values():
             if retriever.key == "ir_url" and not retriever.has_port:
                 raise RetrieverError(
-                    "Ini key ir_url: both sides of run: would use one server. Write"
-                    f" {PORT} as its port and the command that starts it under 'ir_serve', or"
-                    " compare with git:REF"
+                    "Ini key ir_url: both sides of run: would use one server. Compare with git:REF,"
+                    f" or write {PORT} as its port and start it under 'ir_serve'"
                 )
 
     def run_prepare(self) -> None:

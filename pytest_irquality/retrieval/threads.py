@@ -10,7 +10,6 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from math import inf
@@ -66,8 +65,10 @@ def run_in_threads(jobs: deque[Job], finish: FinishJob, settings: CallSettings) 
             else:
                 finish(job, result)
     except KeyboardInterrupt:
-        for job, reply in crew.take_replies():
-            finish(job, reply)
+        while not crew.ended.empty():
+            job, result = crew.ended.get()
+            if isinstance(result, Reply):
+                finish(job, result)
         raise
     finally:
         crew.dismiss()
@@ -97,12 +98,7 @@ class _Crew:
             thread = threading.Thread(
                 target=context.run, args=(self.work,), daemon=True, name="irquality"
             )
-            try:
-                thread.start()
-            except RuntimeError:  # no more threads, so those that run have to do
-                if not self.running:
-                    raise
-                return
+            thread.start()
 
     def work(self) -> None:
         """Make calls until none is left. Each thread runs this."""
@@ -160,13 +156,6 @@ class _Crew:
                 if now - start > self.settings.timeout:
                     late_threads.append(thread)
             return [self.running.pop(thread)[0] for thread in late_threads]
-
-    def take_replies(self) -> Iterator[tuple[Job, Reply]]:
-        """Yield the replies that have come and were not taken."""
-        while not self.ended.empty():
-            job, result = self.ended.get()
-            if isinstance(result, Reply):
-                yield job, result
 
     def dismiss(self) -> list[Job]:
         """Let no further call begin. Return the jobs that are left."""

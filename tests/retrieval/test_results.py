@@ -549,7 +549,7 @@ def test_text_field_names_the_place_of_texts() -> None:
     assert ranking.texts == ("Paid", "")
     with pytest.raises(ResultError, match="Name its place with 'text_field'"):
         read(hits, matches_text=True)
-    with pytest.raises(ResultError, match=r"'text_field: payload\.body' is not a text"):
+    with pytest.raises(ResultError, match=r"'text_field: payload\.body' leads to no text"):
         read(hits, matches_text=True, text_field="payload.body")
 
 

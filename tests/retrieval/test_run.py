@@ -59,8 +59,8 @@ def test_shards_are_merged() -> None:
 
 def test_the_first_answer_counts_and_an_answer_replaces_errors() -> None:
     runs = [
-        Run({"a": rank("d1")}, {"b": FAILED, "c": SKIPPED}),
-        Run({"a": rank("d2"), "b": rank("d3")}, {"c": FAILED, "d": SKIPPED}),
+        Run({"a": rank("d1")}, {"b": FAILED, "c": FAILED}),
+        Run({"a": rank("d2"), "b": rank("d3")}, {"c": SKIPPED, "d": SKIPPED}),
         Run({}, {"d": SKIPPED}),
     ]
 

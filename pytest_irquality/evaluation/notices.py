@@ -16,7 +16,7 @@ from pytest_irquality.evaluation.documents import find_median_ranks
 from pytest_irquality.evaluation.facts import SuiteFacts
 from pytest_irquality.evaluation.probes import create_probe_notices
 from pytest_irquality.evaluation.requirement_checks import is_expired
-from pytest_irquality.evaluation.results import Notice, Outcome, Requirement
+from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome, Requirement
 from pytest_irquality.evaluation.threshold_checks import format_value
 from pytest_irquality.io.text import (
     CodePart,
@@ -29,7 +29,7 @@ from pytest_irquality.io.text import (
     write,
 )
 from pytest_irquality.passages import FindingKind
-from pytest_irquality.suite.model import KnownIssue
+from pytest_irquality.suite.model import KnownIssue, Threshold
 
 
 def create_notices(facts: SuiteFacts) -> tuple[Notice, ...]:
@@ -336,7 +336,7 @@ def _create_assessor_notices(facts: SuiteFacts) -> Iterator[Notice]:
     failed_ids: set[str] = set()
     for result in facts.results:
         if result.outcome > Outcome.INCOMPLETE:
-            failed_ids.update(result.query_ids)
+            failed_ids.update(result.query_ids or _list_low_query_ids(facts, result))
     gains = facts.comparison.collect_gains(facts.suite.primary_metric)
     for query in facts.suite.queries:
         relevant_from = query.judgments.relevant_from
@@ -349,6 +349,18 @@ def _create_assessor_notices(facts: SuiteFacts) -> Iterator[Notice]:
                 text += write(QueryPart(query.id, query.text), f" ({each}). It counts with ")
                 text += write(f"{query.judgments.grades.get(doc_id, 0):g}.")
                 yield facts.create("disagreement", text, (query.id,), doc_ids=(doc_id,))
+
+
+def _list_low_query_ids(facts: SuiteFacts, result: CheckResult) -> list[str]:
+    """List the queries below the bound of a threshold over the suite or a tag."""
+    query_ids = []
+    if isinstance(result.check, Threshold) and result.bound is not None:
+        metric = result.check.metric
+        for query_id, value in facts.comparison.values(metric, Side.RETURNED).items():
+            has_tag = not result.tag or result.tag in facts.suite.queries_by_id[query_id].tags
+            if has_tag and metric.higher_is_better and value is not None and value < result.bound:
+                query_ids.append(query_id)
+    return query_ids
 
 
 def _create_duplicate_notice(facts: SuiteFacts) -> Iterator[Notice]:

@@ -43,7 +43,7 @@ def has_corpus(settings: Settings, retriever: object = None) -> bool:
 def load_corpus(settings: Settings, retriever: object = None) -> Iterator[CorpusDocument]:
     """Yield the documents of the corpus. Files come before ``texts()``.
 
-    With ``match: text``, each id stands for one text, as in runs: chunks that share an id get a
+    With ``match: text``, each id belongs to one text, as in runs: chunks that share an id get a
     suffix.
 
     Args:

@@ -164,7 +164,7 @@ def split_batch(result: object, count: int) -> Sequence[object]:
 def make_distinct_ids(
     doc_ids: Sequence[str], texts: Sequence[str], known: dict[str, str]
 ) -> tuple[str, ...]:
-    """Return ids of chunks, of which each stands for one text.
+    """Return ids of chunks, of which each belongs to one text.
 
     Chunks may share the id of their document. The first text keeps the id, and others get a suffix
     made from the text.

@@ -85,7 +85,7 @@ def _get_header(headers: Any, name: str) -> object:
 
 
 def _parse_wait(value: Any) -> float | None:
-    """Return a wait as seconds: a number, a date, a duration, or ``None`` for anything else."""
+    """Return a wait as seconds: a number, a date, a duration, or ``None`` for any other value."""
     if isinstance(value, bytes):
         value = value.decode("latin-1")
     if isinstance(value, timedelta):

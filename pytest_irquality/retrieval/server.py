@@ -50,7 +50,7 @@ class Server:
     """A command that listens at a port of its own, and ends with this process.
 
     Args:
-        line: The command, in which ``{port}`` stands for a port at which nothing listens.
+        line: The command. ``{port}`` becomes a port at which nothing listens.
         folder: The folder in which it runs.
         secrets: What must not appear in errors.
 

@@ -43,6 +43,7 @@ def _render(view: View, *, limit: int, is_brief: bool) -> str:
             marks=MARKS,
             failed_checks=not_passed,
             loud_tiles=loud_tiles,
+            has_hidden_tiles=len(loud_tiles) < len(tiles),
             has_retrievers=len({suite.retriever for suite in view.suites}) > 1,
             limit=limit,
             is_brief=is_brief,

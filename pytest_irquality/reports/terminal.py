@@ -32,6 +32,7 @@ from pytest_irquality.suite.model import Threshold
 TERMINAL_COLUMNS = 80
 MAX_LINES = 15
 MAX_QUIET_COLUMNS = 119
+MAX_QUIET_LINES = 2
 MAX_ROWS = 3
 MAX_SUITES = 4
 MAX_MESSAGE_LINES = 2
@@ -64,8 +65,8 @@ def render_terminal(view: View, *, verbosity: int = 0, columns: int = TERMINAL_C
         lines are indented by two spaces.
     """
     if verbosity < 0:
-        quiet = wrap(render_plain(view.quiet_line, max_title=MAX_TITLE), MAX_QUIET_COLUMNS)
-        return "\n".join(quiet[:MAX_ROWS]) + "\n"
+        quiet = _wrap_paragraph(view.quiet_line, MAX_QUIET_COLUMNS, max_lines=MAX_QUIET_LINES)
+        return "\n".join(quiet) + "\n"
     is_full = verbosity > 0
     blocks = _compose(view, columns, is_full)
     last = _wrap_paragraph(view.last_paragraph, columns)
@@ -117,11 +118,13 @@ def _compose(view: View, columns: int, is_full: bool) -> list[_Block]:
     return blocks
 
 
-def _wrap_paragraph(text: Text, columns: int, hanging: str = "  ") -> list[str]:
+def _wrap_paragraph(
+    text: Text, columns: int, hanging: str = "  ", max_lines: int = MAX_PARAGRAPH_LINES
+) -> list[str]:
     """Wrap a paragraph of a few lines. Only an error in a file can be longer."""
     lines = wrap(render_plain(text, max_title=MAX_TITLE), columns, hanging=hanging)
-    if len(lines) > MAX_PARAGRAPH_LINES:
-        lines = lines[:MAX_PARAGRAPH_LINES]
+    if len(lines) > max_lines:
+        lines = lines[:max_lines]
         lines[-1] = fit(lines[-1], columns - 2) + " …"
     return lines
 

@@ -60,6 +60,13 @@ def test_report_follows_its_schema(make: Any) -> None:
     jsonschema.Draft202012Validator(load_schema()).validate(report)
 
 
+def test_build_without_suites_has_a_report() -> None:
+    view = make_view([], make_run([]))
+
+    jsonschema.Draft202012Validator(load_schema()).validate(json.loads(render_json(view)))
+    assert json.loads(render_short_json(view))["outcome"] == "INCOMPLETE"
+
+
 def test_report_has_values_baseline_values_and_bounds() -> None:
     report = json.loads(render_json(make_failed_view()))
 

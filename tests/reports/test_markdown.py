@@ -73,6 +73,12 @@ def test_data_is_neither_markup_nor_a_mention() -> None:
     assert "a\\|b" in text
 
 
+def test_build_without_suites_has_a_report() -> None:
+    text = render_markdown(make_view([], make_run([])))
+
+    assert "## ⚠ INCOMPLETE" in text
+
+
 def test_report_fits_a_comment() -> None:
     queries = [make_query(f"{'long query ' * 400} {number}") for number in range(40)]
     suite = make_suite("shop", queries)

@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_irquality.evaluation.branches import Branch
+from pytest_irquality.evaluation.decide import decide
 from pytest_irquality.evaluation.results import Outcome
+from pytest_irquality.io.text import DataPart, write
 from pytest_irquality.reports.terminal import format_failure, render_terminal
 from pytest_irquality.reports.text_layout import measure_width
-from pytest_irquality.reports.view import View
+from pytest_irquality.reports.view import View, build_view
 from tests.reports.builders import (
     GOOD,
     LOST,
@@ -123,6 +126,19 @@ def test_data_cannot_act_on_a_terminal_or_a_ci_system() -> None:
 
     assert "\x1b" not in output
     assert not any(line.lstrip().startswith("::") for line in output.splitlines())
+
+
+def test_mistakes_of_a_suite_are_separated_and_the_last_paragraph_stays_short() -> None:
+    mistakes = "\n".join(f"shop.ir.yaml:{number}: unknown key 'x'" for number in range(1, 11))
+    branch = Branch(errors={"shop.ir.yaml": write(DataPart(mistakes))})
+    view = build_view(decide(branch, {}), SETTINGS)
+
+    lines = render_terminal(view).splitlines()
+
+    assert "unknown key 'x'; shop.ir.yaml:2: unknown key" in " ".join(lines)
+    assert len(lines) <= 15
+    assert "\\n" not in "".join(lines)
+    assert any(line.startswith("ERROR shop.ir.yaml: ") for line in lines)
 
 
 def fail(suite_name: str = "shop", **options: object) -> str:

@@ -41,7 +41,7 @@ class PooledDocument:
     """A document that a current or earlier answer has, or that several people graded.
 
     Attributes:
-        assessors: Who graded it. The empty name stands for a grade in the suite.
+        assessors: Who graded it. The empty name means a grade in the suite.
         opinions: The grades of assessors who disagree and on which nobody decided.
     """
 

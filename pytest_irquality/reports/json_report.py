@@ -33,7 +33,7 @@ from pytest_irquality.suite.model import Location
 VERSION = 2
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
 
-# Entries of the lists in the short document, which a program is to read as a whole.
+# Entries of the lists in the short document, which a program reads completely.
 MAX_SHORT_ENTRIES = 5
 MAX_SHORT_TEXT = 400
 MAX_PROTECTED_PATHS = 30
@@ -82,7 +82,7 @@ def render_short_json(
         protected_paths: Files that a program must not edit to make the build pass.
 
     Returns:
-        JSON with one line for each entry of a list, which a language model can read as a whole.
+        JSON with one line for each entry of a list, which a language model can read completely.
     """
     failures = [check for check in view.checks if check.outcome >= Outcome.FAILED]
     suites = []

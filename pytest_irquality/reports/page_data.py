@@ -1,7 +1,7 @@
 """The data from which the script of the HTML report draws queries and rankings.
 
 Texts are lists of parts in which a list holds data: ``[["Red shoes"], " 1 → 3"]``. Every document,
-tag and text is stored once, and its number stands for it elsewhere.
+tag and text is stored once, and elsewhere by its number.
 """
 
 from __future__ import annotations

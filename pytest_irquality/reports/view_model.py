@@ -158,7 +158,7 @@ class TagRow:
 
     @property
     def primary(self) -> Tile | None:
-        """Return the tile of the primary metric, if the tag has judged queries."""
+        """Return the tile of the primary metric, if the tag has queries with judgments."""
         return self.tiles[0] if self.tiles else None
 
 

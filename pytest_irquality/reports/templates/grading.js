@@ -19,7 +19,7 @@
 
   const state = { name: "", mode: MODES.fresh, queries: [], position: 0, docId: "", records: new Map(), undo: [], isStarted: false };
 
-  // -- What is kept in the browser -----------------------------------------------------------------
+  // -- What the browser stores -----------------------------------------------------------------
 
   const makeKey = (query, docId) => JSON.stringify([query.id, query.text, docId]);
   const getStoreName = (name) => `irquality grades ${data.suitePath} ${name}`;
@@ -32,7 +32,7 @@
     }
   }
 
-  /** Keep everything at once. If the browser refuses, the person is told to save the file. */
+  /** Keep everything at once. If the browser refuses, the page asks to save the file. */
   function writeStore() {
     try {
       localStorage.setItem(getStoreName(state.name), JSON.stringify(Object.fromEntries(state.records)));

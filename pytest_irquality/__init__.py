@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         SearchQualityError as SearchQualityError,
         check as check,
     )
-    from pytest_irquality.plugin.collection import SuiteWarning as SuiteWarning
     from pytest_irquality.retrieval.collect import collect_run as collect_run
     from pytest_irquality.retrieval.run import Hit as Hit, Ranking as Ranking, Run as Run
     from pytest_irquality.suite.model import Query as Query, Suite as Suite
@@ -52,7 +51,6 @@ _MODULES = {
         "score_rankings",
     ),
     "plugin.check_api": ("CheckReport", "SearchQualityError", "check"),
-    "plugin.collection": ("SuiteWarning",),
     "retrieval.collect": ("collect_run",),
     "retrieval.run": ("Hit", "Ranking", "Run"),
     "suite.model": ("Query", "Suite"),

@@ -107,8 +107,6 @@ class Project:
     def run_pytest(self, *arguments: str, in_subprocess: bool = False) -> pytest.RunResult:
         """Run pytest."""
         quiet = ["-p", "no:cacheprovider", "-p", "no:random_order", "-p", "no:hypothesispytest"]
-        # Warnings of this test session are errors, and the settings reach into a session within it.
-        quiet += ["-W", "default::pytest_irquality.SuiteWarning"]
         if in_subprocess:
             return self.pytester.runpytest_subprocess(*quiet, *arguments)
         return self.pytester.runpytest_inprocess(*quiet, *arguments)

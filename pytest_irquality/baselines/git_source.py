@@ -18,9 +18,10 @@ from pytest_irquality.baselines.store import (
     make_baseline,
     make_repair_hint,
 )
+from pytest_irquality.io import files
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.decoding import split_lines
-from pytest_irquality.io.files import FileError, read_bytes
+from pytest_irquality.io.files import FileError
 from pytest_irquality.io.git import CommitTree, GitError, Repository
 from pytest_irquality.io.text import CodePart, DataPart, Text, write
 from pytest_irquality.suite.model import Suite
@@ -131,8 +132,8 @@ class GitSource:
         except GitError as error:
             raise BaselineError(f"{self.label} {path}: {error}") from None
 
-    def open_file(self, path: str) -> bytes:
-        """Read a file for ``load_suite(open_file=...)``.
+    def read_bytes(self, path: str) -> bytes:
+        """Read a file that a suite names.
 
         A data file that git never tracked is read from the working tree, with a notice.
 
@@ -153,7 +154,7 @@ class GitSource:
         )
         if notice not in self.notices:
             self.notices.append(notice)
-        return read_bytes(file)
+        return files.read_bytes(file)
 
     def _was_ever_tracked(self, path: str) -> bool:
         """Return whether any commit up to HEAD, or the index, has a file.

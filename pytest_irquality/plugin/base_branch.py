@@ -28,21 +28,6 @@ DEFAULT_SKIPPED_FOLDERS = (
 )
 
 
-class BaseFiles:
-    """The files of the base branch, for ``load_suite``."""
-
-    def __init__(self, source: GitSource) -> None:
-        self.source = source
-
-    def read_bytes(self, path: str) -> bytes:
-        """Return the content of a file."""
-        return self.source.open_file(path)
-
-    def list_files(self) -> Iterable[str]:
-        """Return the paths of all files."""
-        return self.source.list_files()
-
-
 @dataclass(frozen=True)
 class BaseConfig:
     """What the base branch's own ini file says.

@@ -17,7 +17,7 @@ from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.git import find_checkout
 from pytest_irquality.io.text import Text
 from pytest_irquality.metrics import Definition
-from pytest_irquality.plugin.base_branch import BaseFiles, read_text
+from pytest_irquality.plugin.base_branch import read_text
 from pytest_irquality.plugin.session import BaseBranch, SearchSession
 from pytest_irquality.reports.terminal import format_failure, render_terminal
 from pytest_irquality.reports.view import build_view
@@ -207,7 +207,7 @@ def _open_base(
                 root / suite.path,
                 root=root,
                 text=text,
-                open_file=BaseFiles(source),
+                files=source,
                 own_metrics=own_metrics,
             )
             base.texts[suite.path] = text

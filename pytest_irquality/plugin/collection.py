@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -17,7 +16,6 @@ from pytest_irquality.metrics import Definition, MetricError
 from pytest_irquality.plugin import compat
 from pytest_irquality.plugin.items import BrokenSuiteItem, SuiteGroup, SuiteItem, freeze_large_suite
 from pytest_irquality.plugin.state import PluginState, get_state, is_controller
-from pytest_irquality.suite.lint import find_doubts
 from pytest_irquality.suite.model import ItemKind, RetrieverId, Suite
 from pytest_irquality.suite.parser import load_suite
 from pytest_irquality.suite.yaml_source import Mistake, SuiteError
@@ -27,14 +25,6 @@ if TYPE_CHECKING:
 
 USUAL_RETRIEVER = "retriever"
 RETRIEVER_SUFFIX = "_retriever"
-
-
-class SuiteWarning(UserWarning):
-    """Something in a suite is probably not meant. The suite is evaluated as it is written."""
-
-
-# Filters and pytest's summary name the class without its module.
-SuiteWarning.__module__ = "pytest_irquality"
 
 
 class SuiteModule(compat.SynthesizedModule):
@@ -133,13 +123,8 @@ class SuiteModule(compat.SynthesizedModule):
         state = get_state(self.config)
         # Building the folder of a base suite creates modules that nobody collects.
         state.modules[self.path] = self
-        if self.obj is not None and self.suite is not None:
-            try:
-                self._warn_about_doubts(state, self.suite)
-            except SuiteWarning as warning:  # with `-W error`
-                self.error = str(warning)
-                self.suite = None
-        if self.suite is None:
+        # Reading `obj` loads the suite.
+        if self.obj is None or self.suite is None:
             return [self._create_broken_item(state)]
         cases = self.collect_cases()
         groups = [self._get_group(state, self.suite, case) for case in cases]
@@ -158,14 +143,6 @@ class SuiteModule(compat.SynthesizedModule):
         item.text = text
         item.path_name = self.relative_path
         return item
-
-    def _warn_about_doubts(self, state: PluginState, suite: Suite) -> None:
-        """Warn about what is probably not meant, at its line."""
-        for location, message in find_doubts(suite):
-            path = state.search.root / location.path if location.path else self.path
-            compat.hide_source(path)
-            text = make_printable(f"{location}: {message}")
-            warnings.warn_explicit(text, SuiteWarning, str(path), location.line)
 
     def collect_cases(self) -> list[pytest.Function]:
         """Collect the one function of the module, once for each parameter of its fixtures."""

@@ -49,6 +49,7 @@ from pytest_irquality.suite.values import (
     make_reference,
     read_choice,
     read_entries,
+    read_table,
     read_text,
     suggest,
 )
@@ -120,7 +121,6 @@ def read_fields(
     mistakes: MistakeList,
     *,
     path: str = "",
-    removed: Mapping[str, str] | None = None,
 ) -> Fields:
     """Read a mapping whose keys are known.
 
@@ -132,7 +132,6 @@ def read_fields(
         owner: What the mapping is, for messages, such as "a query".
         mistakes: Receives the mistakes.
         path: The file, if it is not the suite.
-        removed: Keys of earlier versions, each with what to write instead.
 
     Raises:
         Mistake: The node is no mapping, or lacks a key that must be written. If it has an unknown
@@ -147,7 +146,7 @@ def read_fields(
         name = key.text if isinstance(key, ScalarNode) else ""
         if name not in keys:
             fields.has_mistakes = True
-            mistakes.add(_explain_unknown_key(key, keys, owner, removed or {}), path)
+            mistakes.add(_explain_unknown_key(key, keys, owner), path)
         elif name in lines:
             mistakes.add(Mistake(key.line, f"'{name}' is already in line {lines[name]}"), path)
         else:
@@ -164,14 +163,10 @@ def read_fields(
     return fields
 
 
-def _explain_unknown_key(
-    key: Node, keys: Mapping[str, object], owner: str, removed: Mapping[str, str]
-) -> Mistake:
+def _explain_unknown_key(key: Node, keys: Mapping[str, object], owner: str) -> Mistake:
     if not isinstance(key, ScalarNode):
         return Mistake(key.line, f"A key of {owner} must be a text, not {describe_node(key)}")
     name = key.text
-    if name in removed:
-        return Mistake(key.line, f"'{name}' is no longer a key. {removed[name]}")
     message = f"{quote(name)} is not a key of {owner}"
     if name.startswith("-") and name[1:] in keys:
         return Mistake(key.line, f"Write a space after the dash: '- {name[1:]}'")
@@ -208,18 +203,8 @@ def _read_known_issue(node: Node, name: str) -> KnownIssue:
     """Read ``SEARCH-212`` or ``{id: SEARCH-212, until: 2027-03-01}``."""
     if not isinstance(node, MappingNode):
         return KnownIssue(_read_issue_id(node, name))
-    issue_id, until = "", None
-    for key, value in read_entries(node, name):
-        if key.text == "id":
-            issue_id = _read_issue_id(value, f"'id' of {name}")
-        elif key.text == "until":
-            until = DATE.read(value, f"'until' of {name}")
-        else:
-            hint = suggest(key.text, ("id", "until"), "Its keys are 'id' and 'until'.")
-            raise Mistake(key.line, f"{quote(key.text)} is not a key of {name}{hint}")
-    if not issue_id:
-        raise Mistake(node.line, f"{name} needs 'id', such as SHOP-123")
-    return KnownIssue(issue_id, until)
+    values = read_table(node, name, {"id": _ISSUE_ID, "until": DATE}, ["id"])
+    return KnownIssue(values["id"], values.get("until"))
 
 
 def _read_issue_id(node: Node, name: str) -> str:
@@ -231,14 +216,13 @@ def _read_issue_id(node: Node, name: str) -> str:
     return text
 
 
+_ISSUE_ID: Kind[str] = Kind(_read_issue_id, {"type": ["string", "number"]}, "the id of an issue")
 KNOWN_ISSUE: Kind[KnownIssue] = Kind(
     _read_known_issue,
     {
         "anyOf": [
-            {"type": ["string", "number"]},
-            make_object_schema(
-                {"id": {"type": ["string", "number"]}, "until": DATE.schema}, required=["id"]
-            ),
+            _ISSUE_ID.schema,
+            make_object_schema({"id": _ISSUE_ID.schema, "until": DATE.schema}, required=["id"]),
         ]
     },
     "the id of an issue, or `{id: SHOP-123, until: 2027-03-01}`",
@@ -256,20 +240,10 @@ def get_known_issue(fields: Fields, path: str) -> KnownIssue | None:
 
 def _make_table_kind(keys: Mapping[str, Key], form: str) -> Kind[dict[str, Any]]:
     """Make the kind of a mapping that has some keys, of which it needs those without a default."""
-
-    def read(node: Node, name: str) -> dict[str, Any]:
-        values = {}
-        for key, value in read_entries(node, name):
-            if key.text not in keys:
-                hint = suggest(key.text, keys, f"Its keys are {list_words(list(keys), 'and')}.")
-                raise Mistake(key.line, f"{quote(key.text)} is not a key of {name}{hint}")
-            values[key.text] = keys[key.text].kind.read(value, f"'{key.text}' of {name}")
-        for required, entry in keys.items():
-            if not entry.default and required not in values:
-                raise Mistake(node.line, f"{name} needs '{required}'")
-        return values
-
-    return Kind(read, make_keys_schema(keys), form)
+    kinds = {name: entry.kind for name, entry in keys.items()}
+    required = [name for name, entry in keys.items() if not entry.default]
+    schema = make_keys_schema(keys)
+    return Kind(lambda node, name: read_table(node, name, kinds, required), schema, form)
 
 
 def make_keys_schema(keys: Mapping[str, Key]) -> dict[str, Any]:
@@ -485,7 +459,7 @@ SUITE_KEYS: dict[str, Key] = {
     "grades": Key(GRADE_WORDS, "Words that may be written for grades.", "none"),
     "relevant_from": Key(RELEVANT_FROM, "The lowest grade that counts as relevant.", "1"),
     "undefined": Key(
-        make_choice("skip", "zero", removed={"judged_zero": "Write 'zero', or remove the key."}),
+        make_choice("skip", "zero"),
         "Queries without relevant documents: left out of means, or scored 0.",
         "`skip`",
     ),
@@ -538,24 +512,6 @@ SUITE_KEYS: dict[str, Key] = {
         _make_table_kind(ERRORS_KEYS, "`{max: 2}`"), "How many queries may have no answer.", "0"
     ),
 }
-
-# What keys of the first edition became.
-_USE_WARN = "Write 'warn: true' next to '{bound}'."
-REMOVED_SUITE_KEYS = {
-    "trend": "Remove it; `--ir-history` shows slow losses.",
-    "robustness": "Variants are queries now: write tags: {variant: {ndcg@10: 0.7}}.",
-    "audit": "Remove it.",
-}
-REMOVED_THRESHOLD_KEYS = {
-    "warn_below": _USE_WARN.format(bound="min"),
-    "warn_above": _USE_WARN.format(bound="max"),
-    "over": "Remove it.",
-}
-REMOVED_EACH_QUERY_KEYS = {
-    "new_zero_results": "Write thresholds: {zero_results: {max_rise: 0}}.",
-    "nothing_in_common": "Write each_query: {overlap@10: {min: 0.1}}.",
-}
-
 
 # -- JSON Schema
 

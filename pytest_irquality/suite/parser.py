@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from pytest_irquality.io.files import FileError
 from pytest_irquality.metrics import Definition, Metric
 from pytest_irquality.suite.keys import (
     EACH_QUERY_RULES,
-    REMOVED_SUITE_KEYS,
     SUITE_KEYS,
     read_fields,
 )
@@ -41,10 +40,11 @@ from pytest_irquality.suite.thresholds import (
     check_repeated,
 )
 from pytest_irquality.suite.values import (
+    COUNT_FROM_0,
     read_choice,
-    read_count,
     read_distinct_texts,
     read_entries,
+    read_table,
     suggest,
 )
 from pytest_irquality.suite.yaml_source import (
@@ -60,7 +60,6 @@ from pytest_irquality.suite.yaml_source import (
 )
 
 SUITE_SUFFIXES = (".ir.yaml", ".ir.yml", ".yaml", ".yml")
-MAX_IMPLIED_DEPTH = 1_000  # results that a rule may need if the suite has no 'depth'
 MIN_BASELINE_DEPTH = 10
 _PLAIN_SETTINGS = (
     "top_k", "depth", "undefined", "relevant_from", "match", "id_field", "text_field", "show",
@@ -75,7 +74,7 @@ def load_suite(
     *,
     root: Path,
     text: str | None = None,
-    open_file: Callable[[str], bytes] | SuiteFiles | None = None,
+    files: SuiteFiles | None = None,
     own_metrics: Sequence[Definition] = (),
     id_field_default: str = "",
     access: FileAccess | None = None,
@@ -86,9 +85,7 @@ def load_suite(
         path: The file, absolute or relative to the root.
         root: The root of the project, to which paths in the suite and in messages are relative.
         text: The text of the suite, if it is not to be read from disk.
-        open_file: Reads the files that the suite names, if not from disk: a function from a path
-            (relative to the root, with ``/``) to the content, or an object that can also list
-            files, which patterns need.
+        files: Where to read the files that the suite names, if not from disk.
         own_metrics: Metrics that the project defines.
         id_field_default: The value of the ini key ``ir_id_field``.
         access: Which files the suite may name. By default those of the project at ``root``.
@@ -100,7 +97,7 @@ def load_suite(
     absolute = Path(os.path.abspath(root / path))
     name = os.path.relpath(absolute, root).replace(os.sep, "/")
     access = access or FileAccess(root)
-    finder = FileFinder(name, absolute, access, open_file)
+    finder = FileFinder(name, absolute, access, files)
     # A large suite makes a million objects and no cycle. Collecting takes as long as reading.
     was_enabled = gc.isenabled()
     gc.disable()
@@ -158,9 +155,7 @@ class _SuiteParser:
 
     def parse(self, root: Node) -> Suite:
         """Parse the suite."""
-        fields = read_fields(
-            root, SUITE_KEYS, "the suite", self.mistakes, removed=REMOVED_SUITE_KEYS
-        )
+        fields = read_fields(root, SUITE_KEYS, "the suite", self.mistakes)
         self.fields = fields
         if "queries" not in fields.lines and "probes" not in fields.lines:
             self.mistakes.add(Mistake(1, "A suite needs 'queries' or 'probes'"))
@@ -364,14 +359,6 @@ class _SuiteParser:
                 line = self.fields.get_line("metrics")
                 message = f"{metric} needs 'depth', the number of results to fill the budget with"
                 self.mistakes.add(Mistake(line, message))
-        most = max(MAX_IMPLIED_DEPTH, suite.settings.top_k)
-        for query in suite.queries:
-            for rule in query.rules:
-                rank = rule.get_depth(suite.settings.top_k)
-                if rank > most and rule.wanted_doc_ids:
-                    message = f"'{rule.key}' needs {rank:,} results. Without 'depth', at most"
-                    mistake = Mistake(rule.location.line, f"{message} {most:,} are requested.")
-                    self.mistakes.add(mistake, rule.location.path)
 
 
 # -- Helpers --------------------------------------------------------------------------------------
@@ -383,12 +370,8 @@ def _parse_lost_queries(node: Node) -> LostQueriesSetting:
     if not isinstance(node, MappingNode):
         words = [mode.value for mode in LostQueriesMode if mode is not LostQueriesMode.MAX]
         return LostQueriesSetting(LostQueriesMode(read_choice(node, name, words)))
-    maximum = 0
-    for key, value in read_entries(node, name):
-        if key.text != "max":
-            raise Mistake(key.line, f"{quote(key.text)} is not a key of {name}. Its key is 'max'.")
-        maximum = read_count(value, f"'max' of {name}", 0)
-    return LostQueriesSetting(LostQueriesMode.MAX, maximum)
+    values = read_table(node, name, {"max": COUNT_FROM_0}, ["max"])
+    return LostQueriesSetting(LostQueriesMode.MAX, values["max"])
 
 
 def list_limited_metrics(suite: Suite) -> list[Metric]:

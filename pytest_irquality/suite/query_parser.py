@@ -163,7 +163,7 @@ class QueryParser:
         judged_ids = None
         if self.finder.is_folder(file):
             judged_ids = self._read_judgments(file)
-            file = self._find_part(file, "queries.jsonl")
+            file = self.finder.find_part(file, "queries.jsonl")
         queries = read_query_file(file, matches_text=self.settings.match == "text")
         self.notes += queries.notes
         if queries.has_judgments:
@@ -184,18 +184,10 @@ class QueryParser:
         from pytest_irquality.suite.judgment_files import read_judgment_file
 
         if self.finder.is_folder(file):
-            file = self._find_part(file, "qrels/test.tsv")
+            file = self.finder.find_part(file, "qrels/test.tsv")
         judgments = read_judgment_file(file, self._grade_words)
         self._judgment_files.append(judgments)
         return judgments.grades
-
-    def _find_part(self, folder: DataFile, name: str) -> DataFile:
-        part = self.finder.find_part(folder, (name,))
-        if part is None:
-            raise Mistake(
-                1, f"The folder is not a BEIR data set, because it has no {name}", folder.name
-            )
-        return part
 
     def _read_entry(self, node: Node, path: str, *, is_sampled: bool = False) -> _QueryEntry:
         fields = read_fields(node, QUERY_KEYS, "a query", self.mistakes, path=path)

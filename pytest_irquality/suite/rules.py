@@ -25,6 +25,7 @@ from pytest_irquality.io.text import (
 from pytest_irquality.suite.values import (
     ANY_TEXT,
     CUTOFF,
+    TEXT,
     Schema,
     check_pair,
     make_list_schema,
@@ -36,6 +37,7 @@ from pytest_irquality.suite.values import (
     read_distinct_texts,
     read_entries,
     read_flag,
+    read_table,
     read_text,
     read_value,
     suggest,
@@ -452,18 +454,15 @@ class FieldCondition:
 
 
 _CONDITION_KEYS = ("not", "min", "max")
-_CONDITION_VALUE: Schema = {"type": ["string", "number", "boolean"]}
+_CONDITION_VALUES: Sequence[Schema] = (ANY_TEXT, make_list_schema(ANY_TEXT, minItems=1))
 _CONDITION_SCHEMA: Schema = {
     "anyOf": [
-        _CONDITION_VALUE,
-        make_list_schema(_CONDITION_VALUE, minItems=1),
+        *_CONDITION_VALUES,
         make_object_schema(
             {
-                "not": {
-                    "anyOf": [_CONDITION_VALUE, make_list_schema(_CONDITION_VALUE, minItems=1)]
-                },
-                "min": _CONDITION_VALUE,
-                "max": _CONDITION_VALUE,
+                "not": {"anyOf": [*_CONDITION_VALUES]},
+                "min": ANY_TEXT,
+                "max": ANY_TEXT,
             },
             minProperties=1,
         ),
@@ -601,15 +600,8 @@ class NewestFirst(Rule):
     @classmethod
     def parse(cls, node: Node, location: Location) -> Rule | None:
         """Parse ``{within: FIELD, by: FIELD}``."""
-        paths = {}
-        for key, value in read_entries(node, f"'{cls.key}'"):
-            if key.text not in ("within", "by"):
-                hint = suggest(key.text, ("within", "by"), "Its keys are 'within' and 'by'.")
-                raise Mistake(key.line, f"{quote(key.text)} is not a key of '{cls.key}'{hint}")
-            paths[key.text] = read_text(value, f"'{cls.key}: {key.text}'")
-        for name in ("within", "by"):
-            if name not in paths:
-                raise Mistake(node.line, f"'{cls.key}' needs '{name}', the name of a field")
+        keys = ("within", "by")
+        paths = read_table(node, f"'{cls.key}'", dict.fromkeys(keys, TEXT), keys)
         return cls(paths["within"], paths["by"], location=location)
 
     @property

@@ -96,18 +96,13 @@ class FileFinder:
         suite_name: str,
         suite_path: Path,
         access: FileAccess,
-        source: Callable[[str], bytes] | SuiteFiles | None,
+        source: SuiteFiles | None,
     ) -> None:
         self.found: dict[str, None] = {}
         self._suite_path = suite_path
         self._folder_name = posixpath.dirname(suite_name)
         self._access = access
-        self._list_names: Callable[[], Iterable[str]] = tuple
-        self._read: Callable[[str], bytes] | None = None
-        if callable(source):
-            self._read = source
-        elif source is not None:
-            self._read, self._list_names = source.read_bytes, source.list_files
+        self._source = source
 
     def find(
         self, written: str, line: int, format: str = "", columns: Mapping[str, str] | None = None
@@ -132,37 +127,36 @@ class FileFinder:
             files.append(self._make_file(name, format, columns or {}))
         return files
 
-    def find_part(self, folder: DataFile, names: Iterable[str]) -> DataFile | None:
-        """Find a file in a BEIR folder under one of some names, compressed or not."""
-        for name in names:
-            for inner in (name, f"{name}.gz"):
-                part = f"{folder.name}/{inner}"
-                if self._read is None:
-                    path = folder.path / inner
-                    if not path.exists():
-                        continue
-                    try:
-                        self._access.check_data_files([path], self._suite_path)
-                    except FileError as error:
-                        raise Mistake(1, error.message, part) from None
-                elif part not in self._list_names():
+    def find_part(self, folder: DataFile, name: str) -> DataFile:
+        """Find a file in a BEIR folder, compressed or not."""
+        for inner in (name, f"{name}.gz"):
+            part = f"{folder.name}/{inner}"
+            path = folder.path / inner
+            if self._source is None:
+                if not path.exists():
                     continue
-                self.found[part] = None
-                return self._make_file(part, folder.format, folder.columns, folder.path / inner)
-        return None
+                try:
+                    self._access.check_data_files([path], self._suite_path)
+                except FileError as error:
+                    raise Mistake(1, error.message, part) from None
+            elif part not in self._source.list_files():
+                continue
+            return self._make_file(part, folder.format, folder.columns, path)
+        message = f"The folder is not a BEIR data set, because it has no {name}"
+        raise Mistake(1, message, folder.name)
 
     def is_folder(self, file: DataFile) -> bool:
         """Return whether a file is a folder, as BEIR's data sets are."""
-        if self._read is None:
+        if self._source is None:
             return file.path.is_dir()
-        return any(name.startswith(f"{file.name}/") for name in self._list_names())
+        return any(name.startswith(f"{file.name}/") for name in self._source.list_files())
 
     def _make_file(
         self, name: str, format: str, columns: Mapping[str, str], path: Path | None = None
     ) -> DataFile:
         path = path or self._suite_path.parent / posixpath.relpath(name, self._folder_name or ".")
-        read = self._read
-        content = None if read is None else lambda: read(name)
+        source = self._source
+        content = None if source is None else lambda: source.read_bytes(name)
         file = DataFile(name, path, format, columns, content)
         if not self.is_folder(file):
             self.found[name] = None
@@ -170,7 +164,7 @@ class FileFinder:
 
     def _match(self, written: str) -> list[str]:
         """Return the names of the files that a path or pattern means."""
-        if self._read is None:
+        if self._source is None:
             folder = self._suite_path.parent
             matches = [written] if (folder / written).exists() else []
             if not matches and has_magic(written):
@@ -180,8 +174,8 @@ class FileFinder:
         name = self._normalize(written)
         if name.startswith(("../", "/")):
             raise FileError(name, "The path leads out of the project")
-        names = set(self._list_names())
-        if not names or name in names or any(each.startswith(f"{name}/") for each in names):
+        names = set(self._source.list_files())
+        if name in names or any(each.startswith(f"{name}/") for each in names):
             return [name]
         depth = name.count("/")
         return sorted(

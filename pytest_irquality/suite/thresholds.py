@@ -13,8 +13,6 @@ from typing import Any
 
 from pytest_irquality.metrics import Definition, Judgments, Metric, MetricError, parse_metric
 from pytest_irquality.suite.keys import (
-    REMOVED_EACH_QUERY_KEYS,
-    REMOVED_THRESHOLD_KEYS,
     THRESHOLD_KEYS,
     get_known_issue,
     read_fields,
@@ -100,9 +98,6 @@ class ThresholdParser:
         Raises:
             Mistake: The metric or a bound is not valid.
         """
-        if key.text in REMOVED_EACH_QUERY_KEYS:
-            hint = REMOVED_EACH_QUERY_KEYS[key.text]
-            raise Mistake(key.line, f"'{key.text}' is no longer a key. {hint}")
         metric = self.parse_metric(key)
         location = Location(path or self.path, key.line)
         bounds: dict[str, Any] = {}
@@ -111,9 +106,7 @@ class ThresholdParser:
             bounds[name] = self._parse_bound(metric, name, node)
             return Threshold(metric, location=location, **bounds)
         owner = f"the threshold of {key.text}"
-        fields = read_fields(
-            node, THRESHOLD_KEYS, owner, self.mistakes, path=path, removed=REMOVED_THRESHOLD_KEYS
-        )
+        fields = read_fields(node, THRESHOLD_KEYS, owner, self.mistakes, path=path)
         for name, value in fields.values.items():
             if name not in ("warn", "known_issue"):
                 bounds[name] = self._parse_bound(metric, name, value)

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from difflib import get_close_matches
 from typing import Any, Generic, TypeVar
 
+from pytest_irquality.io.text import find_closest
 from pytest_irquality.suite.yaml_source import (
     ListNode,
     MappingNode,
@@ -104,9 +104,9 @@ def list_words(words: Sequence[str], last: str = "or", limit: int | None = MAX_L
 
 def suggest(text: str, known: Iterable[str], otherwise: str = "") -> str:
     """Return a sentence that suggests the closest known word, to follow another sentence."""
-    closest = get_close_matches(text, list(known), n=1, cutoff=0.6)
+    closest = find_closest(text, known)
     if closest:
-        return f". Did you mean '{closest[0]}'?"
+        return f". Did you mean '{closest}'?"
     return f". {otherwise}" if otherwise else ""
 
 
@@ -300,6 +300,23 @@ def read_entries(node: Node, name: str) -> Sequence[tuple[ScalarNode, Node]]:
     return entries
 
 
+def read_table(
+    node: Node, name: str, kinds: Mapping[str, Kind[Any]], required: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Read a small mapping whose keys are known, each with its kind of value."""
+    values = {}
+    for key, value in read_entries(node, name):
+        if key.text not in kinds:
+            keys = "Its key is" if len(kinds) == 1 else "Its keys are"
+            hint = suggest(key.text, kinds, f"{keys} {list_words(list(kinds), 'and')}.")
+            raise Mistake(key.line, f"{quote(key.text)} is not a key of {name}{hint}")
+        values[key.text] = kinds[key.text].read(value, f"'{key.text}' of {name}")
+    for key_name in required:
+        if key_name not in values:
+            raise Mistake(node.line, f"{name} needs '{key_name}'")
+    return values
+
+
 def _explain_missing_mapping(node: Node, name: str) -> str:
     message = f"{name[:1].upper()}{name[1:]} must have lines such as 'key: value'"
     if isinstance(node, ListNode):
@@ -422,18 +439,10 @@ GRADE_WORDS: Kind[Mapping[str, float]] = Kind(
 )
 
 
-def make_choice(*words: Word, removed: Mapping[str, str] | None = None) -> Kind[Word]:
-    """Make the kind of value that is one of some words.
-
-    Args:
-        words: The words.
-        removed: Words of earlier versions, each with what to write instead.
-    """
+def make_choice(*words: Word) -> Kind[Word]:
+    """Make the kind of value that is one of some words."""
 
     def read(node: Node, name: str) -> Word:
-        if removed and isinstance(node, ScalarNode) and node.text in removed:
-            message = f"{name} can no longer be '{node.text}'. {removed[node.text]}"
-            raise Mistake(node.line, message)
         return words[words.index(read_choice(node, name, words))]
 
     return Kind(read, {"enum": list(words)}, " or ".join(f"`{word}`" for word in words))

@@ -207,20 +207,6 @@ thresholds:
   # ndcg@10: {{min: 0.80}}
 
 """
-_WORKFLOW = """\
-name: search quality
-on: [pull_request]
-jobs:
-  search:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v4
-        with: {fetch-depth: 0}
-      - uses: actions/setup-python@v5
-        with: {python-version: "3.13"}
-      - run: pip install pytest-irquality  # and what your search needs
-      - run: pytest --ir-suite --ir-baseline=git:origin/${{ github.base_ref }}
-"""
 
 
 class InitSourceKind(Enum):
@@ -346,11 +332,6 @@ def format_first_suite(
         head += f"judgments: {format_scalar(judgments)}\n"
     blocks = ["\n".join(_format_candidates(query, not judgments)) for query in queries]
     return f"{head}{thresholds}queries:\n" + "\n\n".join(blocks) + "\n"
-
-
-def format_workflow() -> str:
-    """Format a GitHub workflow that compares every pull request with its base branch."""
-    return _WORKFLOW
 
 
 def _format_probes(source: InitSource) -> Iterator[str]:

@@ -57,7 +57,7 @@ def test_files_are_read_from_the_commit(repository: Path) -> None:
 
     assert source.is_head
     assert source.list_files() == (".ir-baseline/shop.jsonl", "queries.txt", "shop.ir.yaml")
-    assert source.open_file("queries.txt") == b"desk\nlamp\n"
+    assert source.read_bytes("queries.txt") == b"desk\nlamp\n"
     assert source.read_file("none.txt") is None
 
 
@@ -69,7 +69,7 @@ def test_paths_are_relative_to_the_root_of_the_project(repository: Path) -> None
     source = GitSource(repository / "deep", "change")
 
     assert source.list_files() == (".ir-baseline/shop.jsonl", "shop.ir.yaml")
-    assert source.open_file("shop.ir.yaml") == b"queries: []\n"
+    assert source.read_bytes("shop.ir.yaml") == b"queries: []\n"
     (baseline,) = source.read_baselines([])
     assert baseline.retriever == RetrieverId("retriever", "..")
 
@@ -90,8 +90,8 @@ def test_a_file_that_git_never_tracked_comes_from_the_working_tree(repository: P
     write_file(repository / "generated.jsonl", "{}\n")
     source = GitSource(repository, "main")
 
-    assert source.open_file("generated.jsonl") == b"{}\n"
-    assert source.open_file("generated.jsonl") == b"{}\n"
+    assert source.read_bytes("generated.jsonl") == b"{}\n"
+    assert source.read_bytes("generated.jsonl") == b"{}\n"
 
     (notice,) = source.notices
     assert str(notice) == "`generated.jsonl` is not in git, so git:main reads the current file"
@@ -106,7 +106,7 @@ def test_a_file_that_the_change_adds_is_none_of_the_base_branch(repository: Path
 
     for name in ("new.txt", "staged.txt", "missing.txt"):
         with pytest.raises(FileNotFoundError):
-            source.open_file(name)
+            source.read_bytes(name)
 
 
 def test_a_file_that_data_may_not_name_is_refused(repository: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_file_that_data_may_not_name_is_refused(repository: Path) -> None:
 
     for name in ("secrets.txt", ".env"):
         with pytest.raises(FileError):
-            source.open_file(name)
+            source.read_bytes(name)
 
 
 def test_a_file_of_lfs_comes_from_the_local_store(repository: Path) -> None:
@@ -130,11 +130,11 @@ def test_a_file_of_lfs_comes_from_the_local_store(repository: Path) -> None:
     source = GitSource(repository, "change")
 
     with pytest.raises(BaselineError, match=r"'large\.txt' is in Git LFS and was not fetched"):
-        source.open_file("large.txt")
+        source.read_bytes("large.txt")
 
     store = repository / ".git/lfs/objects" / digest[:2] / digest[2:4] / digest
     write_file(store, content)
-    assert source.open_file("large.txt") == content
+    assert source.read_bytes("large.txt") == content
 
 
 def test_an_unknown_revision_and_a_folder_without_git_are_errors(

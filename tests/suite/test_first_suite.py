@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from pytest_irquality.suite.yaml_source import SuiteError
 from pytest_irquality.suite.yaml_writer import (
@@ -13,7 +12,6 @@ from pytest_irquality.suite.yaml_writer import (
     InitSource,
     InitSourceKind,
     format_first_suite,
-    format_workflow,
     get_first_suite_path,
     read_init_source,
 )
@@ -125,9 +123,3 @@ def test_a_file_that_cannot_be_used(folder: SuiteFolder) -> None:
 def test_the_suite_is_next_to_the_file() -> None:
     assert get_first_suite_path(Path("a/q.csv.gz")) == Path("a/q.ir.yaml")
     assert get_first_suite_path(Path(".hidden")).name.endswith(".ir.yaml")
-
-
-def test_the_workflow_is_yaml() -> None:
-    workflow = yaml.safe_load(format_workflow())
-
-    assert workflow["jobs"]["search"]["steps"][-1]["run"].startswith("pytest --ir-suite")

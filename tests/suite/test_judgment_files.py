@@ -435,19 +435,8 @@ def test_files_may_come_from_a_commit(tmp_path: Path) -> None:
         "shop/s.ir.yaml",
         root=tmp_path,
         text="queries: queries.csv\njudgments: '*.trec'\n",
-        open_file=tree,
+        files=tree,
     )
 
     assert get_grades(suite) == {"1": {"d1": 2, "d2": 1}}
     assert suite.files == ("shop/queries.csv", "shop/a.trec", "shop/b.trec")
-
-
-def test_a_function_can_read_files(tmp_path: Path) -> None:
-    suite = load_suite(
-        "s.ir.yaml",
-        root=tmp_path,
-        text="queries: q.txt\n",
-        open_file={"q.txt": b"tea\n"}.__getitem__,
-    )
-
-    assert [query.text for query in suite.queries] == ["tea"]

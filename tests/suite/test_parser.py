@@ -325,15 +325,7 @@ def test_a_known_issue_needs_an_id(folder: SuiteFolder, value: str) -> None:
         (Q + "metrics: [ndgc@10]\n", "2: Unknown metric 'ndgc@10'. Did you mean 'ndcg@10'?"),
         (Q + "depth: 5\nmetrics: [ndcg@10]\n", "2: 'depth' is 5, and 'top_k' needs 10 results"),
         (Q + "metrics: [recall(tokens=100)]\n", "2: recall(tokens=100) needs 'depth', the number of results to fill the budget with"),
-        ("queries:\n  - {query: a, must_find: {d: 5000}}\n", "2: 'must_find' needs 5,000 results. Without 'depth', at most 1,000 are requested."),
         ("match: text\nqueries:\n  - {query: a, relevant: ['...']}\n", "3: '...': a passage needs at least one word"),
-        (Q + "trend: {ndcg@10: {max_drop: 0.1}}\n", "2: 'trend' is no longer a key. Remove it; `--ir-history` shows slow losses."),
-        (Q + "robustness: {mrr: 0.1}\n", "2: 'robustness' is no longer a key. Variants are queries now: write tags: {variant: {ndcg@10: 0.7}}."),
-        (Q + "audit: {dead: 1}\n", "2: 'audit' is no longer a key. Remove it."),
-        (Q + "undefined: judged_zero\n", "2: 'undefined' can no longer be 'judged_zero'. Write 'zero', or remove the key."),
-        (Q + "thresholds: {ndcg@10: {min: 0.5, warn_below: 0.8}}\n", "2: 'warn_below' is no longer a key. Write 'warn: true' next to 'min'."),
-        (Q + "each_query: {new_zero_results: fail}\n", "2: 'new_zero_results' is no longer a key. Write thresholds: {zero_results: {max_rise: 0}}."),
-        (Q + "each_query: {nothing_in_common: fail}\n", "2: 'nothing_in_common' is no longer a key. Write each_query: {overlap@10: {min: 0.1}}."),
     ],
 )  # fmt: skip
 def test_each_mistake_is_one_line_that_says_what_to_write(

@@ -259,7 +259,7 @@ def test_newest_first_names_both_results_and_both_values() -> None:
         ("every_result", "{f: []}", "'every_result: f' names no value"),
         ("every_result", "status", "'every_result' must have lines such as 'key: value', and is 'status'"),
         ("max_per", "{source: 0}", "'max_per: source' must be a whole number from 1, not '0'"),
-        ("newest_first", "{within: a}", "'newest_first' needs 'by', the name of a field"),
+        ("newest_first", "{within: a}", "'newest_first' needs 'by'"),
         ("newest_first", "{withn: a, by: b}", "'withn' is not a key of 'newest_first'. Did you mean 'within'?"),
         ("must_find", "[]", "'must_find' names no document"),
     ],

@@ -73,7 +73,13 @@ def activate(config: pytest.Config, options: Options) -> None:
         elif options.baseline:
             from pytest_irquality.baselines.saved_runs import SavedBaselines
 
-            search.source = SavedBaselines([folder / options.baseline], root=root)
+            path = folder / options.baseline
+            if not path.exists():
+                raise pytest.UsageError(
+                    f"--ir-baseline: There is no file or folder '{options.baseline}'. A branch or"
+                    f" commit is `git:{options.baseline}`."
+                )
+            search.source = SavedBaselines([path], root=root)
     except BaselineError as error:
         raise pytest.UsageError(str(error)) from None
     _set_side(config)

@@ -37,7 +37,8 @@ from pytest_irquality.suite.model import RetrieverId, Suite
 from pytest_irquality.suite.parser import load_suite
 from pytest_irquality.suite.yaml_source import SuiteError
 
-ITEM_NAME = "base-branch"
+# No item of a current suite has a colon in its name.
+ITEM_NAME = "base:branch"
 
 # How workers of pytest-xdist learn where the answers of the base branch are.
 ANSWERS_INPUT = "ir_base_answers"
@@ -206,7 +207,7 @@ class _BaseLoader:
                 path,
                 root=state.search.root,
                 text=text,
-                open_file=base_branch.BaseFiles(base.source),
+                files=base.source,
                 own_metrics=collect_own_metrics(folder),
                 id_field_default=str(base_config.values.get("ir_id_field", "")),
                 access=state.file_access,

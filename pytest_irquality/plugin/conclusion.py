@@ -21,11 +21,13 @@ from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.evaluation.decide import Decision, SuiteKey
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.git import describe_commit
+from pytest_irquality.io.text import find_closest
 from pytest_irquality.plugin import command_line, compat
 from pytest_irquality.plugin.items import SuiteItem
 from pytest_irquality.plugin.session import SearchSession
 from pytest_irquality.plugin.state import PluginState
 from pytest_irquality.retrieval.run import Run
+from pytest_irquality.suite.model import Suite
 
 
 def prepare_runs(config: pytest.Config, state: PluginState, selected: Collection[str]) -> None:
@@ -43,6 +45,8 @@ def prepare_runs(config: pytest.Config, state: PluginState, selected: Collection
     search, options = state.search, state.options
     folder = config.invocation_params.dir
     suites = list(search.suites.values())
+    if options.update_query_id and suites:
+        _refuse_unknown_query(options.update_query_id, suites)
     if search.base is not None:
         suites += search.base.suites.values()
     try:
@@ -62,6 +66,14 @@ def prepare_runs(config: pytest.Config, state: PluginState, selected: Collection
             run_base_code(config, state)
     except BaselineError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _refuse_unknown_query(query_id: str, suites: Sequence[Suite]) -> None:
+    known = [known_id for suite in suites for known_id in suite.queries_by_id]
+    if query_id not in known:
+        closest = find_closest(query_id, known)
+        hint = f" Did you mean '{closest}'?" if closest else ""
+        raise pytest.UsageError(f"--ir-update-baseline: no suite has a query '{query_id}'.{hint}")
 
 
 def record_selection(config: pytest.Config, state: PluginState, selected: Collection[str]) -> None:

@@ -104,12 +104,15 @@ class ReportWriter:
         if options.grade.endswith(".html") and options.report:
             folder = os.path.dirname(options.report) or "."
             grading_link = os.path.relpath(options.grade, folder).replace(os.sep, "/")
-        compared_with = search.base.source.label if search.base else search.source.label
+        source = search.base.source if search.base else search.source
+        compared_with = source.label
+        if not compared_with and decision.current.branch.baselines:
+            compared_with = ".ir-baseline"
         return ViewSettings(
             branch=_read_branch(search.root),
             commit=describe_commit(search.root),
-            compared_with=compared_with or ".ir-baseline",
-            compared_commit=search.base.source.commit if search.base else search.source.commit,
+            compared_with=compared_with,
+            compared_commit=source.commit,
             now=self._now,
             command=tuple(command_line.format_command(self.config)),
             update_command=tuple(command_line.format_update_command(self.config)),

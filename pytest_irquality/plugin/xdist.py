@@ -13,7 +13,7 @@ from pytest_irquality.baselines.run_files import decode_run, encode_run
 from pytest_irquality.evaluation.decide import SuiteKey
 from pytest_irquality.io.text import DataPart, write
 from pytest_irquality.plugin import command_line, compat
-from pytest_irquality.plugin.base_modules import ANSWERS_INPUT
+from pytest_irquality.plugin.base_modules import ANSWERS_INPUT, ITEM_NAME
 from pytest_irquality.plugin.options import is_suite_path
 from pytest_irquality.plugin.session import Retrieval
 from pytest_irquality.plugin.state import PluginState, get_state
@@ -75,7 +75,8 @@ def _collect_suites(session: pytest.Session, state: PluginState, ids: Sequence[s
     # With `--dist=loadgroup`, ids end with the name of a group.
     selected = frozenset(ids) | {node_id.rpartition("@")[0] for node_id in ids}
     folders: dict[Path, Any] = {}
-    for name in dict.fromkeys(node_id.partition("::")[0] for node_id in ids):
+    current_ids = [node_id for node_id in ids if f"::{ITEM_NAME}" not in node_id]
+    for name in dict.fromkeys(node_id.partition("::")[0] for node_id in current_ids):
         path = session.config.rootpath / name
         if not is_suite_path(state.options, path, is_named=True) or not path.is_file():
             continue

@@ -41,7 +41,7 @@ from pytest_irquality.retrieval.results import (
 )
 from pytest_irquality.retrieval.retries import find_wait, is_refusal, should_retry
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run, merge_runs
-from pytest_irquality.retrieval.service import Service
+from pytest_irquality.retrieval.service_base import Service
 from pytest_irquality.retrieval.threads import run_in_threads
 from pytest_irquality.suite.model import Query, Settings
 

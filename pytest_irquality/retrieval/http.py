@@ -21,7 +21,7 @@ from pytest_irquality.io.files import FileError, read_bytes
 from pytest_irquality.io.secrets import Secrets
 from pytest_irquality.retrieval.errors import RetrieverError, ServiceError, make_timeout
 from pytest_irquality.retrieval.server import Server
-from pytest_irquality.retrieval.service import (
+from pytest_irquality.retrieval.service_base import (
     MAX_ANSWER_BYTES,
     PORT,
     Service,
@@ -31,7 +31,6 @@ from pytest_irquality.retrieval.service import (
 
 # A server that starts has to answer within this time, or it is asked again.
 READY_TIMEOUT_S = 5.0
-MIN_TIMEOUT_S = 0.001
 _LINE = re.compile(
     r"(?:(?P<method>[A-Z]+)\s+)?(?P<origin>https?://)"
     r"(?P<host>[^/?#\s@{}]+(?::\{port\})?)(?P<target>/[^#\s]*)(?:\s+@(?P<file>.+))?"
@@ -197,7 +196,7 @@ class UrlRetriever(Service):
 
     def _get_connection(self, deadline: float) -> tuple[HTTPConnection, bool]:
         """Return a connection, and whether it was used before."""
-        timeout = max(deadline - time.monotonic(), MIN_TIMEOUT_S)
+        timeout = max(deadline - time.monotonic(), 0.001)
         for connection in self._take_idle():
             # One with anything to read was closed, or holds what nobody asked for.
             if _has_nothing_to_read(connection.sock):

@@ -22,8 +22,6 @@ from pytest_irquality.retrieval.errors import DEFAULT_TIMEOUT_S, RetrieverError,
 # The time that cancelled calls have to clean up.
 CLEANUP_TIMEOUT_S = 0.5
 
-RunCoroutine = Callable[[Coroutine[Any, Any, Any]], Any]
-
 
 def run_in_loop(jobs: deque[Job], finish: FinishJob, settings: CallSettings) -> None:
     """Make all calls in one event loop, and drop what is left if the pass ends early.
@@ -118,7 +116,7 @@ def run_awaitable(awaitable: Any) -> Any:
 
 
 @contextmanager
-def open_loop() -> Iterator[RunCoroutine]:
+def open_loop() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
     """Provide a function that runs a coroutine to its end, always in the same event loop.
 
     Raises:

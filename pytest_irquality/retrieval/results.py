@@ -449,13 +449,12 @@ def _make_id_error(hits: Sequence[Any], id_field: str) -> ResultError:
     fields = _describe_fields(hits[0])
     if id_field:
         return ResultError(f"'id_field: {id_field}' leads to no document id in the hits", fields)
-    tried = list(dict.fromkeys(_list_id_paths(hits[0])))
-    usual = ", ".join(tried[:_MAX_TRIED_PATHS])
+    tried = ", ".join(_list_id_paths(hits[0])[:_MAX_TRIED_PATHS])
     candidates = find_id_candidates(hits)
     example = candidates[0] if candidates else "PATH"
     return ResultError(
-        f"No document id under {usual} or {len(tried) - _MAX_TRIED_PATHS} other names. Write its"
-        f" place into the suite, as 'id_field: {example}', or into the ini file as 'ir_id_field'",
+        f"No document id under {tried} or similar names. Write its place into the suite, as"
+        f" 'id_field: {example}', or into the ini file as 'ir_id_field'",
         fields,
     )
 

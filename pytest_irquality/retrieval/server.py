@@ -12,7 +12,7 @@ from pathlib import Path
 from pytest_irquality.io.processes import SupervisedProcess, find_free_port, split_command
 from pytest_irquality.io.secrets import Secrets
 from pytest_irquality.retrieval.errors import RetrieverError
-from pytest_irquality.retrieval.service import PORT, Service
+from pytest_irquality.retrieval.service_base import PORT, Service
 
 # The time until a server has to answer. It may load or build an index.
 START_TIMEOUT_S = 300.0

@@ -50,8 +50,8 @@ def run_in_threads(jobs: deque[Job], finish: FinishJob, settings: CallSettings) 
         while crew.is_busy():
             late_jobs = crew.abandon_late_calls()
             for job in late_jobs:
-                detail = "The call was left running in its thread"
-                finish(job, Reply(error=make_timeout(settings.timeout or 0.0, detail)))
+                error = make_timeout(settings.timeout or 0.0, "Its thread was left running")
+                finish(job, Reply(error=error))
             crew.start_threads(min(len(late_jobs), len(jobs)))
             try:
                 job, result = crew.ended.get(timeout=crew.get_patience())

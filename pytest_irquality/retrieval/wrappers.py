@@ -84,9 +84,8 @@ def open_hits(result: object, depth: int, id_field: str = "") -> Sequence[Any]:
     if is_mapping(result):
         tried = ", ".join(HIT_LISTS[:MAX_TRIED_NAMES])
         raise ResultError(
-            "A mapping has no order, and this one has no single list of hits (tried"
-            f" {tried} and {len(HIT_LISTS) - MAX_TRIED_NAMES} other names). Return the list, or"
-            " name a column of ids with 'id_field'"
+            f"A mapping has no order, and this one has no single list of hits (tried {tried} and"
+            " others). Return the list, or name a column of ids with 'id_field'"
         )
     return _take_hits(result, depth)
 

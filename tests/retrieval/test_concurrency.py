@@ -167,7 +167,7 @@ def test_a_call_that_hangs_is_an_error_and_the_rest_is_answered(concurrency: int
 
     assert get_answers(run) == [query for query in EIGHT if query not in hanging]
     messages = {error.message for error in run.errors.values()}
-    assert messages == {"No answer within 1 s. The call was left running in its thread"}
+    assert messages == {"No answer within 1 s. Its thread was left running"}
 
 
 def test_the_time_limit_covers_reading_the_answer() -> None:

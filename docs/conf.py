@@ -51,8 +51,7 @@ copybutton_prompt_text = "$ "
 
 def get_first_paragraph(markdown):
     """Return the first paragraph of a page as plain text."""
-    for block in re.split(r"\n\s*\n", markdown):
-        block = block.strip()
+    for block in map(str.strip, re.split(r"\n\s*\n", markdown)):
         if re.match(r"\*{0,2}[A-Za-z`\[]", block):
             plain = re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", block)
             return " ".join(re.sub(r"[*`]", "", plain).split())

@@ -1,4 +1,4 @@
-// The shop's search: MiniSearch over the catalogue, with a weight for each field.
+// The search of the shop: MiniSearch over the catalog, with a weight for each field.
 import { readFileSync } from 'node:fs'
 import MiniSearch from 'minisearch'
 

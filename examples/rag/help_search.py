@@ -1,6 +1,4 @@
-"""Retrieval for a help desk's answers: a handbook cut into chunks, searched with SQLite's full-text
-index.
-"""
+"""Retrieval for a help desk: a handbook is cut into chunks and searched with SQLite FTS5."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ Chunker = Callable[[str], list[str]]
 
 
 def paragraphs(text: str) -> list[str]:
-    """A chunk for each paragraph, under the heading that it stands below."""
+    """Return a chunk for each paragraph, with its heading."""
     chunks, heading = [], ""
     for block in text.split("\n\n"):
         if block.startswith("# "):
@@ -27,7 +25,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def windows(text: str) -> list[str]:
-    """A chunk for every so many words, wherever sentences and paragraphs end."""
+    """Return a chunk for every ``WORDS`` words, wherever sentences and paragraphs end."""
     words = text.split()
     return [" ".join(words[start : start + WORDS]) for start in range(0, len(words), WORDS)]
 
@@ -42,7 +40,7 @@ class HelpSearch:
         self._db.executemany("INSERT INTO chunks VALUES (?)", [(chunk,) for chunk in chunks])
 
     def search(self, question: str, limit: int) -> list[str]:
-        """The texts of the best chunks: what a model would be given to answer from."""
+        """Return the texts of the best chunks, from which a model would answer."""
         words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", question))
         sql = "SELECT text FROM chunks WHERE chunks MATCH ? ORDER BY rank LIMIT ?"
         return [text for (text,) in self._db.execute(sql, (words, limit))]

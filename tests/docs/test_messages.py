@@ -24,7 +24,9 @@ def iter_literals() -> Iterator[str]:
     for path in sorted((ROOT / "pytest_irquality").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.JoinedStr):
-                parts = [part.value if isinstance(part, ast.Constant) else "…" for part in node.values]
+                parts = [
+                    part.value if isinstance(part, ast.Constant) else "…" for part in node.values
+                ]
                 yield "".join(map(str, parts))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield node.value

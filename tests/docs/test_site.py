@@ -1,0 +1,83 @@
+"""The built site: it has no warning, and its search finds what people look for."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sphinx", reason="needs `pip install -e '.[docs]'`")
+
+from tests.docs.shown_pages import ROOT
+
+pytestmark = pytest.mark.slow
+
+# What people search for, and a page that must be among the results.
+SEARCHES = {
+    "flaky": "guides/flaky",
+    "RAG": "guides/rag",
+    "LLM": "guides/llm-grades",
+    "exclude": "guides/excluding-queries",
+    "false positive": "guides/thresholds",
+    "snapshot": "guides/without-grades",
+    "regression": "start/pull-request",
+    "Windows": "faq",
+    "FAQ": "faq",
+    "changelog": "faq",
+    "ties": "faq",
+    "p-value": "faq",
+    "glossary": "glossary",
+}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-nW", "--keep-going", "-q", "docs", str(folder)]
+    completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stderr
+    return folder
+
+
+@pytest.mark.parametrize("text", SEARCHES)
+def test_search_finds(text: str, site: Path) -> None:
+    from sphinx.search.en import SearchEnglish
+
+    index = json.loads(
+        (site / "searchindex.js").read_text("utf-8").removeprefix("Search.setIndex(").rstrip(");")
+    )
+    language = SearchEnglish({})
+    pages: set[str] | None = None
+    for word in re.findall(r"\w{2,}", text.lower()):
+        stem = language.stem(word)
+        found = set()
+        for table in (index["terms"], index["titleterms"]):
+            numbers = table.get(stem, [])
+            for number in [numbers] if isinstance(numbers, int) else numbers:
+                found.add(index["docnames"][number])
+        pages = found if pages is None else pages & found
+
+    assert pages is not None
+    assert SEARCHES[text] in pages
+
+
+def test_every_page_has_a_description_and_an_edit_link(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        name = path.relative_to(site).with_suffix(".md")
+        if (ROOT / "docs" / name).exists():
+            text = path.read_text("utf-8")
+            assert re.search(r'<meta name="description" content="[^"]{15,}"', text), name
+            assert f"/edit/main/docs/{name.as_posix()}" in text, name
+
+
+def test_llms_txt_lists_every_page(site: Path) -> None:
+    text = (site / "llms.txt").read_text("utf-8")
+
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = page.relative_to(ROOT / "docs").as_posix()
+        if name != "index.md":
+            assert f"(_sources/{name}.txt)" in text

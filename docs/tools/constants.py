@@ -71,12 +71,9 @@ def insert_table(page: str, table: str) -> str:
 
 def render_table() -> str:
     """Render all constants as one table, with the checks in their order."""
-    lines = ["| about | constant | value | meaning |", "|---|---|---:|---|"]
-    section = None
+    lines = ["| constant | value | meaning |", "|---|---:|---|"]
     for constant in list_constants():
-        about = constant.section if constant.section != section else ""
-        section = constant.section
-        lines.append(f"| {about} | `{constant.name}` | {constant.value} | {constant.meaning} |")
+        lines.append(f"| `{constant.name}` | {constant.value} | {constant.meaning} |")
     return "\n".join(lines) + "\n"
 
 

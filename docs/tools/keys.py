@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -32,8 +33,8 @@ UNREMARKABLE_DEFAULTS = frozenset({"none", "nothing", "no such rule", "any drop"
 HEAD = """\
 # Keys
 
-All keys of [the suite file](suite.md). The first twelve are enough for most suites. Everything after them is *advanced*: look it up when
-you need it. This page is generated from the code.
+All keys of [the suite file](suite.md). The first twelve are enough for most suites; look up the advanced ones when you need them. This page is
+generated from the code.
 """
 
 
@@ -92,7 +93,10 @@ def _render_section(
 
 
 def _describe(key: Key) -> str:
-    parts = [key.help, f"Value: {key.kind.form}."]
+    parts = [key.help]
+    # Words such as "a list of metrics" add nothing. Examples and numbers do.
+    if re.search(r"[`0-9]", key.kind.form):
+        parts.append(f"Value: {key.kind.form}.")
     if not key.default:
         parts.append("**Required.**")
     elif key.default not in UNREMARKABLE_DEFAULTS:

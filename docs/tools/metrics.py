@@ -27,32 +27,29 @@ USUAL_UNDEFINED = Definition.__dataclass_fields__["undefined"].default
 HEAD = """\
 # Metrics
 
-A metric is a number for each query, and its mean over a suite or a tag. `ndcg@10` is the metric `ndcg` of the first ten results. Without
-`@10` it uses the suite's `top_k`. This page is generated from the code.
+A metric is a number for each query, and its mean over a suite or a tag. `ndcg@10` is ndcg of the first ten results; without `@10`, the cutoff is
+the suite's `top_k`. This page is generated from the code.
 
-- **Relevant** are documents with a grade of at least `relevant_from` (1 by default). Unjudged documents are not relevant.
-- **A query without a relevant document** has no value and is left out of means, or scores 0 under `undefined: zero`.
-- **No results** score 0. If there are fewer results than the cutoff, the missing ones count as not relevant. Duplicates count once.
-- **The order** is that of your search. Scores do not change it, and nothing is rounded.
-- **Names** of [ir_measures](https://ir-measur.es) (`nDCG@10`) and trec_eval (`ndcg_cut_10`) work, too.
+- **Relevant** documents have a grade of at least `relevant_from` (1 by default). Unjudged documents are not relevant.
+- **Queries without a relevant document** have no value and are left out of means, or score 0 under `undefined: zero`.
+- **No results** score 0. Duplicates count once. Scores do not change the order, and nothing is rounded.
 
 A complete name is `[weighted] [STAGE] [candidates] METRIC[(PARAMETER=VALUE)][@CUTOFF]`:
 
-- `weighted ndcg@10` uses the `weight` of each query in the mean.
-- `bm25 candidates recall@100` is about [the stage](../guides/stages.md#first-stage-and-reranker) `bm25`.
+- `weighted ndcg@10` uses the `weight` of each query.
+- `bm25 candidates recall@100` is about the [stage](../guides/stages.md#first-stage-and-reranker) `bm25`.
 - `recall(rel=2)@10` counts documents from grade 2.
-- `recall(tokens=4000)` counts the results that fit into 4,000 tokens (or `words`), in place of a cutoff.
+- `recall(tokens=4000)` counts results that fit into 4,000 tokens (or `words`).
 """
 
 TAIL = """\
-## How other tools differ
+## Other tools
 
 Values equal those of trec_eval, pytrec_eval, ir_measures, ranx and BEIR, except as above and here:
 
-- trec_eval and pytrec_eval sort by score as a 32-bit float, and equal scores by descending id. A judged query without a relevant document
-  counts as 0.
+- trec_eval and pytrec_eval sort by score as a 32-bit float, ties by descending id, and score a judged query without a relevant document 0.
 - ir_measures breaks ties of `Judged` and `RR@k` by ascending id.
-- ranx counts a query without a relevant document as 0, and cuts fractions off grades.
+- ranx scores a query without a relevant document 0, and cuts fractions off grades.
 - BEIR rounds to five digits, and drops results whose id is that of the query.
 """
 
@@ -85,7 +82,7 @@ def render_metric(definition: Definition) -> Iterator[str]:
         unusual.append("lower is better")
     remark = f" ({', '.join(unusual)})" if unusual else ""
     yield f"{definition.title}, `{format_usual_name(definition)}`{remark}:"
-    yield from ("", f"> {definition.formula}", "")
+    yield from (f"*{definition.formula}*", "")
     sentences = []
     if definition.undefined not in (USUAL_UNDEFINED, "never"):
         sentences.append(f"Undefined {definition.undefined}.")
@@ -94,7 +91,7 @@ def render_metric(definition: Definition) -> Iterator[str]:
             sentences.append(_describe_parameter(parameter))
     if definition.aliases:
         aliases = ", ".join(f"`{alias}`" for alias in definition.aliases)
-        sentences.append(f"Other names: {aliases}.")
+        sentences.append(f"Also {aliases}.")
     if definition.source != "ours":
         sentences.append(f"Source: {definition.source}.")
     if definition.differences:

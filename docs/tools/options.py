@@ -24,10 +24,10 @@ ESSENTIAL_INI_KEYS = ("ir_gate", "ir_url", "ir_headers", "ir_command", "ir_id_fi
 HEAD = """\
 # Options
 
-The options of the command line, the keys of the ini file, and the exit statuses. `pytest --help` has the same texts, from which this page
-is generated. Write paths after an equals sign (`--ir-json=out.json`): after a space, pytest may take an existing file for a test path.
+Options, keys of the ini file, and exit statuses. `pytest --help` has the same texts, from which this page is generated. Write paths after an equals sign
+(`--ir-json=out.json`): after a space, pytest may take a file for a test path.
 
-Without `--ir-suite`, and if the command line names no suite, the plugin does nothing. `-p no:irquality` turns it off.
+Without `--ir-suite` or a suite on the command line, the plugin does nothing.
 """
 
 EXIT_STATUSES = """\
@@ -35,16 +35,16 @@ EXIT_STATUSES = """\
 
 ### Exit status 0
 
-Every check was evaluated and holds (`PASSED`). Also `REVIEW` and `INCOMPLETE`, unless the gate is strict or too few queries were compared.
+`PASSED`, or `REVIEW` and `INCOMPLETE` under the normal gate.
 
 ### Exit status 1
 
-A check fails, or a query has no answer (`FAILED`). Also `REVIEW` and `INCOMPLETE` under `ir_gate = strict`, `INCOMPLETE` and `REVIEW` if fewer
-than four in five of the comparable queries were compared, and failures of other tests in the same session.
+`FAILED`, or another test of the session fails. `REVIEW` and `INCOMPLETE` if `ir_gate` is `strict`, or if fewer than four in five of the comparable queries were
+compared.
 
 ### Exit status 2
 
-A suite, a baseline or a retriever cannot be used (`ERROR`), or the run was interrupted.
+`ERROR`: a suite, a baseline or a retriever cannot be used. Also an interrupted run.
 
 ### Exit status 4
 
@@ -52,7 +52,7 @@ An option or an ini key is wrong.
 
 ### Exit status 5
 
-No test was collected, because there are no suites or all their checks were deselected.
+No test was collected or selected.
 """
 
 

@@ -85,22 +85,11 @@ class GitSource:
         return self.repository.resolve("HEAD")
 
     @cached_property
-    def is_head(self) -> bool:
-        """Return whether the merge base is HEAD, so only uncommitted changes are compared."""
-        try:
-            return self.repository.resolve("HEAD") == self.commit
-        except GitError:
-            return False
-
-    @cached_property
     def date(self) -> str:
         """Return the date of the commit, as an ISO date."""
         try:
-            return (
-                self.repository.read_output("log", "-1", "--format=%cs", self.commit)
-                .decode()
-                .strip()
-            )
+            output = self.repository.read_output("log", "-1", "--format=%cs", self.commit)
+            return output.decode().strip()
         except GitError:
             return ""
 
@@ -183,13 +172,10 @@ class GitSource:
                 continue
             suite = own_files.get(path)
             shown = f"{self.label} {path}"
-            repair = make_repair_hint(path, suite.path if suite else "")
             try:
                 lines = split_lines(self.read_file(path) or b"", shown)
-                stored = read_run_lines(lines, shown, get_repair=repair)
-            except BaselineError as error:
-                self.errors[path] = str(error)
-            except FileError as error:
+                stored = read_run_lines(lines, shown, repair=make_repair_hint(suite))
+            except (BaselineError, FileError) as error:
                 self.errors[path] = str(error)
             else:
                 baseline = make_baseline(stored, path, suite)

@@ -21,8 +21,8 @@ import gc
 import json
 import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from typing import Any, NamedTuple, NoReturn
 
@@ -38,7 +38,6 @@ FORMAT_VERSION = 2
 SCORE_DIGITS = 7  # significant ones, in files that people commit
 MAX_HITS = 10_000
 MAX_ANSWERS = 1_000
-MAX_NAMED_QUERIES = 2
 MAX_SHOWN_LENGTH = 80
 
 _END_LINE = {"end": FORMAT}
@@ -90,13 +89,11 @@ class StoredRun(NamedTuple):
     Attributes:
         run: The answers. Its depth is the smallest of all lines.
         lines: The text of each line by request, if the reader was asked to keep them.
-        numbers: The number of each line by request.
     """
 
     header: RunHeader
     run: Run
     lines: Mapping[str, str]
-    numbers: Mapping[str, int]
 
 
 # Writing
@@ -318,7 +315,7 @@ def read_run_lines(
     lines: Iterable[tuple[int, str]],
     name: str,
     *,
-    get_repair: Callable[[RunHeader], str] | None = None,
+    repair: str = "",
     keep_lines: bool = False,
 ) -> StoredRun:
     """Read the lines of a file.
@@ -326,23 +323,19 @@ def read_run_lines(
     Args:
         lines: The numbers and texts of the lines.
         name: What messages call the file.
-        get_repair: Returns the sentence that says how to repair a damaged file.
+        repair: The sentence that says how to repair a damaged file.
         keep_lines: Whether the texts of the lines are needed.
 
     Raises:
         BaselineError: The file is something else.
         DamagedFileError: The file is damaged. The message names the line and its query.
     """
-    return _RunReader(name, get_repair or _get_no_repair, keep_lines).read(lines)
+    return _RunReader(name, repair, keep_lines).read(lines)
 
 
 def decode_run(text: str) -> Run:
     """Decode a run that ``encode_run`` has encoded."""
     return read_run_lines(enumerate(text.split("\n"), start=1), "the answers").run
-
-
-def _get_no_repair(header: RunHeader) -> str:
-    return ""
 
 
 @contextmanager
@@ -360,9 +353,9 @@ def pause_garbage_collection() -> Iterator[None]:
 class _RunReader:
     """Reads one file line by line. Ids and titles that occur again share one string."""
 
-    def __init__(self, name: str, get_repair: Callable[[RunHeader], str], keep_lines: bool) -> None:
+    def __init__(self, name: str, repair: str, keep_lines: bool) -> None:
         self._name = name
-        self._get_repair = get_repair
+        self._repair = repair
         self._keep_lines = keep_lines
         self._header = RunHeader()
         self._number = 1
@@ -420,7 +413,7 @@ class _RunReader:
             provenance=provenance,
             notes=header.notes,
         )
-        return StoredRun(header, run, self._lines, self._numbers)
+        return StoredRun(header, run, self._lines)
 
     # The header
 
@@ -458,9 +451,6 @@ class _RunReader:
             if not is_valid:
                 self._fail(f"the header has no valid '{name}'")
             values[name] = value
-        # An older header names only the parameter of the fixture.
-        if isinstance(data.get("retriever"), str) and "parameter" not in values:
-            values["parameter"] = data["retriever"]
         return RunHeader(**values)
 
     # Rows
@@ -656,38 +646,19 @@ class _RunReader:
 
     def _fail(self, problem: str, text: str = "") -> NoReturn:
         subject = f"The answer to '{_shorten(text)}'" if text else "The file"
-        self._raise(f"{subject} is damaged: {problem}.")
+        message = f"{self._name}:{self._number}: {subject} is damaged: {problem}."
+        raise DamagedFileError(f"{message} {self._repair}".rstrip())
 
     def _fail_conflict(self, lines: Iterator[tuple[int, str]]) -> NoReturn:
-        """Fail for a merge conflict, and name the queries in it."""
-        start = self._number
-        queries: dict[str, None] = {}
+        """Fail for a merge conflict, and name the first query in it."""
+        text = ""
         for _, line in lines:
-            if line.startswith(_CONFLICT_MARKERS[-1]):
+            if text or line.startswith(_CONFLICT_MARKERS[-1]):
                 break
-            try:
+            with suppress(ValueError, RecursionError):
                 row = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(row, dict) and isinstance(row.get("query"), str):
-                queries[row["query"]] = None
-            if (
-                self._header == RunHeader()
-                and isinstance(row, dict)
-                and row.get("format") == FORMAT
-            ):
-                self._header = self._parse_header(row)
-        self._number = start
-        named = " and ".join(f"'{_shorten(query)}'" for query in list(queries)[:MAX_NAMED_QUERIES])
-        hidden = len(queries) - MAX_NAMED_QUERIES
-        more = f" and {hidden} more" if hidden > 0 else ""
-        about = f" about {named}{more}" if named else ""
-        self._raise(f"The file is damaged: it has a merge conflict{about}.")
-
-    def _raise(self, message: str) -> NoReturn:
-        repair = self._get_repair(self._header)
-        ending = f" {repair}" if repair else ""
-        raise DamagedFileError(f"{self._name}:{self._number}: {message}{ending}")
+                text = str(row.get("query", "")) if isinstance(row, dict) else ""
+        self._fail("there is a merge conflict", text)
 
 
 _DETAIL_KEYS = frozenset(("seconds", "sizes", "texts", "fields", "passages"))

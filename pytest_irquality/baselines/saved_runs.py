@@ -484,6 +484,7 @@ class _Library:
                 raise BaselineError(f"{file.name}: This is a complete run next to shards of one")
             shard = parse_shard(file.shard)
             header, first_header = file.stored.header, first.stored.header
+            run = file.stored.run
             problem = ""
             if shard in seen:
                 problem = f"is there twice ({seen[shard].name} is the other)"
@@ -494,7 +495,7 @@ class _Library:
                     f"is of commit {header.commit or 'unknown'}, and {first.name} of"
                     f" {first_header.commit or 'unknown'}"
                 )
-            elif not all(map(shard.has_request, file.stored.numbers)):
+            elif not all(map(shard.has_request, [*run.answers, *run.errors])):
                 problem = "has queries of other shards"
             if problem:
                 raise BaselineError(f"{file.name}:1: Shard {shard} {problem}")

@@ -91,23 +91,6 @@ def _is_searched(folder_name: str) -> bool:
 # Reading
 
 
-def read_baseline(path: Path, *, name: str = "", suite_path: str = "") -> Baseline:
-    """Read a baseline file.
-
-    Args:
-        path: The file.
-        name: What messages call the file, relative to the root.
-        suite_path: The suite of the file, if its header does not count.
-
-    Raises:
-        BaselineError: The file is damaged. The message starts with ``name:line:``, names the query,
-            and ends with the command that repairs the file.
-    """
-    name = name or path.as_posix()
-    suite = Suite(name="", path=suite_path) if suite_path else None
-    return make_baseline(_read_stored_run(path, name, suite_path), name, suite)
-
-
 def make_baseline(stored: StoredRun, path: str, suite: Suite | None = None) -> Baseline:
     """Make a baseline of what a file contains.
 
@@ -130,15 +113,9 @@ def make_baseline(stored: StoredRun, path: str, suite: Suite | None = None) -> B
     return Baseline(stored.run, retriever, suite_path, path)
 
 
-def make_repair_hint(path: str, suite_path: str = "") -> Callable[[RunHeader], str]:
-    """Return a function that says how to repair a baseline file, by its header."""
-
-    def get_repair(header: RunHeader) -> str:
-        folder = posixpath.dirname(posixpath.dirname(path))
-        suite = suite_path or (posixpath.join(folder, header.path) if header.path else "")
-        return f"Run `{make_update_command(suite)}` to write the file again."
-
-    return get_repair
+def make_repair_hint(suite: Suite | None) -> str:
+    """Say how to repair a baseline file, which belongs to this suite if it is known."""
+    return f"Run `{make_update_command(suite.path if suite else '')}` to write the file again."
 
 
 def index_own_files(suites: Iterable[Suite]) -> dict[str, Suite]:
@@ -147,11 +124,11 @@ def index_own_files(suites: Iterable[Suite]) -> dict[str, Suite]:
 
 
 def _read_stored_run(
-    path: Path, name: str, suite_path: str = "", *, keep_lines: bool = False
+    path: Path, name: str, suite: Suite | None, *, keep_lines: bool = False
 ) -> StoredRun:
-    repair = make_repair_hint(name, suite_path)
+    repair = make_repair_hint(suite)
     try:
-        return read_run_lines(open_lines(path), name, get_repair=repair, keep_lines=keep_lines)
+        return read_run_lines(open_lines(path), name, repair=repair, keep_lines=keep_lines)
     except FileError as error:
         place = f"{name}:{error.line}" if error.line else name
         raise DamagedFileError(f"{place}: {error.message}") from None
@@ -182,7 +159,7 @@ class CommittedBaselines:
             suite = own_files.get(path)
             try:
                 access.check_baseline_file(self.root / path, (self.root / path).parent)
-                stored = _read_stored_run(self.root / path, path, suite.path if suite else "")
+                stored = _read_stored_run(self.root / path, path, suite)
             except BaselineError as error:
                 self.errors[path] = str(error)
             except FileError as error:
@@ -271,7 +248,7 @@ def update_baseline(
     damage = ""
     try:
         if os.path.lexists(root / path):
-            old = _read_stored_run(root / path, path, suite.path, keep_lines=True)
+            old = _read_stored_run(root / path, path, suite, keep_lines=True)
     except BaselineError as error:
         damage = str(error)
     update = _Update(root, path, suite=suite, run=run, old=old, query_ids=frozenset(query_ids))
@@ -484,33 +461,3 @@ def _get_essence(run: Run, request: str) -> object:
             passages = {index: set(names) for index, names in ranking.passages.items()}
             answers.append((ranking.doc_ids, passages, dict(ranking.sizes)))
     return answers
-
-
-def remove_unused_baselines(root: Path, suites: Sequence[Suite]) -> tuple[str, ...]:
-    """Remove the baseline files that no suite uses any more.
-
-    Call this after an update of all suites, because then every current suite has its answers in a
-    file of its own. Files are removed if their suite no longer exists, or if it is a current suite
-    whose fixture has lost the parameter.
-
-    Args:
-        root: The root of the project.
-        suites: All current suites, one for each retriever.
-
-    Returns:
-        The paths of the removed files, relative to the root.
-    """
-    own_files = index_own_files(suites)
-    suite_paths = {suite.path for suite in suites}
-    removed = []
-    for path in list(list_baseline_files(root)):
-        if path in own_files:
-            continue
-        try:
-            owner = make_baseline(_read_stored_run(root / path, path), path).suite_path
-        except BaselineError:
-            continue  # Nobody knows whose it is.
-        if owner in suite_paths or not (root / owner).is_file():
-            (root / path).unlink()
-            removed.append(path)
-    return tuple(removed)

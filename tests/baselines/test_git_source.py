@@ -44,7 +44,7 @@ def test_the_baseline_is_that_of_the_merge_base(repository: Path) -> None:
     (baseline,) = source.read_baselines([SUITE])
 
     assert get_doc_ids(baseline.run) == {"desk": [["d1"]], "lamp": [["d2"]]}
-    assert (source.commit, source.is_head, source.label) == (base, False, "git:main")
+    assert (source.commit, source.label) == (base, "git:main")
     provenance = baseline.run.provenance
     assert (provenance.source, provenance.commit) == ("git:main", base)
     assert provenance.date == "2024-05-01"
@@ -55,7 +55,6 @@ def test_files_are_read_from_the_commit(repository: Path) -> None:
     write_file(repository / "queries.txt", "sofa\n")
     source = GitSource(repository, "main")
 
-    assert source.is_head
     assert source.list_files() == (".ir-baseline/shop.jsonl", "queries.txt", "shop.ir.yaml")
     assert source.read_bytes("queries.txt") == b"desk\nlamp\n"
     assert source.read_file("none.txt") is None
@@ -82,7 +81,7 @@ def test_a_damaged_baseline_is_named_with_the_branch(repository: Path) -> None:
     assert source.read_baselines([SUITE]) == ()
 
     (message,) = source.errors.values()
-    assert message.startswith("git:change .ir-baseline/shop.jsonl:1: The file is damaged: it has a")
+    assert message.startswith("git:change .ir-baseline/shop.jsonl:1: The file is damaged: there is a")
     assert "shop.ir.yaml" in message
 
 

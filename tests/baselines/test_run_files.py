@@ -226,16 +226,15 @@ def test_a_line_that_both_sides_of_a_merge_added_is_read_once() -> None:
     assert list(run.answers) == ["tea"]
 
 
-def test_a_merge_conflict_names_its_queries_and_the_repair() -> None:
+def test_a_merge_conflict_names_its_first_query_and_the_repair() -> None:
     conflict = ["<<<<<<< HEAD", ROW, "=======", {**ROW, "query": "mint"}, ">>>>>>> change"]
     lines = make_lines(HEADER, *conflict, {"query": "x", "docs": []}, END)
 
     with pytest.raises(DamagedFileError) as caught:
-        read_run_lines(lines, "s.jsonl", get_repair=lambda header: f"Update {header.path}.")
+        read_run_lines(lines, "s.jsonl", repair="Update s.ir.yaml.")
 
     assert str(caught.value) == (
-        "s.jsonl:2: The file is damaged: it has a merge conflict about 'tea' and 'mint'."
-        " Update s.ir.yaml."
+        "s.jsonl:2: The answer to 'tea' is damaged: there is a merge conflict. Update s.ir.yaml."
     )
 
 

@@ -11,14 +11,12 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.baselines.sources import BaselineError
+from pytest_irquality.baselines.sources import Baseline, BaselineError
 from pytest_irquality.baselines.store import (
     BaselineUpdate,
     CommittedBaselines,
     describe_update,
     get_baseline_path,
-    read_baseline,
-    remove_unused_baselines,
     update_baseline,
 )
 from pytest_irquality.metrics import parse_metric
@@ -46,6 +44,16 @@ def read_rows(root: Path, path: str = FILE) -> dict[str, dict[str, Any]]:
             rows[row.get("query", row.get("end", ""))] = row
     assert rows.pop("pytest-irquality run")
     return rows
+
+
+def read_file(root: Path) -> Baseline:
+    """Read the baseline of the suite."""
+    source = CommittedBaselines(root)
+    baselines = source.read_baselines([SUITE])
+    if source.errors:
+        raise BaselineError(source.errors[FILE])
+    (baseline,) = baselines
+    return baseline
 
 
 # Places
@@ -157,7 +165,7 @@ def test_another_depth_is_kept_with_the_lines_that_have_it(tmp_path: Path) -> No
     rows = read_rows(tmp_path)
     assert (rows[""]["depth"], rows["desk"].get("depth")) == (20, None)
     assert rows["office chair"]["depth"] == 50
-    assert read_baseline(tmp_path / FILE).run.provenance.depth == 20
+    assert read_file(tmp_path).run.provenance.depth == 20
 
 
 def test_new_ids_of_queries_are_written_and_change_no_ranking(tmp_path: Path) -> None:
@@ -201,7 +209,7 @@ def test_a_baseline_of_texts_has_the_passages_in_them(tmp_path: Path) -> None:
 
     update_baseline(tmp_path, suite, run)
 
-    (ranking,) = read_baseline(tmp_path / FILE).run.answers["refunds"]
+    (ranking,) = read_file(tmp_path).run.answers["refunds"]
     assert ranking.texts == ()
     assert ranking.passages == {1: ("paid within", "14 days"), ALL_PASSAGES: query.passages}
 
@@ -374,31 +382,6 @@ def test_a_header_without_a_fixture_is_of_the_suites_own_retriever(tmp_path: Pat
     assert baseline.retriever == suite.retriever
 
 
-def test_files_that_no_suite_uses_are_removed(tmp_path: Path) -> None:
-    bm25, dense = (
-        replace(SUITE, retriever=RetrieverId(parameter=parameter))
-        for parameter in ("bm25", "dense")
-    )
-    for suite in (SUITE, bm25, dense, make_suite("sofa", path="gone.ir.yaml")):
-        write_file(tmp_path / suite.path)
-        update_baseline(tmp_path, suite, make_run({**ANSWERS, "sofa": []}))
-    (tmp_path / "gone.ir.yaml").unlink()
-    other = make_suite("rug", path="other.ir.yaml")
-    write_file(tmp_path / other.path)
-    update_baseline(tmp_path, other, make_run({"rug": []}))
-    write_file(tmp_path / ".ir-baseline/notes.jsonl", "{}\n")
-
-    removed = remove_unused_baselines(tmp_path, [bm25])
-
-    assert removed == (
-        ".ir-baseline/gone.jsonl",
-        ".ir-baseline/shop.dense.jsonl",
-        ".ir-baseline/shop.jsonl",
-    )
-    assert (tmp_path / ".ir-baseline/other.jsonl").exists()
-    assert (tmp_path / ".ir-baseline/notes.jsonl").exists()
-
-
 def test_hidden_folders_and_packages_are_not_searched(tmp_path: Path) -> None:
     for folder in (".venv", "node_modules/x", "tests"):
         update_baseline(tmp_path / folder, SUITE, make_run(ANSWERS))
@@ -430,7 +413,7 @@ def merge_branches(root: Path, first: list[str], second: dict[str, str]) -> dict
     run_git(root, "checkout", "-q", "main")
     record(root, QUERIES, **second)
     run_git(root, "merge", "-q", "--no-edit", "change")
-    return get_doc_ids(read_baseline(root / FILE).run)
+    return get_doc_ids(read_file(root).run)
 
 
 def test_branches_that_update_different_queries_merge(tmp_path: Path) -> None:
@@ -444,7 +427,7 @@ def test_branches_that_update_different_queries_merge(tmp_path: Path) -> None:
 
     run_git(tmp_path, "merge", "-q", "--no-edit", "change")
 
-    merged = get_doc_ids(read_baseline(tmp_path / FILE).run)
+    merged = get_doc_ids(read_file(tmp_path).run)
     assert [merged[query][0][0] for query in QUERIES] == ["d9", "d2", "d9", "d1", "d3", "d9"]
 
 
@@ -483,15 +466,15 @@ def test_a_merge_conflict_names_the_query_and_an_update_repairs_it(tmp_path: Pat
         run_git(tmp_path, "merge", "-q", "change")
 
     with pytest.raises(BaselineError) as caught:
-        read_baseline(tmp_path / FILE, name=FILE)
+        read_file(tmp_path)
     update = update_baseline(tmp_path, suite, make_run({query: ["d1"] for query in QUERIES}))
 
     assert str(caught.value) == (
-        f"{FILE}:7: The file is damaged: it has a merge conflict about 'query b'. Run `pytest"
+        f"{FILE}:7: The answer to 'query b' is damaged: there is a merge conflict. Run `pytest"
         " --ir-update-baseline --ir-suite shop.ir.yaml` to write the file again."
     )
     assert update.is_written
-    assert len(read_baseline(tmp_path / FILE).run.answers) == len(QUERIES)
+    assert len(read_file(tmp_path).run.answers) == len(QUERIES)
 
 
 def test_suites_of_a_session_share_nothing_in_files(tmp_path: Path) -> None:

@@ -109,7 +109,8 @@ def check(
     (cases,) = ElementTree.parse(path / "junit.xml").iter("testsuite")
     names = [str(case.get("name")).partition("[")[0] for case in cases.iter("testcase")]
     for item in ITEMS:
-        assert names.count(item) == repeats, (item, names)
+        # A rerun adds a test case of its own.
+        assert names.count(item) >= repeats, (item, names)
     assert int(cases.get("failures", "0")) == is_failing * repeats
     assert int(cases.get("errors", "0")) == 0
 

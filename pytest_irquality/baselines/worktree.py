@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from pytest_irquality.baselines import base_guard
 from pytest_irquality.baselines.base_guard import is_inside
@@ -27,7 +27,6 @@ from pytest_irquality.baselines.git_source import GitSource
 from pytest_irquality.baselines.run_files import decode_run, encode_run
 from pytest_irquality.baselines.sources import Baseline, BaselineError
 from pytest_irquality.io.escaping import make_printable_lines
-from pytest_irquality.io.files import try_lock
 from pytest_irquality.io.git import GitError, Repository
 from pytest_irquality.io.processes import CANNOT_START_STATUS, SupervisedProcess
 from pytest_irquality.io.text import DataPart, Text, list_some, write
@@ -39,7 +38,7 @@ MAX_SHOWN_LINES = 15
 END_TIMEOUT_S = 10.0
 
 _FOLDER_PREFIX = "irquality-base-"
-_LOCK_NAME, _TREE_NAME = "lock", "tree"
+_TREE_NAME = "tree"
 _TASK_NAME, _ANSWERS_NAME, _OUTPUT_NAME, _NOTES_NAME = (
     "task.json",
     "answers.json",
@@ -562,47 +561,12 @@ def _read_last_lines(folder: Path) -> str:
     return make_printable_lines("\n".join(f"  | {line}" for line in lines[-MAX_SHOWN_LINES:]))
 
 
-# Temporary folders
-
-
 @contextmanager
 def _open_folder(repository: Repository) -> Iterator[Path]:
-    """Create a folder for a worktree, and remove both in the end.
-
-    A killed process leaves its folder, which the next one removes: its lock is free then.
-    """
-    _remove_abandoned_folders(repository)
+    """Create a folder for a worktree, and remove both in the end."""
     folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=_FOLDER_PREFIX)))
-    lock = (folder / _LOCK_NAME).open("wb")
-    try_lock(lock)
     try:
         yield folder
     finally:
-        lock.close()
-        _remove_folder(repository, folder)
-
-
-def _remove_abandoned_folders(repository: Repository) -> None:
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
-        if _is_abandoned(folder):
-            _remove_folder(repository, folder)
-    for tree in repository.list_worktrees():
-        is_ours = tree.parent.name.startswith(_FOLDER_PREFIX)
-        if is_ours and not tree.parent.exists():
-            _remove_folder(repository, tree.parent)
-
-
-def _is_abandoned(folder: Path) -> bool:
-    try:
-        file: BinaryIO
-        with (folder / _LOCK_NAME).open("rb") as file:
-            return bool(try_lock(file))
-    except OSError:  # of another user, or so new that it has no lock
-        return False
-
-
-def _remove_folder(repository: Repository, folder: Path) -> None:
-    tree = folder / _TREE_NAME
-    if tree.exists() or tree in repository.list_worktrees():
-        repository.remove_worktree(tree)
-    shutil.rmtree(folder, ignore_errors=True)
+        repository.remove_worktree(folder / _TREE_NAME)
+        shutil.rmtree(folder, ignore_errors=True)

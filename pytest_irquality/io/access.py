@@ -8,7 +8,7 @@ in the working folder, so it may name only what git tracks.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -22,7 +22,6 @@ _HINT = "'ir_files' in the ini file can allow"
 _CI_VARIABLES = ("CI", "BUILD_NUMBER", "TF_BUILD")
 # A system bounds the length of a command, so git gets so many names at a time.
 _MAX_NAMES_PER_COMMAND = 100
-_SUBMODULE_MODE = b"160000 "
 # Filters after which a file is what git has. Another one may decrypt it.
 _HARMLESS_FILTERS = (b"unspecified", b"unset", b"lfs")
 
@@ -148,8 +147,12 @@ def _find_places(path: Path) -> Iterator[Path]:
 
 
 def _check_tracked(repository: Repository, names: Set[Path]) -> None:
+    ordered = sorted(names)
+    untracked = set(names)
     try:
-        untracked = names - _find_readable(repository, names)
+        for start in range(0, len(ordered), _MAX_NAMES_PER_COMMAND):
+            part = ordered[start : start + _MAX_NAMES_PER_COMMAND]
+            untracked -= _find_tracked(repository, part)
     except GitError as error:
         if not repository.is_available:
             return
@@ -159,23 +162,6 @@ def _check_tracked(repository: Repository, names: Set[Path]) -> None:
         rule = "without edits" if is_in_ci() else "or that are new and not ignored"
         message = f"Suites read only files that git tracks, {rule}. {_HINT} it."
         raise FileError(min(untracked).as_posix(), message)
-
-
-def _find_readable(repository: Repository, names: Iterable[Path]) -> set[Path]:
-    """Return the files of a checkout that suites may read, those of submodules included."""
-    ordered = sorted(names)
-    readable: set[Path] = set()
-    for start in range(0, len(ordered), _MAX_NAMES_PER_COMMAND):
-        readable |= _find_tracked(repository, ordered[start : start + _MAX_NAMES_PER_COMMAND])
-    missing = [name for name in ordered if name not in readable]
-    inner_tops = {find_checkout((repository.top / name).parent) for name in missing}
-    for inner_top in inner_tops - {None, repository.top}:
-        assert inner_top is not None
-        link = inner_top.relative_to(repository.top)
-        if _is_submodule(repository, link):
-            inner = [name.relative_to(link) for name in missing if name.is_relative_to(link)]
-            readable |= {link / name for name in _find_readable(Repository(inner_top), inner)}
-    return readable
 
 
 def _find_tracked(repository: Repository, names: Sequence[Path]) -> set[Path]:
@@ -191,14 +177,3 @@ def _find_tracked(repository: Repository, names: Sequence[Path]) -> set[Path]:
         if filter_name not in _HARMLESS_FILTERS:
             filtered.add(os.fsdecode(name))
     return {Path(name) for name in tracked - edited - filtered}
-
-
-def _is_submodule(repository: Repository, link: Path) -> bool:
-    """Return whether git tracks a folder as a submodule, in CI at the commit that it is at."""
-    paths = ("-z", "--", link.as_posix())
-    if not repository.read_output("ls-files", "--stage", *paths).startswith(_SUBMODULE_MODE):
-        return False
-    if not is_in_ci():
-        return True
-    options = ("--name-only", "--ignore-submodules=dirty", "HEAD")
-    return not repository.read_output("diff", *options, *paths)

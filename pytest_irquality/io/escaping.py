@@ -140,11 +140,6 @@ def escape_markdown(text: str) -> str:
     return _MARKUP.sub(r"\\\1", _break_links(text)).translate(_ENTITIES)
 
 
-def escape_markdown_html(text: str) -> str:
-    """Escape a text inside an HTML element inside Markdown."""
-    return _break_links(text).translate(_ENTITIES)
-
-
 def escape_markdown_code(text: str) -> str:
     """Make an inline code span, fenced by more backticks than the text has in a row."""
     plain = re.sub(r"[\n\t]", " ", make_visible(text))

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 import stat
 import sys
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch, fnmatchcase
@@ -30,8 +28,6 @@ MAX_FILE_BYTES = 64 * MIB
 MAX_PATH_LENGTH = 4_096
 MAX_MATCHING_FILES = 1_000
 MAX_LISTED_ENTRIES = 1_000_000
-# Temporary files that cannot be locked count as abandoned after this time.
-ABANDONED_AFTER_S = 3_600.0
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 _KERNEL_FOLDERS = (Path(os.sep, "proc"), Path(os.sep, "sys"))
@@ -213,7 +209,6 @@ def write_atomically(
             file.writelines(chunks)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    _remove_abandoned_files(target)
     with _open_temporary_file(target) as (temporary, file):
         file.writelines(chunks)
         file.flush()
@@ -281,19 +276,6 @@ def lock_folder(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def try_lock(file: BinaryIO) -> bool | None:
-    """Lock an open file and return whether that worked, or ``None`` if nobody can lock it here."""
-    if sys.platform == "win32":
-        return None
-    try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True
-
-
 def _find_committed_link(path: Path) -> str | None:
     """Return the name of a link in the path that git tracks, or of any if git cannot tell."""
     absolute = Path(os.path.abspath(path))
@@ -313,15 +295,10 @@ def _find_committed_link(path: Path) -> str | None:
 
 @contextmanager
 def _open_temporary_file(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """Create a file next to the target that is locked while open and removed after a failure."""
+    """Create a file next to the target that is removed after a failure."""
     # The module tempfile makes private files, but others should be able to read this one.
-    while True:
-        path = target.with_name(f"{_make_temporary_prefix(target)}{os.urandom(8).hex()}.tmp")
-        file = path.open("xb")
-        if try_lock(file) is not False and path.exists():
-            break
-        # Another process took it for abandoned just before it was locked.
-        file.close()
+    path = target.with_name(f".{target.name[:80]}.{os.urandom(8).hex()}.tmp")
+    file = path.open("xb")
     try:
         yield path, file
     except BaseException:
@@ -330,28 +307,6 @@ def _open_temporary_file(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
         path.unlink(missing_ok=True)
         raise
     file.close()
-
-
-def _make_temporary_prefix(target: Path) -> str:
-    return f".{target.name[:80]}."
-
-
-def _remove_abandoned_files(target: Path) -> None:
-    """Remove temporary files of this target that killed processes left."""
-    name = re.compile(re.escape(_make_temporary_prefix(target)) + r"[0-9a-f]{16}\.tmp")
-    for other in os.listdir(target.parent):
-        if name.fullmatch(other):
-            with suppress(OSError):  # another process was faster
-                _remove_if_abandoned(target.with_name(other))
-
-
-def _remove_if_abandoned(path: Path) -> None:
-    with path.open("rb") as file:
-        has_lock = try_lock(file)
-        if has_lock:
-            path.unlink()
-    if has_lock is None and time.time() - path.stat().st_mtime > ABANDONED_AFTER_S:
-        path.unlink()
 
 
 # Reports

@@ -229,14 +229,6 @@ class Repository:
         """Return the files of a commit."""
         return CommitTree(self, commit)
 
-    def read_file(self, commit: str, path: str) -> bytes | None:
-        """Return the content of a file in a commit, or ``None`` if there is no such file."""
-        return self.read_tree(commit).read_file(path)
-
-    def list_files(self, commit: str, folder: str = ".") -> list[str]:
-        """Return the paths of all files in a folder of a commit, from the top."""
-        return list(self.read_tree(commit).list_files(folder))
-
     # Files of the working tree
 
     def get_path(self, file: Path) -> str:
@@ -249,33 +241,15 @@ class Repository:
             raise GitError(message) from None
         return (relative / file.name).as_posix()
 
-    def find_inner(self, file: Path) -> Repository:
-        """Return the repository that a file belongs to: this one or a submodule of it."""
-        inner_top = find_checkout(Path(os.path.realpath(file.parent)))
-        if inner_top and inner_top.is_relative_to(os.path.realpath(self.top)):
-            return Repository(inner_top)
-        return self
-
     def is_tracked(self, file: Path) -> bool:
         """Return whether git tracks a file or link of this name."""
         return bool(self.read_output("ls-files", "-z", "--", self.get_path(file)))
 
-    def is_left_out(self, file: Path) -> bool:
-        """Return whether a sparse checkout leaves out a tracked file."""
-        inner = self.find_inner(file)
-        listed = inner.read_output("ls-files", "-t", "-z", "--", inner.get_path(file))
-        return listed.startswith(b"S ")
-
-    def is_ignored(self, file: Path) -> bool:
-        """Return whether git ignores a file."""
-        return bool(self.find_ignore_rule(file))
-
     def find_ignore_rule(self, file: Path) -> str:
         """Return the place (``file:line:pattern``) that makes git ignore a file, or ``""``."""
-        inner = self.find_inner(file)
         # `check-ignore` does not support --literal-pathspecs and does not expand patterns either.
-        arguments = ("check-ignore", "-v", "--", f"./{inner.get_path(file)}")
-        output = os.fsdecode(inner.run(*arguments, literal_paths=False).stdout)
+        arguments = ("check-ignore", "-v", "--", f"./{self.get_path(file)}")
+        output = os.fsdecode(self.run(*arguments, literal_paths=False).stdout)
         rule = output.partition("\t")[0]
         is_exception = re.search(r":\d+:!", rule)
         return "" if is_exception else rule
@@ -283,48 +257,22 @@ class Repository:
     # Worktrees
 
     def add_worktree(self, folder: Path, commit: str) -> None:
-        """Check out a commit into a new folder, with the submodules that are checked out here."""
+        """Check out a commit into a new folder, without its submodules."""
         full = {"core.sparseCheckout": "false"}
         arguments = ("worktree", "add", "--quiet", "--detach", str(folder), commit)
         result = self.run(*arguments, timeout=None, config=full)
         if result.returncode:
             raise GitError(f"Git cannot check out {commit[:7]}: {_get_error_line(result)}")
-        for path, submodule_commit in Repository(folder)._list_submodules().items():
-            submodule = Repository(self.top / path)
-            if os.path.lexists(submodule.top / ".git"):
-                submodule.add_worktree(folder / path, submodule_commit)
 
     def remove_worktree(self, folder: Path) -> None:
-        """Remove a worktree, what is left of it, and what git and submodules know of it."""
+        """Remove a worktree, what is left of it, and what git knows of it."""
         shutil.rmtree(folder, ignore_errors=True)
-        for path in self._list_submodules():
-            submodule = Repository(self.top / path)
-            if os.path.lexists(submodule.top / ".git"):
-                submodule.remove_worktree(folder / path)
         self.run("worktree", "remove", "--force", str(folder))
-
-    def list_worktrees(self) -> list[Path]:
-        """Return the folders of all worktrees, removed ones that git still lists included."""
-        output = os.fsdecode(self.run("worktree", "list", "--porcelain").stdout)
-        prefix = "worktree "
-        lines = [line for line in output.splitlines() if line.startswith(prefix)]
-        return [Path(line.removeprefix(prefix)) for line in lines]
-
-    def _list_submodules(self) -> dict[str, str]:
-        """Return the commit of each submodule by its path."""
-        submodules = {}
-        listed = os.fsdecode(self.run("ls-files", "--stage", "-z").stdout)
-        for line in listed.split("\0"):
-            entry, _, path = line.partition("\t")
-            if entry.startswith(_SUBMODULE_MODE):
-                submodules[path] = entry.split()[1]
-        return submodules
 
 
 class TreeEntry(NamedTuple):
-    """An entry of a commit's tree. A file in a submodule has the submodule's tree."""
+    """An entry of a commit's tree."""
 
-    tree: CommitTree
     path: str
     mode: str
     object_id: str
@@ -340,7 +288,7 @@ class CommitTree:
     """The files of a commit, read from git's objects: nothing is checked out, no filter runs.
 
     Paths are from the top of the repository, with ``/``. Links are followed if they stay in the
-    repository, and submodules are read at the commit that this one records.
+    repository. Submodules have no files here.
     """
 
     repository: Repository
@@ -353,39 +301,28 @@ class CommitTree:
         """Return the content of a file, or ``None`` if there is no such file.
 
         Raises:
-            GitError: A link leaves the repository, or a submodule or a file of Git LFS is not here.
+            GitError: A link leaves the repository, or a file of Git LFS is not here.
         """
         entry = self.find_entry(path)
-        if entry is None or entry.is_folder:
+        if entry is None or entry.mode in (_FOLDER_MODE, _SUBMODULE_MODE):
             return None
-        content = entry.tree._read_object(entry)
+        content = self._read_object(entry)
         pointer = _LFS_POINTER.match(content)
         if pointer:
-            return entry.tree._read_lfs_file(entry.path, pointer[1].decode())
+            return self._read_lfs_file(entry.path, pointer[1].decode())
         return content
 
     def list_files(self, folder: str = ".") -> Iterator[str]:
-        """Yield the paths of all files in a folder, at any depth.
-
-        A submodule that is not checked out is a path that ends with ``/``.
-        """
+        """Yield the paths of all files in a folder, at any depth."""
         entry = self.find_entry(folder)
         if entry is None or not entry.is_folder:
             return
         prefix = "" if posixpath.normpath(folder) == "." else f"{posixpath.normpath(folder)}/"
-        tree_name = f"{entry.tree.commit}:{entry.path}" if entry.path else entry.tree.commit
-        listed = entry.tree.repository.read_output("ls-tree", "-r", "-z", tree_name)
-        for mode, object_id, name in _parse_tree(listed):
+        tree_name = f"{self.commit}:{entry.path}" if entry.path else self.commit
+        listed = self.repository.read_output("ls-tree", "-r", "-z", tree_name)
+        for mode, _, name in _parse_tree(listed):
             if mode != _SUBMODULE_MODE:
                 yield prefix + name
-                continue
-            try:
-                submodule = entry.tree._open_submodule(posixpath.join(entry.path, name), object_id)
-            except GitError:
-                yield f"{prefix}{name}/"
-                continue
-            for inner_path in submodule.list_files():
-                yield f"{prefix}{name}/{inner_path}"
 
     def find_entry(self, path: str, max_links: int = MAX_LINKS) -> TreeEntry | None:
         """Return the entry that a path leads to, or ``None`` if there is none."""
@@ -393,41 +330,27 @@ class CommitTree:
         if path.startswith(("../", "/")) or path == "..":
             raise OutsideRepositoryError(f"'{path}' is outside the repository")
         if path == ".":
-            return TreeEntry(self, "", _FOLDER_MODE, self.commit)
+            return TreeEntry("", _FOLDER_MODE, self.commit)
         parts = path.split("/")
         entry = None
         for count in range(1, len(parts) + 1):
             entry = self._find_listed("/".join(parts[:count]))
             if entry is None:
                 break
-            if entry.mode in (_LINK_MODE, _SUBMODULE_MODE):
+            if entry.mode == _LINK_MODE:
                 return self._follow(entry, parts[count:], max_links)
         return entry
 
     def _follow(
         self, entry: TreeEntry, remaining: Sequence[str], max_links: int
     ) -> TreeEntry | None:
-        """Return the entry behind a link or in a submodule."""
-        if entry.mode == _SUBMODULE_MODE:
-            submodule = self._open_submodule(entry.path, entry.object_id)
-            return submodule.find_entry("/".join(remaining) or ".", max_links)
+        """Return the entry behind a link."""
         target = os.fsdecode(self._read_object(entry))
         if target.startswith("/") or not max_links:
             message = f"'{entry.path}' is a link that leads out of the repository"
             raise OutsideRepositoryError(message)
         folder = posixpath.dirname(entry.path)
         return self.find_entry(posixpath.join(folder, target, *remaining), max_links - 1)
-
-    def _open_submodule(self, path: str, commit: str) -> CommitTree:
-        submodule = Repository(self.repository.top / path)
-        if not os.path.lexists(submodule.top / ".git"):
-            raise GitError(f"The submodule '{path}' is not checked out")
-        if submodule.run("cat-file", "-e", commit).returncode:
-            raise GitError(
-                f"The clone of the submodule '{path}' lacks commit {commit[:12]}. Fetch it"
-                " (actions/checkout: `with: {fetch-depth: 0, submodules: true}`)."
-            )
-        return CommitTree(submodule, commit)
 
     def _find_listed(self, path: str) -> TreeEntry | None:
         folder = posixpath.dirname(path)
@@ -436,7 +359,7 @@ class CommitTree:
             arguments = ("ls-tree", "-z", "--full-tree", self.commit, *within)
             entries = {}
             for mode, object_id, name in _parse_tree(self.repository.read_output(*arguments)):
-                entries[name] = TreeEntry(self, name, mode, object_id)
+                entries[name] = TreeEntry(name, mode, object_id)
             self._folders[folder] = entries
         return self._folders[folder].get(path)
 

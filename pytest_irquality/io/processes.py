@@ -75,10 +75,6 @@ class SupervisedProcess:
         self._close_input()
         return status
 
-    def is_running(self) -> bool:
-        """Return whether the command still runs."""
-        return self.popen.poll() is None
-
     def end(self) -> int:
         """End the command and what it started, and return the exit status.
 

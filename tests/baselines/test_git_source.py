@@ -81,7 +81,9 @@ def test_a_damaged_baseline_is_named_with_the_branch(repository: Path) -> None:
     assert source.read_baselines([SUITE]) == ()
 
     (message,) = source.errors.values()
-    assert message.startswith("git:change .ir-baseline/shop.jsonl:1: The file is damaged: there is a")
+    assert message.startswith(
+        "git:change .ir-baseline/shop.jsonl:1: The file is damaged: there is a"
+    )
     assert "shop.ir.yaml" in message
 
 

@@ -200,24 +200,6 @@ def test_what_a_filter_decrypts_is_not_what_git_has(project: Path) -> None:
     assert find_refusal(FileAccess(project), "large.txt") == ""
 
 
-@pytest.mark.usefixtures("in_ci")
-def test_a_folder_is_a_submodule_only_at_its_own_commit(project: Path, tmp_path: Path) -> None:
-    other = make_repository(tmp_path / "other")
-    write_file(other / "q.txt")
-    commit = commit_all(other)
-    run_git(tmp_path, "clone", "-q", str(other), str(project / "lib"))
-    access = FileAccess(project)
-
-    refusals = []
-    for object_id in ("1" * 40, commit):
-        run_git(project, "update-index", "--add", "--cacheinfo", f"160000,{object_id},lib")
-        run_git(project, "commit", "-qm", "submodule")
-        refusals.append(find_refusal(access, "lib/q.txt"))
-
-    assert NOT_IN_CI in refusals[0]
-    assert refusals[1] == ""
-
-
 def test_many_files_are_checked_in_several_commands(project: Path) -> None:
     names = [f"data/{'x' * 200}-{number}.txt" for number in range(250)]
     for name in names:

@@ -170,39 +170,6 @@ class TestWriting:
         write_new_file(tmp_path / "b", "new")
         assert (tmp_path / "b").read_text() == "new"
 
-    def test_the_next_write_removes_what_a_killed_process_left(self, tmp_path: Path) -> None:
-        code = (
-            "import sys\nfrom pathlib import Path\n"
-            "from pytest_irquality.io.files import write_atomically\n"
-            "def chunks():\n    yield b'x'\n    print('here', flush=True)\n"
-            "    sys.stdin.read()\n    yield b'y'\n"
-            "write_atomically(Path('a'), chunks())\n"
-        )
-        killed, alive = (
-            subprocess.Popen(
-                [sys.executable, "-c", code],
-                cwd=tmp_path,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for _ in range(2)
-        )
-        for process in (killed, alive):
-            assert process.stdout
-            process.stdout.readline()
-        killed.kill()
-        killed.communicate()
-        write_file(tmp_path / ".a.unlike.tmp")
-
-        write_atomically(tmp_path / "a", "complete")
-
-        # The file of the process that still writes is kept.
-        assert len(list(tmp_path.iterdir())) == 3
-        alive.communicate("")
-        assert sorted(os.listdir(tmp_path)) == [".a.unlike.tmp", "a"]
-        assert (tmp_path / "a").read_text() == "xy"
-
     def test_two_writers_leave_one_complete_file(self, tmp_path: Path) -> None:
         code = (
             "import sys\nfrom pathlib import Path\n"

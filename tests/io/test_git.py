@@ -37,13 +37,14 @@ class TestCommits:
         commit = repository.resolve("main")
 
         assert repository.top == top
-        assert repository.read_file(commit, "search/é a.txt") == b"old\n"
-        assert repository.read_file(commit, "none") is None
-        assert repository.read_file(commit, "none/such") is None
-        assert repository.read_file(commit, "search") is None
-        assert repository.list_files(commit) == ["search/é a.txt"]
-        assert repository.list_files(commit, "search") == ["search/é a.txt"]
-        assert repository.list_files(commit, "none") == []
+        tree = repository.read_tree(commit)
+        assert tree.read_file("search/é a.txt") == b"old\n"
+        assert tree.read_file("none") is None
+        assert tree.read_file("none/such") is None
+        assert tree.read_file("search") is None
+        assert list(tree.list_files()) == ["search/é a.txt"]
+        assert list(tree.list_files("search")) == ["search/é a.txt"]
+        assert list(tree.list_files("none")) == []
 
     def test_an_unknown_revision_says_how_to_get_it(self, top: Path, tmp_path: Path) -> None:
         with pytest.raises(GitError, match=r"no revision 'mian' here. `git fetch`"):
@@ -99,29 +100,7 @@ class TestCommits:
         commit = commit_all(top)
 
         with pytest.raises(OutsideRepositoryError, match=r"out of|outside"):
-            Repository(top).read_file(commit, "loop")
-
-    def test_a_submodule_is_read_as_the_commit_has_it(self, top: Path, tmp_path: Path) -> None:
-        inner = make_repository(tmp_path / "inner")
-        write_file(inner / "a.csv", "then\n")
-        commit_all(inner)
-        run_git(top, "submodule", "add", "-q", str(inner), "sub")
-        commit = commit_all(top)
-        write_file(top / "sub" / "a.csv", "now\n")
-        commit_all(top / "sub")
-
-        tree = Repository(top).read_tree(commit)
-
-        assert tree.read_file("sub/a.csv") == b"then\n"
-        assert "sub/a.csv" in tree.list_files()
-        assert list(tree.list_files("sub")) == ["sub/a.csv"]
-        assert Repository(top).find_inner(top / "sub" / "a.csv").top == top / "sub"
-
-        run_git(tmp_path, "clone", "-q", str(top), "clone")
-        tree = Repository(tmp_path / "clone").read_tree(commit)
-        assert "sub/" in tree.list_files()
-        with pytest.raises(GitError, match="The submodule 'sub' is not checked out"):
-            tree.read_file("sub/a.csv")
+            Repository(top).read_tree(commit).read_file("loop")
 
     def test_a_file_of_git_lfs_comes_from_the_local_store(self, top: Path) -> None:
         content = b"large\n"
@@ -129,16 +108,16 @@ class TestCommits:
         pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{object_id}\nsize 6\n"
         write_file(top / "a.csv", pointer)
         commit = commit_all(top)
-        repository = Repository(top)
+        tree = Repository(top).read_tree(commit)
 
         with pytest.raises(GitError, match="git lfs fetch origin"):
-            repository.read_file(commit, "a.csv")
+            tree.read_file("a.csv")
         store = top / ".git" / "lfs" / "objects" / object_id[:2] / object_id[2:4]
         write_file(store / object_id, content)
-        assert repository.read_file(commit, "a.csv") == content
+        assert tree.read_file("a.csv") == content
         (store / object_id).unlink()
         write_file(top / "a.csv", content)
-        assert repository.read_file(commit, "a.csv") == content
+        assert tree.read_file("a.csv") == content
 
 
 class TestWorkingTree:
@@ -148,18 +127,11 @@ class TestWorkingTree:
 
         assert repository.is_tracked(top / "search" / "é a.txt")
         assert not repository.is_tracked(top / "*.txt")
-        assert repository.is_ignored(top / "build" / "a.csv")
+        assert repository.find_ignore_rule(top / "build" / "a.csv")
         assert repository.find_ignore_rule(top / "x.log") == ".gitignore:2:*.log"
-        assert not repository.is_ignored(top / "keep.log")
+        assert not repository.find_ignore_rule(top / "keep.log")
         with pytest.raises(GitError, match="is not in the git repository 'top'"):
             repository.is_tracked(top.parent / "x")
-
-    def test_a_sparse_checkout_leaves_files_out(self, top: Path) -> None:
-        commit_all(top)
-        run_git(top, "sparse-checkout", "set", "--no-cone", "/*", "!search/")
-
-        assert Repository(top).is_left_out(top / "search" / "é a.txt")
-        assert not Repository(top).is_left_out(top / "none.txt")
 
     def test_a_folder_outside_of_git_has_no_repository(self, tmp_path: Path) -> None:
         if find_checkout(tmp_path):
@@ -180,10 +152,6 @@ class TestWorkingTree:
         assert not Repository(top).is_available
 
     def test_a_worktree_is_complete_and_removed_again(self, top: Path, tmp_path: Path) -> None:
-        inner = make_repository(tmp_path / "inner")
-        write_file(inner / "a.csv", "then\n")
-        commit_all(inner)
-        run_git(top, "submodule", "add", "-q", str(inner), "sub")
         commit = commit_all(top)
         run_git(top, "sparse-checkout", "set", "--no-cone", "/*", "!search/")
         repository = Repository(top)
@@ -192,13 +160,11 @@ class TestWorkingTree:
         repository.add_worktree(folder, commit)
 
         assert (folder / "search" / "é a.txt").read_text() == "new\n"
-        assert (folder / "sub" / "a.csv").read_text() == "then\n"
-        assert folder in repository.list_worktrees()
+        assert str(folder) in run_git(top, "worktree", "list")
 
         repository.remove_worktree(folder)
         assert not folder.exists()
-        assert folder not in repository.list_worktrees()
-        assert repository.run("worktree", "list").returncode == 0
+        assert str(folder) not in run_git(top, "worktree", "list")
 
     def test_a_worktree_of_an_unknown_commit_is_an_error(self, top: Path, tmp_path: Path) -> None:
         with pytest.raises(GitError, match="Git cannot check out 1111111: "):
@@ -256,10 +222,10 @@ class TestHardening:
         repository = Repository(top)
 
         commit = repository.resolve("HEAD")
-        repository.read_file(commit, "search/é a.txt")
-        repository.list_files(commit)
+        repository.read_tree(commit).read_file("search/é a.txt")
+        list(repository.read_tree(commit).list_files())
         repository.is_tracked(top / "link")
-        repository.is_ignored(top / "link")
+        repository.find_ignore_rule(top / "link")
         describe_commit(top)
         repository.add_worktree(tmp_path / "tree", commit)
 

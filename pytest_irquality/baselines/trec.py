@@ -13,9 +13,9 @@ import re
 import sys
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from operator import ge, gt
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_irquality.baselines.run_files import pause_garbage_collection
 from pytest_irquality.baselines.sources import BaselineError
@@ -107,21 +107,17 @@ class _TrecReader:
     """Reads a run, as a rule the lines of a block at once and otherwise line by line.
 
     Fields are bytes, because only ASCII white space separates them. Of a query's lines, the
-    documents stay one joined text until all of them are there, so the tokens of a block are freed
-    at once and their memory is used again.
+    documents stay joined texts until all of them are there, so the tokens of a block are freed at
+    once and their memory is used again.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._line_count = 0
-        self._rankings: dict[bytes, Ranking] = {}
-        # Queries whose lines are not all together, which are rare.
-        self._scattered: dict[bytes, _Lines] = {}
+        self._lines: dict[bytes, _Lines] = {}
         self._score_table = _ScoreTable()
         self._parse_score: Callable[[bytes], float] = self._score_table.__getitem__
         self._is_ours = False
-        self._query: bytes | None = None
-        self._lines = _Lines()
 
     def add_lines(self, block: bytes) -> None:
         """Add some complete lines."""
@@ -134,13 +130,11 @@ class _TrecReader:
         self._line_count += line_count
 
     def finish(self) -> Mapping[str, Ranking]:
-        """Return the rankings, complete and in the order of their scores."""
-        self._close_query()
-        for query, lines in self._scattered.items():
-            self._rankings[query] = self._make_ranking(query, lines)
+        """Return the rankings, each in the order of its scores."""
         rankings = {}
-        for query, ranking in self._rankings.items():
-            rankings[self._decode_id(self._decode(query))] = ranking
+        for query in list(self._lines):
+            query_id = self._decode_id(self._decode(query))
+            rankings[query_id] = self._make_ranking(query_id, self._lines.pop(query))
         return rankings
 
     def _add_columns(self, marked: bytes, line_count: int) -> bool:
@@ -191,45 +185,27 @@ class _TrecReader:
         self._add_documents(query, [doc_id], [value])
 
     def _add_documents(self, query: bytes, doc_ids: list[bytes], scores: list[float]) -> None:
-        """Add documents of a query, which may continue those before."""
-        if query != self._query:
-            self._close_query()
-            self._query, self._lines = query, _Lines()
-        self._lines.doc_ids.append(b" ".join(doc_ids))
-        self._lines.scores += scores
+        """Add documents of a query, whose lines need not follow each other."""
+        if query not in self._lines:
+            self._lines[query] = _Lines([], array("d"))
+        self._lines[query].doc_ids.append(b" ".join(doc_ids))
+        self._lines[query].scores.extend(scores)
 
-    def _close_query(self) -> None:
-        """Make the ranking of the query whose lines have ended."""
-        query, lines = self._query, self._lines
-        if query is None:
-            return
-        if query in self._rankings:
-            earlier = self._rankings.pop(query)
-            self._scattered[query] = _Lines(
-                [self._encode_id(doc_id) for doc_id in earlier.doc_ids], list(earlier.scores or ())
-            )
-        if query in self._scattered:
-            self._scattered[query].doc_ids += lines.doc_ids
-            self._scattered[query].scores += lines.scores
-        else:
-            self._rankings[query] = self._make_ranking(query, lines)
-        self._query = None
-
-    def _make_ranking(self, query: bytes, lines: _Lines) -> Ranking:
+    def _make_ranking(self, query_id: str, lines: _Lines) -> Ranking:
         doc_ids = self._decode(b" ".join(lines.doc_ids)).split(" ")
         scores = lines.scores
         if not all(map(ge, scores, scores[1:])) or math.isnan(scores[0]):
             if any(map(math.isnan, scores)):
-                shown = self._decode(query)
-                raise BaselineError(f"{self._name}: A score of query '{shown}' is not a number")
+                message = f"A score of query '{query_id}' is not a number"
+                raise BaselineError(f"{self._name}: {message}")
             order = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
             doc_ids = [doc_ids[index] for index in order]
-            scores = [scores[index] for index in order]
+            scores = array("d", [scores[index] for index in order])
         if scores[0] > MAX_SCORE or scores[-1] < -MAX_SCORE:
-            scores = [min(max(score, -MAX_SCORE), MAX_SCORE) for score in scores]
+            scores = array("d", [min(max(score, -MAX_SCORE), MAX_SCORE) for score in scores])
         if self._is_ours:
-            doc_ids = list(map(self._decode_id, doc_ids))
-        return Ranking(tuple(doc_ids), array("d", scores))
+            doc_ids = list(map(decode_trec_id, doc_ids))
+        return Ranking(tuple(doc_ids), scores)
 
     def _decode(self, data: bytes) -> str:
         try:
@@ -240,16 +216,12 @@ class _TrecReader:
     def _decode_id(self, text: str) -> str:
         return decode_trec_id(text) if self._is_ours else text
 
-    def _encode_id(self, text: str) -> bytes:
-        return (encode_trec_id(text) if self._is_ours else text).encode()
 
-
-@dataclass
-class _Lines:
+class _Lines(NamedTuple):
     """Lines of one query: document ids, joined by spaces, and their scores."""
 
-    doc_ids: list[bytes] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
+    doc_ids: list[bytes]
+    scores: array[float]
 
 
 def _find_end_of_query(queries: Sequence[bytes], start: int) -> int:

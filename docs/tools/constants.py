@@ -22,7 +22,7 @@ _TABLE = re.compile(rf"({MARK}\n\n)(?:\|.*\n)*")
 
 SECTION_ORDER = (
     *("All checks", "Ties", "Check 1", "Check 2", "Check 3", "Check 4"),
-    *("Thresholds", "Notices", "Build", "Baseline"),
+    *("Thresholds", "Build", "Baseline"),
 )
 # Numbers that decide, and that the modules of other features define.
 OTHERS = (
@@ -71,9 +71,9 @@ def insert_table(page: str, table: str) -> str:
 
 def render_table() -> str:
     """Render all constants as one table, with the checks in their order."""
-    lines = ["| constant | value | meaning |", "|---|---:|---|"]
+    lines = ["|constant|value|meaning|", "|---|---:|---|"]
     for constant in list_constants():
-        lines.append(f"| `{constant.name}` | {constant.value} | {constant.meaning} |")
+        lines.append(f"|`{constant.name}`|{constant.value}|{constant.meaning}|")
     return "\n".join(lines) + "\n"
 
 
@@ -81,7 +81,7 @@ def list_constants() -> list[Constant]:
     """Return all constants, in the order of the checks."""
     constants = []
     for path in MODULES:
-        constants += read_constants(path)
+        constants += [each for each in read_constants(path) if each.section in SECTION_ORDER]
     for section, file, name, meaning in OTHERS:
         (value,) = re.findall(rf"^{name} = (\S+)", (ROOT / file).read_text("utf-8"), re.MULTILINE)
         constants.append(Constant(section, name, value, meaning))

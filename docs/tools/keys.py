@@ -33,8 +33,8 @@ UNREMARKABLE_DEFAULTS = frozenset({"none", "nothing", "no such rule", "any drop"
 HEAD = """\
 # Keys
 
-All keys of [the suite file](suite.md). The first twelve are enough for most suites; look up the advanced ones when you need them. This page is
-generated from the code.
+All keys of [the suite file](suite.md). The first twelve are enough for most suites; look up the
+advanced ones when you need them. This page is generated from the code.
 """
 
 
@@ -54,13 +54,8 @@ def render_page() -> str:
         name: key for name, key in QUERY_KEYS.items() if name not in essential_query_keys
     }
     lines = [HEAD]
-    lines += _render_section("Suite", "At the top level of the file:", essential_suite_keys)
-    lines += _render_section(
-        "Query",
-        "In an entry of `queries`, or in a line of a JSON Lines file:",
-        essential_query_keys,
-        owner="query",
-    )
+    lines += _render_section("Suite", "", essential_suite_keys)
+    lines += _render_section("Query", "", essential_query_keys, owner="query")
     lines += _render_section("Advanced: suite", "", advanced_suite_keys)
     lines += _render_section("Advanced: query", "", advanced_query_keys, owner="query")
     lines += _render_section(
@@ -106,10 +101,10 @@ def _describe(key: Key) -> str:
 
 def _list_nested_keys(schema: Schema) -> Iterator[str]:
     """List the keys of a value that is a mapping, each with its description."""
-    has_described = False
+    described = []
     for name, entry in schema.get("properties", {}).items():
         if "description" in entry:
-            has_described = True
-            yield f"- `{name}`: {entry['description']}"
-    if has_described:
-        yield ""
+            described.append(f"- `{name}`: {entry['description']}")
+    # A single key repeats what the help of the value says.
+    if len(described) > 1:
+        yield from (*described, "")

@@ -27,17 +27,22 @@ USUAL_UNDEFINED = Definition.__dataclass_fields__["undefined"].default
 HEAD = """\
 # Metrics
 
-A metric is a number for each query, and its mean over a suite or a tag. `ndcg@10` is ndcg of the first ten results; without `@10`, the cutoff is
-the suite's `top_k`. This page is generated from the code.
+A metric is a number for each query, and its mean over a suite or a tag. `ndcg@10` is ndcg of the
+first ten results; without `@10`, the cutoff is the suite's `top_k`. This page is generated from
+the code.
 
-- **Relevant** documents have a grade of at least `relevant_from` (1 by default). Unjudged documents are not relevant.
-- **Queries without a relevant document** have no value and are left out of means, or score 0 under `undefined: zero`.
-- **No results** score 0. Duplicates count once. Scores do not change the order, and nothing is rounded.
+- **Relevant** documents have a grade of at least `relevant_from` (1 by default). Unjudged
+  documents are not relevant.
+- **Queries without a relevant document** have no value and are left out of means, or score 0
+  under `undefined: zero`.
+- **No results** score 0. Duplicates count once. Scores do not change the order, and nothing is
+  rounded.
 
 A complete name is `[weighted] [STAGE] [candidates] METRIC[(PARAMETER=VALUE)][@CUTOFF]`:
 
 - `weighted ndcg@10` uses the `weight` of each query.
-- `bm25 candidates recall@100` is about the [stage](../guides/stages.md#first-stage-and-reranker) `bm25`.
+- `bm25 candidates recall@100` is about the [stage](../guides/stages.md#first-stage-and-reranker)
+  `bm25`.
 - `recall(rel=2)@10` counts documents from grade 2.
 - `recall(tokens=4000)` counts results that fit into 4,000 tokens (or `words`).
 """
@@ -45,9 +50,11 @@ A complete name is `[weighted] [STAGE] [candidates] METRIC[(PARAMETER=VALUE)][@C
 TAIL = """\
 ## Other tools
 
-Values equal those of trec_eval, pytrec_eval, ir_measures, ranx and BEIR, except as above and here:
+Values equal those of trec_eval, pytrec_eval, ir_measures, ranx and BEIR, except as above and
+here:
 
-- trec_eval and pytrec_eval sort by score as a 32-bit float, ties by descending id, and score a judged query without a relevant document 0.
+- trec_eval and pytrec_eval sort by score as a 32-bit float, ties by descending id, and score a
+  judged query without a relevant document 0.
 - ir_measures breaks ties of `Judged` and `RR@k` by ascending id.
 - ranx scores a query without a relevant document 0, and cuts fractions off grades.
 - BEIR rounds to five digits, and drops results whose id is that of the query.
@@ -81,8 +88,7 @@ def render_metric(definition: Definition) -> Iterator[str]:
     if not definition.higher_is_better:
         unusual.append("lower is better")
     remark = f" ({', '.join(unusual)})" if unusual else ""
-    yield f"{definition.title}, `{format_usual_name(definition)}`{remark}:"
-    yield from (f"*{definition.formula}*", "")
+    yield from (f"{definition.title}{remark}: *{definition.formula}*.", "")
     sentences = []
     if definition.undefined not in (USUAL_UNDEFINED, "never"):
         sentences.append(f"Undefined {definition.undefined}.")

@@ -24,8 +24,9 @@ ESSENTIAL_INI_KEYS = ("ir_gate", "ir_url", "ir_headers", "ir_command", "ir_id_fi
 HEAD = """\
 # Options
 
-Options, keys of the ini file, and exit statuses. `pytest --help` has the same texts, from which this page is generated. Write paths after an equals sign
-(`--ir-json=out.json`): after a space, pytest may take a file for a test path.
+Options, keys of the ini file, and exit statuses. `pytest --help` has the same texts, from which
+this page is generated. Write paths after an equals sign (`--ir-json=out.json`): after a space,
+pytest may take a file for a test path.
 
 Without `--ir-suite` or a suite on the command line, the plugin does nothing.
 """
@@ -39,8 +40,8 @@ EXIT_STATUSES = """\
 
 ### Exit status 1
 
-`FAILED`, or another test of the session fails. `REVIEW` and `INCOMPLETE` if `ir_gate` is `strict`, or if fewer than four in five of the comparable queries were
-compared.
+`FAILED`, or another test of the session fails. `REVIEW` and `INCOMPLETE` if `ir_gate` is
+`strict`, or if fewer than four in five of the comparable queries were compared.
 
 ### Exit status 2
 
@@ -70,8 +71,6 @@ def render_page() -> str:
     lines += [
         "## Ini file",
         "",
-        "Under `[pytest]` in `pytest.ini`, or `[tool.pytest.ini_options]`.",
-        "",
     ]
     lines += _render_entries(essential_keys)
     lines += [EXIT_STATUSES, "## Advanced: command line", ""]
@@ -97,9 +96,8 @@ def _render_entries(entries: Iterable[Option | IniKey]) -> Iterator[str]:
     for entry in entries:
         yield from (f"### `{_get_name(entry)}`", "")
         text = mark_code(entry.help)
-        if isinstance(entry, Option):
-            is_optional = entry.kind == "optional text"
-            value = f"[={entry.metavar}]" if is_optional else f"={entry.metavar}"
+        if isinstance(entry, Option) and entry.metavar not in text:
+            value = f"[={entry.metavar}]" if entry.kind == "optional text" else f"={entry.metavar}"
             text = f"`{entry.flag}{value}`. {text}"
         yield from (text, "")
 

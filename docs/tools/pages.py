@@ -46,6 +46,7 @@ class ExampleRun(NamedTuple):
 
     output: str
     report: str
+    json_report: str
 
 
 def generate() -> Iterator[tuple[Path, str]]:
@@ -70,7 +71,7 @@ def run_broken_example() -> ExampleRun:
         assert text.count(WEIGHT_BEFORE) == 1
         search.write_text(text.replace(WEIGHT_BEFORE, WEIGHT_NOW), encoding="utf-8")
         completed = subprocess.run(
-            [str(Path(sys.executable).with_name("pytest")), "--ir-suite"],
+            [str(Path(sys.executable).with_name("pytest")), "--ir-suite", "--ir-json=report.json"],
             cwd=folder,
             env=_make_environment(),
             capture_output=True,
@@ -80,7 +81,10 @@ def run_broken_example() -> ExampleRun:
         )
         report = folder / "ir-report.html"
         assert report.exists(), completed.stdout + completed.stderr
-        return ExampleRun(completed.stdout, report.read_text("utf-8"))
+        json_report = folder / "report.json"
+        return ExampleRun(
+            completed.stdout, report.read_text("utf-8"), json_report.read_text("utf-8")
+        )
 
 
 def _make_environment() -> dict[str, str]:

@@ -39,7 +39,10 @@ html_theme_options = {
         {"name": "Package", "url": PACKAGE, "html": "Package", "class": ""},
     ],
 }
+html_show_copyright = False
 html_show_sphinx = False
+html_static_path = ["_static"]
+html_css_files = ["narrow.css"]
 
 # The same Markdown and the same anchors as on GitHub.
 myst_enable_extensions = ["strikethrough", "tasklist"]

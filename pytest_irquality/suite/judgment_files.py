@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
 from itertools import chain
 from math import fsum
 from typing import NamedTuple
@@ -30,13 +29,6 @@ MAX_NAMED_QUERIES = 3
 
 _DECISION = "\0decision"  # in place of an assessor
 _COMMON_GRADES = {str(grade): float(grade) for grade in range(-10, 101)}
-_ONE_DAY = timedelta(days=1)
-
-
-class _Vote(NamedTuple):
-    grade: float
-    time: float
-    line: int
 
 
 @dataclass
@@ -139,10 +131,9 @@ class _FileParser:
         self.result = JudgmentFile(file, format)
         self.reader = RecordReader(file, format, True, passed_keys=tuple(QUERY_KEYS))
         self.grade_words = grade_words
-        # Both repeat on many lines.
         self.known_grades: dict[str, float | None] = {"": None}
-        self.known_times: dict[str, float] = {"": float("-inf")}
-        self.votes: dict[str, dict[str, dict[str, _Vote]]] = {}
+        # The grade and line of each assessor by query and document.
+        self.votes: dict[str, dict[str, dict[str, tuple[float, int]]]] = {}
 
     def parse(self) -> JudgmentFile:
         is_first = True
@@ -208,33 +199,13 @@ class _FileParser:
     def _add_vote(
         self, record: Record, query_key: str, doc_id: str, assessor: str, grade: float
     ) -> None:
-        """Add the grade of an assessor, whose latest grade of a document counts."""
-        vote = _Vote(grade, self._parse_time(record), record.line)
+        """Add the grade of an assessor, who may not give two."""
         votes = self.votes.setdefault(query_key, {}).setdefault(doc_id, {})
-        earlier = votes.get(assessor)
-        if earlier and earlier.grade != grade and earlier.time == vote.time:
-            message = _explain_conflict(query_key, doc_id, grade, earlier.grade)
+        first, line = votes.setdefault(assessor, (grade, record.line))
+        if first != grade:
             who = "decision" if assessor == _DECISION else f"assessor {quote(assessor)}"
-            hint = f"They have the same {who}, and no 'date' says which is later."
-            self.reader.fail(record.line, f"{message} in line {earlier.line}. {hint}")
-        if earlier is None or vote.time >= earlier.time:
-            votes[assessor] = vote
-
-    def _parse_time(self, record: Record) -> float:
-        text = record.cells.get("date", "").strip()
-        if text not in self.known_times:
-            try:
-                # Python 3.10 does not read "Z".
-                date = datetime.fromisoformat(text.replace("Z", "+00:00"))
-            except ValueError:
-                self.known_times[text] = float("-inf")
-            else:
-                date = date if date.tzinfo else date.replace(tzinfo=timezone.utc)
-                if date > datetime.now(timezone.utc) + _ONE_DAY:
-                    # It would win over every grade to come.
-                    self.reader.fail(record.line, f"The date {quote(text)} is in the future")
-                self.known_times[text] = date.timestamp()
-        return self.known_times[text]
+            message = _explain_conflict(query_key, doc_id, grade, first)
+            self.reader.fail(record.line, f"{message} in line {line}, from the same {who}")
 
     def _settle_votes(self) -> None:
         """Combine the grades of several assessors: a decision, or the mean."""
@@ -242,9 +213,9 @@ class _FileParser:
             grades = self.result.grades.setdefault(query_key, {})
             for doc_id, votes in documents.items():
                 if _DECISION in votes:
-                    grades[doc_id] = votes[_DECISION].grade
+                    grades[doc_id] = votes[_DECISION][0]
                     continue
-                given = {assessor: vote.grade for assessor, vote in votes.items()}
+                given = {assessor: grade for assessor, (grade, _) in votes.items()}
                 if doc_id in grades:
                     given[""] = grades[doc_id]
                 grades[doc_id] = _compute_mean(list(given.values()))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import heapq
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ from pytest_irquality.io.fields import get_field
 from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite.model import PROBE_TAG, Location, Probe, Query
-from pytest_irquality.suite.records import SPELLINGS, find_delimiter, simplify
+from pytest_irquality.suite.records import SPELLINGS, decode_object, find_delimiter, simplify
 from pytest_irquality.suite.suite_files import DataFile
 from pytest_irquality.suite.values import list_words
 from pytest_irquality.suite.yaml_source import Mistake, quote
@@ -201,7 +200,7 @@ def read_rows(file: DataFile) -> Iterator[tuple[int, dict[str, Any]]]:
     if head.lstrip().startswith("{"):
         for number, line in lines:
             if line.strip():
-                yield number, _parse_object(file, number, line)
+                yield number, decode_object(line, number, file.name)
         return
     delimiter = find_delimiter(head)
     reader = csv.reader((f"{line}\n" for _, line in lines), delimiter=delimiter)
@@ -212,17 +211,6 @@ def read_rows(file: DataFile) -> Iterator[tuple[int, dict[str, Any]]]:
     for row in reader:
         if row:
             yield start + reader.line_num - 1, dict(zip(names, row, strict=False))
-
-
-def _parse_object(file: DataFile, number: int, line: str) -> dict[str, Any]:
-    try:
-        # Numbers stay as written, so that an id 1.10 does.
-        value = json.loads(line, parse_int=str, parse_float=str)
-    except (ValueError, RecursionError):
-        raise Mistake(number, "This is not JSON", file.name) from None
-    if not isinstance(value, dict):
-        raise Mistake(number, "A document must be an object, {...}", file.name)
-    return value
 
 
 def _get_first(row: Mapping[str, Any], names: Sequence[str]) -> str:

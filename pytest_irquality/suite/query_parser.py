@@ -347,8 +347,6 @@ class QueryParser:
 
     def _check_promising_columns(self, queries: Sequence[Query]) -> None:
         """Refuse a file of which no query requires anything, although a column looks like it."""
-        if not self._promising_columns:
-            return
         useful = {query.location.path for query in queries if query.has_requirements}
         for path, columns in self._promising_columns.items():
             if path not in useful:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
 
 from pytest_irquality.io.escaping import unescape_csv_cell
+from pytest_irquality.io.text import format_count
 from pytest_irquality.suite.keys import QUERY_KEYS
 from pytest_irquality.suite.suite_files import DataFile
 from pytest_irquality.suite.values import list_words, parse_number, suggest
@@ -49,6 +50,7 @@ NAMES = {"id": "the id of the query", "why": "the reason", "tags": "the tags"}
 TO_GRADE_COLUMNS = ("query", "docid", "rating", "title")
 GRADED_COLUMNS = ("query_id", "query", "doc_id", "rating", "decision", "assessor", "date", "note")
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")
+
 
 # A column's name that promises more than a query.
 _EXPECTATION = re.compile(
@@ -153,25 +155,16 @@ def assign_columns(names: Sequence[str], chosen: Mapping[str, str]) -> Columns:
     return Columns(indexes, used, tuple(ignored))
 
 
-def check_query_columns(columns: Columns, names: Sequence[str]) -> None:
-    """Check that a table can hold queries.
-
-    Raises:
-        ColumnError: It has no query.
-    """
-    if "query" not in columns.names:
-        raise ColumnError(explain_missing("query", names))
-
-
-def check_judgment_columns(columns: Columns, names: Sequence[str]) -> None:
-    """Check that a table can hold judgments.
+def check_columns(columns: Columns, names: Sequence[str], *, holds_judgments: bool) -> None:
+    """Check that a table can hold judgments, or queries.
 
     Raises:
         ColumnError: A column is missing.
     """
-    if "query" not in columns.names and "id" not in columns.names:
+    has_query = "query" in columns.names or (holds_judgments and "id" in columns.names)
+    if not has_query:
         raise ColumnError(explain_missing("query", names))
-    for meaning in ("document", "grade"):
+    for meaning in ("document", "grade") if holds_judgments else ():
         if meaning not in columns.names:
             raise ColumnError(explain_missing(meaning, names))
 
@@ -280,12 +273,7 @@ class RecordReader:
         if self.columns and self.format in ("csv", "tsv", "jsonl"):
             yield f"{self.file.name}: {self.columns.describe()}"
         if self.comment_count:
-            lines = (
-                "1 comment line"
-                if self.comment_count == 1
-                else f"{self.comment_count} comment lines"
-            )
-            yield f"{self.file.name}: {lines} ignored"
+            yield f"{self.file.name}: {format_count(self.comment_count, 'comment line')} ignored"
 
     def fail(self, line: int, message: str) -> NoReturn:
         """Raise the mistake in a line of the file."""
@@ -347,10 +335,7 @@ class RecordReader:
     def _assign(self, names: Sequence[str], line: int) -> Columns:
         try:
             columns = assign_columns(names, self.file.columns)
-            if self.holds_judgments:
-                check_judgment_columns(columns, names)
-            else:
-                check_query_columns(columns, names)
+            check_columns(columns, names, holds_judgments=self.holds_judgments)
         except ColumnError as error:
             self.fail(line, str(error))
         self.columns = columns
@@ -378,7 +363,7 @@ class RecordReader:
 
     def _read_json(self, lines: Iterator[tuple[int, str]]) -> Iterator[Record]:
         for number, line in self._iter_data(lines):
-            value = self._decode(number, line)
+            value = decode_object(line, number, self.file.name)
             keys = tuple(value)
             if keys not in self._shapes:
                 self._shapes[keys] = self._find_json_meanings(number, keys)
@@ -424,18 +409,25 @@ class RecordReader:
                 self.fail(number, f"{quote(key)} is not a key of a query or judgment{hint}")
         return names
 
-    def _decode(self, number: int, line: str) -> dict[str, Any]:
-        try:
-            value = _DECODER.decode(line)
-        except RecursionError:
-            self.fail(number, "This is not JSON: it is nested too deep")
-        except json.JSONDecodeError as error:
-            self.fail(number, f"This is not JSON: {error.msg} (column {error.pos + 1})")
-        except ValueError as error:
-            self.fail(number, str(error))
-        if not isinstance(value, dict):
-            self.fail(number, "A line of JSON lines must be an object, {...}")
-        return value
+
+def decode_object(line: str, number: int, name: str) -> dict[str, Any]:
+    """Decode a line of JSON lines, with numbers as they are written.
+
+    Raises:
+        Mistake: The line is not a JSON object.
+    """
+    message = "A line of JSON lines must be an object, {...}"
+    try:
+        value = _DECODER.decode(line)
+        if isinstance(value, dict):
+            return value
+    except RecursionError:
+        message = "This is not JSON: it is nested too deep"
+    except json.JSONDecodeError as error:
+        message = f"This is not JSON: {error.msg} (column {error.pos + 1})"
+    except ValueError as error:
+        message = str(error)
+    raise Mistake(number, message, name)
 
 
 def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -283,30 +282,14 @@ def test_the_suite_overrides_all_assessors(folder: SuiteFolder) -> None:
     assert (query.judgments.votes, query.assessor_grades) == ({}, {})
 
 
-def test_of_one_assessor_the_later_grade_counts(folder: SuiteFolder) -> None:
-    rows = [
-        make_row("a", "3", "anna", "2026-03-02T10:00:00Z"),
-        make_row("a", "1", "anna", "2026-03-02T12:30:00+02:00"),
-        make_row("b", "2", "anna", "2026-03-02"),
-        make_row("b", "1", "anna"),
-    ]
-    folder.write("q.csv", HEADER + "".join(rows))
-
-    assert get_grades(folder.load(f"{QUERIES}judgments: q.csv\n"))["1"] == {"a": 1, "b": 2}
-
-
-@pytest.mark.parametrize("date", ["", "2026-03-02", "02/03/2026"])
-def test_two_grades_of_one_assessor_without_an_order_are_an_error(
-    folder: SuiteFolder, date: str
-) -> None:
-    rows = make_row("a", "3", "anna", date) + make_row("a", "1", "anna", date)
+def test_two_grades_of_one_assessor_are_an_error(folder: SuiteFolder) -> None:
+    rows = make_row("a", "3", "anna", "2026-03-01") + make_row("a", "1", "anna", "2026-03-02")
     folder.write("q.csv", HEADER + rows)
 
     (mistake,) = folder.find_mistakes(f"{QUERIES}judgments: q.csv\n")
 
     assert mistake == (
-        "q.csv:3: 'a' has grade 1 for '1' here, and 3 in line 2."
-        " They have the same assessor 'anna', and no 'date' says which is later."
+        "q.csv:3: 'a' has grade 1 for '1' here, and 3 in line 2, from the same assessor 'anna'"
     )
 
 
@@ -327,16 +310,6 @@ def test_rows_without_a_grade_are_still_to_grade(folder: SuiteFolder) -> None:
     )
 
     assert get_grades(folder.load(f"{QUERIES}judgments: q.csv\n")) == {"1": {}, "2": {}}
-
-
-def test_a_date_in_the_future_is_an_error(folder: SuiteFolder) -> None:
-    soon = (datetime.now(timezone.utc) + timedelta(hours=14)).isoformat()
-    folder.write("q.csv", HEADER + make_row("a", "1", "anna", soon))
-    assert get_grades(folder.load(f"{QUERIES}judgments: q.csv\n"))["1"] == {"a": 1}
-
-    folder.write("q.csv", HEADER + make_row("a", "1", "anna", "2199-01-01"))
-    mistakes = folder.find_mistakes(f"{QUERIES}judgments: q.csv\n")
-    assert mistakes == ["q.csv:2: The date '2199-01-01' is in the future"]
 
 
 # -- Mistakes -------------------------------------------------------------------------------------

@@ -202,7 +202,7 @@ def test_the_suite_may_name_the_id_field(folder: SuiteFolder) -> None:
         ("probes: {from: catalog.jsonl, by: {title: whole}}\nbaseline: {retriever: bm25}", "'baseline' does not go with 'probes'"),
         ("probes: {from: catalog.jsonl, by: {title: whole}}\nthresholds: {success@10: {max_drop: 0.1}}", "Probes have no baseline to compare success@10 with. Use 'min'."),
         ("probes: {from: list.txt, by: {title: whole}}", "These are no documents: neither JSON lines nor CSV with a header"),
-        ("probes: {from: broken.jsonl, by: {title: whole}}", "This is not JSON"),
+        ("probes: {from: broken.jsonl, by: {title: whole}}", "This is not JSON: Expecting value (column 8)"),
         ("probes: {from: bare.jsonl, by: {title: whole}}", "No field is the id of the document. Fields are 'title'. Write which as 'id_field'."),
         ("probes: {from: empty.jsonl, by: {title: whole}}", "No document has a text in 'title'. Its fields are 'id' and 'title'."),
         ("probes: {from: nothing.jsonl, by: {title: whole}}", "'probes' has no document to make a query of"),

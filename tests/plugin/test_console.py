@@ -1,0 +1,131 @@
+"""The console script, and ``--ir-init``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_irquality.plugin.console import main
+from tests.project import Project
+
+
+def test_demo_passes_and_then_fails(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    status = main(["demo", str(tmp_path / "shop")])
+
+    output = capfd.readouterr().out
+    assert status == 0
+    assert output.index("PASSED ") < output.index("FAILED ")
+    assert (tmp_path / "shop/ir-report.html").exists()
+
+
+def test_demo_does_not_write_into_a_folder_with_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+
+    assert main(["demo", str(tmp_path)]) == 1
+    assert "is not empty" in capsys.readouterr().err
+
+
+def test_add_writes_a_query_into_the_only_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    suite = tmp_path / "shop.ir.yaml"
+    suite.write_text("# Ours\nqueries:\n  - query: boots # first\n    must_find: [a]\n")
+
+    status = main(["add", "red shoes", "--must-find", "sku-12:3", "--why", "TICKET-7"])
+
+    text = suite.read_text()
+    assert status == 0
+    assert text.startswith("# Ours\nqueries:\n  - query: boots # first\n")
+    assert "must_find: {sku-12: 3}" in text
+    assert "shop.ir.yaml:5" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [([], "no suite here"), (["a.ir.yaml", "b.ir.yaml"], "several suites here")],
+)
+def test_add_needs_to_know_the_suite(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    names: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in names:
+        (tmp_path / name).write_text("queries: [{query: a}]\n")
+
+    assert main(["add", "red shoes"]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_add_explains_a_broken_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.ir.yaml").write_text("querys: []\n")
+
+    assert main(["add", "red shoes", "--suite", "a.ir.yaml"]) == 1
+    assert "a.ir.yaml:1" in capsys.readouterr().err
+
+
+def test_list_of_queries_becomes_a_suite_that_passes(project: Project) -> None:
+    project.write("search/my.queries.txt", "office chair\nlamp\nbroken\n")
+    project.write("search/test_other.py", "def test_other(): assert False\n")
+    project.write_conftest(
+        "@pytest.fixture(params=['bm25', 'hybrid'])\n"
+        "def retriever(request):\n"
+        "    def search(query, k):\n"
+        "        if query == 'broken': raise OSError('no index')\n"
+        "        return [{'id': f'{request.param}-{n}', 'title': f'T {n}'} for n in range(2)]\n"
+        "    return search\n",
+        folder="search",
+    )
+
+    result = project.run_pytest("--ir-init=search/my.queries.txt")
+
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["Wrote search/my.ir.yaml with 3 queries.*"])
+    text = project.read("search/my.ir.yaml")
+    assert "bm25-0: ok" in text
+    assert "hybrid-1: ok" in text
+    assert project.run("-k", "office-chair").ret == 0
+
+
+def test_first_suite_reads_the_grades_of_its_grading_page(project: Project) -> None:
+    project.write("queries.txt", "office chair\n")
+    project.write_rankings({"office chair": ["a", "b"]})
+
+    result = project.run_pytest("--ir-init=queries.txt", "--ir-grade=grade.html")
+
+    assert result.ret == 0
+    assert "office chair" in project.read("grade.html")
+    assert project.run("--collect-only").ret == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("nothing.txt", "is not a file"), ("queries.txt", "exists already")]
+)
+def test_first_suite_replaces_nothing(project: Project, name: str, message: str) -> None:
+    project.write("queries.txt", "office chair\n")
+    project.write_suite("queries: [{query: a}]\n", "queries.ir.yaml")
+
+    result = project.run_pytest(f"--ir-init={name}")
+
+    result.stderr.fnmatch_lines([f"ERROR: --ir-init: *{message}*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert project.read("queries.ir.yaml") == "queries: [{query: a}]\n"
+
+
+def test_first_suite_needs_an_answer(project: Project) -> None:
+    project.write("queries.txt", "office chair\n")
+    project.write_rankings({"office chair": "down"})
+
+    result = project.run_pytest("--ir-init=queries.txt")
+
+    result.stdout.fnmatch_lines(["*No query has an answer*down*"])
+    assert not (project.path / "queries.ir.yaml").exists()

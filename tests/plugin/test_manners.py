@@ -1,0 +1,125 @@
+"""What the plugin leaves alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.project import Project
+
+SUITE = "queries:\n  - {query: red shoes, relevant: [a], must_find: [a]}\n"
+
+CHECK_IMPORTS = """
+import sys
+
+HEAVY = ("yaml", "jinja2", "asyncio", "pytest_irquality.plugin.session")
+
+def test_imports():
+    assert not [name for name in HEAVY if name in sys.modules]
+"""
+
+
+@pytest.fixture
+def shop(project: Project) -> Project:
+    project.write_suite(SUITE)
+    project.write_rankings({"red shoes": ["a"]})
+    return project
+
+
+@pytest.mark.parametrize("addopts", ["", "addopts = --ir-suite"])
+def test_unrelated_run_imports_nothing_heavy(project: Project, addopts: str) -> None:
+    project.write_ini(addopts)
+    project.write("conftest.py", "")
+    project.write("test_imports.py", CHECK_IMPORTS)
+
+    result = project.run_pytest("-p", "no:xdist", in_subprocess=True)
+
+    result.assert_outcomes(passed=1)
+
+
+def test_unrelated_run_says_nothing_of_suites(shop: Project) -> None:
+    shop.write("test_unit.py", "def test_unit(): pass\n")
+
+    result = shop.run_pytest()
+
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*search*quality*")
+    assert not (shop.path / "ir-report.html").exists()
+
+
+@pytest.mark.parametrize("option", ["--collect-only", "--setup-plan", "--fixtures"])
+def test_nothing_runs_and_nothing_is_written_if_pytest_only_shows(
+    shop: Project, option: str
+) -> None:
+    result = shop.run(option)
+
+    assert result.ret == 0
+    assert not shop.list_calls()
+    assert not (shop.path / "ir-report.html").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-p", "no:terminal"],
+        ["-p", "no:capture"],
+        ["-p", "no:junitxml"],
+        ["-W", "error"],
+        ["--import-mode=importlib"],
+        ["-s"],
+        ["-v"],
+        ["-q"],
+        ["-vv"],
+        ["--tb=no"],
+        ["--setup-show"],
+        ["-o", "python_functions=check_*"],
+        ["-o", "collect_imported_tests=false"],
+        ["--strict-markers", "--strict-config"],
+        ["--doctest-modules"],
+    ],
+    ids=str,
+)
+def test_options_of_pytest_change_nothing(shop: Project, arguments: list[str]) -> None:
+    passed = shop.run(*arguments, in_subprocess="no:terminal" in arguments)
+    shop.write_rankings({"red shoes": ["x"]})
+    failed = shop.run(*arguments, in_subprocess="no:terminal" in arguments)
+
+    assert (passed.ret, failed.ret) == (0, 1)
+
+
+def test_last_failed_runs_the_failed_query_again(shop: Project) -> None:
+    shop.write_suite(SUITE + "  - {query: blue shoes, must_find: [b]}\n")
+    shop.write_rankings({"red shoes": ["a"], "blue shoes": ["x"]})
+    quiet = ("-p", "no:random_order", "-p", "no:hypothesispytest", "--ir-suite")
+    shop.pytester.runpytest_inprocess(*quiet)
+    shop.list_calls()
+
+    result = shop.pytester.runpytest_inprocess(*quiet, "--lf")
+
+    result.assert_outcomes(failed=1)
+    assert shop.list_calls() == ["blue shoes"]
+
+
+def test_plugin_works_without_autoload(shop: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+    result = shop.pytester.runpytest_subprocess("-p", "pytest_irquality.plugin.entry", "--ir-suite")
+
+    assert result.ret == 0
+
+
+def test_report_is_added_to_the_job_summary(shop: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    summary = shop.write("summary.md", "# Before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+
+    shop.run("--ir-report=none")
+
+    text = summary.read_text()
+    assert text.startswith("# Before\n")
+    assert "shop" in text
+
+
+def test_failures_are_annotated_on_github(shop: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    shop.write_rankings({"red shoes": ["x"]})
+
+    shop.run().stdout.fnmatch_lines(["::error file=shop.ir.yaml,line=2*"])

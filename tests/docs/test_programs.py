@@ -156,7 +156,7 @@ def find_command(file: str) -> str:
     """Return the value of ``ir_command`` in the README's table."""
     for line in (EXAMPLES / "README.md").read_text("utf-8").splitlines():
         if line.startswith(f"| `{file}`"):
-            return re.findall(r"`([^`]+)`", line)[-1]
+            return str(re.findall(r"`([^`]+)`", line)[-1])
     raise AssertionError(file)
 
 

@@ -95,8 +95,8 @@ def test_label_accepts_what_a_strict_gate_refuses(team: Team) -> None:
 
     assert team.run_pull_request("synonyms", workflow).has_failed
     assert team.run_pull_request("synonyms", workflow, "search").has_failed
-    labelled = team.run_pull_request("synonyms", workflow, "search drop accepted")
-    assert not labelled.has_failed, labelled.output
+    labeled = team.run_pull_request("synonyms", workflow, "search drop accepted")
+    assert not labeled.has_failed, labeled.output
 
 
 def test_drop_fails_without_a_stored_file(team: Team) -> None:
@@ -170,8 +170,8 @@ def test_night_is_compared_with_the_last_good_night(team: Team) -> None:
     workflow = load_workflow("nightly.md", ".github/workflows/search-nightly.yml")
 
     def run_night(answer: str, event: str = "schedule") -> Job:
-        variables = {"vars": {"PRODUCTION_SEARCH_URL": answer}}
-        return team.make_job({"event_name": event}, **variables).run(workflow)
+        variables = {"PRODUCTION_SEARCH_URL": answer}
+        return team.make_job({"event_name": event}, vars=variables).run(workflow)
 
     run_night("d1+d2", "workflow_dispatch")  # there is nothing to compare with yet
     same = run_night("d1+d2")

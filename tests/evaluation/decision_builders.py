@@ -37,8 +37,6 @@ SWAPPED = rank("good", "best", "fair")
 LAST_SWAPPED = rank("best", "fair", "good")
 EMPTY = rank()
 
-# Eight of these fields are typed, so ``Any`` keeps the builders short.
-
 
 def make_query(text: str, grades: Mapping[str, float] | None = None, **fields: Any) -> Query:
     judgments = Judgments(GRADES if grades is None else grades)
@@ -74,7 +72,7 @@ def make_suite(
 
 
 def make_threshold(metric: str = "ndcg@10", **bounds: float) -> Threshold:
-    written = {name: Bound(value) for name, value in bounds.items()}
+    written: dict[str, Any] = {name: Bound(value) for name, value in bounds.items()}
     return Threshold(parse_metric(metric), **written)
 
 
@@ -97,7 +95,7 @@ def make_repeated_run(suite: Suite, *repeats: tuple[Ranking, ...]) -> Run:
 
 def merge(*runs: Run) -> Run:
     """Merge runs. Later answers replace earlier ones."""
-    answers = {}
+    answers: dict[str, tuple[Ranking, ...]] = {}
     for run in runs:
         answers.update(run.answers)
     return Run(answers)
@@ -110,7 +108,7 @@ def answer(queries: Iterable[Query], ranking: Ranking) -> Run:
 
 def make_branch(suites: Sequence[Suite], baseline_run: Run | None = None, **fields: Any) -> Branch:
     """Make a branch whose suites have one baseline file."""
-    baselines = ()
+    baselines: tuple[Baseline, ...] = ()
     if baseline_run is not None:
         baselines = (Baseline(baseline_run, RETRIEVER, path=".ir-baseline/all.jsonl"),)
     return Branch(suites=tuple(suites), baselines=baselines, **fields)

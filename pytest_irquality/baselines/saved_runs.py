@@ -8,22 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_irquality.baselines.run_files import (
-    DamagedFileError,
-    StoredRun,
-    encode_row,
-    encode_run_file,
-    make_header,
-    read_run_lines,
-)
+from pytest_irquality.baselines import run_files, trec
+from pytest_irquality.baselines.run_files import StoredRun
 from pytest_irquality.baselines.sources import Baseline, BaselineError
 from pytest_irquality.baselines.store import get_baseline_path
-from pytest_irquality.baselines.trec import (
-    TREC_ENDINGS,
-    is_trec_path,
-    read_trec_run,
-    write_trec_run,
-)
 from pytest_irquality.io.decoding import open_lines
 from pytest_irquality.io.escaping import make_file_name
 from pytest_irquality.io.files import FileError, list_files_below, write_atomically
@@ -108,7 +96,7 @@ def parse_save_target(text: str, folder: Path) -> SaveTarget:
     target = SaveTarget(folder / name, shard, is_resumed)
     if not name:
         raise BaselineError(f"--ir-save-runs={text}: The folder is missing")
-    if is_trec_path(target.path) and (shard or is_resumed):
+    if trec.is_trec_path(target.path) and (shard or is_resumed):
         raise BaselineError(
             f"--ir-save-runs={text}: A TREC file holds one complete run. Name a folder."
         )
@@ -139,7 +127,7 @@ def save_runs(
         BaselineError: A TREC file cannot hold the runs.
         OSError: A file cannot be written.
     """
-    if is_trec_path(target.path):
+    if trec.is_trec_path(target.path):
         answered = [suite for suite in suites if suite.run_key in runs]
         distinct = {(suite.path, suite.retriever): suite for suite in reversed(answered)}
         if len(distinct) != 1:
@@ -148,12 +136,12 @@ def save_runs(
                 f" {len(distinct)}. Name a folder."
             )
         (suite,) = distinct.values()
-        write_trec_run(target.path, suite, runs[suite.run_key])
+        trec.write_trec_run(target.path, suite, runs[suite.run_key])
         return (str(target.path),)
     paths = []
     for key, path in _make_paths(target, list(runs)).items():
         run = runs[key]
-        header = make_header(
+        header = run_files.make_header(
             run,
             fixture=key.retriever.fixture,
             conftest=key.retriever.folder,
@@ -168,8 +156,8 @@ def save_runs(
         known_titles: set[str] = set()
         lines = {}
         for request in sorted({*run.answers, *run.errors}):
-            lines[request] = encode_row(run, request, known_titles=known_titles)
-        write_atomically(path, encode_run_file(header, lines))
+            lines[request] = run_files.encode_row(run, request, known_titles=known_titles)
+        write_atomically(path, run_files.encode_run_file(header, lines))
         paths.append(str(path))
     return tuple(paths)
 
@@ -380,10 +368,10 @@ class _Library:
         if path.is_dir():
             files = []
             try:
-                for inner in list_files_below(path, (".jsonl", *TREC_ENDINGS)):
+                for inner in list_files_below(path, (".jsonl", *trec.TREC_ENDINGS)):
                     try:
                         files.append(self._read_file(inner))
-                    except DamagedFileError:
+                    except run_files.DamagedFileError:
                         raise
                     except BaselineError:
                         self._skipped.append(_show(inner, self.root))
@@ -397,7 +385,7 @@ class _Library:
 
     def _read_file(self, path: Path) -> _SavedFile:
         name = _show(path, self.root)
-        if is_trec_path(path):
+        if trec.is_trec_path(path):
             return _SavedFile(path, name)
         return _SavedFile(path, name, _read_jsonl(path, name))
 
@@ -565,7 +553,7 @@ class _Library:
                 f"{file.name}: A TREC run has no texts, which 'match: text' of {suite.path} needs"
             )
         if file.path not in self._trec_rankings:
-            self._trec_rankings[file.path] = read_trec_run(file.path, name=file.name)
+            self._trec_rankings[file.path] = trec.read_trec_run(file.path, name=file.name)
         rankings = self._trec_rankings[file.path]
         known = rankings.keys() & {query.id for query in suite.queries}
         if rankings and suite.queries and not known:
@@ -630,7 +618,7 @@ def _describe_foreign(source: str, names: Sequence[str]) -> Text:
 
 def _read_jsonl(path: Path, name: str) -> StoredRun:
     try:
-        return read_run_lines(open_lines(path), name)
+        return run_files.read_run_lines(open_lines(path), name)
     except FileError as error:
         place = f"{name}:{error.line}" if error.line else name
         raise BaselineError(f"{place}: {error.message}") from None

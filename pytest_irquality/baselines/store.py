@@ -10,17 +10,8 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from pytest_irquality.baselines.run_files import (
-    SCORE_DIGITS,
-    DamagedFileError,
-    RunHeader,
-    StoredRun,
-    encode_row,
-    encode_run_file,
-    make_header,
-    read_run_lines,
-    split_request,
-)
+from pytest_irquality.baselines import run_files
+from pytest_irquality.baselines.run_files import RunHeader, StoredRun
 from pytest_irquality.baselines.sources import Baseline, BaselineError
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.decoding import open_lines
@@ -128,10 +119,12 @@ def _read_stored_run(
 ) -> StoredRun:
     repair = make_repair_hint(suite)
     try:
-        return read_run_lines(open_lines(path), name, repair=repair, keep_lines=keep_lines)
+        return run_files.read_run_lines(
+            open_lines(path), name, repair=repair, keep_lines=keep_lines
+        )
     except FileError as error:
         place = f"{name}:{error.line}" if error.line else name
-        raise DamagedFileError(f"{place}: {error.message}") from None
+        raise run_files.DamagedFileError(f"{place}: {error.message}") from None
 
 
 class CommittedBaselines:
@@ -343,14 +336,14 @@ class _Update:
             is_new = self.old is None or request not in self.old.run.answers
             (added if is_new else changed).append(query.id)
             depth = self.run.provenance.depth
-            lines[request] = encode_row(
+            lines[request] = run_files.encode_row(
                 self.run,
                 request,
                 query_id=query.id,
                 depth=None if depth == header.depth else depth,
-                score_digits=SCORE_DIGITS,
+                score_digits=run_files.SCORE_DIGITS,
             )
-        content = b"".join(encode_run_file(header, lines))
+        content = b"".join(run_files.encode_run_file(header, lines))
         file = self.root / self.path
         is_written = not file.is_file() or file.read_bytes() != content
         if is_written:
@@ -372,7 +365,7 @@ class _Update:
         return RunHeader(
             path=path.name,
             depth=self.run.provenance.depth,
-            stage_depth=make_header(self.run).stage_depth,
+            stage_depth=run_files.make_header(self.run).stage_depth,
             fixture=retriever.fixture,
             conftest=posixpath.relpath(retriever.folder or ".", str(path.parent)),
             parameter=retriever.parameter,
@@ -406,7 +399,7 @@ class _Update:
         if self.old is None:
             return ()
         removed = self.old.run.answers.keys() - lines.keys()
-        return tuple(split_request(request)[0] for request in sorted(removed))
+        return tuple(run_files.split_request(request)[0] for request in sorted(removed))
 
 
 def _set_query_id(line: str, query: Query) -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from pytest_irquality.io.text import format_count
 from pytest_irquality.suite.keys import QUERY_KEYS
+from pytest_irquality.suite.kinds import list_words, parse_number, suggest
 from pytest_irquality.suite.records import (
     BEIR_COLUMNS,
     JUDGMENT_FORMATS,
@@ -19,7 +20,6 @@ from pytest_irquality.suite.records import (
     recognize_format,
 )
 from pytest_irquality.suite.suite_files import DataFile
-from pytest_irquality.suite.values import list_words, parse_number, suggest
 from pytest_irquality.suite.yaml_source import Location, Mistake, quote
 
 # Gains of Amazon's ESCI data set (Reddy et al., 2022): exact, substitute, complement, irrelevant.

@@ -17,42 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_irquality.metrics import METRICS
-from pytest_irquality.suite.model import KnownIssue
+from pytest_irquality.suite import kinds
+from pytest_irquality.suite.kinds import Kind, Schema, describe_node, list_words, suggest
+from pytest_irquality.suite.model import BOUNDS, KnownIssue
 from pytest_irquality.suite.rules import RANKS_SCHEMA, RULES
-from pytest_irquality.suite.values import (
-    ANY_TEXT,
-    COUNT,
-    COUNT_FROM_0,
-    CUTOFF,
-    DATE,
-    DURATION,
-    FIXTURE,
-    FLAG,
-    GRADE_WORDS,
-    PARAMS,
-    RATE,
-    RELEVANT_FROM,
-    REPEATS,
-    RETRY_FAILURES,
-    TEXT,
-    TEXT_LIST,
-    TEXTS,
-    WEIGHT,
-    Kind,
-    Schema,
-    describe_node,
-    list_words,
-    make_choice,
-    make_list_schema,
-    make_object_schema,
-    make_one_or_many_schema,
-    make_reference,
-    read_choice,
-    read_entries,
-    read_table,
-    read_text,
-    suggest,
-)
 from pytest_irquality.suite.yaml_source import (
     Location,
     MappingNode,
@@ -139,7 +107,7 @@ def read_fields(
     """
     fields = Fields(node.line)
     if not isinstance(node, MappingNode):
-        read_entries(node, owner)  # raises
+        kinds.read_entries(node, owner)  # raises
         return fields
     lines, values = fields.lines, fields.values
     for key, value in node.entries:
@@ -203,12 +171,12 @@ def _read_known_issue(node: Node, name: str) -> KnownIssue:
     """Read ``SEARCH-212`` or ``{id: SEARCH-212, until: 2027-03-01}``."""
     if not isinstance(node, MappingNode):
         return KnownIssue(_read_issue_id(node, name))
-    values = read_table(node, name, {"id": _ISSUE_ID, "until": DATE}, ["id"])
+    values = kinds.read_table(node, name, {"id": _ISSUE_ID, "until": kinds.DATE}, ["id"])
     return KnownIssue(values["id"], values.get("until"))
 
 
 def _read_issue_id(node: Node, name: str) -> str:
-    text = read_text(node, name)
+    text = kinds.read_text(node, name)
     # A switch would pass for an issue, and turn everything that is broken green.
     if isinstance(node, ScalarNode) and not node.is_quoted and text.lower() in _SWITCH_WORDS:
         message = f"{name} must be the id of an issue, such as SHOP-123, not {quote(text)}"
@@ -222,7 +190,9 @@ KNOWN_ISSUE: Kind[KnownIssue] = Kind(
     {
         "anyOf": [
             _ISSUE_ID.schema,
-            make_object_schema({"id": _ISSUE_ID.schema, "until": DATE.schema}, required=["id"]),
+            kinds.make_object_schema(
+                {"id": _ISSUE_ID.schema, "until": kinds.DATE.schema}, required=["id"]
+            ),
         ]
     },
     "the id of an issue, or `{id: SHOP-123, until: 2027-03-01}`",
@@ -240,15 +210,17 @@ def get_known_issue(fields: Fields, path: str) -> KnownIssue | None:
 
 def _make_table_kind(keys: Mapping[str, Key], form: str) -> Kind[dict[str, Any]]:
     """Make the kind of a mapping that has some keys, of which it needs those without a default."""
-    kinds = {name: entry.kind for name, entry in keys.items()}
+    value_kinds = {name: entry.kind for name, entry in keys.items()}
     required = [name for name, entry in keys.items() if not entry.default]
     schema = make_keys_schema(keys)
-    return Kind(lambda node, name: read_table(node, name, kinds, required), schema, form)
+    return Kind(
+        lambda node, name: kinds.read_table(node, name, value_kinds, required), schema, form
+    )
 
 
 def make_keys_schema(keys: Mapping[str, Key]) -> dict[str, Any]:
     """Return the JSON Schema of a mapping that has these keys."""
-    schema = make_object_schema({name: entry.schema for name, entry in keys.items()})
+    schema = kinds.make_object_schema({name: entry.schema for name, entry in keys.items()})
     required = [name for name, entry in keys.items() if not entry.default]
     if required:
         schema["required"] = required
@@ -256,24 +228,24 @@ def make_keys_schema(keys: Mapping[str, Key]) -> dict[str, Any]:
 
 
 RETRY_KEYS = {
-    "times": Key(COUNT, "How often."),
-    "on": Key(RETRY_FAILURES, "After which failures.", "`[429, 5xx, timeout]`"),
+    "times": Key(kinds.COUNT, "How often."),
+    "on": Key(kinds.RETRY_FAILURES, "After which failures.", "`[429, 5xx, timeout]`"),
 }
 CORPUS_KEYS = {
-    "files": Key(TEXTS, "Files or patterns, one document a line, as JSON."),
+    "files": Key(kinds.TEXTS, "Files or patterns, one document a line, as JSON."),
     "missing": Key(
-        make_choice("warn", "fail"), "If a relevant passage is in no document.", "`warn`"
+        kinds.make_choice("warn", "fail"), "If a relevant passage is in no document.", "`warn`"
     ),
 }
-ERRORS_KEYS = {"max": Key(COUNT_FROM_0, "How many queries may have no answer.")}
-BASELINE_KEYS = {"retriever": Key(FIXTURE, "The retriever to compare with.")}
+ERRORS_KEYS = {"max": Key(kinds.COUNT_FROM_0, "How many queries may have no answer.")}
+BASELINE_KEYS = {"retriever": Key(kinds.FIXTURE, "The retriever to compare with.")}
 PROBE_KEYS = {
-    "from": Key(TEXT, "A catalog (CSV or JSON lines), or `corpus`."),
+    "from": Key(kinds.TEXT, "A catalog (CSV or JSON lines), or `corpus`."),
     "by": Key(
         Kind(
             lambda node, name: {
-                key.text: read_choice(value, f"'{key.text}' of {name}", ("whole", "quote"))
-                for key, value in read_entries(node, name)
+                key.text: kinds.read_choice(value, f"'{key.text}' of {name}", ("whole", "quote"))
+                for key, value in kinds.read_entries(node, name)
             },
             {
                 "type": "object",
@@ -284,7 +256,7 @@ PROBE_KEYS = {
         ),
         "By which fields each document is searched: the complete field, or a quote from it.",
     ),
-    "sample": Key(COUNT, "How many documents.", "200"),
+    "sample": Key(kinds.COUNT, "How many documents.", "200"),
 }
 
 
@@ -293,29 +265,29 @@ PROBE_KEYS = {
 
 def _read_columns(node: Node, name: str) -> dict[str, str]:
     columns = {}
-    for key, value in read_entries(node, name):
+    for key, value in kinds.read_entries(node, name):
         if key.text not in COLUMN_MEANINGS:
             known = list_words(COLUMN_MEANINGS, "and")
             hint = suggest(key.text, COLUMN_MEANINGS, f"Meanings are {known}.")
             raise Mistake(key.line, f"{quote(key.text)} is not the meaning of a column{hint}")
-        columns[key.text] = read_text(value, f"'{key.text}' of {name}")
+        columns[key.text] = kinds.read_text(value, f"'{key.text}' of {name}")
     return columns
 
 
 FILE_KEYS = {
-    "file": Key(TEXT, "A path or pattern relative to the suite, or a BEIR folder."),
-    "format": Key(make_choice(*FORMATS), "The format.", "recognized by its content"),
+    "file": Key(kinds.TEXT, "A path or pattern relative to the suite, or a BEIR folder."),
+    "format": Key(kinds.make_choice(*FORMATS), "The format.", "recognized by its content"),
     "columns": Key(
         Kind(
             _read_columns,
-            make_object_schema(dict.fromkeys(COLUMN_MEANINGS, ANY_TEXT)),
+            kinds.make_object_schema(dict.fromkeys(COLUMN_MEANINGS, kinds.ANY_TEXT)),
             "meanings, each with the name of a column",
         ),
         "Which column has which meaning, as in `{grade: label}`.",
         "recognized by their names",
     ),
 }
-_TEXT_OR_FILE: Sequence[Schema] = (ANY_TEXT, make_reference("file"))
+_TEXT_OR_FILE: Sequence[Schema] = (kinds.ANY_TEXT, kinds.make_reference("file"))
 
 # -- Thresholds -----------------------------------------------------------------------------------
 
@@ -328,20 +300,21 @@ CHANGE: Kind[Node] = make_node_kind(
     "points, or a percentage of the baseline's value",
 )
 THRESHOLD_KEYS = {
-    "min": Key(BOUND, "The lowest allowed value.", "none"),
-    "max": Key(BOUND, "The highest allowed value.", "none"),
-    "max_drop": Key(CHANGE, "How far it may drop below the baseline.", "any drop"),
-    "max_rise": Key(CHANGE, "How far it may rise, if lower is better.", "any rise"),
-    "max_significant_drop": Key(
-        CHANGE, "As `max_drop`, if the drop is statistically significant.", "none"
-    ),
-    "warn": Key(FLAG, "Whether a broken threshold only warns.", "`false`"),
+    **{
+        bound.name: Key(
+            CHANGE if bound.metadata["is_change"] else BOUND,
+            bound.metadata["help"],
+            bound.metadata["default"],
+        )
+        for bound in BOUNDS
+    },
+    "warn": Key(kinds.FLAG, "Whether a broken threshold only warns.", "`false`"),
     "known_issue": Key(KNOWN_ISSUE, _KNOWN_ISSUE_HELP, "none"),
 }
 THRESHOLD_SCHEMA: Schema = {
     "anyOf": [
         BOUND.schema,
-        make_object_schema(
+        kinds.make_object_schema(
             {name: entry.schema for name, entry in THRESHOLD_KEYS.items()}, minProperties=1
         ),
     ]
@@ -356,15 +329,17 @@ def list_usual_metrics() -> list[str]:
 BLOCK_SCHEMA: dict[str, Any] = {
     "type": "object",
     "propertyNames": {"pattern": r"^\s*([\w.-]+\s+){0,3}[\w.-]+\s*(\([^()]*\))?\s*(@.*)?$"},
-    "properties": {name: make_reference("threshold") for name in list_usual_metrics()},
-    "additionalProperties": make_reference("threshold"),
+    "properties": {name: kinds.make_reference("threshold") for name in list_usual_metrics()},
+    "additionalProperties": kinds.make_reference("threshold"),
 }
-BLOCK: Kind[Node] = make_node_kind(make_reference("thresholds"), "metrics, each with a threshold")
+BLOCK: Kind[Node] = make_node_kind(
+    kinds.make_reference("thresholds"), "metrics, each with a threshold"
+)
 
 LOST_QUERIES_SCHEMA: Schema = {
     "anyOf": [
         {"enum": ["net", "fail", "warn", "ignore"]},
-        make_object_schema({"max": COUNT_FROM_0.schema}, required=["max"]),
+        kinds.make_object_schema({"max": kinds.COUNT_FROM_0.schema}, required=["max"]),
     ]
 }
 EACH_QUERY_RULES = {name: rule for name, rule in RULES.items() if rule.is_for_each_query}
@@ -380,18 +355,18 @@ EACH_QUERY_SCHEMA: Schema = {
 # -- Queries --------------------------------------------------------------------------------------
 
 QUERY_KEYS: dict[str, Key] = {
-    "query": Key(TEXT, "The text to search for."),
-    "id": Key(TEXT, "Its name in reports and node ids.", "the text of the query"),
-    "tags": Key(TEXTS, "Groups that the query belongs to.", "none"),
-    "why": Key(TEXT, "Why it matters. Every failure shows it.", "nothing"),
-    "weight": Key(WEIGHT, "How much it counts in `weighted` metrics.", "1"),
-    "params": Key(PARAMS, "Keyword arguments of this query's call.", "those of the suite"),
+    "query": Key(kinds.TEXT, "The text to search for."),
+    "id": Key(kinds.TEXT, "Its name in reports and node ids.", "the text of the query"),
+    "tags": Key(kinds.TEXTS, "Groups that the query belongs to.", "none"),
+    "why": Key(kinds.TEXT, "Why it matters. Every failure shows it.", "nothing"),
+    "weight": Key(kinds.WEIGHT, "How much it counts in `weighted` metrics.", "1"),
+    "params": Key(kinds.PARAMS, "Keyword arguments of this query's call.", "those of the suite"),
     "relevant": Key(
         make_node_kind(
             {
                 "anyOf": [
-                    make_list_schema(ANY_TEXT),
-                    {"type": "object", "additionalProperties": ANY_TEXT},
+                    kinds.make_list_schema(kinds.ANY_TEXT),
+                    {"type": "object", "additionalProperties": kinds.ANY_TEXT},
                 ]
             },
             "documents, with grades or without",
@@ -410,14 +385,14 @@ for _name, _rule in RULES.items():
     )
 QUERY_KEYS["thresholds"] = Key(BLOCK, "Thresholds of this query.", "none", expects_results=True)
 QUERY_KEYS["variants"] = Key(
-    TEXTS, "Paraphrases and typos. Each is a query with the same judgments.", "none"
+    kinds.TEXTS, "Paraphrases and typos. Each is a query with the same judgments.", "none"
 )
 QUERY_KEYS["known_issue"] = Key(KNOWN_ISSUE, _KNOWN_ISSUE_HELP, "none")
 
 # -- The suite ------------------------------------------------------------------------------------
 
 SUITE_KEYS: dict[str, Key] = {
-    "suite": Key(TEXT, "The name in reports.", "the name of the file, without `.ir.yaml`"),
+    "suite": Key(kinds.TEXT, "The name in reports.", "the name of the file, without `.ir.yaml`"),
     "queries": Key(
         make_node_kind(
             {
@@ -426,7 +401,7 @@ SUITE_KEYS: dict[str, Key] = {
                     {
                         "type": "array",
                         "minItems": 1,
-                        "items": {"anyOf": [make_reference("query"), *_TEXT_OR_FILE]},
+                        "items": {"anyOf": [kinds.make_reference("query"), *_TEXT_OR_FILE]},
                     },
                 ]
             },
@@ -442,41 +417,48 @@ SUITE_KEYS: dict[str, Key] = {
     ),
     "judgments": Key(
         make_node_kind(
-            make_one_or_many_schema({"anyOf": list(_TEXT_OR_FILE)}), "a file, or a list of files"
+            kinds.make_one_or_many_schema({"anyOf": list(_TEXT_OR_FILE)}),
+            "a file, or a list of files",
         ),
         "Files of judgments. Those under `relevant` win over them.",
         "none",
     ),
-    "retriever": Key(FIXTURE, "The fixture that searches.", "`retriever`"),
+    "retriever": Key(kinds.FIXTURE, "The fixture that searches.", "`retriever`"),
     "baseline": Key(
         _make_table_kind(BASELINE_KEYS, "`{retriever: NAME}`"),
         "Compare with another retriever. Only written thresholds apply.",
         "the stored baseline",
     ),
-    "top_k": Key(CUTOFF, "The cutoff of every metric and rule that names none.", "10"),
-    "depth": Key(CUTOFF, "How many results to request.", "the deepest cutoff of metrics and rules"),
-    "params": Key(PARAMS, "Keyword arguments of every call.", "none"),
-    "grades": Key(GRADE_WORDS, "Words that may be written for grades.", "none"),
-    "relevant_from": Key(RELEVANT_FROM, "The lowest grade that counts as relevant.", "1"),
+    "top_k": Key(kinds.CUTOFF, "The cutoff of every metric and rule that names none.", "10"),
+    "depth": Key(
+        kinds.CUTOFF, "How many results to request.", "the deepest cutoff of metrics and rules"
+    ),
+    "params": Key(kinds.PARAMS, "Keyword arguments of every call.", "none"),
+    "grades": Key(kinds.GRADE_WORDS, "Words that may be written for grades.", "none"),
+    "relevant_from": Key(kinds.RELEVANT_FROM, "The lowest grade that counts as relevant.", "1"),
     "undefined": Key(
-        make_choice("skip", "zero"),
+        kinds.make_choice("skip", "zero"),
         "Queries without relevant documents: left out of means, or scored 0.",
         "`skip`",
     ),
     "match": Key(
-        make_choice("id", "text"), "What `relevant` and rules name: ids or passages.", "`id`"
+        kinds.make_choice("id", "text"), "What `relevant` and rules name: ids or passages.", "`id`"
     ),
-    "id_field": Key(TEXT, "Where a result has the id, as in `metadata.source`.", "recognized"),
-    "text_field": Key(TEXT, "Where a result has its text, as in `payload.content`.", "recognized"),
+    "id_field": Key(
+        kinds.TEXT, "Where a result has the id, as in `metadata.source`.", "recognized"
+    ),
+    "text_field": Key(
+        kinds.TEXT, "Where a result has its text, as in `payload.content`.", "recognized"
+    ),
     "corpus": Key(
         _make_table_kind(CORPUS_KEYS, "`{files: FILE, missing: warn}`"),
         "The documents or chunks as indexed.",
         "the retriever's `texts()`, if it has this method",
     ),
-    "show": Key(TEXT_LIST, "Fields of a result that reports and grading show.", "none"),
+    "show": Key(kinds.TEXT_LIST, "Fields of a result that reports and grading show.", "none"),
     "metrics": Key(
         make_node_kind(
-            make_list_schema({"anyOf": [{"enum": list_usual_metrics()}, {"type": "string"}]}),
+            kinds.make_list_schema({"anyOf": [{"enum": list_usual_metrics()}, {"type": "string"}]}),
             "a list of metrics",
         ),
         "Metrics that reports show.",
@@ -485,7 +467,7 @@ SUITE_KEYS: dict[str, Key] = {
     "thresholds": Key(BLOCK, "Thresholds over the suite.", "none"),
     "tags": Key(
         make_node_kind(
-            {"type": "object", "additionalProperties": make_reference("thresholds")},
+            {"type": "object", "additionalProperties": kinds.make_reference("thresholds")},
             "tags, each with thresholds",
         ),
         "Thresholds of one tag.",
@@ -499,15 +481,17 @@ SUITE_KEYS: dict[str, Key] = {
         "Thresholds and rules for every query.",
         "none",
     ),
-    "concurrency": Key(COUNT, "How many calls run at a time.", "1"),
-    "timeout": Key(DURATION, "The longest time for one call.", "60 s; none for plain functions"),
+    "concurrency": Key(kinds.COUNT, "How many calls run at a time.", "1"),
+    "timeout": Key(
+        kinds.DURATION, "The longest time for one call.", "60 s; none for plain functions"
+    ),
     "retry": Key(
         _make_table_kind(RETRY_KEYS, "`{times: 2, on: [429, 5xx, timeout]}`"),
         "Which failed calls are made again.",
         "none",
     ),
-    "rate": Key(RATE, "The most calls in a time.", "any"),
-    "repeat": Key(REPEATS, "How often each query runs, for nondeterministic engines.", "1"),
+    "rate": Key(kinds.RATE, "The most calls in a time.", "any"),
+    "repeat": Key(kinds.REPEATS, "How often each query runs, for nondeterministic engines.", "1"),
     "errors": Key(
         _make_table_kind(ERRORS_KEYS, "`{max: 2}`"), "How many queries may have no answer.", "0"
     ),

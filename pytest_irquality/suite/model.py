@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date
 from enum import Enum
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.metrics import Judgments, Metric, parse_metric
 from pytest_irquality.suite.rules import Rule
@@ -89,6 +89,13 @@ class Bound:
         return self.text or f"{self.value:g}"
 
 
+def _describe_bound(
+    help: str, default: str = "none", *, is_change: bool = False
+) -> Mapping[str, Any]:
+    """Return what the reference page and editors say about a bound of thresholds."""
+    return {"help": help, "default": default, "is_change": is_change}
+
+
 @dataclass(frozen=True)
 class Threshold:
     """The bounds that a suite puts on one metric in one place.
@@ -98,11 +105,26 @@ class Threshold:
     """
 
     metric: Metric
-    min: Bound | None = None
-    max: Bound | None = None
-    max_drop: Bound | None = None
-    max_rise: Bound | None = None
-    max_significant_drop: Bound | None = None
+    min: Bound | None = field(default=None, metadata=_describe_bound("The lowest allowed value."))
+    max: Bound | None = field(default=None, metadata=_describe_bound("The highest allowed value."))
+    max_drop: Bound | None = field(
+        default=None,
+        metadata=_describe_bound(
+            "How far it may drop below the baseline.", "any drop", is_change=True
+        ),
+    )
+    max_rise: Bound | None = field(
+        default=None,
+        metadata=_describe_bound(
+            "How far it may rise, if lower is better.", "any rise", is_change=True
+        ),
+    )
+    max_significant_drop: Bound | None = field(
+        default=None,
+        metadata=_describe_bound(
+            "As `max_drop`, if the drop is statistically significant.", is_change=True
+        ),
+    )
     is_warning: bool = False
     known_issue: KnownIssue | None = field(default=None, compare=False)
     location: Location = field(default=Location(), compare=False)
@@ -110,12 +132,18 @@ class Threshold:
     @property
     def compares(self) -> bool:
         """Return whether a bound needs a baseline."""
-        return bool(self.max_drop or self.max_rise or self.max_significant_drop)
+        return any(getattr(self, name) for name in CHANGE_BOUNDS)
 
     @property
     def limits_drop(self) -> bool:
         """Return whether the suite itself says how far this relevance metric may drop."""
         return self.metric.is_relevance and bool(self.max_drop or self.max_significant_drop)
+
+
+# The fields of thresholds that are bounds. Those of changes need a baseline.
+BOUNDS = tuple(bound for bound in fields(Threshold) if bound.metadata)
+CHANGE_BOUNDS = tuple(bound.name for bound in BOUNDS if bound.metadata["is_change"])
+VALUE_BOUNDS = tuple(bound.name for bound in BOUNDS if not bound.metadata["is_change"])
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,13 @@ from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.decoding import read_text as read_text_file
 from pytest_irquality.io.files import FileError
 from pytest_irquality.metrics import Definition, Metric
+from pytest_irquality.suite import kinds
 from pytest_irquality.suite.keys import (
     EACH_QUERY_RULES,
     SUITE_KEYS,
     read_fields,
 )
+from pytest_irquality.suite.kinds import suggest
 from pytest_irquality.suite.model import (
     DEFAULT_METRIC,
     CheckItem,
@@ -39,14 +41,6 @@ from pytest_irquality.suite.thresholds import (
     check_for_single_queries,
     check_repeated,
 )
-from pytest_irquality.suite.values import (
-    COUNT_FROM_0,
-    read_choice,
-    read_distinct_texts,
-    read_entries,
-    read_table,
-    suggest,
-)
 from pytest_irquality.suite.yaml_source import (
     ListNode,
     MappingNode,
@@ -61,10 +55,8 @@ from pytest_irquality.suite.yaml_source import (
 
 SUITE_SUFFIXES = (".ir.yaml", ".ir.yml", ".yaml", ".yml")
 MIN_BASELINE_DEPTH = 10
-_PLAIN_SETTINGS = (
-    "top_k", "depth", "undefined", "relevant_from", "match", "id_field", "text_field", "show",
-    "concurrency", "timeout", "rate", "repeat",
-)  # fmt: skip
+# Every other key with the name of a setting is the setting as it is.
+_PARSED_SETTINGS = ("corpus", "retry")
 USUAL_METRICS = ("ndcg", "mrr", "recall")
 METRIC_WITHOUT_JUDGMENTS = "overlap"
 
@@ -213,7 +205,10 @@ class _SuiteParser:
                 corpus_files += [str(file.path) for file in found]
             except Mistake as mistake:
                 self.mistakes.add(mistake)
-        plain = {name: fields.values[name] for name in _PLAIN_SETTINGS if name in fields.values}
+        plain = {}
+        for name, value in fields.values.items():
+            if name in Settings.__dataclass_fields__ and name not in _PARSED_SETTINGS:
+                plain[name] = value
         plain.setdefault("id_field", self.id_field_default)
         return Settings(
             **plain,
@@ -229,7 +224,7 @@ class _SuiteParser:
         metrics: dict[Metric, None] = {}
         if node is None:
             return ()
-        for text, line in read_distinct_texts(node, "'metrics'"):
+        for text, line in kinds.read_distinct_texts(node, "'metrics'"):
             try:
                 metrics[self.thresholds.parse_metric(ScalarNode(text, line))] = None
             except Mistake as mistake:
@@ -290,7 +285,7 @@ class _SuiteParser:
             )
 
     def _parse_tags(self, node: Node, suite: Suite) -> Iterator[CheckItem]:
-        for key, block in read_entries(node, "'tags'"):
+        for key, block in kinds.read_entries(node, "'tags'"):
             tag = key.text
             if tag in suite.queries_by_tag:
                 yield from self._parse_thresholds(block, f"the tag {quote(tag)}", tag, tag=tag)
@@ -303,7 +298,7 @@ class _SuiteParser:
     ) -> LostQueriesSetting:
         lost_queries = LostQueriesSetting()
         lines: dict[Metric, int] = {}
-        for key, value in read_entries(node, "'each_query'"):
+        for key, value in kinds.read_entries(node, "'each_query'"):
             location = Location(self.path, key.line)
             rule = threshold = None
             try:
@@ -369,8 +364,8 @@ def _parse_lost_queries(node: Node) -> LostQueriesSetting:
     name = "'lost_all_relevant'"
     if not isinstance(node, MappingNode):
         words = [mode.value for mode in LostQueriesMode if mode is not LostQueriesMode.MAX]
-        return LostQueriesSetting(LostQueriesMode(read_choice(node, name, words)))
-    values = read_table(node, name, {"max": COUNT_FROM_0}, ["max"])
+        return LostQueriesSetting(LostQueriesMode(kinds.read_choice(node, name, words)))
+    values = kinds.read_table(node, name, {"max": kinds.COUNT_FROM_0}, ["max"])
     return LostQueriesSetting(LostQueriesMode.MAX, values["max"])
 
 

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 from pytest_irquality.io.fields import get_field
 from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Judgments
+from pytest_irquality.suite.kinds import list_words
 from pytest_irquality.suite.model import PROBE_TAG, Location, Probe, Query
 from pytest_irquality.suite.records import SPELLINGS, decode_object, find_delimiter, simplify
 from pytest_irquality.suite.suite_files import DataFile
-from pytest_irquality.suite.values import list_words
 from pytest_irquality.suite.yaml_source import Mistake, quote
 
 MIN_QUOTE_WORDS = 8

@@ -9,20 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Judgments
+from pytest_irquality.suite import kinds
 from pytest_irquality.suite.keys import FILE_KEYS, QUERY_KEYS, Fields, get_known_issue, read_fields
+from pytest_irquality.suite.kinds import describe_node, list_words
 from pytest_irquality.suite.model import VARIANT_TAG, Location, Query, Settings
 from pytest_irquality.suite.rules import RULES, Rule
 from pytest_irquality.suite.suite_files import DataFile, FileFinder
 from pytest_irquality.suite.thresholds import ThresholdParser, check_for_query
-from pytest_irquality.suite.values import (
-    check_pair,
-    describe_node,
-    list_words,
-    parse_number,
-    read_distinct_texts,
-    read_entries,
-    read_text,
-)
 from pytest_irquality.suite.yaml_source import (
     ListNode,
     MappingNode,
@@ -36,6 +29,10 @@ from pytest_irquality.suite.yaml_source import (
 
 if TYPE_CHECKING:
     from pytest_irquality.suite.judgment_files import JudgmentFile, JudgmentFiles
+
+
+# Every other key with the name of an attribute of queries is the attribute as it is.
+_PARSED_KEYS = ("id", "params", "known_issue", "thresholds")
 
 
 @dataclass
@@ -143,7 +140,7 @@ class QueryParser:
                 fields.get("format", ""),
                 fields.get("columns"),
             )
-        written = read_text(node, "The path of a file")
+        written = kinds.read_text(node, "The path of a file")
         key = find_missing_space(written)
         if key in QUERY_KEYS:
             raise Mistake(node.line, f"Write a space after the colon of '{key}:'")
@@ -233,15 +230,17 @@ class QueryParser:
         params = self._params
         if "params" in fields.values:
             params = {**params, **fields.values["params"]}
+        plain = {}
+        for name, value in fields.values.items():
+            if name in Query.__dataclass_fields__ and name not in _PARSED_KEYS:
+                plain[name] = value
         query = Query(
+            **plain,
             id=entry.id,
             text=entry.text,
             judgments=judgments,
             rules=tuple(rules),
-            tags=fields.get("tags", ()),
-            weight=fields.get("weight", 1.0),
             params=params,
-            why=fields.get("why", ""),
             is_sampled=entry.is_sampled,
             known_issue=get_known_issue(fields, location.path),
             passages=passages,
@@ -268,14 +267,14 @@ class QueryParser:
         if isinstance(node, ListNode):
             grade = max(1.0, self.settings.relevant_from)
             return dict.fromkeys(
-                (text for text, _ in read_distinct_texts(node, "'relevant'")), grade
+                (text for text, _ in kinds.read_distinct_texts(node, "'relevant'")), grade
             )
         if isinstance(node, ScalarNode) and node.text:
             written = quote(node.text)[1:-1]
             message = f"'relevant' must be a list or a mapping to grades. Write [{written}]."
             raise Mistake(node.line, message)
         grades = {}
-        for key, value in read_entries(node, "'relevant'"):
+        for key, value in kinds.read_entries(node, "'relevant'"):
             if not isinstance(value, ScalarNode):
                 message = f"The grade of {quote(key.text)} must be a number"
                 raise Mistake(value.line, f"{message}, not {describe_node(value)}")
@@ -287,8 +286,8 @@ class QueryParser:
         return grades
 
     def _parse_grade(self, key: ScalarNode, node: ScalarNode) -> float:
-        check_pair(key, node, "grade", "'relevant'")
-        number = None if node.is_quoted else parse_number(node.text)
+        kinds.check_pair(key, node, "grade", "'relevant'")
+        number = None if node.is_quoted else kinds.parse_number(node.text)
         if number is None:
             if node.text not in self._grade_words:
                 from pytest_irquality.suite.judgment_files import explain_grade

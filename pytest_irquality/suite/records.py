@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, NoReturn
 from pytest_irquality.io.escaping import unescape_csv_cell
 from pytest_irquality.io.text import format_count
 from pytest_irquality.suite.keys import QUERY_KEYS
+from pytest_irquality.suite.kinds import list_words, parse_number, suggest
 from pytest_irquality.suite.suite_files import DataFile
-from pytest_irquality.suite.values import list_words, parse_number, suggest
 from pytest_irquality.suite.yaml_source import MappingNode, Mistake, ScalarNode, make_node, quote
 
 # -- Columns

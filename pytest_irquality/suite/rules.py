@@ -22,26 +22,8 @@ from pytest_irquality.io.text import (
     join,
     write,
 )
-from pytest_irquality.suite.values import (
-    ANY_TEXT,
-    CUTOFF,
-    TEXT,
-    Schema,
-    check_pair,
-    make_list_schema,
-    make_object_schema,
-    make_reference,
-    parse_number,
-    read_count,
-    read_cutoff,
-    read_distinct_texts,
-    read_entries,
-    read_flag,
-    read_table,
-    read_text,
-    read_value,
-    suggest,
-)
+from pytest_irquality.suite import kinds
+from pytest_irquality.suite.kinds import Schema, suggest
 from pytest_irquality.suite.yaml_source import (
     ListNode,
     Location,
@@ -56,9 +38,9 @@ PARAM_PREFIX = "$params."
 _PARTS = re.compile(r"[0-9]+|[^\W\d_]+")
 RANKS_SCHEMA: Schema = {
     "anyOf": [
-        ANY_TEXT,
-        make_list_schema(ANY_TEXT, minItems=1),
-        {"type": "object", "minProperties": 1, "additionalProperties": CUTOFF.schema},
+        kinds.ANY_TEXT,
+        kinds.make_list_schema(kinds.ANY_TEXT, minItems=1),
+        {"type": "object", "minProperties": 1, "additionalProperties": kinds.CUTOFF.schema},
     ]
 }
 
@@ -224,7 +206,7 @@ class DocumentRule(Rule):
     ranks: Mapping[str, int | None]
 
     form = "documents, with ranks or without"
-    schema = make_reference("ranks")
+    schema = kinds.make_reference("ranks")
 
     def __hash__(self) -> int:
         return hash((self.key, *self.ranks.items()))
@@ -234,13 +216,15 @@ class DocumentRule(Rule):
         """Parse documents: a mapping to ranks, a list, or a single id."""
         ranks: dict[str, int | None] = {}
         if isinstance(node, ListNode):
-            ranks = dict.fromkeys(text for text, _ in read_distinct_texts(node, f"'{cls.key}'"))
+            ranks = dict.fromkeys(
+                text for text, _ in kinds.read_distinct_texts(node, f"'{cls.key}'")
+            )
         elif isinstance(node, ScalarNode):
-            ranks = {read_text(node, f"'{cls.key}'"): None}
+            ranks = {kinds.read_text(node, f"'{cls.key}'"): None}
         else:
-            for key, value in read_entries(node, f"'{cls.key}'"):
-                check_pair(key, value, "rank", cls.key)
-                ranks[key.text] = read_cutoff(value, f"The rank of {quote(key.text)}")
+            for key, value in kinds.read_entries(node, f"'{cls.key}'"):
+                kinds.check_pair(key, value, "rank", cls.key)
+                ranks[key.text] = kinds.read_cutoff(value, f"The rank of {quote(key.text)}")
         if not ranks:
             raise Mistake(node.line, f"'{cls.key}' names no document")
         return cls(ranks, location=location)
@@ -340,12 +324,12 @@ class InOrder(Rule):
     key = "in_order"
     help = "These documents come in this order."
     form = "a list of two or more documents"
-    schema = make_list_schema(ANY_TEXT, minItems=2)
+    schema = kinds.make_list_schema(kinds.ANY_TEXT, minItems=2)
 
     @classmethod
     def parse(cls, node: Node, location: Location) -> Rule | None:
         """Parse a list of documents."""
-        doc_ids = [text for text, _ in read_distinct_texts(node, f"'{cls.key}'")]
+        doc_ids = [text for text, _ in kinds.read_distinct_texts(node, f"'{cls.key}'")]
         if len(doc_ids) < 2:
             raise Mistake(node.line, f"'{cls.key}' needs at least two documents")
         return cls(tuple(doc_ids), location=location)
@@ -387,7 +371,7 @@ class ExpectNoResults(Rule):
     @classmethod
     def parse(cls, node: Node, location: Location) -> Rule | None:
         """Parse ``true`` or ``false``."""
-        return cls(location=location) if read_flag(node, f"'{cls.key}'") else None
+        return cls(location=location) if kinds.read_flag(node, f"'{cls.key}'") else None
 
     def get_depth(self, top_k: int) -> int:
         """Return 1, since the first result breaks the rule."""
@@ -454,15 +438,18 @@ class FieldCondition:
 
 
 _CONDITION_KEYS = ("not", "min", "max")
-_CONDITION_VALUES: Sequence[Schema] = (ANY_TEXT, make_list_schema(ANY_TEXT, minItems=1))
+_CONDITION_VALUES: Sequence[Schema] = (
+    kinds.ANY_TEXT,
+    kinds.make_list_schema(kinds.ANY_TEXT, minItems=1),
+)
 _CONDITION_SCHEMA: Schema = {
     "anyOf": [
         *_CONDITION_VALUES,
-        make_object_schema(
+        kinds.make_object_schema(
             {
                 "not": {"anyOf": [*_CONDITION_VALUES]},
-                "min": ANY_TEXT,
-                "max": ANY_TEXT,
+                "min": kinds.ANY_TEXT,
+                "max": kinds.ANY_TEXT,
             },
             minProperties=1,
         ),
@@ -492,7 +479,7 @@ class EveryResult(Rule):
     def parse(cls, node: Node, location: Location) -> Rule | None:
         """Parse a mapping from fields to conditions."""
         conditions = []
-        for key, value in read_entries(node, f"'{cls.key}'"):
+        for key, value in kinds.read_entries(node, f"'{cls.key}'"):
             conditions.append(_parse_condition(key.text, value))
         if not conditions:
             raise Mistake(node.line, f"'{cls.key}' names no field")
@@ -547,8 +534,8 @@ class MaxPer(Rule):
     def parse(cls, node: Node, location: Location) -> Rule | None:
         """Parse a mapping from fields to numbers."""
         limits = {}
-        for key, value in read_entries(node, f"'{cls.key}'"):
-            limits[key.text] = read_count(value, f"'{cls.key}: {key.text}'")
+        for key, value in kinds.read_entries(node, f"'{cls.key}'"):
+            limits[key.text] = kinds.read_count(value, f"'{cls.key}: {key.text}'")
         if not limits:
             raise Mistake(node.line, f"'{cls.key}' names no field")
         return cls(limits, location=location)
@@ -590,7 +577,7 @@ class NewestFirst(Rule):
     key = "newest_first"
     help = "An outdated version is never above its successor."
     form = "`{within: FIELD, by: FIELD}`"
-    schema: ClassVar[Schema] = make_object_schema(
+    schema: ClassVar[Schema] = kinds.make_object_schema(
         {"within": {"type": "string"}, "by": {"type": "string"}}, required=["within", "by"]
     )
     is_for_each_query = True
@@ -601,7 +588,7 @@ class NewestFirst(Rule):
     def parse(cls, node: Node, location: Location) -> Rule | None:
         """Parse ``{within: FIELD, by: FIELD}``."""
         keys = ("within", "by")
-        paths = read_table(node, f"'{cls.key}'", dict.fromkeys(keys, TEXT), keys)
+        paths = kinds.read_table(node, f"'{cls.key}'", dict.fromkeys(keys, kinds.TEXT), keys)
         return cls(paths["within"], paths["by"], location=location)
 
     @property
@@ -643,7 +630,7 @@ def _parse_condition(path: str, node: Node) -> FieldCondition:
     if not isinstance(node, MappingNode):
         return FieldCondition(path, equal=_read_condition_values(node, name))
     values: dict[str, Any] = {}
-    for key, value in read_entries(node, name):
+    for key, value in kinds.read_entries(node, name):
         if key.text not in _CONDITION_KEYS:
             hint = suggest(key.text, _CONDITION_KEYS, "Use 'not', 'min' or 'max'.")
             raise Mistake(key.line, f"{quote(key.text)} is not a condition{hint}")
@@ -672,13 +659,13 @@ def _read_condition_values(node: Node, name: str) -> tuple[object, ...]:
         raise Mistake(node.line, f"{name} names no value")
     values = []
     for item in nodes:
-        text = read_text(item, name)
+        text = kinds.read_text(item, name)
         if text.startswith("$") and not (
             text.startswith(PARAM_PREFIX) and text.removeprefix(PARAM_PREFIX)
         ):
             hint = f"Write '{PARAM_PREFIX}name' for a parameter of the query"
             raise Mistake(item.line, f"{name} is {quote(text)}. {hint}.")
-        values.append(text if text.startswith(PARAM_PREFIX) else read_value(item, name))
+        values.append(text if text.startswith(PARAM_PREFIX) else kinds.read_value(item, name))
     return tuple(values)
 
 
@@ -732,7 +719,7 @@ def _normalize(value: object) -> Hashable:
 
 def _compare_numbers(value: object, limit: object) -> int | None:
     """Compare two numbers or dates. Return -1, 0 or 1, or ``None`` if that is not possible."""
-    number, bound = parse_number(str(value).strip()), parse_number(str(limit).strip())
+    number, bound = kinds.parse_number(str(value).strip()), kinds.parse_number(str(limit).strip())
     if number is None and bound is None:
         return _compare_parts(value, limit)
     if number is None or bound is None:

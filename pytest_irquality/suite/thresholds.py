@@ -12,19 +12,14 @@ from math import inf
 from typing import Any
 
 from pytest_irquality.metrics import Definition, Judgments, Metric, MetricError, parse_metric
+from pytest_irquality.suite import kinds
 from pytest_irquality.suite.keys import (
     THRESHOLD_KEYS,
     get_known_issue,
     read_fields,
 )
-from pytest_irquality.suite.model import Bound, BoundUnit, Threshold
-from pytest_irquality.suite.values import (
-    describe_node,
-    parse_duration,
-    parse_number,
-    read_entries,
-    read_text,
-)
+from pytest_irquality.suite.kinds import describe_node
+from pytest_irquality.suite.model import CHANGE_BOUNDS, Bound, BoundUnit, Threshold
 from pytest_irquality.suite.yaml_source import (
     Location,
     MappingNode,
@@ -35,7 +30,6 @@ from pytest_irquality.suite.yaml_source import (
     quote,
 )
 
-CHANGE_BOUNDS = ("max_drop", "max_rise", "max_significant_drop")
 MAX_RELATIVE_DROP = 100  # percent; nothing drops by more than all of it
 
 
@@ -62,7 +56,7 @@ class ThresholdParser:
         Raises:
             Mistake: There is no such metric, or it does not go with passages.
         """
-        text = read_text(node, "A metric")
+        text = kinds.read_text(node, "A metric")
         if text in self._metrics:
             return self._metrics[text]
         try:
@@ -84,7 +78,7 @@ class ThresholdParser:
             path: The file, if it is not the suite.
         """
         lines: dict[Metric, int] = {}
-        for key, value in read_entries(node, name):
+        for key, value in kinds.read_entries(node, name):
             try:
                 threshold = self.parse_threshold(key, value, path)
                 check_repeated(threshold, lines)
@@ -132,11 +126,11 @@ class ThresholdParser:
         if not isinstance(node, ScalarNode):
             message = f"'{name}' of {metric} must be a number, not {describe_node(node)}"
             raise Mistake(node.line, message)
-        text = read_text(node, f"'{name}' of {metric}")
+        text = kinds.read_text(node, f"'{name}' of {metric}")
         if name in CHANGE_BOUNDS:
             return _parse_change(metric, name, node, text)
         if metric.unit == "seconds":
-            seconds = parse_duration(text)
+            seconds = kinds.parse_duration(text)
             if seconds is None:
                 message = f"'{name}' of {metric} must be a duration with a unit, such as 200ms"
                 raise Mistake(node.line, f"{message}, not {quote(text)}")
@@ -147,7 +141,7 @@ class ThresholdParser:
 def _parse_value_bound(metric: Metric, name: str, node: ScalarNode, text: str) -> Bound:
     is_count = metric.aggregate == "sum"
     is_percentage = text.endswith("%") and (is_count or metric.range[1] == 1)
-    number = parse_number(text.removesuffix("%") if is_percentage else text)
+    number = kinds.parse_number(text.removesuffix("%") if is_percentage else text)
     if number is None or (node.is_quoted and not is_percentage):
         message = f"'{name}' of {metric} must be a number without quotes, not {quote(text)}"
         raise Mistake(node.line, message)
@@ -176,7 +170,7 @@ def _parse_change(metric: Metric, name: str, node: ScalarNode, text: str) -> Bou
     if problem:
         raise Mistake(node.line, problem)
     is_relative = text.endswith("%")
-    number = parse_number(text.removesuffix("%"))
+    number = kinds.parse_number(text.removesuffix("%"))
     if number is None or number < 0 or (node.is_quoted and not is_relative):
         message = f"'{name}' of {metric} must be a number from 0, or a percentage of the baseline"
         raise Mistake(node.line, f"{message}, not {quote(text)}")

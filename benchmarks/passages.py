@@ -34,12 +34,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from pytest_irquality.verdict.passages import by_passages
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from pytest_irquality import check, load_suite, retrieve
 from pytest_irquality.passages import letters
-from pytest_irquality.verdict.passages import by_passages
 
 SUFFIXES = (".md", ".rst", ".txt")
 SIZE, OVERLAP, DEPTH, CANDIDATES, GO_ON, TOP_K = 800, 200, 30, 100, 50, 10

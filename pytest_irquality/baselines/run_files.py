@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, NoReturn
 from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.io.decoding import JsonError, encode_json_line, exceeds_nesting, parse_json
 from pytest_irquality.io.escaping import clip, make_printable
-from pytest_irquality.passages import ALL_PASSAGES
+from pytest_irquality.passages.location import ALL_PASSAGES
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
 from pytest_irquality.suite.model import make_request
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from statistics import fmean
 
 from pytest_irquality.metrics import Judgments, Metric, RankingBatch
-from pytest_irquality.passages import has_shared_hits, score_passages
+from pytest_irquality.passages.location import has_shared_hits, score_passages
 from pytest_irquality.retrieval.run import Ranking
 
 

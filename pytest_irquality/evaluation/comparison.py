@@ -23,7 +23,8 @@ from pytest_irquality.evaluation.documents import (
 from pytest_irquality.evaluation.query_changes import MetricChange, QueryChange, QueryStatus
 from pytest_irquality.evaluation.ties import align_ties
 from pytest_irquality.metrics import Metric, aggregate_values
-from pytest_irquality.passages import CorpusTexts, list_unknown_passages, locate_passages
+from pytest_irquality.passages.diagnosis import CorpusTexts
+from pytest_irquality.passages.location import list_unknown_passages, locate_passages
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import VARIANT_TAG, Query, Suite
 from pytest_irquality.suite.parser import get_needed_depth, list_metrics

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from pytest_irquality.evaluation.constants import TOP
 from pytest_irquality.io.text import DataPart, DocPart, Part, Text, join, write
-from pytest_irquality.passages import (
+from pytest_irquality.passages.diagnosis import (
     CorpusTexts,
     FindingKind,
     PassageFinding,
     diagnose_passage,
-    find_ranks,
 )
+from pytest_irquality.passages.location import find_ranks
 from pytest_irquality.retrieval.run import Ranking
 from pytest_irquality.suite.model import Query
 

@@ -28,7 +28,7 @@ from pytest_irquality.io.text import (
     list_some,
     write,
 )
-from pytest_irquality.passages import FindingKind
+from pytest_irquality.passages.diagnosis import FindingKind
 from pytest_irquality.suite.model import KnownIssue, Threshold
 
 

@@ -301,7 +301,7 @@ class QueryParser:
         self, entry: _QueryEntry, grades: Mapping[str, float], rules: Sequence[Rule]
     ) -> tuple[str, ...]:
         """Return the passages that judgments and rules name, and check that each can be found."""
-        from pytest_irquality.passages import check_passage
+        from pytest_irquality.passages.matching import check_passage
 
         names = dict.fromkeys(grades)
         for rule in rules:

@@ -21,8 +21,15 @@ from pytest_irquality.passages import matching
 from pytest_irquality.passages.matching import find_passage
 from pytest_irquality.plugin.options import INI_KEYS, OPTIONS
 from pytest_irquality.reports import json_report, markdown
-from pytest_irquality.retrieval import calling, collect, optional_methods, retries, server, service_base
-from pytest_irquality.retrieval.partial_answers import PARTIAL_SIGNS
+from pytest_irquality.retrieval import (
+    calling,
+    collect,
+    optional_methods,
+    retries,
+    server,
+    service_base,
+)
+from pytest_irquality.retrieval.wrappers import PARTIAL_SIGNS
 from pytest_irquality.suite import records
 from tests.docs.shown_pages import DOCS, ROOT, list_pages
 
@@ -59,12 +66,12 @@ FACTS = [
     ("reference/runs.md", f"scores of {WORDS[SCORE_DIGITS]} digits"),
     # Retrieval
     ("reference/retrievers.md", f"up to {calling.DEFAULT_BATCH_SIZE} queries"),
-    ("reference/retrievers.md", f"at most {optional_methods.MAX_EXISTS_CALLS:,} times"),
-    ("guides/any-language.md", f"within {WORDS[int(server.START_TIMEOUT_S / 60)]} minutes"),
-    ("guides/any-language.md", f"{service_base.MAX_ANSWER_BYTES // MIB} MB"),
+    ("reference/retrievers.md", f"at most {collect.MAX_EXISTS_CALLS:,} times"),
+    ("guides/any-language.md", f"within {WORDS[int(service.START_TIMEOUT_S / 60)]} minutes"),
+    ("guides/any-language.md", f"{service.MAX_ANSWER_BYTES // MIB} MB"),
     ("guides/any-language.md", f"at least {WORDS[MIN_SECRET_LENGTH]} characters"),
     ("guides/failing-engines.md", f"After {WORDS[collect.MIN_FAILURES_TO_GIVE_UP]} timeouts"),
-    ("guides/failing-engines.md", f"at most {WORDS[int(retries.MAX_WAIT_S / 60)]} minutes"),
+    ("guides/failing-engines.md", f"at most {WORDS[int(errors.MAX_WAIT_S / 60)]} minutes"),
     # Passages
     ("reference/suite.md", f"at most {matching.MAX_PASSAGE_LENGTH:,} characters"),
     ("reference/suite.md", f"up to {WORDS[matching.MAX_GAP_WORDS]} words"),

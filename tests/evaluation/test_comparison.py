@@ -17,7 +17,7 @@ from pytest_irquality.evaluation.comparison import (
     compare_runs,
 )
 from pytest_irquality.metrics import Judgments, parse_metric, score_rankings
-from pytest_irquality.passages import ALL_PASSAGES
+from pytest_irquality.passages.location import ALL_PASSAGES
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
 from pytest_irquality.suite.model import VARIANT_TAG, Settings, Suite
 from pytest_irquality.suite.rules import ExpectNoResults

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_irquality.passages import (
+from pytest_irquality.passages.diagnosis import (
     ChunkRank,
     CorpusTexts,
     FindingKind,
     PassageFinding,
     diagnose_passage,
+    find_split,
 )
-from pytest_irquality.passages.diagnosis import find_split
 from pytest_irquality.retrieval.run import Ranking
 
 GOODS = "Refunds are paid within 14 days of the receipt of the goods"

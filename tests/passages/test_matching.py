@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_irquality.passages import check_passage, find_passage, normalize_text
+from pytest_irquality.passages.matching import check_passage, find_passage
+from pytest_irquality.passages.normalization import normalize_text
 
 # A passage, and texts that contain it in another form.
 SAME: dict[str, list[str]] = {

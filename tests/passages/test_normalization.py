@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_irquality.passages import find_passage, normalize_text
-from pytest_irquality.passages.normalization import extract_letters
+from pytest_irquality.passages.matching import find_passage
+from pytest_irquality.passages.normalization import extract_letters, normalize_text
 
 # Two forms of one text, by what differs.
 ALIKE = {

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import pytest
@@ -34,6 +34,8 @@ class Option(NamedTuple):
     Attributes:
         needs_suites_at_once: Whether its mistakes are reported before anything is collected, even
             if it comes from ``addopts``.
+        renderer: If the option names a report: the function in ``pytest_irquality.reports`` that
+            renders a view, as ``module:function``.
     """
 
     flag: str
@@ -41,11 +43,17 @@ class Option(NamedTuple):
     metavar: str
     help: str
     needs_suites_at_once: bool = False
+    renderer: str = ""
 
     @property
     def name(self) -> str:
         """Return the attribute of ``config.option``."""
         return self.flag.lstrip("-").replace("-", "_")
+
+    @property
+    def report_kind(self) -> str:
+        """Return what reports call the report that the option names, such as ``markdown``."""
+        return self.name.removeprefix("ir_")
 
 
 class IniKey(NamedTuple):
@@ -124,6 +132,7 @@ OPTIONS = (
         "text",
         "PATH",
         f"Write the HTML report to PATH, or '{NO_FILE}' for no report (default: {DEFAULT_REPORT}).",
+        renderer="html:render_html",
     ),
     Option(
         "--ir-json",
@@ -131,12 +140,14 @@ OPTIONS = (
         "PATH",
         "Write the report as JSON to PATH. '-' writes a short JSON document to standard output, and"
         " all other output goes to standard error.",
+        renderer="json_report:render_json",
     ),
     Option(
         "--ir-markdown",
         "text",
         "PATH",
         "Write the report as Markdown to PATH (default: only to $GITHUB_STEP_SUMMARY, if set).",
+        renderer="markdown:render_markdown",
     ),
     Option(
         "--ir-grade",
@@ -185,8 +196,7 @@ _REMOVED_INI_KEYS = {
     "ir_max_calls": "Limit calls with 'rate' in the suite.",
 }
 
-_REPORT_FLAGS = ("--ir-report", "--ir-json", "--ir-markdown", "--ir-grade")
-_WORD = re.compile(r"(.*),([a-z]+)(?:=([^,]*))?", re.DOTALL)
+_WORD = r"(?s)(.*),([a-z]+)(?:=([^,]*))?"
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -209,14 +219,13 @@ def add_options(parser: pytest.Parser) -> None:
         parser.addini(name, help=f"Removed. {advice}", default="")
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """The options and ini keys of a session.
 
     Attributes:
         collects_suites: Whether ``--ir-suite`` is on.
         update_query_id: The query of ``--ir-update-baseline=QUERY_ID``, or empty for all.
-        report: Where the HTML report goes: a path, or ``None`` for no report.
+        reports: Where reports go, by the kind of the report.
         has_own_report: Whether ``--ir-report`` names the path.
         gate: ``normal`` or ``strict``, as the ini file or ``-o`` says.
         headers: Lines of ``ir_headers``, in which ``$NAME`` is an environment variable.
@@ -233,10 +242,9 @@ class Options:
     concurrency: int | None = None
     repeat: int | None = None
     init: str = ""
-    report: str | None = None
+    reports: Mapping[str, str] = MappingProxyType({})
     has_own_report: bool = False
     json: str = ""
-    markdown: str = ""
     grade: str = ""
     grade_depth: int | None = None
     history: str = ""
@@ -266,12 +274,12 @@ class Options:
     @property
     def outputs(self) -> dict[str, str]:
         """Return the file that each output option names, by option."""
-        return {
-            "--ir-report": (self.report or "") if self.has_own_report else "",
-            "--ir-json": "" if self.json == STANDARD_OUTPUT else self.json,
-            "--ir-markdown": self.markdown,
-            "--ir-grade": self.grade,
-        }
+        outputs = {}
+        for option in OPTIONS:
+            path = self.reports.get(option.report_kind, "")
+            if path and (option.flag != "--ir-report" or self.has_own_report):
+                outputs[option.flag] = path
+        return {**outputs, "--ir-grade": self.grade}
 
 
 def read_options(config: pytest.Config, namespace: argparse.Namespace | None = None) -> Options:
@@ -304,10 +312,9 @@ def read_options(config: pytest.Config, namespace: argparse.Namespace | None = N
         concurrency=given.ir_concurrency,
         repeat=given.ir_repeat,
         init=given.ir_init or "",
-        report=None if given.ir_report == NO_FILE else given.ir_report or DEFAULT_REPORT,
+        reports=_read_report_paths(given),
         has_own_report=given.ir_report not in (None, NO_FILE),
         json=given.ir_json or "",
-        markdown=given.ir_markdown or "",
         grade=grade,
         grade_depth=_read_depth(grade_words.get("depth")),
         history=given.ir_history or "",
@@ -387,6 +394,18 @@ def find_implying_option(arguments: Sequence[str]) -> str:
     return ""
 
 
+def _read_report_paths(given: argparse.Namespace) -> dict[str, str]:
+    """Return where reports go, by their kind. Only the HTML report has a default."""
+    paths = {}
+    for option in OPTIONS:
+        path = getattr(given, option.name) if option.renderer else ""
+        if option.flag == "--ir-report":
+            path = path or DEFAULT_REPORT
+        if path and path not in (NO_FILE, STANDARD_OUTPUT):
+            paths[option.report_kind] = path
+    return paths
+
+
 def _read_count(text: str) -> int:
     if text.isascii() and text.isdecimal() and int(text):
         return int(text)
@@ -404,7 +423,7 @@ def _split_words(flag: str, value: str | None, known: dict[str, str]) -> tuple[s
     """Split ``DIR,resume,shard=1/4`` into the path and the words behind it."""
     text = value or ""
     words: dict[str, str] = {}
-    while match := _WORD.fullmatch(text):
+    while match := re.fullmatch(_WORD, text):
         text, name, word_value = match.groups(default="")
         if name not in known:
             raise pytest.UsageError(f"{flag}: '{name}' is unknown. Use {' or '.join(known)}.")

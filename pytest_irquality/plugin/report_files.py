@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
+from functools import partial
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.io.files import FileError, append_text, check_output, write_atomically
 from pytest_irquality.io.git import GitError, Repository, describe_commit
 from pytest_irquality.plugin import command_line
-from pytest_irquality.plugin.options import STANDARD_OUTPUT
+from pytest_irquality.plugin.options import OPTIONS
 from pytest_irquality.plugin.state import PluginState
 from pytest_irquality.reports.view import build_view
 from pytest_irquality.reports.view_model import View, ViewSettings
@@ -54,18 +56,18 @@ class ReportWriter:
         view = build_view(decision, settings)
         self.view = view
         renderers: dict[str, Callable[[], str]] = {
-            "report": lambda: _render_html(view),
-            "json": lambda: _render_json(view),
-            "markdown": lambda: _render_markdown(view),
             "grading": lambda: _render_grading(decision, options.grade),
         }
+        for option in OPTIONS:
+            if option.renderer:
+                renderers[option.report_kind] = partial(_render, option.renderer, view)
         for kind, name in settings.written.items():
             # The default is nobody's choice, so a file that is in its way fails nothing.
             is_asked_for = kind != "report" or options.has_own_report
             self._write(kind, name, renderers[kind], is_asked_for=is_asked_for)
         summary = os.environ.get(_SUMMARY_VARIABLE)
         if summary:
-            self._append(Path(summary), _render_markdown(view))
+            self._append(Path(summary), _render("markdown:render_markdown", view))
 
     def _write(
         self, kind: str, name: str, render: Callable[[], str], *, is_asked_for: bool
@@ -94,15 +96,12 @@ class ReportWriter:
 
     def _create_settings(self, decision: Decision) -> ViewSettings:
         options, search = self.state.options, self.state.search
-        named = {
-            "report": options.report or "",
-            "json": "" if options.json == STANDARD_OUTPUT else options.json,
-            "markdown": options.markdown,
-            "grading": options.grade,
-        }
+        written = dict(options.reports)
+        if options.grade:
+            written["grading"] = options.grade
         grading_link = ""
-        if options.grade.endswith(".html") and options.report:
-            folder = os.path.dirname(options.report) or "."
+        if options.grade.endswith(".html") and "report" in written:
+            folder = os.path.dirname(written["report"]) or "."
             grading_link = os.path.relpath(options.grade, folder).replace(os.sep, "/")
         source = search.base.source if search.base else search.source
         compared_with = source.label
@@ -117,7 +116,7 @@ class ReportWriter:
             command=tuple(command_line.format_command(self.config)),
             update_command=tuple(command_line.format_update_command(self.config)),
             node_suffixes=self._find_node_suffixes(),
-            written={kind: name for kind, name in named.items() if name},
+            written=written,
             grading_link=grading_link,
             history=self.state.history,
             seconds=time.monotonic() - self._start,
@@ -169,22 +168,10 @@ def _read_branch(root: Path) -> str:
     return "" if name == "HEAD" else name
 
 
-def _render_html(view: View) -> str:
-    from pytest_irquality.reports.html import render_html
-
-    return render_html(view)
-
-
-def _render_json(view: View) -> str:
-    from pytest_irquality.reports.json_report import render_json
-
-    return render_json(view)
-
-
-def _render_markdown(view: View) -> str:
-    from pytest_irquality.reports.markdown import render_markdown
-
-    return render_markdown(view)
+def _render(renderer: str, view: View) -> str:
+    module, _, function = renderer.partition(":")
+    text: str = getattr(import_module(f"pytest_irquality.reports.{module}"), function)(view)
+    return text
 
 
 def _render_grading(decision: Decision, path: str) -> str:

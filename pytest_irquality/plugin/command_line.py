@@ -12,8 +12,8 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -39,22 +39,22 @@ _SELECTING_OPTIONS = {
 }
 _WITHOUT_RUNNING = ("collectonly", "setupplan", "showfixtures", "show_fixtures_per_test")
 
+# The patterns are texts, because a session that does not use them should not compile them.
 # What a command that evaluates the same suites again does not need.
-_DISPLAY_OPTIONS = re.compile(
+_DISPLAY_OPTIONS = (
     r"-[qvsr]\w*|--(quiet|verbose|verbosity|tb|color|capture|durations|no-header|no-summary|junitxml"
     r"|junit-xml|html|self-contained-html|report-log|numprocesses|maxprocesses|dist|basetemp"
     r"|last-failed|lf|failed-first|ff|new-first|nf|stepwise|sw|deselect"
     r"|ir-suite|ir-update-baseline|ir-save-runs|ir-report|ir-json|ir-markdown|ir-grade)|-[kmn].*"
 )
-_OPTIONS_WITH_VALUE = re.compile(
+_OPTIONS_WITH_VALUE = (
     r"-[kmnr]|--(tb|color|capture|durations|dist|deselect|basetemp|junitxml|junit-xml|html"
     r"|report-log|numprocesses|maxprocesses|ir-save-runs|ir-report|ir-json|ir-markdown|ir-grade)"
 )
-_SECRET_NAME = re.compile(r"(?i)key|token|secret|passw|auth|credential|headers")
+_SECRET_NAME = r"(?i)key|token|secret|passw|auth|credential|headers"
 
 
-@dataclass(frozen=True)
-class CommandLine:
+class CommandLine(NamedTuple):
     """The typed command line.
 
     Attributes:
@@ -209,16 +209,16 @@ def _list_kept_arguments(config: pytest.Config, dropped: Sequence[str] = ()) -> 
     is_value = False
     for argument in split_optional_values(arguments):
         name = argument.partition("=")[0]
-        is_dropped = name in dropped or bool(_DISPLAY_OPTIONS.fullmatch(name))
+        is_dropped = name in dropped or bool(re.fullmatch(_DISPLAY_OPTIONS, name))
         if is_value:
             is_value = False
         elif argument in typed.paths or argument == "--":
             continue
         elif is_dropped:
-            has_value = name in dropped or bool(_OPTIONS_WITH_VALUE.fullmatch(name))
+            has_value = name in dropped or bool(re.fullmatch(_OPTIONS_WITH_VALUE, name))
             is_value = "=" not in argument and has_value
         else:
             secret, equals, _ = argument.rpartition("=")
-            is_secret = bool(equals) and bool(_SECRET_NAME.search(secret))
+            is_secret = bool(equals) and bool(re.search(_SECRET_NAME, secret))
             kept.append(f"{secret}=…" if is_secret else argument)
     return kept

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Generator
+import sys
+from collections.abc import Generator, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ import pytest
 from pytest_irquality.plugin import command_line, options as plugin_options
 from pytest_irquality.plugin.options import CHILD_VARIABLE, Options
 
+_PACKAGE_PREFIX = "pytest_irquality."
 _OPTIONS_KEY = pytest.StashKey[Options]()
 _SUITES_KEY = pytest.StashKey[list[Path]]()
 MAX_LISTED_SUITES = 3
@@ -85,8 +88,25 @@ def pytest_configure(config: pytest.Config) -> None:
         activate(config)
 
 
+class _PlainImports:
+    """Imports this package without pytest's rewriting of assertions, of which it has none.
+
+    Rewritten modules are read from their own bytecode files in small pieces, and their sources are
+    hashed, which takes longer than everything else about an import.
+    """
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: object = None
+    ) -> ModuleSpec | None:
+        """Find a module of this package, and leave other modules to pytest."""
+        return PathFinder.find_spec(name, path) if name.startswith(_PACKAGE_PREFIX) else None
+
+
 def activate(config: pytest.Config) -> None:
     """Register what collects and evaluates suites."""
+    if _PlainImports not in sys.meta_path:
+        sys.meta_path.insert(0, _PlainImports)
     was_enabled = gc.isenabled()
     gc.disable()  # the modules stay, and looking for garbage among them costs a tenth of importing
     try:

@@ -1,8 +1,18 @@
-"""Errors of retrievers and their results, and how an error becomes one line of a report."""
+"""Errors of retrievers and their results: how they become a line of a report, and their retries.
+
+A failed call is made again if the suite's ``retry`` says so, or if the engine refused it because
+there were too many calls.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta, timezone
+from email.utils import parsedate_to_datetime
+from math import isfinite
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 from pytest_irquality.io.escaping import clip
@@ -17,20 +27,25 @@ _UNIT = (
     r"|tokens?|characters?|%)"
 )
 # Ids, hexadecimal numbers, numbers with units, and words with a digit differ from call to call.
-_VARYING = re.compile(
+# This and the next pattern are texts, so only runs with errors compile them (5 ms).
+_VARYING = (
     r"(?<=[ _.-]id)[\s:='\"]+[\w-]+|(?<=\breq)[\s:=#'\"]+[\w-]+"
     r"|0x[0-9a-f]+|\b(?=[a-f-]*\d)[0-9a-f-]{8,}\b"
     rf"|(?<!\w)\d+(?:[.,:]\d+)*(?:\s?{_UNIT}\b|\s?%|\b)"
-    r"|\b[^\W\d]*-?\d[\w-]*",
-    re.IGNORECASE,
+    r"|\b[^\W\d]*-?\d[\w-]*"
 )
 # An HTTP status in a message, as opposed to a time, a size or a number of tokens.
-_STATUS = re.compile(rf"(?<![\w.,-])[45]\d\d(?![\w.]|,\d|\s?{_UNIT}\b|\s?%)", re.IGNORECASE)
+_STATUS = rf"(?<![\w.,-])[45]\d\d(?![\w.]|,\d|\s?{_UNIT}\b|\s?%)"
 _SQLITE_THREAD = "created in a thread can only be used in that same thread"
 _SQLITE_HINT = (
     ". With 'concurrency' or 'timeout', calls run in other threads. Connect with"
     " check_same_thread=False, or remove both keys"
 )
+# The wait before the first round of retries. It doubles with each round.
+FIRST_WAIT_S = 1.0
+# The longest wait, whatever an engine asks for.
+MAX_WAIT_S = 120.0
+_TIMEOUT_NAME = re.compile(r"timed?[ -]?out", re.IGNORECASE)
 
 
 class RetrieverError(Exception):
@@ -84,7 +99,7 @@ def make_query_error(
     """Describe what a call raised in one line, with the cause that similar errors share."""
     if isinstance(error, (CallTimeout, NotRunError)):
         message = str(error)
-        return QueryError(message, _VARYING.sub("#", message), error)
+        return QueryError(message, re.sub(_VARYING, "#", message, flags=re.IGNORECASE), error)
     if isinstance(error, ResultError):
         return QueryError(str(error), error.cause, error)
     message = format_message(error)
@@ -123,7 +138,101 @@ def _find_cause(message: str, error: BaseException, query_text: str) -> str:
         text = re.sub(rf"(?<!\w)({pattern})(?!\w)", "…", text)
     status = find_status(error)
     if status is None:
-        in_text = _STATUS.search(text)
+        in_text = re.search(_STATUS, text, re.IGNORECASE)
         status = int(in_text[0]) if in_text else None
-    cause = _VARYING.sub("#", text)
+    cause = re.sub(_VARYING, "#", text, flags=re.IGNORECASE)
     return cause if status is None else f"{status} {cause}"
+
+
+# Retries.
+
+
+def should_retry(error: BaseException, on: Iterable[str]) -> bool:
+    """Return whether a failed call is made again.
+
+    Args:
+        error: What the call raised.
+        on: HTTP statuses (``429``), classes of them (``5xx``) and ``timeout``.
+    """
+    kinds = set()
+    status = find_status(error)
+    if status:
+        kinds = {str(status), f"{status // 100}xx"}
+    if isinstance(error, (CallTimeout, TimeoutError)) or _TIMEOUT_NAME.search(type(error).__name__):
+        kinds.add("timeout")
+    return not kinds.isdisjoint(on)
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Return whether an engine refused a call because there were too many.
+
+    It answered 429, or said when to come back (RFC 9110, section 10.2.3).
+    """
+    return find_status(error) == 429 or find_retry_after(error) is not None
+
+
+def find_wait(round_number: int, errors: Iterable[BaseException]) -> float:
+    """Return the seconds to wait before a round of retries.
+
+    Args:
+        round_number: The number of the round, from 0.
+        errors: What the calls raised. The longest ``Retry-After`` counts.
+    """
+    wanted = []
+    for error in errors:
+        seconds = find_retry_after(error)
+        if seconds is not None:
+            wanted.append(seconds)
+    return min(max(wanted, default=FIRST_WAIT_S * 2**round_number), MAX_WAIT_S)
+
+
+def find_retry_after(error: BaseException) -> float | None:
+    """Return the seconds after which an engine wants the next call, if it says so.
+
+    The error or its response may have them as the attribute ``retry_after``, or in the headers
+    ``Retry-After`` (seconds or a date) and ``retry-after-ms``.
+    """
+    for holder in (error, getattr(error, "response", None)):
+        headers = getattr(holder, "headers", None)
+        milliseconds = _parse_wait(_get_header(headers, "retry-after-ms"))
+        if milliseconds is not None:
+            return milliseconds / 1000
+        for value in (getattr(holder, "retry_after", None), _get_header(headers, "retry-after")):
+            seconds = _parse_wait(value)
+            if seconds is not None:
+                return seconds
+    return None
+
+
+def _get_header(headers: Any, name: str) -> object:
+    with suppress(Exception):  # headers of any client, or none
+        for key, value in headers.items():
+            if str(key).lower() == name:
+                return value
+    return None
+
+
+def _parse_wait(value: Any) -> float | None:
+    """Return a wait as seconds: a number, a date, a duration, or ``None`` for any other value."""
+    if isinstance(value, bytes):
+        value = value.decode("latin-1")
+    if isinstance(value, timedelta):
+        return max(value.total_seconds(), 0.0)
+    if isinstance(value, datetime):
+        return _get_seconds_until(value)
+    if value is None or isinstance(value, bool):
+        return None
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError, OverflowError):
+        with suppress(TypeError, ValueError, OverflowError, IndexError):
+            return _get_seconds_until(parsedate_to_datetime(str(value)))
+        return None
+    # NaN passes every comparison, so only this test stops it.
+    return max(seconds, 0.0) if isfinite(seconds) else None
+
+
+def _get_seconds_until(moment: datetime) -> float:
+    if moment.tzinfo is None:  # HTTP dates are UTC
+        moment = moment.replace(tzinfo=timezone.utc)
+    return max((moment - datetime.now(timezone.utc)).total_seconds(), 0.0)

@@ -14,7 +14,14 @@ from enum import Enum
 
 from pytest_irquality.evaluation.branches import Branch, find_edited_answers
 from pytest_irquality.io.text import DataPart, Text, join, write
-from pytest_irquality.suite.model import Bound, Query, Suite, Threshold
+from pytest_irquality.suite.model import (
+    CHANGE_BOUNDS,
+    VALUE_BOUNDS,
+    Bound,
+    Query,
+    Suite,
+    Threshold,
+)
 
 
 class EditKind(Enum):
@@ -284,10 +291,10 @@ def _compare_thresholds(base_suite: Suite, suite: Suite) -> Counter[EditKind]:
 
 def _classify_edit(base: Threshold, threshold: Threshold) -> EditKind:
     """Name the edit of a threshold, the most noticeable one if there are several."""
-    for name in ("max_drop", "max_rise", "max_significant_drop"):
+    for name in CHANGE_BOUNDS:
         if change := _compare_bounds(getattr(base, name), getattr(threshold, name)):
             return EditKind.DROPS_WIDENED if change > 0 else EditKind.DROPS_NARROWED
-    for name in ("min", "max"):
+    for name in VALUE_BOUNDS:
         if change := _compare_bounds(getattr(base, name), getattr(threshold, name)):
             return EditKind.THRESHOLDS_RAISED if change > 0 else EditKind.THRESHOLDS_LOWERED
     return EditKind.THRESHOLDS_EDITED

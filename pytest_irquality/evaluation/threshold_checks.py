@@ -23,7 +23,15 @@ from pytest_irquality.evaluation.statistics import (
 )
 from pytest_irquality.io.text import CodePart, DataPart, QueryPart, Text, write
 from pytest_irquality.metrics import Metric
-from pytest_irquality.suite.model import Bound, BoundUnit, CheckItem, Query, Threshold
+from pytest_irquality.suite.model import (
+    CHANGE_BOUNDS,
+    VALUE_BOUNDS,
+    Bound,
+    BoundUnit,
+    CheckItem,
+    Query,
+    Threshold,
+)
 
 SHOWN_DIGITS = 3
 MAX_SHOWN_DIGITS = 6
@@ -226,17 +234,15 @@ def describe_gap(comparison: Comparison, queries: Sequence[Query]) -> Text:
 def _check_bounds(
     threshold: Threshold, subject: _Subject, tests: SignificanceTests
 ) -> Iterator[BoundFinding]:
-    for key, bound in (("min", threshold.min), ("max", threshold.max)):
+    for key in VALUE_BOUNDS:
+        bound = getattr(threshold, key)
         if bound and subject.value is None:
             text = subject.name + " is undefined for all queries"
             yield BoundFinding(Outcome.INCOMPLETE, text, bound)
         elif bound:
             yield _check_value(subject, key, bound)
-    for key, bound in (
-        ("max_drop", threshold.max_drop),
-        ("max_rise", threshold.max_rise),
-        ("max_significant_drop", threshold.max_significant_drop),
-    ):
+    for key in CHANGE_BOUNDS:
+        bound = getattr(threshold, key)
         if bound and subject.change is None:
             yield _explain_missing_change(subject, bound)
         elif bound and subject.change:
@@ -260,9 +266,11 @@ def _check_value(subject: _Subject, key: str, bound: Bound) -> BoundFinding:
     if key == "min":
         is_broken = compared < bound.value - ROUNDING_ERROR
         can_fail = bound.value > lowest
-    else:
+    elif key == "max":
         is_broken = compared > bound.value + ROUNDING_ERROR
         can_fail = bound.value < highest
+    else:
+        raise NotImplementedError(f"There is no check of '{key}'")
     text = subject.name + f" is {format_value(metric, value, bound.value)}"
     if bound.unit is BoundUnit.QUERY_FRACTION:
         text += f" ({compared:.1%} of the queries)"

@@ -17,17 +17,22 @@ cut off.
 
 from __future__ import annotations
 
-import gc
 import json
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import zip_longest
 from typing import Any, NamedTuple, NoReturn
 
 from pytest_irquality.baselines.sources import BaselineError
-from pytest_irquality.io.decoding import JsonError, encode_json_line, exceeds_nesting, parse_json
+from pytest_irquality.io.decoding import (
+    JsonError,
+    encode_json_line,
+    exceeds_nesting,
+    parse_json,
+    pause_garbage_collection,
+)
 from pytest_irquality.io.escaping import clip, make_printable
 from pytest_irquality.passages.location import ALL_PASSAGES
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
@@ -40,6 +45,7 @@ MAX_HITS = 10_000
 MAX_ANSWERS = 1_000
 MAX_SHOWN_LENGTH = 80
 
+_PROVENANCE_FIELDS = ("source", "commit", "version", "date", "retry_count", "is_interrupted")
 _END_LINE = {"end": FORMAT}
 _CONFLICT_MARKERS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
 _LABEL_START = '"'
@@ -59,7 +65,6 @@ class RunHeader(NamedTuple):
         fixture: The retriever fixture, or empty in files that do not say.
         conftest: The folder of the fixture's conftest: relative to the suite in a baseline, so that
             the project can move, and to the root in a saved run.
-        digest: Identifies the requests of the suites that a shard is a part of.
     """
 
     path: str = ""
@@ -72,7 +77,6 @@ class RunHeader(NamedTuple):
     text_field: str = ""
     match: str = ""
     shard: str = ""
-    digest: str = ""
     commit: str = ""
     version: str = ""
     date: str = ""
@@ -166,18 +170,11 @@ def encode_row(
 
 def make_header(run: Run, **values: Any) -> RunHeader:
     """Make a header with the provenance of a run."""
-    provenance = run.provenance
     stage_depths = [stage.provenance.depth for stage in run.stages.values()]
-    known_stage_depths = [depth for depth in stage_depths if depth is not None]
     header = RunHeader(
-        depth=provenance.depth,
-        stage_depth=min(known_stage_depths, default=None),
-        commit=provenance.commit,
-        version=provenance.version,
-        date=provenance.date,
-        source=provenance.source,
-        retry_count=provenance.retry_count,
-        is_interrupted=provenance.is_interrupted,
+        **{name: getattr(run.provenance, name) for name in _PROVENANCE_FIELDS},
+        depth=run.provenance.depth,
+        stage_depth=min((depth for depth in stage_depths if depth is not None), default=None),
         notes=run.notes,
         missing_doc_ids=tuple(sorted(run.missing_doc_ids)),
     )
@@ -338,18 +335,6 @@ def decode_run(text: str) -> Run:
     return read_run_lines(enumerate(text.split("\n"), start=1), "the answers").run
 
 
-@contextmanager
-def pause_garbage_collection() -> Iterator[None]:
-    """Pause the search for reference cycles while many objects without cycles are created."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 class _RunReader:
     """Reads one file line by line. Ids and titles that occur again share one string."""
 
@@ -392,15 +377,8 @@ class _RunReader:
     def _make_stored_run(self) -> StoredRun:
         header = self._header
         depth = min(self._depths, default=header.depth)
-        provenance = Provenance(
-            source=header.source,
-            commit=header.commit,
-            version=header.version,
-            depth=depth,
-            date=header.date,
-            retry_count=header.retry_count,
-            is_interrupted=header.is_interrupted,
-        )
+        shared = {name: getattr(header, name) for name in _PROVENANCE_FIELDS}
+        provenance = Provenance(depth=depth, **shared)
         stages = {}
         for name, (answers, errors) in self._stages.items():
             stages[name] = Run(answers, errors, provenance=Provenance(depth=header.stage_depth))

@@ -17,9 +17,8 @@ from operator import ge, gt
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_irquality.baselines.run_files import pause_garbage_collection
 from pytest_irquality.baselines.sources import BaselineError
-from pytest_irquality.io.decoding import MAX_LINE_LENGTH, open_line_blocks
+from pytest_irquality.io.decoding import MAX_LINE_LENGTH, open_line_blocks, pause_garbage_collection
 from pytest_irquality.io.files import FileError, open_binary, write_atomically
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Suite

@@ -7,11 +7,13 @@ gzip by its first bytes. Lines end with LF, CRLF or CR.
 from __future__ import annotations
 
 import codecs
+import gc
 import gzip
 import io
 import json
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -191,6 +193,18 @@ class _BoundedGzip(io.RawIOBase):
             raise DecodeError(self._name, message)
         buffer[: len(block)] = block
         return len(block)
+
+
+@contextmanager
+def pause_garbage_collection() -> Iterator[None]:
+    """Pause the search for reference cycles while many objects without cycles are created."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 # JSON

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -62,31 +62,14 @@ def settle_path(sample: object, path: str) -> tuple[Step, ...] | None:
     return tuple(steps)
 
 
-def get_column(values: Sequence[Any], steps: Sequence[Step]) -> list[Any]:
-    """Return the field of each value, ``None`` where a value lacks it.
-
-    Args:
-        values: Objects like the sample that the steps were settled by.
-        steps: The steps of the path (see ``settle_path``).
-    """
-    column = list(values)
-    for step in steps:
-        try:
-            column = list(map(step, column))
-        except Exception:
-            # Some object is unlike the sample, so each is read alone.
-            column = [get_value(value, step) for value in column]
-        # An object unlike the sample may have code where the sample has data.
-        samples = {type(value): value for value in column}
-        if not all(map(is_data, samples.values())):
-            column = [value if is_data(value) else None for value in column]
-    return column
-
-
 def get_field(value: object, path: str) -> Any:
     """Return the value at a path, or ``None`` if there is none."""
     steps = settle_path(value, path)
-    return None if steps is None else get_column([value], steps)[0]
+    if steps is None:
+        return None
+    for step in steps:
+        value = get_value(value, step)
+    return value
 
 
 def get_value(value: Any, step: Step) -> Any:
@@ -100,11 +83,6 @@ def get_value(value: Any, step: Step) -> Any:
 def is_data(value: object) -> bool:
     """Return whether a path may lead to or through a value: not code, nor what leads to code."""
     return not (isinstance(value, _CODE_TYPES) or inspect.isroutine(value))
-
-
-def is_public(name: str) -> bool:
-    """Return whether a path may lead through an attribute of this name."""
-    return not name.startswith("_")
 
 
 def is_mapping(value: object) -> bool:
@@ -121,7 +99,7 @@ def _make_step(value: Any, name: str) -> Step | None:
     is_index = name.isascii() and name.isdigit() and len(name) < 10
     if isinstance(value, list | tuple) and is_index:
         return itemgetter(int(name))
-    return attrgetter(name) if name.isidentifier() and is_public(name) else None
+    return attrgetter(name) if name.isidentifier() and not name.startswith("_") else None
 
 
 def _lacks_key(value: object, name: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_irquality.io.access import FileAccess
-from pytest_irquality.io.decoding import read_text as read_text_file
+from pytest_irquality.io.decoding import pause_garbage_collection, read_text
 from pytest_irquality.io.files import FileError
 from pytest_irquality.metrics import Definition, Metric
 from pytest_irquality.suite import kinds
@@ -90,20 +89,15 @@ def load_suite(
     name = os.path.relpath(absolute, root).replace(os.sep, "/")
     access = access or FileAccess(root)
     finder = FileFinder(name, absolute, access, files)
-    # A large suite makes a million objects and no cycle. Collecting takes as long as reading.
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        # Nothing here may keep the parser, or the collector would look at all nodes once more.
+    # A large suite makes a million objects and no cycle. Nothing here may keep the parser, or the
+    # collector would look at all nodes once more.
+    with pause_garbage_collection():
         return _parse_file(
             _SuiteParser(name, MistakeList(name), finder, own_metrics, id_field_default),
             absolute,
             text,
             access,
         )
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _parse_file(parser: _SuiteParser, path: Path, text: str | None, access: FileAccess) -> Suite:
@@ -124,7 +118,7 @@ def _read_root(path: Path, text: str | None, access: FileAccess) -> Node:
     if text is None:
         try:
             access.check_data_files([path], path)
-            text = read_text_file(path)
+            text = read_text(path)
         except FileError as error:
             raise Mistake(error.line or 1, error.message) from None
     root = read_yaml(text)

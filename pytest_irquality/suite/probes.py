@@ -40,14 +40,6 @@ _WORD = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class ProbeSet:
-    """Probes, and remarks for the report."""
-
-    queries: tuple[Query, ...]
-    notes: tuple[str, ...] = ()
-
-
 class _Document(NamedTuple):
     doc_id: str
     title: str
@@ -86,7 +78,7 @@ def make_probes(
     params: Mapping[str, object] | None = None,
     grade: float = 1.0,
     location: Location,
-) -> ProbeSet:
+) -> tuple[list[Query], str]:
     """Make probes of the documents in some files.
 
     Args:
@@ -100,7 +92,8 @@ def make_probes(
 
     Returns:
         A query for each sampled document and field. The document is relevant, and so is any other
-        with the same text in this field, or that contains the same quote.
+        with the same text in this field, or that contains the same quote. And a remark for the
+        report.
 
     Raises:
         Mistake: A file cannot be read, or has no such field.
@@ -140,7 +133,7 @@ def make_probes(
             )
     count = format_count(len(queries), "probe")
     total = format_count(statistics.document_count, "document")
-    return ProbeSet(tuple(queries), (f"{count} of {len(sample):,} of {total}",))
+    return queries, f"{count} of {len(sample):,} of {total}"
 
 
 def _describe_probe(document: _Document, path: str, quoted: _Quote | None) -> Probe:

@@ -378,7 +378,7 @@ class QueryParser:
         files = []
         for name in names:
             files += self.finder.find(name, line)
-        probes = make_probes(
+        queries, note = make_probes(
             files,
             by=settings["by"],
             sample_size=settings.get("sample", 200),
@@ -387,8 +387,8 @@ class QueryParser:
             grade=self._relevant_grade,
             location=Location(self.path, line),
         )
-        self.notes += probes.notes
-        return list(probes.queries)
+        self.notes.append(note)
+        return queries
 
 
 def _list_items(node: Node | None) -> Sequence[Node]:

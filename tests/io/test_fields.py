@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.io.fields import get_column, get_field, is_data, settle_path
+from pytest_irquality.io.fields import get_field, is_data
 
 
 class Hit:
@@ -88,24 +88,6 @@ def test_a_path_stops_at_code_and_private_names(path: str) -> None:
 def test_code_is_not_data() -> None:
     assert not any(map(is_data, (os, Hit, len, Hit.as_row, [].append, types.FunctionType)))
     assert all(map(is_data, ("x", 1, [], {}, Hit(), None)))
-
-
-def test_a_column_is_read_with_the_steps_of_a_sample() -> None:
-    hits = [{"meta": {"id": f"d{number}"}} for number in range(3)]
-    steps = settle_path(hits[0], "meta.id")
-    assert steps is not None
-
-    assert get_column(hits, steps) == ["d0", "d1", "d2"]
-    assert get_column([*hits, {"meta": {}}, {}, None], steps) == ["d0", "d1", "d2", *[None] * 3]
-    assert get_column([], steps) == []
-
-
-def test_an_object_unlike_the_sample_exposes_no_code() -> None:
-    sample, other = types.SimpleNamespace(value="x"), types.SimpleNamespace(value=os)
-    steps = settle_path(sample, "value")
-    assert steps is not None
-
-    assert get_column([sample, other], steps) == ["x", None]
 
 
 def test_a_very_deep_path_has_no_value() -> None:

@@ -107,14 +107,27 @@ def activate(config: pytest.Config) -> None:
     """Register what collects and evaluates suites."""
     if _PlainImports not in sys.meta_path:
         sys.meta_path.insert(0, _PlainImports)
+    if f"{_PACKAGE_PREFIX}plugin.activation" not in sys.modules:
+        _import_everything()
+    from pytest_irquality.plugin import activation
+
+    activation.activate(config, config.stash[_OPTIONS_KEY])
+
+
+def _import_everything() -> None:
+    """Import what evaluates suites, and exempt it from garbage collection.
+
+    Modules stay. Looking for garbage while they are imported, when pytest ends and when Python ends
+    would take as long as half of importing them.
+    """
     was_enabled = gc.isenabled()
-    gc.disable()  # the modules stay, and looking for garbage among them costs a tenth of importing
+    gc.disable()
     try:
-        from pytest_irquality.plugin import activation
+        import pytest_irquality.plugin.activation  # noqa: F401
     finally:
+        gc.freeze()
         if was_enabled:
             gc.enable()
-    activation.activate(config, config.stash[_OPTIONS_KEY])
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

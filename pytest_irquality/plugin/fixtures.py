@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_irquality.plugin.collection import SuiteModule
-from pytest_irquality.retrieval.bm25 import BM25Retriever
-from pytest_irquality.retrieval.corpus import CorpusError, load_corpus
+from pytest_irquality.retrieval.corpus import BM25Retriever, CorpusError, load_corpus
 from pytest_irquality.retrieval.errors import RetrieverError
 
 

@@ -19,8 +19,7 @@ import pytest
 from pytest_irquality.plugin.options import CHILD_VARIABLE, Options
 
 if TYPE_CHECKING:
-    from pytest_irquality.retrieval.server import Server
-    from pytest_irquality.retrieval.service import RetrieverConfig, Service
+    from pytest_irquality.retrieval.service import RetrieverConfig, Server, Service
 
 USUAL_RETRIEVER = "retriever"
 _NAMED_LINE = re.compile(r"([A-Za-z_]\w*):\s+.*")

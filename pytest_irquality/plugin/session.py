@@ -6,7 +6,7 @@ queries, suites are evaluated one by one, and in the end all of them are decided
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
 from functools import partial
@@ -26,14 +26,15 @@ from pytest_irquality.evaluation.decide import BuildFacts, Decision, SuiteKey, d
 from pytest_irquality.evaluation.evaluate import Evaluation, EvaluationContext
 from pytest_irquality.io.text import DataPart, Text, write
 from pytest_irquality.metrics import Metric, aggregate_values, score_rankings
+from pytest_irquality.retrieval.calling import ExceptionPolicy
 from pytest_irquality.retrieval.collect import (
-    ExceptionPolicy,
     ReportProgress,
+    ask_exists,
     collect_run,
     collect_stages,
+    has_stages,
 )
 from pytest_irquality.retrieval.corpus import has_corpus, load_corpus
-from pytest_irquality.retrieval.optional_methods import ask_exists, has_stages
 from pytest_irquality.retrieval.rate_limit import RateLimiter, RateLimiters
 from pytest_irquality.retrieval.run import Run, merge_runs
 from pytest_irquality.suite.model import (
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
 
 MAX_EXPLAINED_QUERIES = 100
+CHECKPOINT_QUERIES = 128  # as many as a batch has by default
 
 
 @dataclass
@@ -163,6 +165,7 @@ class SearchSession:
         self.uses_saved_runs = False
         self.is_interrupted = False
         self.commit = ""
+        self.save_checkpoint: Callable[[], None] | None = None
         self._baselines: tuple[Baseline, ...] | None = None
         self._base_baselines: tuple[Baseline, ...] | None = None
         self._base_committed: tuple[Baseline, ...] | None = None
@@ -301,28 +304,39 @@ class SearchSession:
             CorpusError: The corpus of the suite cannot be read.
         """
         for suite, queries in self._plan_queries(key):
-            run_key = suite.run_key
             needs = self._find_needs(suite)
-            run = collect_run(
-                retriever,
-                queries,
-                replace(suite.settings, repeat=needs.repeat),
-                depth=needs.depth,
-                fields=needs.fields,
-                needs_texts=needs.needs_texts,
-                size_units=needs.size_units,
-                stages=needs.stages,
-                concurrency=self.concurrency,
-                rate_limiter=self._get_rate_limiter(suite),
-                exceptions=exceptions,
-                known=self.runs.get(run_key),
-                report_progress=report_progress,
-            )
-            self.add_run(run_key, run)
-            self.is_interrupted = self.is_interrupted or run.provenance.is_interrupted
+            for part in self._split_queries(queries):
+                run = collect_run(
+                    retriever,
+                    part,
+                    replace(suite.settings, repeat=needs.repeat),
+                    depth=needs.depth,
+                    fields=needs.fields,
+                    needs_texts=needs.needs_texts,
+                    size_units=needs.size_units,
+                    stages=needs.stages,
+                    concurrency=self.concurrency,
+                    rate_limiter=self._get_rate_limiter(suite),
+                    exceptions=exceptions,
+                    known=self.runs.get(suite.run_key),
+                    report_progress=report_progress,
+                )
+                self.add_run(suite.run_key, run)
+                if self.save_checkpoint is not None:
+                    self.save_checkpoint()
+                if run.provenance.is_interrupted:
+                    self.is_interrupted = True
+                    return
             if suite.settings.match == "text" and has_corpus(suite.settings, retriever):
                 documents = load_corpus(suite.settings, retriever)
                 self.corpora[key] = {document.doc_id: document.text for document in documents}
+
+    def _split_queries(self, queries: tuple[Query, ...]) -> list[tuple[Query, ...]]:
+        """Split queries so that a job that is killed has saved most of its answers."""
+        if self.save_checkpoint is None:
+            return [queries]
+        size = CHECKPOINT_QUERIES
+        return [queries[start : start + size] for start in range(0, len(queries), size)]
 
     def collect_compared(
         self,

@@ -1,14 +1,23 @@
-"""Collect a run: one pass over the queries, in which each request is sent once."""
+"""Collect a run: one pass over the queries, in which each request is sent once.
+
+The other methods that a retriever may have are called here as well: ``stages`` with the queries,
+``tokens`` as results are read, and ``exists`` after comparing.
+"""
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from functools import lru_cache
+from itertools import chain, islice
 from typing import Any
 
+from pytest_irquality.io.fields import is_mapping
+from pytest_irquality.passages.normalization import normalize_text
 from pytest_irquality.retrieval.calling import (
     NO_EXCEPTIONS,
     CallSettings,
@@ -17,43 +26,40 @@ from pytest_irquality.retrieval.calling import (
     Reply,
     make_jobs,
     run_in_sequence,
+    run_in_threads,
     takes_batches,
 )
-from pytest_irquality.retrieval.columns import clean_title
 from pytest_irquality.retrieval.errors import (
     DEFAULT_TIMEOUT_S,
     CallTimeout,
     NotRunError,
+    ResultError,
+    RetrieverError,
+    find_wait,
+    is_refusal,
     make_query_error,
-)
-from pytest_irquality.retrieval.optional_methods import (
-    has_stages,
-    make_size_counters,
-    read_stages,
-    read_version,
+    should_retry,
 )
 from pytest_irquality.retrieval.rate_limit import RateLimiter
 from pytest_irquality.retrieval.results import (
     MAX_TEXT_CHARS,
     Answer,
     ResultReader,
+    clean_title,
     make_distinct_ids,
 )
-from pytest_irquality.retrieval.retries import find_wait, is_refusal, should_retry
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run, merge_runs
-from pytest_irquality.retrieval.service_base import Service
-from pytest_irquality.retrieval.threads import run_in_threads
+from pytest_irquality.retrieval.service import Service
+from pytest_irquality.retrieval.wrappers import describe_result
 from pytest_irquality.suite.model import Query, Settings
-
-__all__ = ["ExceptionPolicy", "KeepAnswer", "ReportProgress", "collect_run", "collect_stages"]
 
 # After so many calls in a row without an answer (or three times those in flight), none is made.
 MIN_FAILURES_TO_GIVE_UP = 20
 # In place of the number of a repeat: the call of ``stages``.
 STAGES_REPEAT = -1
+MAX_EXISTS_CALLS = 1000
+MAX_CACHED_SIZES = 2**16
 
-# Called with a run of one request as soon as it has all its answers, or finally its error.
-KeepAnswer = Callable[[Run], None]
 # Called with the number of queries whose calls ended, and the number of all, repeats included.
 ReportProgress = Callable[[int, int], None]
 
@@ -73,7 +79,6 @@ def collect_run(
     rate_limiter: RateLimiter | None = None,
     exceptions: ExceptionPolicy = NO_EXCEPTIONS,
     known: Run | None = None,
-    keep: KeepAnswer | None = None,
     report_progress: ReportProgress | None = None,
 ) -> Run:
     """Run queries on a retriever, each request ``settings.repeat`` times.
@@ -100,7 +105,6 @@ def collect_run(
         rate_limiter: The limiter that all calls of this retriever share.
         exceptions: Which exceptions skip a query or end the pass.
         known: An earlier run. Requests that it answers are not sent again.
-        keep: Called in this thread as answers come, to store them.
         report_progress: Called in this thread as calls end.
 
     Returns:
@@ -123,7 +127,7 @@ def collect_run(
         bound, timeout = retriever.bind(timeout or DEFAULT_TIMEOUT_S), None
     limiter = rate_limiter or RateLimiter(settings.rate)
     calls = CallSettings(limiter, exceptions, concurrency or settings.concurrency, timeout)
-    collector = _Collector(wanted, settings, calls, keep=keep, report_progress=report_progress)
+    collector = _Collector(wanted, settings, calls, report_progress=report_progress)
     collector.is_timed = not takes_batches(bound)
     for repeat in range(settings.repeat):
         for job in make_jobs(bound, wanted, reader, depth):
@@ -131,7 +135,7 @@ def collect_run(
     if stages is not None and has_stages(retriever):
         collector.add_stages(retriever, reader, stages, stage_depth)
     collector.run_jobs()
-    run = merge_runs([replace(known, errors={}), collector.make_run(wanted, known)])
+    run = merge_runs([replace(known, errors={}), collector.make_run(known)])
     # Requests that failed before have an answer now, another error, or did not run again.
     errors = {**known.errors, **run.errors}
     for request in run.answers:
@@ -175,7 +179,7 @@ def collect_stages(
     collector = _Collector(wanted, settings, calls)
     collector.add_stages(retriever, _make_reader(settings), (), depth)
     collector.run_jobs()
-    return collector.make_run(wanted, Run()).stages
+    return collector.make_run(Run()).stages
 
 
 def _drop_duplicates(queries: Iterable[Query]) -> list[Query]:
@@ -207,12 +211,10 @@ class _Collector:
     calls: CallSettings
     is_timed: bool = True
     needed_stages: Collection[str] | None = None
-    keep: KeepAnswer | None = None
     report_progress: ReportProgress | None = None
     jobs: list[Job] = field(default_factory=list)
     pending: deque[Job] = field(default_factory=deque)
     replies: dict[tuple[int, str], Reply] = field(default_factory=dict)
-    kept: set[str] = field(default_factory=set)
     retry_count: int = 0
     failures_in_row: int = 0
     gave_up: str = ""
@@ -252,8 +254,6 @@ class _Collector:
                 self._run(failed)
         except KeyboardInterrupt:
             self.is_interrupted = True
-        for query in self.queries:
-            self._keep_answer(query, is_final=True)
 
     def _run(self, jobs: Iterable[Job]) -> None:
         """Make calls. What the first call returns settles the way they are made."""
@@ -286,7 +286,6 @@ class _Collector:
                     f" {self.calls.timeout:g} s allows"
                 )
             self.replies[job.repeat, query.request] = reply._replace(values=[value], error=error)
-            self._keep_answer(query)
         self._report_progress()
 
     def _list_errors(self, job: Job) -> list[BaseException]:
@@ -304,48 +303,36 @@ class _Collector:
         if self.report_progress:
             self.report_progress(len(self.replies), len(self.queries) * len(self._repeats))
 
-    def _keep_answer(self, query: Query, *, is_final: bool = False) -> None:
-        """Hand on the answers to a request once they are complete, or finally its error."""
-        is_complete = all((repeat, query.request) in self.replies for repeat in self._repeats)
-        if not self.keep or query.request in self.kept or not is_complete:
-            return
-        run = self.make_run([query], Run())
-        if run.answers or (is_final and run.errors):
-            self.kept.add(query.request)
-            self.keep(run)
-
     # The run.
 
-    def make_run(self, queries: Sequence[Query], known: Run) -> Run:
+    def make_run(self, known: Run) -> Run:
         """Make a run of the replies so far. Its ids of chunks agree with those of a known run."""
         texts: dict[str, str] = {}
         for rankings in known.answers.values():
             for ranking in rankings:
                 texts.update(zip(ranking.doc_ids, ranking.texts, strict=False))
-        run = self._make_part(queries, range(self.settings.repeat), texts, "")
+        run = self._make_part(range(self.settings.repeat), texts, "")
         stages = {}
         if self.needed_stages is not None:
-            for name in self._list_stages(queries) or self.needed_stages:
-                stages[name] = self._make_part(queries, (STAGES_REPEAT,), texts, name)
+            for name in self._list_stages() or self.needed_stages:
+                stages[name] = self._make_part((STAGES_REPEAT,), texts, name)
         return replace(run, stages=stages)
 
-    def _list_stages(self, queries: Sequence[Query]) -> list[str]:
+    def _list_stages(self) -> list[str]:
         names: dict[str, None] = {}
-        for query in queries:
+        for query in self.queries:
             reply = self.replies.get((STAGES_REPEAT, query.request))
             if reply is not None and reply.error is None and reply.values:
                 names.update(dict.fromkeys(reply.values[0]))
         return list(names)
 
-    def _make_part(
-        self, queries: Sequence[Query], repeats: Sequence[int], texts: dict[str, str], stage: str
-    ) -> Run:
+    def _make_part(self, repeats: Sequence[int], texts: dict[str, str], stage: str) -> Run:
         """Make a run of all repeats, or of a stage."""
         answers: dict[str, tuple[Ranking, ...]] = {}
         errors: dict[str, QueryError] = {}
         titles: dict[str, str] = {}
         cut_count = 0
-        for query in queries:
+        for query in self.queries:
             found: list[Answer] = []
             for repeat in repeats:
                 answer = self._get_answer(repeat, query, stage)
@@ -411,3 +398,121 @@ def _name_failure(error: BaseException | None, exceptions: ExceptionPolicy) -> s
     if isinstance(error, CallTimeout):
         return "timed out"
     return "were refused" if is_refusal(error) else ""
+
+
+# Methods that a retriever may have.
+
+
+def ask_exists(
+    retriever: object, doc_ids: Iterable[str], exceptions: ExceptionPolicy = NO_EXCEPTIONS
+) -> frozenset[str]:
+    """Return the documents that the index lacks, as ``exists(doc_id)`` of the retriever says.
+
+    A document counts as present if the retriever has no such method or cannot tell. At most
+    ``MAX_EXISTS_CALLS`` documents are looked up, in the given order.
+
+    Args:
+        retriever: The value of the retriever fixture. ``exists`` may be async.
+        doc_ids: The documents to look up.
+        exceptions: Which exceptions are not errors of a call.
+    """
+    exists = getattr(retriever, "exists", None)
+    if not callable(exists):
+        return frozenset()
+    missing = []
+    awaitables: dict[str, Any] = {}
+    for doc_id in islice(dict.fromkeys(doc_ids), MAX_EXISTS_CALLS):
+        try:
+            answer = exists(doc_id)
+            if inspect.isawaitable(answer):
+                awaitables[doc_id] = answer
+            elif not answer:
+                missing.append(doc_id)
+        except BaseException as error:  # pytest.skip() must not skip the item that reports this
+            if not exceptions.is_query_error(error):
+                raise
+    if awaitables:
+        from pytest_irquality.retrieval.loop import run_awaitable  # imports asyncio
+
+        missing += run_awaitable(_await_exists(awaitables))
+    return frozenset(missing)
+
+
+async def _await_exists(awaitables: Mapping[str, Any]) -> list[str]:
+    missing = []
+    for doc_id, awaitable in awaitables.items():
+        with suppress(Exception):
+            if not await awaitable:
+                missing.append(doc_id)
+    return missing
+
+
+def has_stages(retriever: object) -> bool:
+    """Return whether the retriever has a method ``stages(query, k)``."""
+    return callable(getattr(retriever, "stages", None))
+
+
+def read_stages(
+    result: object, read: Callable[[object], Answer], needed: Collection[str]
+) -> dict[str, Answer | Exception]:
+    """Read what ``stages`` returned: a mapping of stages, first to last, to their results.
+
+    Args:
+        result: What the call returned.
+        read: Reads the result of a stage.
+        needed: The stages that metrics use.
+
+    Returns:
+        An answer, or why there is none, by the name of each stage.
+
+    Raises:
+        ResultError: The result is not a mapping.
+    """
+    if not is_mapping(result):
+        raise ResultError("stages(query, k) must return a mapping", describe_result(result))
+    answers: dict[str, Answer | Exception] = {}
+    for key in list(result):  # type: ignore[call-overload]
+        name = str(key)
+        try:
+            answers[name] = read(result[key])  # type: ignore[index]
+        except Exception as error:  # a stage that cannot be read does not spoil the others
+            answers[name] = error
+    for name in sorted(set(needed) - answers.keys()):
+        known = ", ".join(answers) or "none"
+        answers[name] = ResultError(f"There is no stage '{name}'. The retriever's stages: {known}")
+    return answers
+
+
+def make_size_counters(
+    retriever: object, units: Collection[str]
+) -> dict[str, Callable[[str], float]]:
+    """Return the functions that measure how long a text is, by unit.
+
+    Args:
+        retriever: Its method ``tokens(text)`` returns a number, or a list of tokens.
+        units: The units that metrics use: ``words`` and ``tokens``.
+
+    Raises:
+        RetrieverError: Tokens are needed, and the retriever cannot count them.
+    """
+    counters: dict[str, Callable[[str], float]] = {}
+    if "words" in units:
+        counters["words"] = lru_cache(MAX_CACHED_SIZES)(
+            lambda text: float(len(normalize_text(text).words))
+        )
+    if "tokens" in units:
+        tokens = getattr(retriever, "tokens", None)
+        if not callable(tokens):
+            raise RetrieverError("A metric of tokens needs a method tokens(text) of the retriever")
+        counters["tokens"] = lru_cache(MAX_CACHED_SIZES)(lambda text: _count(tokens(text)))
+    return counters
+
+
+def _count(tokens: Any) -> float:
+    return float(tokens if isinstance(tokens, (int, float)) else len(tokens))
+
+
+def read_version(retriever: object) -> str:
+    """Return what the retriever says about its own version, or an empty string."""
+    version = getattr(retriever, "version", None)
+    return str(version) if isinstance(version, (str, int, float)) else ""

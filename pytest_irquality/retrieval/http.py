@@ -20,10 +20,10 @@ from pytest_irquality.io.decoding import JsonError, parse_json
 from pytest_irquality.io.files import FileError, read_bytes
 from pytest_irquality.io.secrets import Secrets
 from pytest_irquality.retrieval.errors import RetrieverError, ServiceError, make_timeout
-from pytest_irquality.retrieval.server import Server
-from pytest_irquality.retrieval.service_base import (
+from pytest_irquality.retrieval.service import (
     MAX_ANSWER_BYTES,
     PORT,
+    Server,
     Service,
     limit_time,
     parse_header,

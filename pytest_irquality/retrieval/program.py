@@ -26,7 +26,7 @@ from pytest_irquality.retrieval.errors import (
     ServiceError,
     make_timeout,
 )
-from pytest_irquality.retrieval.service_base import MAX_ANSWER_BYTES, Service, limit_time
+from pytest_irquality.retrieval.service import MAX_ANSWER_BYTES, Service, limit_time
 
 # Added to the time limit of the first answer of a process, which loads what it needs.
 START_TIMEOUT_S = 60.0

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pytest_irquality.io.escaping import make_file_name
 from pytest_irquality.io.files import lock_folder
-from pytest_irquality.retrieval.retries import MAX_WAIT_S, find_wait, is_refusal
+from pytest_irquality.retrieval.errors import MAX_WAIT_S, find_wait, is_refusal
 
 # The unit of pauses after refusals. They double with each that follows another.
 MIN_PAUSE_S = 0.25

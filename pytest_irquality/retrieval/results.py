@@ -3,33 +3,38 @@
 The shape of a result is settled once, from its first hits. The order is the retriever's own:
 scores of full-text engines may be negative, distances are better if lower, and some engines return
 no score at all. ``wrappers`` finds the list of hits, and this module reads the hits.
+
+Hits are read as columns, because a response of 1,000 hits then costs a few passes in C instead of
+1,000 decisions in Python.
 """
 
 from __future__ import annotations
 
 import hashlib
 import inspect
+import numbers
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-
-from pytest_irquality.io.fields import is_data, is_mapping, settle_path
-from pytest_irquality.retrieval.columns import (
-    Column,
-    Role,
-    Steps,
-    cut_raw_titles,
-    get_single,
-    is_id,
-    is_number_type,
-    is_prose,
-    is_text,
-    make_column,
-    read_column,
-    read_fields,
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set as AbstractSet,
 )
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from itertools import islice
+from math import isfinite
+from operator import attrgetter, countOf
+from typing import Any, Literal, NamedTuple
+
+from pytest_irquality.io.escaping import clip
+from pytest_irquality.io.fields import Step, is_data, is_mapping, settle_path
+from pytest_irquality.io.secrets import MaskedText
 from pytest_irquality.retrieval.errors import ResultError
 from pytest_irquality.retrieval.run import Ranking
 from pytest_irquality.retrieval.wrappers import describe_result, open_batch, open_hits
@@ -63,17 +68,23 @@ _CONTAINERS = (
 )  # fmt: skip
 _MAX_TRIED_PATHS = 4
 _MAX_HINT_FIELDS = 12
-# Words in names of fields that are no ids, so no hint suggests these fields.
-_NO_ID_NAME = re.compile(
-    "title|name|text|content|body|passage|snippet|description|summary|highlight|caption|heading"
-    "|label|index|position|rank|order|row|page|line|offset|start|end|chunk|score|distance"
-    "|relevance|count|total|size|length|price|date|time|year|version|type|kind|lang|locale"
-    "|category|tag|brand|color|status|format"
-)
 _TANTIVY_HINT = (
     "An address of tantivy is valid in one index only. Return"
     " [(score, searcher.doc(address)) for score, address in results.hits]"
 )
+MAX_FIELD_CHARS = 4_000
+# Characters of a picture in a ``data:`` URI, some 200 kB.
+MAX_IMAGE_CHARS = 300_000
+MAX_LIST_VALUES = 100
+MAX_TITLE_CHARS = 80
+# Four times a title's length, since much of it may be white space.
+MAX_RAW_TITLE_CHARS = 4 * MAX_TITLE_CHARS
+# Scripts without spaces between words: Thai to Burmese, Khmer, Chinese, Japanese. It is compiled
+# when a text needs it, because that takes 2 ms.
+_UNSPACED = "[\u0e00-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+Steps = Sequence[Step]
+# What a column of rows may hold. Decimals are never ids; integers may be ids or scores.
+Role = Literal["ids", "integers", "decimals", "prose", "other"]
 
 
 @dataclass(frozen=True)
@@ -138,15 +149,6 @@ class ResultReader:
         """Read as ``read`` does. The message of an error does not show the result."""
         hits = open_hits(result, depth, self.id_field)
         return _make_answer(hits, _read_hits(hits, self), self)
-
-
-def read_results(result: object, depth: int, reader: ResultReader = ResultReader()) -> Ranking:
-    """Read the first ``depth`` hits of whatever a retriever returned.
-
-    Raises:
-        ResultError: No document ids can be read, or the engine says that its answer is partial.
-    """
-    return reader.read(result, depth).ranking
 
 
 def split_batch(result: object, count: int) -> Sequence[object]:
@@ -440,6 +442,226 @@ def _settle_texts(hits: Sequence[Any], paths: Sequence[str]) -> Steps | None:
     return None
 
 
+# Columns: the values at one place of each hit.
+
+
+class Column(NamedTuple):
+    """The values at one place of each hit, with their types."""
+
+    values: Sequence[Any]
+    kinds: AbstractSet[type]
+
+    @property
+    def known_kinds(self) -> AbstractSet[type]:
+        """Return the types of the values that are not ``None``."""
+        return self.kinds - {type(None)}
+
+    @property
+    def may_be_ids(self) -> bool:
+        """Return whether every value that is not ``None`` may be an id."""
+        return all(map(_is_id_type, self.known_kinds))
+
+    def find_role(self, is_prose: Callable[[str], bool]) -> Role:
+        """Return what the column may be in a table."""
+        kinds = self.known_kinds
+        if all(map(is_number_type, kinds)):
+            is_whole = all(issubclass(kind, numbers.Integral) for kind in kinds)
+            return "integers" if is_whole else "decimals"
+        if kinds == {str}:
+            texts = self.values if len(self.kinds) == 1 else self.get_texts()
+            return "prose" if has_prose(texts, is_prose) else "ids"
+        return "ids" if self.may_be_ids else "other"
+
+    def get_ids(self) -> tuple[str, ...] | None:
+        """Return the values as ids, or ``None`` if one of them cannot be an id.
+
+        Raises:
+            ResultError: An id contains a secret.
+        """
+        if MaskedText in self.kinds:
+            raise ResultError("A document id contains a secret that 'ir_headers' names")
+        if self.kinds == {str}:
+            ids = tuple(self.values)
+        elif all(map(_is_id_type, self.kinds)):
+            ids = tuple(map(str, self.values))
+        else:
+            return None
+        return ids if all(ids) else None
+
+    def get_scores(self) -> tuple[float, ...] | None:
+        """Return the values as scores, or ``None`` if one is missing or no finite number."""
+        if self.kinds == {float}:
+            scores = tuple(self.values)
+        elif all(map(is_number_type, self.kinds)):
+            try:
+                scores = tuple(map(float, self.values))
+            except (TypeError, ValueError, OverflowError):  # an integer of hundreds of digits
+                return None
+        else:
+            return None
+        # A sum is finite unless a score is not; only sums that overflow need the second look.
+        return scores if isfinite(sum(scores)) or all(map(isfinite, scores)) else None
+
+    def get_texts(self) -> Sequence[str]:
+        """Return the values that are text, and an empty text for the others."""
+        if self.kinds == {str}:
+            return self.values
+        return [str(value) if isinstance(value, str) else "" for value in self.values]
+
+    def has_texts(self) -> bool:
+        """Return whether any value is a text that is not blank."""
+        return any(text and not text.isspace() for text in self.get_texts())
+
+
+def make_column(values: Sequence[Any]) -> Column:
+    """Make a column of values, of which there must be one at least."""
+    kind = type(values[0])
+    # Most columns have one type, and counting it is faster than collecting all types.
+    is_uniform = countOf(map(type, values), kind) == len(values)
+    return Column(values, {kind} if is_uniform else set(map(type, values)))
+
+
+def get_value(hit: Any, steps: Steps) -> Any:
+    """Return what the steps lead to, or ``None`` if a step fails or meets code."""
+    try:
+        for step in steps:
+            hit = step(hit)
+            if not is_data(hit):
+                return None
+    except Exception:  # a property of the user's own class may raise anything
+        return None
+    return hit
+
+
+def read_column(hits: Sequence[Any], steps: Steps) -> Column:
+    """Read a column from hits. A list of one value, as of a stored field, counts as the value."""
+    values = hits
+    try:
+        for number, step in enumerate(steps):
+            if number and type(step) is attrgetter:  # an attribute of code may lead anywhere
+                _refuse_code(values)
+            values = list(map(step, values))
+    except Exception:
+        values = [get_value(hit, steps) for hit in hits]
+    column = make_column(values)
+    if list in column.kinds:
+        return make_column([get_single(value) for value in values])
+    return column
+
+
+def _refuse_code(values: Sequence[Any]) -> None:
+    """Raise ``TypeError`` if any value is code, which its type shows."""
+    for kind in set(map(type, values)):
+        value = next(value for value in values if type(value) is kind)
+        if not is_data(value):
+            raise TypeError(f"a path may not lead through a {kind.__name__}")
+
+
+def get_single(value: Any) -> Any:
+    """Return the only value of a list, or the value itself."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def _is_id_type(kind: type) -> bool:
+    may_be_id = issubclass(kind, (str, uuid.UUID, Decimal, numbers.Integral))
+    return may_be_id and not issubclass(kind, bool)
+
+
+def is_number_type(kind: type) -> bool:
+    """Return whether values of a type are numbers, those of numpy and others included."""
+    is_boolean = issubclass(kind, bool) or kind.__name__ in ("bool", "bool_")
+    return hasattr(kind, "__float__") and not is_boolean and not issubclass(kind, str)
+
+
+def is_prose(text: str) -> bool:
+    """Return whether a text has several words."""
+    return len(text.split(maxsplit=1)) > 1
+
+
+def is_text(text: str) -> bool:
+    """Return whether a text has several words, or is in a script without spaces."""
+    return is_prose(text) or (not text.isascii() and re.search(_UNSPACED, text) is not None)
+
+
+def has_prose(texts: Collection[str], is_prose: Callable[[str], bool]) -> bool:
+    """Return whether any of some texts is prose."""
+    joined = "".join(texts)
+    # Most columns are ids without any space, and one look at the sum of them shows it.
+    if joined.isascii() and joined.isprintable() and " " not in joined:
+        return False
+    return any(map(is_prose, texts))
+
+
+def cut_raw_titles(texts: Sequence[str]) -> Sequence[str]:
+    """Cut texts to what ``clean_title`` needs of them, unless they are short on average."""
+    if len("".join(texts)) > MAX_RAW_TITLE_CHARS * len(texts):
+        return [text[:MAX_RAW_TITLE_CHARS] for text in texts]
+    return texts
+
+
+def clean_title(text: str) -> str:
+    """Make a title of the beginning of a text, on one line."""
+    if len(text) <= MAX_TITLE_CHARS and text.isprintable() and "  " not in text:
+        return text.strip()
+    return clip(" ".join(text[:MAX_RAW_TITLE_CHARS].split()), MAX_TITLE_CHARS)
+
+
+# Values of fields that reports show and rules read. They leave the process of the retriever (xdist,
+# JSON), so they are texts, numbers, booleans, and lists of those.
+
+
+def read_fields(
+    hits: Sequence[Any], paths: Sequence[str], containers: Sequence[str]
+) -> tuple[Mapping[str, object], ...]:
+    """Return the values at some paths of each hit, as plain data.
+
+    A path is looked for in the hit and in its containers, such as ``_source``.
+
+    Args:
+        hits: The hits as returned.
+        paths: Paths with dots.
+        containers: The beginnings of paths, such as ``""`` and ``"_source."``.
+
+    Returns:
+        A mapping for each hit, without the fields that the hit lacks.
+    """
+    values: list[dict[str, object]] = [{} for _ in hits]
+    for path in paths:
+        steps = None
+        for hit, fields in zip(hits, values, strict=True):
+            value = None if steps is None else get_value(hit, steps)
+            if value is None:  # another shape than the hits before
+                for container in containers:
+                    found = settle_path(hit, container + path)
+                    if found is not None:
+                        steps, value = found, get_value(hit, found)
+                        break
+            plain = make_plain(get_single(value))
+            if plain is not None:
+                fields[path] = plain
+    return tuple(values)
+
+
+def make_plain(value: object) -> object:
+    """Return a value as a text, number, boolean or list of those, or ``None`` if it is neither."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        plain = [make_plain(entry) for entry in list(value)[:MAX_LIST_VALUES]]
+        return [entry for entry in plain if entry is not None and not isinstance(entry, list)]
+    if isinstance(value, str):
+        is_image = value.startswith("data:image/")
+        return clip(str(value), MAX_IMAGE_CHARS if is_image else MAX_FIELD_CHARS)
+    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
+        return bool(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, (numbers.Real, Decimal)):
+        number = float(value)
+        return number if isfinite(number) else None
+    if isinstance(value, date):  # a datetime is a date
+        return value.isoformat()
+    return str(value) if isinstance(value, uuid.UUID) else None
+
+
 # Hints.
 
 
@@ -450,51 +672,28 @@ def _make_id_error(hits: Sequence[Any], id_field: str) -> ResultError:
     if id_field:
         return ResultError(f"'id_field: {id_field}' leads to no document id in the hits", fields)
     tried = ", ".join(_list_id_paths(hits[0])[:_MAX_TRIED_PATHS])
-    candidates = find_id_candidates(hits)
-    example = candidates[0] if candidates else "PATH"
     return ResultError(
-        f"No document id under {tried} or similar names. Write its place into the suite, as"
-        f" 'id_field: {example}', or into the ini file as 'ir_id_field'",
+        f"No document id under {tried} or similar names. Write the name of its field into the suite"
+        " as 'id_field', or into the ini file as 'ir_id_field'",
         fields,
     )
 
 
-def find_id_candidates(hits: Sequence[Any]) -> list[str]:
-    """Return the paths of fields that may be document ids, the likeliest first.
-
-    Titles, texts, positions and the like are no candidates, nor is a field with one value twice.
-    """
-    candidates = []
-    for path in dict.fromkeys(_list_id_like_paths(hits[0])):
-        name = path.rpartition(".")[2].lower()
-        if _NO_ID_NAME.search(name) and not name.endswith(("id", "_key")):
-            continue
-        steps = settle_path(hits[0], path)
-        ids = None if steps is None else read_column(hits, steps).get_ids()
-        if ids and len(set(ids)) == len(ids) and not any(" " in doc_id for doc_id in ids):
-            candidates.append(path)
-    # Names with "id" first; the sort keeps the order of the fields otherwise.
-    return sorted(candidates, key=lambda path: not path.lower().endswith(("id", "sku", "key")))
-
-
 def _describe_fields(hit: Any) -> str:
-    names = ", ".join(name for name, _ in _list_fields(hit))
+    names = ", ".join(islice(_list_paths(hit), _MAX_HINT_FIELDS))
     if not names:
         return f"A hit is a {type(hit).__name__} without fields"
     return f"A hit has the fields {names}"
 
 
-def _list_fields(hit: Any) -> list[tuple[str, Any]]:
+def _list_paths(hit: Any, prefix: str = "") -> Iterator[str]:
+    """Yield the paths of the fields of a hit, at most one level deep."""
     fields = getattr(hit, "__dict__", {})
     if is_mapping(hit):
         fields = {str(name): hit[name] for name in hit.keys()}  # noqa: SIM118 - it may be no dict
-    return list(fields.items())[:_MAX_HINT_FIELDS]
-
-
-def _list_id_like_paths(hit: Any, prefix: str = "") -> Iterator[str]:
-    """Yield the paths of texts and integers, at most one level deep."""
-    for name, value in _list_fields(hit):
-        if is_id(get_single(value)):
+    for name, value in fields.items():
+        has_fields = is_data(value) and (is_mapping(value) or hasattr(value, "__dict__"))
+        if has_fields and not prefix:
+            yield from _list_paths(value, f"{name}.")
+        else:
             yield prefix + name
-        elif not prefix and is_data(value) and (is_mapping(value) or hasattr(value, "__dict__")):
-            yield from _list_id_like_paths(value, f"{name}.")

@@ -1,24 +1,145 @@
-"""Retrievers that the ini file declares: ``ir_url``, ``ir_command`` and what they need."""
+"""Retrievers outside this process: what the ini file declares, their calls, and their server.
+
+``http`` has the retriever of ``ir_url`` and ``program`` that of ``ir_command``.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import re
-from collections.abc import Mapping, Sequence
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from html import unescape
 from pathlib import Path
-from typing import NamedTuple
+from string import Template
+from typing import Any, NamedTuple
 
-from pytest_irquality.io.secrets import Secrets
-from pytest_irquality.retrieval.errors import RetrieverError
-from pytest_irquality.retrieval.http import UrlRetriever
-from pytest_irquality.retrieval.program import CommandRetriever
-from pytest_irquality.retrieval.server import Server, run_commands
-from pytest_irquality.retrieval.service_base import PORT, Service
+from pytest_irquality.io.processes import SupervisedProcess, find_free_port, split_command
+from pytest_irquality.io.secrets import Secrets, find_variables
+from pytest_irquality.retrieval.errors import RetrieverError, ServiceError
 
-__all__ = ["DeclaredRetriever", "RetrieverConfig", "Service"]
-
+# The placeholder for the port of ``ir_serve``.
+PORT = "{port}"
+MAX_ANSWER_BYTES = 16 * 2**20
+# How much is quoted of the start and of the end of an answer or a log.
+MAX_QUOTED_CHARS = 120
+# The time until a server has to answer. It may load or build an index.
+START_TIMEOUT_S = 300.0
+SERVER_END_TIMEOUT_S = 2.0
+SERVER_POLL_S = 0.25
+MAX_OUTPUT_BYTES = 2**16
 _NAMED_LINE = re.compile(r"([A-Za-z_]\w*):\s+(.*)")
+
+
+class Service:
+    """A retriever outside this process. Any number of threads may call it at once.
+
+    It ends its own calls in time, and its errors are single lines without secrets.
+    """
+
+    key = ""
+
+    def __init__(self, secrets: Secrets) -> None:
+        self.secrets = secrets
+        self._idle: deque[Any] = deque()
+
+    def call(self, query: str, k: int, params: Mapping[str, Any], timeout: float) -> Any:
+        """Return the answer to a query within so many seconds, masked.
+
+        Raises:
+            ServiceError: There is no answer, or the answer is an error.
+            CallTimeout: The time is over.
+        """
+        raise NotImplementedError
+
+    def bind(self, timeout: float) -> Callable[..., Any]:
+        """Return a function ``(query, k, **params)`` whose calls end within so many seconds."""
+
+        def search(query: str, k: int, **params: Any) -> Any:
+            return self.call(query, k, params, timeout)
+
+        search.__name__ = self.key
+        return search
+
+    def close(self) -> None:
+        """Close what is open."""
+        for idle in self._take_idle():
+            idle.close()
+
+    def _take_idle(self) -> Iterator[Any]:
+        """Yield connections or processes that wait for a call. Each goes to one thread only."""
+        with suppress(IndexError):
+            while True:
+                yield self._idle.pop()
+
+    def _check_answer(self, answer: Any) -> Any:
+        """Return an answer without secrets. Raise ``ServiceError`` if it is an error."""
+        answer = self.secrets.mask_json(answer)
+        if isinstance(answer, dict) and answer.get("error"):
+            raise ServiceError("The answer is an error", self.quote(json.dumps(answer["error"])))
+        return answer
+
+    def quote(self, data: bytes | str) -> str:
+        """Quote what a service wrote: both ends on one line, without secrets and HTML tags."""
+        text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
+        text = self.secrets.mask(text)
+        if text.lstrip().startswith("<"):
+            text = self.secrets.mask(unescape(re.sub("<[^<>]*>", " ", text)))
+        line = " ".join(text.split())
+        if len(line) > 2 * MAX_QUOTED_CHARS:
+            line = f"{line[:MAX_QUOTED_CHARS]} … {line[-MAX_QUOTED_CHARS:]}"
+        return repr(str(line))
+
+
+def parse_header(line: str) -> tuple[str, str]:
+    """Return the name and the value of a line of ``ir_headers``.
+
+    Raises:
+        RetrieverError: The line is malformed, or a variable of the environment is not set.
+    """
+    for name in find_variables(line):
+        if not os.environ.get(name, "").strip():
+            raise RetrieverError(f"Ini key ir_headers: the environment variable {name} is not set")
+    try:
+        name, value = line.split(":", 1)
+        return name.strip().title(), Template(value).substitute(os.environ).strip()
+    except ValueError:
+        reason = "a line must be 'Name: value', with $$ for a dollar sign"
+        raise RetrieverError(f"Ini key ir_headers: {reason}") from None
+
+
+@contextmanager
+def limit_time(seconds: float, end: Callable[[], object]) -> Iterator[threading.Event]:
+    """Call a function from another thread after so many seconds, unless the block was left.
+
+    Yields:
+        An event that is set if the function was called.
+    """
+    is_over = threading.Event()
+
+    def fire() -> None:
+        is_over.set()
+        end()
+
+    timer = threading.Timer(seconds, fire)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield is_over
+    finally:
+        timer.cancel()
+
+
+# What the ini file declares.
 
 
 class DeclaredRetriever(NamedTuple):
@@ -115,9 +236,118 @@ class RetrieverConfig:
         Raises:
             RetrieverError: A line cannot be read, or the server does not answer.
         """
+        # A session has one kind of service at most, and imports only that.
         if retriever.key == "ir_command":
+            from pytest_irquality.retrieval.program import CommandRetriever
+
             return CommandRetriever(retriever.line, self.folder, self.secrets)
+        from pytest_irquality.retrieval.http import UrlRetriever
+
         service = UrlRetriever(retriever.line, self.headers, self.folder, self.secrets, server)
         if server:
             server.wait_until_ready(service.is_ready)
         return service
+
+
+# Commands of the ini file.
+
+
+def run_commands(commands: Sequence[str], folder: Path, secrets: Secrets) -> None:
+    """Run the commands of ``ir_prepare`` in a folder, one after the other.
+
+    Raises:
+        RetrieverError: A command cannot be started, or fails.
+    """
+    for command in commands:
+        shown = f"Ini key ir_prepare: {secrets.mask(command)}"
+        try:
+            completed = subprocess.run(
+                split_command(command),
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                check=False,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+        except (OSError, ValueError, IndexError) as error:
+            reason = secrets.mask(str(error))
+            raise RetrieverError(f"{shown} cannot be started. {reason}") from None
+        if completed.returncode:
+            output = _describe_output(completed.stdout, secrets)
+            raise RetrieverError(f"{shown} ended with status {completed.returncode}. {output}")
+
+
+class Server:
+    """A command that listens at a port of its own, and ends with this process.
+
+    Args:
+        line: The command. ``{port}`` becomes a port at which nothing listens.
+        folder: The folder in which it runs.
+        secrets: What must not appear in errors.
+
+    Raises:
+        RetrieverError: The command cannot be started.
+    """
+
+    def __init__(self, line: str, folder: Path, secrets: Secrets) -> None:
+        self.port = find_free_port()
+        self._secrets = secrets
+        command = line.replace(PORT, str(self.port))
+        self._shown = f"Ini key ir_serve: {secrets.mask(command)}"
+        self._output = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - open as long as the server
+        try:
+            self._process = SupervisedProcess(
+                split_command(command),
+                folder,
+                self._output,
+                end_signal=signal.SIGTERM,
+                patience=SERVER_END_TIMEOUT_S,
+            )
+        except (OSError, ValueError) as error:
+            self._output.close()
+            reason = secrets.mask(str(error))
+            raise RetrieverError(f"{self._shown} cannot be started. {reason}") from None
+
+    def wait_until_ready(self, is_ready: Callable[[], bool]) -> None:
+        """Wait until the server answers.
+
+        Raises:
+            RetrieverError: The server ended, or did not answer in time.
+        """
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while True:
+            has_answered = is_ready()
+            end = self.describe_end()
+            if end:
+                raise RetrieverError(end)
+            if has_answered:
+                return
+            if time.monotonic() > deadline:
+                reason = f"did not answer within {START_TIMEOUT_S:g} s"
+                raise RetrieverError(f"{self._shown} {reason}. {self._read_end()}")
+
+    def describe_end(self) -> str:
+        """Return how the server ended and what it wrote last, or an empty string if it runs."""
+        try:
+            status = self._process.wait(SERVER_POLL_S)
+        except subprocess.TimeoutExpired:
+            return ""
+        return f"{self._shown} ended with status {status}. {self._read_end()}"
+
+    def close(self) -> None:
+        """End the server and what it started."""
+        self._process.end()
+        self._output.close()
+
+    def _read_end(self) -> str:
+        """Quote the end of what the server wrote. It is cut at a line end, so no secret is cut."""
+        size = self._output.seek(0, 2)
+        self._output.seek(max(0, size - MAX_OUTPUT_BYTES))
+        data = self._output.read()
+        if size > MAX_OUTPUT_BYTES:
+            data = data.partition(b"\n")[2]
+        return _describe_output(data, self._secrets)
+
+
+def _describe_output(data: bytes, secrets: Secrets) -> str:
+    return f"It wrote {Service(secrets).quote(data)}" if data.strip() else "It wrote nothing"

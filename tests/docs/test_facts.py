@@ -21,14 +21,7 @@ from pytest_irquality.passages import matching
 from pytest_irquality.passages.matching import find_passage
 from pytest_irquality.plugin.options import INI_KEYS, OPTIONS
 from pytest_irquality.reports import json_report, markdown
-from pytest_irquality.retrieval import (
-    calling,
-    collect,
-    optional_methods,
-    retries,
-    server,
-    service_base,
-)
+from pytest_irquality.retrieval import calling, collect, errors, service
 from pytest_irquality.retrieval.wrappers import PARTIAL_SIGNS
 from pytest_irquality.suite import records
 from tests.docs.shown_pages import DOCS, ROOT, list_pages

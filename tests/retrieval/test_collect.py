@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_irquality.retrieval import results
-from pytest_irquality.retrieval.collect import ExceptionPolicy, collect_run, collect_stages
+from pytest_irquality.retrieval.calling import ExceptionPolicy
+from pytest_irquality.retrieval.collect import collect_run, collect_stages
 from pytest_irquality.retrieval.errors import RetrieverError, make_query_error
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, Settings
@@ -219,17 +220,6 @@ def test_a_rerun_tells_its_chunks_apart_from_known_ones() -> None:
 
     assert second.answers["office chair"][0].doc_ids == ("handbook",)
     assert second.answers["hose"][0].doc_ids[0].startswith("handbook#")
-
-
-def test_answers_are_handed_on_as_soon_as_they_are_complete() -> None:
-    parts: list[Run] = []
-    engine = CountingEngine(failing_calls=[4])
-
-    run = collect_run(engine, QUERIES, Settings(repeat=2), keep=parts.append)
-
-    assert [list(part.answers) for part in parts] == [["office chair"], []]
-    assert parts[0].answers["office chair"] == run.answers["office chair"]
-    assert list(parts[1].errors) == ["hose"]
 
 
 # Errors.

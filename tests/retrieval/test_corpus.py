@@ -11,9 +11,14 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.retrieval.bm25 import BM25Retriever
 from pytest_irquality.retrieval.collect import collect_run
-from pytest_irquality.retrieval.corpus import CorpusDocument, CorpusError, has_corpus, load_corpus
+from pytest_irquality.retrieval.corpus import (
+    BM25Retriever,
+    CorpusDocument,
+    CorpusError,
+    has_corpus,
+    load_corpus,
+)
 from pytest_irquality.retrieval.errors import RetrieverError
 from pytest_irquality.suite.model import Corpus, Query, Settings
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_irquality.retrieval.errors import ResultError
-from pytest_irquality.retrieval.partial_answers import PARTIAL_SIGNS, find_partial_sign
-from pytest_irquality.retrieval.results import ResultReader, read_results
+from pytest_irquality.retrieval.results import ResultReader
+from pytest_irquality.retrieval.wrappers import PARTIAL_SIGNS, find_partial_sign
 
 TITLES = {"51": "A chair", "7": "A stool"}
 COMPLETE_COVERAGE = {
@@ -170,7 +170,7 @@ def test_hits_of_an_engine_are_read(engine: str, titles: Mapping[str, str]) -> N
 def test_groups_do_not_take_the_place_of_hits(kind: Any) -> None:
     hits = [{"id": f"id:shop:tea::t{n}", "relevance": 1 / n} for n in range(1, 6)]
 
-    ranking = read_results(kind([make_group(0), *hits, make_group(1)]), 4)
+    ranking = ResultReader().read(kind([make_group(0), *hits, make_group(1)]), 4).ranking
 
     assert ranking.doc_ids == tuple(f"id:shop:tea::t{n}" for n in range(1, 5))
 
@@ -247,7 +247,7 @@ PARTIAL: Mapping[str, Any] = {
 @pytest.mark.parametrize("engine", PARTIAL)
 def test_a_partial_answer_is_an_error(engine: str) -> None:
     with pytest.raises(ResultError, match="The engine reports a partial answer in '"):
-        read_results(PARTIAL[engine], 10)
+        ResultReader().read(PARTIAL[engine], 10)
 
 
 def test_every_sign_has_a_test() -> None:
@@ -274,4 +274,4 @@ def test_every_sign_has_a_test() -> None:
     ],
 )  # fmt: skip
 def test_a_complete_answer_is_no_partial_one(answer: Any) -> None:
-    assert read_results(answer, 10).doc_ids == ("51", "7")
+    assert ResultReader().read(answer, 10).ranking.doc_ids == ("51", "7")

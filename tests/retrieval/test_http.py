@@ -22,7 +22,7 @@ from pytest_irquality.retrieval.collect import collect_run
 from pytest_irquality.retrieval.errors import RetrieverError
 from pytest_irquality.retrieval.http import UrlRetriever
 from pytest_irquality.retrieval.run import Run
-from pytest_irquality.retrieval.service_base import MAX_QUOTED_CHARS
+from pytest_irquality.retrieval.service import MAX_QUOTED_CHARS
 from pytest_irquality.suite.model import Query, Retry, Settings
 from tests.retrieval.servers import (
     HttpRequest,

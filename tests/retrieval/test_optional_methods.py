@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.retrieval.optional_methods import (
+from pytest_irquality.retrieval.collect import (
     MAX_EXISTS_CALLS,
     ask_exists,
     make_size_counters,

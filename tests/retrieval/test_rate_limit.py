@@ -19,8 +19,8 @@ import pytest
 
 from pytest_irquality.retrieval import rate_limit
 from pytest_irquality.retrieval.collect import collect_run
+from pytest_irquality.retrieval.errors import find_wait
 from pytest_irquality.retrieval.rate_limit import CallClock, RateLimiter, RateLimiters
-from pytest_irquality.retrieval.retries import find_wait
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, Settings
 from tests.retrieval.test_retries import HttpError

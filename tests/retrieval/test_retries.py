@@ -13,11 +13,11 @@ import pytest
 
 from pytest_irquality.retrieval import rate_limit
 from pytest_irquality.retrieval.collect import collect_run
-from pytest_irquality.retrieval.errors import make_timeout
-from pytest_irquality.retrieval.retries import (
+from pytest_irquality.retrieval.errors import (
     find_retry_after,
     find_wait,
     is_refusal,
+    make_timeout,
     should_retry,
 )
 from pytest_irquality.suite.model import Query, Retry, Settings

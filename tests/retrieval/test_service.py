@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality.retrieval import server as server_module
+from pytest_irquality.retrieval import service
 from pytest_irquality.retrieval.collect import collect_run
 from pytest_irquality.retrieval.errors import RetrieverError
 from pytest_irquality.retrieval.http import UrlRetriever
@@ -120,7 +120,7 @@ def test_a_server_that_ends_shows_what_it_wrote(
 def test_a_server_that_never_answers_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_module, "START_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(service, "START_TIMEOUT_S", 0.3)
     (tmp_path / "server.py").write_text("import time\ntime.sleep(60)")
     config = RetrieverConfig([URL], serve=f"{PYTHON} server.py {{port}}", folder=tmp_path)
     server = config.start_server()

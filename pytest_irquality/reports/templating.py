@@ -5,15 +5,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import sys
 import zlib
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
+from io import BytesIO
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
 from pytest_irquality.io.escaping import escape_markdown, escape_markdown_code, make_visible
+from pytest_irquality.io.files import write_atomically
 from pytest_irquality.io.text import CodePart, DocPart, Part, QueryPart, Text
 
 PACKAGE = "pytest_irquality.reports"
@@ -86,9 +92,35 @@ def encode_script_json(value: object) -> Markup:
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
 
 
+class _BytecodeNextToTemplates(BytecodeCache):
+    """Keeps compiled templates in ``__pycache__``, as Python does with modules.
+
+    Compiling takes longer than everything else about the page of a small suite. Like bytecode of
+    modules, these files are as trustworthy as the package; a project's cache folder would not be.
+    """
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Load what is kept. Jinja ignores it if the template or Python changed."""
+        with suppress(OSError):
+            bucket.load_bytecode(BytesIO(_get_bytecode_path(bucket).read_bytes()))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep a compiled template, unless Python may not write its own bytecode either."""
+        if not sys.dont_write_bytecode:
+            with suppress(OSError):
+                data = bucket.bytecode_to_string()
+                write_atomically(_get_bytecode_path(bucket), data, is_durable=False)
+
+
+def _get_bytecode_path(bucket: Bucket) -> Path:
+    name = f"{bucket.key}.{sys.implementation.cache_tag}.jinja"
+    return Path(__file__).parent / "templates" / "__pycache__" / name
+
+
 def _create_environment(**options: Any) -> Environment:
     return Environment(
         loader=PackageLoader(PACKAGE),
+        bytecode_cache=_BytecodeNextToTemplates(),
         undefined=StrictUndefined,  # A misspelled name fails instead of printing nothing.
         trim_blocks=True,
         lstrip_blocks=True,

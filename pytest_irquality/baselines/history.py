@@ -73,18 +73,22 @@ def read_history(path: Path) -> tuple[HistoryEntry, ...]:
 
 
 def append_history(path: Path, entries: Iterable[HistoryEntry]) -> None:
-    """Append entries atomically. An entry of a rerun replaces the last one of its build.
+    """Append entries atomically. An entry of a rerun replaces the one of its build.
 
     Raises:
         BaselineError: The file is not a history; it is left as it is.
         OSError: The file cannot be written.
     """
     with lock_folder(Path(os.path.realpath(path)).parent):
-        known = list(read_history(path))
-        for entry in entries:
-            index = _find_index(known, entry)
-            known[index : index + 1] = [entry]
-        lines = [encode_json_line({"format": FORMAT, **entry._asdict()}) for entry in known]
+        by_build: dict[object, HistoryEntry] = {}
+        for number, entry in enumerate([*read_history(path), *entries]):
+            # The same commit may be measured every night against the night before, because its
+            # data changes. Such an entry has another baseline, so it is another build.
+            build = (entry.suite_path, entry.retriever, entry.commit, entry.baseline)
+            by_build[build if entry.commit else number] = entry
+        lines = []
+        for entry in by_build.values():
+            lines.append(encode_json_line({"format": FORMAT, **entry._asdict()}))
         write_atomically(path, lines)
 
 
@@ -98,21 +102,6 @@ def select_series(
         if is_of_suite and metric in entry.values:
             series.append((entry, entry.values[metric]))
     return tuple(series)
-
-
-def _find_index(entries: Sequence[HistoryEntry], new: HistoryEntry) -> int:
-    """Return the index that an entry belongs to: that of the same build, or the end.
-
-    The same commit may be measured every night against the night before, because its data changes.
-    Such an entry has another baseline, so it is another build.
-    """
-    for index in reversed(range(len(entries))):
-        entry = entries[index]
-        is_of_suite = (entry.suite_path, entry.retriever) == (new.suite_path, new.retriever)
-        if is_of_suite and entry.commit == new.commit:
-            is_rerun = bool(new.commit) and entry.baseline == new.baseline
-            return index if is_rerun else len(entries)
-    return len(entries)
 
 
 def _parse_entry(line: str, place: str) -> HistoryEntry:

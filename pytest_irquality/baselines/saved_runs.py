@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_irquality.baselines import run_files, trec
+from pytest_irquality.baselines import run_files
 from pytest_irquality.baselines.run_files import StoredRun
 from pytest_irquality.baselines.sources import Baseline, BaselineError
 from pytest_irquality.baselines.store import get_baseline_path
+from pytest_irquality.baselines.trec import (
+    TREC_ENDINGS,
+    is_trec_path,
+    read_trec_run,
+    write_trec_run,
+)
 from pytest_irquality.io.decoding import open_lines
 from pytest_irquality.io.escaping import make_file_name
 from pytest_irquality.io.files import FileError, list_files_below, write_atomically
@@ -96,7 +102,7 @@ def parse_save_target(text: str, folder: Path) -> SaveTarget:
     target = SaveTarget(folder / name, shard, is_resumed)
     if not name:
         raise BaselineError(f"--ir-save-runs={text}: The folder is missing")
-    if trec.is_trec_path(target.path) and (shard or is_resumed):
+    if is_trec_path(target.path) and (shard or is_resumed):
         raise BaselineError(
             f"--ir-save-runs={text}: A TREC file holds one complete run. Name a folder."
         )
@@ -127,7 +133,7 @@ def save_runs(
         BaselineError: A TREC file cannot hold the runs.
         OSError: A file cannot be written.
     """
-    if trec.is_trec_path(target.path):
+    if is_trec_path(target.path):
         answered = [suite for suite in suites if suite.run_key in runs]
         distinct = {(suite.path, suite.retriever): suite for suite in reversed(answered)}
         if len(distinct) != 1:
@@ -136,7 +142,7 @@ def save_runs(
                 f" {len(distinct)}. Name a folder."
             )
         (suite,) = distinct.values()
-        trec.write_trec_run(target.path, suite, runs[suite.run_key])
+        write_trec_run(target.path, suite, runs[suite.run_key])
         return (str(target.path),)
     paths = []
     for key, path in _make_paths(target, list(runs)).items():
@@ -248,22 +254,8 @@ def read_saved_runs(
         BaselineError: A path cannot be read at all.
     """
     library = _Library(paths, root=root, option=option, replaces_retriever=True)
-    runs: dict[RunKey, Run] = {}
-    errors: dict[str, str] = {}
-    every_suite = [*suites, *base_suites]
-    for key, own_suites in _group_by_key(every_suite).items():
-        current = [suite for suite in own_suites if any(suite is other for other in suites)]
-        try:
-            run = library.read_run(key, current, own_suites)
-        except BaselineError as error:
-            errors[own_suites[0].path] = str(error)
-            continue
-        if run is not None:
-            runs[key] = run
-        elif current:
-            errors[current[0].path] = library.describe_missing_run(key, current[0])
-    notices = [*library.notices, *library.describe_gaps(runs, suites, every_suite)]
-    return SavedRuns(runs, errors, tuple(notices))
+    runs, errors = library.read_runs(suites, [*suites, *base_suites])
+    return SavedRuns(runs, errors, tuple(library.notices))
 
 
 class SavedBaselines:
@@ -286,45 +278,26 @@ class SavedBaselines:
         """Read the runs as one baseline for each run key."""
         self.errors.clear()
         library = _Library(self.paths, root=self.root, option="--ir-baseline")
+        runs, errors = library.read_runs(suites, suites)
+        self.errors.update(errors)
+        self.notices = library.notices
+        if not runs and not errors and suites:
+            raise BaselineError(library.describe_missing_run(suites[0]))
         baselines = []
-        runs: dict[RunKey, Run] = {}
-        for key, own_suites in _group_by_key(suites).items():
-            try:
-                run = library.read_run(key, own_suites, own_suites)
-            except BaselineError as error:
-                self.errors[own_suites[0].path] = str(error)
-                continue
-            if run is not None:
-                runs[key] = run
-                baselines.append(Baseline(run, key.retriever, own_suites[0].path, self.label))
-        if not runs and not self.errors and suites:
-            raise BaselineError(library.describe_missing_run(suites[0].run_key, suites[0]))
-        self.notices = [*library.notices, *library.describe_gaps(runs, suites, suites)]
+        for key, run in runs.items():
+            suite_path = next(suite.path for suite in suites if suite.run_key == key)
+            baselines.append(Baseline(run, key.retriever, suite_path, self.label))
         return tuple(baselines)
 
 
-def _group_by_key(suites: Iterable[Suite]) -> dict[RunKey, list[Suite]]:
-    groups: dict[RunKey, list[Suite]] = {}
-    for suite in suites:
-        groups.setdefault(suite.run_key, []).append(suite)
-    return groups
-
-
 class _SavedFile(NamedTuple):
-    """A file of a build. A TREC run is read when its suite is known."""
+    """A file of JSON lines in a build."""
 
-    path: Path
     name: str
-    stored: StoredRun | None = None
-
-    @property
-    def shard(self) -> str:
-        return self.stored.header.shard if self.stored else ""
+    stored: StoredRun
 
     def matches(self, key: RunKey) -> bool:
         """Return whether the file has answers for a run key."""
-        if self.stored is None:
-            return False
         header = self.stored.header
         if header.fixture not in ("", key.retriever.fixture):
             return False
@@ -334,10 +307,11 @@ class _SavedFile(NamedTuple):
 
 
 class _Build(NamedTuple):
-    """The files in one path that the user named."""
+    """The files in one path that the user named. TREC runs are read when their suite is known."""
 
     name: str
-    files: tuple[_SavedFile, ...]
+    files: tuple[_SavedFile, ...] = ()
+    trec_paths: tuple[Path, ...] = ()
 
 
 class _Library:
@@ -350,13 +324,13 @@ class _Library:
         self.option = option
         self.replaces_retriever = replaces_retriever
         self.notices: list[Text] = []
-        self._skipped: list[str] = []
         self._trec_rankings: dict[Path, Mapping[str, Ranking]] = {}
         self._used_trec_ids: dict[Path, set[str]] = {}
         builds = [self._read_build(path) for path in paths]
         files = [file for build in builds for file in build.files]
-        shards = {(file.shard, _get_key_text(file)) for file in files if file.shard}
-        if len(shards) == len(files) > 0:
+        shards = {_get_shard_key(file) for file in files if file.stored.header.shard}
+        has_trec_runs = any(build.trec_paths for build in builds)
+        if len(shards) == len(files) > 0 and not has_trec_runs:
             # All paths together are the shards of one build.
             builds = [_Build(", ".join(build.name for build in builds), tuple(files))]
         self.builds = builds
@@ -365,57 +339,79 @@ class _Library:
 
     def _read_build(self, path: Path) -> _Build:
         name = _show(path, self.root)
-        if path.is_dir():
-            files = []
-            try:
-                for inner in list_files_below(path, (".jsonl", *trec.TREC_ENDINGS)):
-                    try:
-                        files.append(self._read_file(inner))
-                    except run_files.DamagedFileError:
-                        raise
-                    except BaselineError:
-                        self._skipped.append(_show(inner, self.root))
-            except FileError as error:
-                raise BaselineError(f"{self.option} {name}: {error.message}") from None
-            return _Build(name, tuple(files))
         if not path.exists():
             hint = f" A revision is `git:{name}`." if self.option == "--ir-baseline" else ""
             raise BaselineError(f"{self.option} {name}: There is no such file or folder.{hint}")
-        return _Build(name, (self._read_file(path),))
+        if is_trec_path(path) and not path.is_dir():
+            return _Build(name, trec_paths=(path,))
+        if not path.is_dir():
+            return _Build(name, (_SavedFile(name, _read_jsonl(path, name)),))
+        files, trec_paths = [], []
+        try:
+            for inner in list_files_below(path, (".jsonl", *TREC_ENDINGS)):
+                if is_trec_path(inner):
+                    trec_paths.append(inner)
+                    continue
+                inner_name = _show(inner, self.root)
+                try:
+                    files.append(_SavedFile(inner_name, _read_jsonl(inner, inner_name)))
+                except run_files.DamagedFileError:
+                    raise
+                except BaselineError:
+                    continue  # A folder may have other files, too.
+        except FileError as error:
+            raise BaselineError(f"{self.option} {name}: {error.message}") from None
+        return _Build(name, tuple(files), tuple(trec_paths))
 
-    def _read_file(self, path: Path) -> _SavedFile:
-        name = _show(path, self.root)
-        if trec.is_trec_path(path):
-            return _SavedFile(path, name)
-        return _SavedFile(path, name, _read_jsonl(path, name))
-
-    def _list_names(self) -> str:
-        names = [file.name for build in self.builds for file in build.files]
-        shown = ", ".join(names[:MAX_NAMED_FILES])
+    def describe_missing_run(self, suite: Suite) -> str:
+        """Say that there is no run of a suite's retriever, and what there is."""
+        names = []
+        for build in self.builds:
+            names += [file.name for file in build.files]
+            names += [_show(path, self.root) for path in build.trec_paths]
+        shown = ", ".join(names[:MAX_NAMED_FILES]) or "no saved run"
         hidden = len(names) - MAX_NAMED_FILES
-        return f"{shown} and {hidden} more" if hidden > 0 else shown
-
-    def describe_missing_run(self, key: RunKey, suite: Suite) -> str:
-        """Say that there is no run of a retriever, and what there is."""
-        names = ", ".join(build.name for build in self.builds)
-        found = self._list_names() or "no saved run"
-        skipped = f" Not a saved run: {', '.join(self._skipped[:3])}." if self._skipped else ""
+        more = f" and {hidden} more" if hidden > 0 else ""
+        named = ", ".join(build.name for build in self.builds)
         return (
-            f"{self.option} {names}: There is no run of '{key.retriever}' for {suite.path}, only"
-            f" {found}.{skipped}"
+            f"{self.option} {named}: There is no run of '{suite.retriever}' for {suite.path}, only"
+            f" {shown}{more}."
         )
 
     # Runs
 
-    def read_run(
+    def read_runs(
+        self, current: Sequence[Suite], suites: Sequence[Suite]
+    ) -> tuple[dict[RunKey, Run], dict[str, str]]:
+        """Read the runs of all suites by key, and why some cannot be used, by suite path.
+
+        Args:
+            current: The current suites, whose queries a complete run has.
+            suites: All suites, those of the base branch included.
+        """
+        runs: dict[RunKey, Run] = {}
+        errors: dict[str, str] = {}
+        groups: dict[RunKey, list[Suite]] = {}
+        for suite in suites:
+            groups.setdefault(suite.run_key, []).append(suite)
+        for key, own_suites in groups.items():
+            own_current = [suite for suite in own_suites if any(suite is each for each in current)]
+            try:
+                run = self._read_run(key, own_current, own_suites)
+            except BaselineError as error:
+                errors[own_suites[0].path] = str(error)
+                continue
+            if run is not None:
+                runs[key] = run
+            elif own_current and self.replaces_retriever:
+                errors[own_current[0].path] = self.describe_missing_run(own_current[0])
+        self.notices += self._describe_gaps(runs, current, suites)
+        return runs, errors
+
+    def _read_run(
         self, key: RunKey, current: Sequence[Suite], suites: Sequence[Suite]
     ) -> Run | None:
         """Read the run of a key from all builds, which become repeats.
-
-        Args:
-            key: The run key.
-            current: The current suites with this key, whose queries a complete run has.
-            suites: All suites with this key.
 
         Raises:
             BaselineError: The files do not make a complete run, or not without guessing.
@@ -447,13 +443,14 @@ class _Library:
         self, build: _Build, key: RunKey, current: Sequence[Suite], suites: Sequence[Suite]
     ) -> Run | None:
         files = [file for file in build.files if file.matches(key)]
-        exact = [file for file in files if _has_same_conftest(file, key)]
-        files = exact or files
+        folder = key.retriever.folder
+        files = [file for file in files if file.stored.header.conftest == folder] or files
         if not files:
-            return self._read_trec_files(build, key, current, suites)
-        if any(file.shard for file in files):
+            return self._read_trec_files(build, current, suites)
+        if any(file.stored.header.shard for file in files):
             return self._join_shards(files, current, build.name)
-        if len(files) > 1 and not all(_is_baseline(file) for file in files):
+        are_baselines = all(file.stored.header.path for file in files)
+        if len(files) > 1 and not are_baselines:
             names = ", ".join(file.name for file in files)
             raise BaselineError(
                 f"{self.option} {build.name}: There are several runs of '{key.retriever}':"
@@ -465,19 +462,17 @@ class _Library:
         """Join shards to a run. Raise an error if one is missing, doubled or foreign."""
         seen: dict[Shard, _SavedFile] = {}
         first = files[0]
+        first_header = first.stored.header
         for file in files:
-            assert file.stored is not None
-            assert first.stored is not None
-            if not file.shard:
+            header, run, _ = file.stored
+            if not header.shard or not first_header.shard:
                 raise BaselineError(f"{file.name}: This is a complete run next to shards of one")
-            shard = parse_shard(file.shard)
-            header, first_header = file.stored.header, first.stored.header
-            run = file.stored.run
+            shard, count = parse_shard(header.shard), parse_shard(first_header.shard).count
             problem = ""
             if shard in seen:
                 problem = f"is there twice ({seen[shard].name} is the other)"
-            elif shard.count != parse_shard(first.shard).count:
-                problem = f"belongs to another division than {first.name} ({first.shard})"
+            elif shard.count != count:
+                problem = f"belongs to another division than {first.name} ({first_header.shard})"
             elif header.commit != first_header.commit:
                 problem = (
                     f"is of commit {header.commit or 'unknown'}, and {first.name} of"
@@ -489,7 +484,6 @@ class _Library:
                 raise BaselineError(f"{file.name}:1: Shard {shard} {problem}")
             seen[shard] = file
         requests = {query.request for suite in suites for query in suite.queries}
-        count = parse_shard(first.shard).count
         missing = []
         for index in range(1, count + 1):
             shard = Shard(index, count)
@@ -506,17 +500,17 @@ class _Library:
     # TREC
 
     def _read_trec_files(
-        self, build: _Build, key: RunKey, current: Sequence[Suite], suites: Sequence[Suite]
+        self, build: _Build, current: Sequence[Suite], suites: Sequence[Suite]
     ) -> Run | None:
         """Read the TREC runs of suites, or ``None`` if there are none."""
         answers: dict[str, tuple[Ranking, ...]] = {}
         sources = []
         for suite in suites:
-            file = self._find_trec_file(build, suite)
-            if file is None:
+            path = self._find_trec_file(build, suite)
+            if path is None:
                 continue
-            sources.append(file.name)
-            rankings = self._read_trec_file(file, suite)
+            sources.append(_show(path, self.root))
+            rankings = self._read_trec_file(path, suite)
             is_current = any(suite is other for other in current)
             for query in suite.queries:
                 ranking = rankings.get(query.id)
@@ -530,49 +524,48 @@ class _Library:
         names = ", ".join(dict.fromkeys(sources))
         return Run(answers, provenance=Provenance(source=names))
 
-    def _find_trec_file(self, build: _Build, suite: Suite) -> _SavedFile | None:
+    def _find_trec_file(self, build: _Build, suite: Suite) -> Path | None:
         """Find the TREC run of a suite by its name. A single file needs no name."""
-        files = [file for file in build.files if file.stored is None]
+        paths = build.trec_paths
         parameter = suite.retriever.parameter
         own_name = Path(get_baseline_path(suite.path, parameter)).stem
-        names = {own_name, parameter or own_name}
-        named = [file for file in files if _get_trec_name(file.path) in names]
-        if len(files) == 1 and not parameter:
-            named = files
-        if len(named) > 1:
-            listed = ", ".join(file.name for file in named)
+        if len(paths) != 1 or parameter:
+            names = {own_name, parameter or own_name}
+            paths = tuple(path for path in paths if _get_trec_name(path) in names)
+        if len(paths) > 1:
+            listed = ", ".join(_show(path, self.root) for path in paths)
             raise BaselineError(
                 f"{self.option} {build.name}: Several TREC runs could belong to {suite.path}:"
                 f" {listed}. Name one {own_name}.run, or give it alone."
             )
-        return named[0] if named else None
+        return paths[0] if paths else None
 
-    def _read_trec_file(self, file: _SavedFile, suite: Suite) -> Mapping[str, Ranking]:
+    def _read_trec_file(self, path: Path, suite: Suite) -> Mapping[str, Ranking]:
+        name = _show(path, self.root)
         if suite.settings.match == "text":
             raise BaselineError(
-                f"{file.name}: A TREC run has no texts, which 'match: text' of {suite.path} needs"
+                f"{name}: A TREC run has no texts, which 'match: text' of {suite.path} needs"
             )
-        if file.path not in self._trec_rankings:
-            self._trec_rankings[file.path] = trec.read_trec_run(file.path, name=file.name)
-        rankings = self._trec_rankings[file.path]
+        if path not in self._trec_rankings:
+            self._trec_rankings[path] = read_trec_run(path, name=name)
+        rankings = self._trec_rankings[path]
         known = rankings.keys() & {query.id for query in suite.queries}
         if rankings and suite.queries and not known:
             ids = ", ".join(f"'{query_id}'" for query_id in list(rankings)[:MAX_NAMED_QUERIES])
             raise BaselineError(
-                f"{file.name} has no query of {suite.path}. Its ids are {ids}, and the suite has"
+                f"{name} has no query of {suite.path}. Its ids are {ids}, and the suite has"
                 f" '{suite.queries[0].id}'."
             )
-        self._used_trec_ids.setdefault(file.path, set()).update(known)
+        self._used_trec_ids.setdefault(path, set()).update(known)
         lacking = [query for query in suite.queries if query.id not in known]
         if lacking and self.replaces_retriever:
-            notice = _describe_lacking(file.name, lacking, suite)
-            if notice not in self.notices:
-                self.notices.append(notice + ", so they count as queries without results")
+            notice = _describe_lacking(name, lacking, suite)
+            self.notices.append(notice + ", so they count as queries without results")
         return rankings
 
     # Gaps
 
-    def describe_gaps(
+    def _describe_gaps(
         self, runs: Mapping[RunKey, Run], suites: Sequence[Suite], every_suite: Sequence[Suite]
     ) -> Iterator[Text]:
         """Yield which queries the runs lack, and which they have that no suite has."""
@@ -632,18 +625,9 @@ def _show(path: Path, root: Path) -> str:
         return str(path)
 
 
-def _get_key_text(file: _SavedFile) -> str:
-    assert file.stored is not None
+def _get_shard_key(file: _SavedFile) -> tuple[str, ...]:
     header = file.stored.header
-    return repr((header.fixture, header.conftest, header.parameter, header.id_field))
-
-
-def _has_same_conftest(file: _SavedFile, key: RunKey) -> bool:
-    return file.stored is not None and file.stored.header.conftest == key.retriever.folder
-
-
-def _is_baseline(file: _SavedFile) -> bool:
-    return file.stored is not None and bool(file.stored.header.path)
+    return (header.shard, header.fixture, header.conftest, header.parameter, header.id_field)
 
 
 def _get_trec_name(path: Path) -> str:
@@ -653,7 +637,7 @@ def _get_trec_name(path: Path) -> str:
 
 def _merge_files(files: Sequence[_SavedFile], source: str) -> Run:
     """Merge files with different requests: shards, or the baselines of several suites."""
-    run = merge_runs([file.stored.run for file in files if file.stored])
+    run = merge_runs([file.stored.run for file in files])
     source = files[0].name if len(files) == 1 else source
     return replace(run, provenance=replace(run.provenance, source=source))
 

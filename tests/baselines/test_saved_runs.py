@@ -143,7 +143,7 @@ def test_a_run_of_another_retriever_is_not_taken(tmp_path: Path) -> None:
     assert saved.runs == {}
     assert saved.errors == {
         "shop.ir.yaml": "--ir-runs runs: There is no run of 'retriever' for shop.ir.yaml, only"
-        " runs/old_retriever.jsonl. Not a saved run: runs/notes.jsonl."
+        " runs/old_retriever.jsonl."
     }
 
 

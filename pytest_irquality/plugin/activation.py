@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from pytest_irquality.io.files import FileError, check_output
 from pytest_irquality.plugin import (
     collection,
     command_line,
+    conclusion,
     decision_reports,
     fixtures,
     items,
@@ -65,6 +67,8 @@ def activate(config: pytest.Config, options: Options) -> None:
             target = parse_save_target(f"{options.save_runs}{resume}{shard}", folder)
             state.save_target = target
             search.shard = target.shard
+            if not is_worker(config):
+                search.save_checkpoint = partial(conclusion.save_checkpoint, state)
         if options.compares_with_commit:
             from pytest_irquality.plugin import base_modules
 

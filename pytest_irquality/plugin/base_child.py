@@ -22,7 +22,7 @@ from pytest_irquality.baselines.worktree import (
 )
 from pytest_irquality.plugin import compat, services
 from pytest_irquality.plugin.collection import find_retriever, is_declared, make_function
-from pytest_irquality.plugin.items import EXCEPTIONS
+from pytest_irquality.plugin.items import get_exception_policy
 from pytest_irquality.plugin.options import OPTIONS, read_options
 from pytest_irquality.retrieval.collect import collect_run
 from pytest_irquality.suite.model import RetrieverId
@@ -166,7 +166,7 @@ class RequestItem(pytest.Function):
                 size_units=request.size_units,
                 stages=request.stages,
                 stage_depth=request.stage_depth,
-                exceptions=EXCEPTIONS,
+                exceptions=get_exception_policy(),
             )
         except (pytest.exit.Exception, KeyboardInterrupt):
             raise

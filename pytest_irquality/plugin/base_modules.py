@@ -29,7 +29,7 @@ from pytest_irquality.plugin.collection import (
     find_retriever,
     is_declared,
 )
-from pytest_irquality.plugin.items import EXCEPTIONS, SuiteItem, describe_error
+from pytest_irquality.plugin.items import SuiteItem, describe_error, get_exception_policy
 from pytest_irquality.plugin.progress import create_progress
 from pytest_irquality.plugin.session import BaseBranch, Retrieval
 from pytest_irquality.plugin.state import PluginState, get_state, is_controller, is_worker
@@ -60,7 +60,8 @@ def open_base_branch(config: pytest.Config, state: PluginState) -> None:
         base_config = base_branch.read_base_config(config, typed, repository, source.commit)
         names = base_branch.find_base_suites(base_config, source, repository)
     except (BaselineError, GitError, pytest.UsageError) as error:
-        raise pytest.UsageError(f"--ir-baseline={option}: {error}") from None
+        message = str(error).removeprefix(f"--ir-baseline={option}: ")
+        raise pytest.UsageError(f"--ir-baseline={option}: {message}") from None
     base = BaseBranch(source, ref, is_strict=base_config.is_strict)
     if is_controller(config) and state.options.runs_base_code:
         folder = tempfile.TemporaryDirectory(prefix="irquality-answers-")
@@ -303,7 +304,7 @@ class BaseItem(pytest.Function):
             search.collect(
                 self.key,
                 self.funcargs[self.key.retriever.fixture],
-                exceptions=EXCEPTIONS,
+                exceptions=get_exception_policy(),
                 report_progress=create_progress(self.config, self.key.path),
             )
             if is_worker(self.config):

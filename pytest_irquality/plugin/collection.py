@@ -138,7 +138,7 @@ class SuiteModule(compat.SynthesizedModule):
 
     def _create_broken_item(self, state: PluginState) -> BrokenSuiteItem:
         text = "\n".join(map(make_printable, self.error.split("\n")))
-        state.search.add_error(self.relative_path, write(DataPart(text)))
+        state.search.add_error(self.relative_path, write(DataPart(" ".join(text.split("\n")))))
         item: BrokenSuiteItem = BrokenSuiteItem.from_parent(self, name="suite")
         item.text = text
         item.path_name = self.relative_path

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -28,6 +30,8 @@ from pytest_irquality.plugin.session import SearchSession
 from pytest_irquality.plugin.state import PluginState
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Suite
+
+CHECKPOINT_INTERVAL_S = 5.0
 
 
 def prepare_runs(config: pytest.Config, state: PluginState, selected: Collection[str]) -> None:
@@ -59,7 +63,10 @@ def prepare_runs(config: pytest.Config, state: PluginState, selected: Collection
             from pytest_irquality.baselines.saved_runs import read_resumed_runs
 
             keys = list(dict.fromkeys(suite.run_key for suite in suites))
-            search.runs.update(read_resumed_runs(state.save_target, keys))
+            for key, run in read_resumed_runs(state.save_target, keys).items():
+                # The interruption of the job that saved the run ends with this one.
+                provenance = replace(run.provenance, is_interrupted=False)
+                search.runs[key] = replace(run, provenance=provenance)
         if search.base is not None and search.base.answers is not None:
             from pytest_irquality.plugin.base_modules import run_base_code
 
@@ -181,17 +188,39 @@ def write_answers(config: pytest.Config, state: PluginState, decision: Decision)
         except OSError as error:
             errors.append(f"The baseline could not be written. {error.strerror or error}")
         errors += [update.refusal for update in state.baseline_updates if update.refusal]
-    if state.save_target is not None:
-        suites = list(search.suites.values())
-        if search.base is not None:
-            suites += search.base.suites.values()
-        from pytest_irquality.baselines.saved_runs import save_runs
-
-        try:
-            save_runs(state.save_target, search.runs, suites, commit=search.commit)
-        except (OSError, BaselineError) as error:
-            errors.append(f"--ir-save-runs: {error}")
+    try:
+        save_answers(state)
+    except (OSError, BaselineError) as error:
+        errors.append(f"--ir-save-runs: {error}")
     return errors
+
+
+def save_answers(state: PluginState) -> None:
+    """Save all answers so far, if ``--ir-save-runs`` says where.
+
+    Raises:
+        BaselineError: A TREC file cannot hold the runs.
+        OSError: A file cannot be written.
+    """
+    search = state.search
+    if state.save_target is None or not search.runs:
+        return
+    from pytest_irquality.baselines.saved_runs import save_runs
+
+    suites = list(search.suites.values())
+    if search.base is not None:
+        suites += search.base.suites.values()
+    save_runs(state.save_target, search.runs, suites, commit=search.commit)
+
+
+def save_checkpoint(state: PluginState) -> None:
+    """Save the answers so far every few seconds, so a job that is killed can be resumed."""
+    now = time.monotonic()
+    if now < state.next_checkpoint:
+        return
+    with suppress(OSError, BaselineError):  # the end of the session reports what is wrong
+        save_answers(state)
+    state.next_checkpoint = time.monotonic() + CHECKPOINT_INTERVAL_S
 
 
 def _list_history_entries(search: SearchSession, decision: Decision) -> list[HistoryEntry]:

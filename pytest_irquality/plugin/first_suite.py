@@ -19,7 +19,7 @@ from pytest_irquality.plugin.collection import (
     find_retriever,
     make_function,
 )
-from pytest_irquality.plugin.items import ERRORS, EXCEPTIONS
+from pytest_irquality.plugin.items import ERRORS, get_exception_policy
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.session import SearchSession
 from pytest_irquality.retrieval.collect import collect_run
@@ -152,7 +152,7 @@ class FirstSuiteItem(pytest.Function):
                 queries,
                 settings,
                 depth=max(CANDIDATE_COUNT, module.options.grade_depth or 0),
-                exceptions=EXCEPTIONS,
+                exceptions=get_exception_policy(),
             )
         except ERRORS as error:
             pytest.fail(str(error), pytrace=False)
@@ -182,7 +182,9 @@ def _write_suite(module: FirstSuiteModule, queries: Sequence[Query], retriever: 
         write_atomically(path, text)
     else:
         write_new_file(path, text)
-    message = f"Wrote {shown} with {format_count(len(answered), 'query', 'queries')}."
+    message = f"Wrote {shown}."
+    if answered:
+        message = f"Wrote {shown} with {format_count(len(answered), 'query', 'queries')}."
     if judgments:
         _write_grading_page(module, path, folder / options.grade, retriever)
         message += f" Grade the results in {options.grade}."

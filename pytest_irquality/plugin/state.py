@@ -38,6 +38,7 @@ class PluginState:
         base_suite_names: The suites of the base branch, relative to the root.
         answers_folder: Where the answers of the base branch's code are for workers of pytest-xdist.
         session: The session of pytest.
+        next_checkpoint: When answers are saved again, on the monotonic clock.
         history: The earlier builds of ``--ir-history``.
         history_error: Why the history cannot be read.
         baseline_updates: The baselines that this session wrote.
@@ -53,6 +54,7 @@ class PluginState:
     base_suite_names: tuple[str, ...] = ()
     answers_folder: Path | None = None
     session: pytest.Session | None = None
+    next_checkpoint: float = 0.0
     history: Sequence[HistoryEntry] = ()
     history_error: str = ""
     baseline_updates: list[BaselineUpdate] = field(default_factory=list)

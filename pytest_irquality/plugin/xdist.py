@@ -100,6 +100,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if encoded is not None and hasattr(report, "node"):
         state = get_state(report.node.config)
         state.search.add_retrieval(decode_retrieval(encoded))
+        if state.search.save_checkpoint is not None:
+            state.search.save_checkpoint()
     error = getattr(report, "ir_error", None)
     if error is not None and hasattr(report, "node"):
         path, text = error

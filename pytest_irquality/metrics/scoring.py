@@ -175,8 +175,16 @@ def score_rankings(
 ) -> list[list[float | None]]:
     """Score rankings with several metrics.
 
-    All sequences are aligned: the entry at an index belongs to the same ranking. See
-    ``RankingBatch`` for the arguments and ``RankingBatch.score`` for ``undefined``.
+    All sequences but ``metrics`` are aligned: the entry at an index belongs to the same ranking.
+
+    Args:
+        metrics: The metrics.
+        judgments: The judgments of each query.
+        rankings: The document ids of each ranking, best first.
+        undefined: ``zero`` to score queries without relevant documents 0, or ``skip``.
+        seconds: How long each call took, for latencies.
+        baseline_rankings: The ranking of the baseline, for metrics that compare with it.
+        sizes: The lengths of the texts of each ranking, by unit, for budgets.
 
     Returns:
         One list for each metric, aligned with the rankings. A value is ``None`` if the metric is

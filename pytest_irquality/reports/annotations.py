@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.escaping import escape_workflow_message, escape_workflow_property
 from pytest_irquality.io.text import Text
-from pytest_irquality.reports.text_layout import fit
+from pytest_irquality.reports.terminal import fit
 from pytest_irquality.reports.view_model import CheckRow, View
 from pytest_irquality.suite.model import Location
 

@@ -18,7 +18,6 @@ from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.io.escaping import clip, escape_csv_cell, make_visible
 from pytest_irquality.io.files import OUTPUT_MARKER
-from pytest_irquality.io.text import CodePart, Text, format_count, write
 from pytest_irquality.reports.templating import (
     create_html_environment,
     encode_script_json,
@@ -30,7 +29,6 @@ from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.suite.records import GRADED_COLUMNS, TO_GRADE_COLUMNS
 
 CSV_SUFFIX = ".csv"
-DECIDING_FRAGMENT = "#decides"
 MAX_CORPUS_DOCUMENTS = 20_000
 MAX_TEXT_LENGTH = 4_000
 MAX_CORPUS_TEXT_LENGTH = 300
@@ -86,24 +84,11 @@ def render_grading(decision: Decision, path: str) -> str:
         decision: The decision on the build, whose runs and baselines have the documents.
         path: The path of the file to write.
     """
-    pools = collect_pools(decision)
+    pools = _collect_pools(decision)
     return _render_csv(pools) if path.endswith(CSV_SUFFIX) else _render_page(pools)
 
 
-def describe_grading(decision: Decision, path: str) -> Text:
-    """Describe how much there is to grade."""
-    queries = [query for pool in collect_pools(decision) for query in pool.queries.values()]
-    counts = [len(query.to_grade) for query in queries if query.to_grade]
-    documents = format_count(sum(counts), "document")
-    text = write(f"{documents} of {format_count(len(counts), 'query', 'queries')} to grade")
-    deciding = sum(query.decides for query in queries)
-    if deciding and not path.endswith(CSV_SUFFIX):
-        could = f"{format_count(deciding, 'query', 'queries')} that could turn the outcome"
-        text = write(text, "; ", CodePart(path + DECIDING_FRAGMENT), f" has {could}")
-    return text
-
-
-def collect_pools(decision: Decision) -> list[Pool]:
+def _collect_pools(decision: Decision) -> list[Pool]:
     """Collect what there is to grade, the queries whose grades matter most first.
 
     Passages are written by people, so suites with ``match: text`` have nothing to grade.

@@ -25,8 +25,8 @@ from pytest_irquality.io.escaping import make_visible
 from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.io.text import Text
 from pytest_irquality.reports.numbers import Number
-from pytest_irquality.reports.query_details import QueryDetails, build_query_details
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS, QueryRow
+from pytest_irquality.reports.view import QueryDetails, build_query_details
 from pytest_irquality.reports.view_model import CheckRow, View
 from pytest_irquality.suite.model import Location
 
@@ -139,6 +139,7 @@ def create_schema() -> dict[str, Any]:
 HIDDEN_FIELDS: Mapping[str, frozenset[str]] = {
     "View": frozenset({"settings", "quiet_line"}),
     "Header": frozenset({"date"}),
+    "Notice": frozenset({"doc_ids", "retriever", "is_cause", "next_step"}),
     "SuiteView": frozenset({"evaluation"}),
     "QueryRow": frozenset({"query", "comparison", "before", "now", "change"}),
 }

@@ -1,10 +1,17 @@
-"""Numbers as reports show them."""
+"""Numbers as reports show them: values, changes, and tiles of metrics.
+
+A tile is a metric over a suite or a tag, with its change, its threshold and its baseline.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from pytest_irquality.evaluation.evaluate import Evaluation
+from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.metrics import Metric
+from pytest_irquality.suite.model import Bound, BoundUnit, ItemKind, Threshold
 
 MINUS = "−"
 DIGITS = 3
@@ -74,3 +81,166 @@ def _format_unsigned(metric: Metric, value: float) -> str:
     if metric.unit == "seconds":
         return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.2f} s"
     return f"{value:,.{get_digits(metric, value)}f}"
+
+
+# -- Tiles -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BarPositions:
+    """Where value, bound and baseline are on the bar of a tile, from 0 to 1."""
+
+    value: float
+    bound: float | None = None
+    baseline: float | None = None
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A metric over a suite or over the queries of a tag.
+
+    Attributes:
+        label: What the tile is about, such as ``ndcg@10`` or ``head ndcg@10``.
+        status: How the value compares with its threshold, such as ``below 0.87``, or empty.
+        bound: The minimum or maximum, and ``bound_name`` which of them.
+        gain: The change for the better, negative for the worse.
+        compared: The value over the queries that have a baseline, of which ``change`` is.
+        query_count: How many queries these are.
+        bar: Where the numbers are on the bar, if the metric has a range.
+    """
+
+    label: str
+    metric: str
+    tag: str
+    outcome: Outcome
+    status: str = ""
+    value: Number | None = None
+    change: Number | None = None
+    baseline: Number | None = None
+    bound: Number | None = None
+    bound_name: str = ""
+    gain: float = 0.0
+    compared: Number | None = None
+    query_count: int = 0
+    bar: BarPositions | None = None
+
+
+def build_tiles(evaluation: Evaluation) -> tuple[Tile, ...]:
+    """Build the tiles of a suite: broken thresholds first, then every metric shown."""
+    results = _collect_threshold_results(evaluation)
+    failed = []
+    for key, (_, result) in results.items():
+        if result.outcome >= Outcome.FAILED:
+            failed.append(key)
+    suite = evaluation.suite
+    # Headlines and tables are about the primary metric, also if 'metrics' leaves it out.
+    shown = [(metric, "") for metric in (suite.primary_metric, *suite.metrics)]
+    tiles = []
+    for metric, tag in dict.fromkeys([*failed, *shown, *results]):
+        tile = build_tile(evaluation, metric, tag, *results.get((metric, tag), ()))
+        if tile.value is not None or tile.outcome is not Outcome.PASSED:
+            tiles.append(tile)
+    return tuple(tiles)
+
+
+def build_tile(
+    evaluation: Evaluation,
+    metric: Metric,
+    tag: str = "",
+    threshold: Threshold | None = None,
+    result: CheckResult | None = None,
+) -> Tile:
+    """Build the tile of a metric, with its threshold if it has one."""
+    score = evaluation.comparison.score(metric, tag)
+    value = evaluation.comparison.suite_value(metric, tag)
+    if value is None and score is not None:
+        value = score.now
+    baseline = score.before if score else None
+    bound, bound_name = _get_bound(metric, threshold)
+    bound_value = bound.value if bound else None
+    return Tile(
+        label=f"{tag} {metric}" if tag else str(metric),
+        metric=str(metric),
+        tag=tag,
+        outcome=result.outcome if result else Outcome.PASSED,
+        status=_describe_status(metric, threshold, result, value),
+        value=format_value(metric, value),
+        change=format_change(metric, score.before, score.now) if score else None,
+        baseline=format_value(metric, baseline),
+        bound=Number(bound.value, format_bound(metric, bound.value, bound.text)) if bound else None,
+        bound_name=bound_name,
+        gain=score.gain if score else 0.0,
+        compared=format_value(metric, score.now) if score else None,
+        query_count=score.query_count if score else 0,
+        bar=_place_on_bar(metric, value, bound_value, baseline),
+    )
+
+
+def _collect_threshold_results(
+    evaluation: Evaluation,
+) -> dict[tuple[Metric, str], tuple[Threshold, CheckResult]]:
+    """Return the worst result of the thresholds on each metric of the suite or a tag."""
+    query_items = set()
+    for item in evaluation.suite.items:
+        if item.query_id or item.kind is ItemKind.EACH_QUERY:
+            query_items.add(item.name)
+    results: dict[tuple[Metric, str], tuple[Threshold, CheckResult]] = {}
+    for result in evaluation.results:
+        threshold = result.check
+        if not isinstance(threshold, Threshold) or result.item in query_items:
+            continue
+        key = (threshold.metric, result.tag)
+        if key not in results or result.outcome > results[key][1].outcome:
+            results[key] = (threshold, result)
+    return results
+
+
+def _get_bound(metric: Metric, threshold: Threshold | None) -> tuple[Bound | None, str]:
+    """Return the lowest or highest value that a threshold allows, and its name."""
+    if threshold is None:
+        return None, ""
+    if threshold.min is not None:
+        return threshold.min, "minimum"
+    if threshold.max is not None and threshold.max.unit is BoundUnit.VALUE:
+        return threshold.max, "maximum"
+    return None, ""
+
+
+def _describe_status(
+    metric: Metric, threshold: Threshold | None, result: CheckResult | None, value: float | None
+) -> str:
+    if threshold is None or result is None:
+        return ""
+    if result.known_issue:
+        return f"known issue {result.known_issue}"
+    if result.outcome is Outcome.PASSED:
+        return "warning" if result.is_warning else "holds"
+    if result.outcome is Outcome.INCOMPLETE:
+        return "not evaluated"
+    if value is not None:
+        if threshold.min is not None and value < threshold.min.value:
+            return f"below {threshold.min}"
+        if threshold.max is not None and value > threshold.max.value:
+            return f"above {threshold.max}"
+    if not metric.higher_is_better:
+        return f"rose by more than {threshold.max_rise}"
+    if threshold.max_drop is None and threshold.max_significant_drop is not None:
+        return f"dropped significantly, by more than {threshold.max_significant_drop}"
+    return f"dropped by more than {threshold.max_drop}"
+
+
+def _place_on_bar(
+    metric: Metric, value: float | None, bound: float | None, baseline: float | None
+) -> BarPositions | None:
+    if value is None:
+        return None
+    lowest, highest = metric.range
+    if math.isinf(highest):
+        # The longest bar leaves a tenth free, so a reader sees that there is no upper end.
+        highest = 1.1 * max(value, bound or 0.0, baseline or 0.0) or 1.0
+    span = highest - lowest
+
+    def place(number: float | None) -> float | None:
+        return None if number is None else min(max((number - lowest) / span, 0.0), 1.0)
+
+    return BarPositions(place(value) or 0.0, place(bound), place(baseline))

@@ -31,7 +31,6 @@ class Direction(Enum):
     Attributes:
         CHANGED: The ranking changed, and the query has no judgments that say for better or worse.
         NONE: The query was not compared.
-
     """
 
     WORSE = "worse"
@@ -48,7 +47,6 @@ class Move:
     Attributes:
         is_loss: Whether the move is for the worse.
         finding: Why the document is missing or lower, if known.
-
     """
 
     doc: DocPart
@@ -82,7 +80,6 @@ class QueryRow:
         metric: The primary metric of the suite, of which ``before`` and ``now`` are values.
         gain: The change for the better, negative for the worse, or 0.
         known_issue: The known issue that covers a failure of the query.
-
     """
 
     query: Query
@@ -173,7 +170,6 @@ class Column:
         read: Returns the cell of a row.
         is_number: Whether cells are numbers, which are aligned to the right.
         rank: Columns with the highest rank are left out first if a line is too narrow.
-
     """
 
     key: str

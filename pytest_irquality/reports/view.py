@@ -7,10 +7,12 @@ report escapes in its own way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pytest_irquality.baselines.history import select_series
 from pytest_irquality.evaluation.branches import BranchEvaluation
+from pytest_irquality.evaluation.columns import Side
 from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.coverage import Coverage
 from pytest_irquality.evaluation.decide import Decision
@@ -26,21 +28,29 @@ from pytest_irquality.io.text import DataPart, Text, format_count, write
 from pytest_irquality.reports.headlines import (
     STALE_BASELINE,
     collect_rows,
+    create_command,
+    create_node_id,
+    suggest_next_steps,
     write_headline,
     write_last_paragraph,
     write_quiet_line,
     write_suite_line,
     write_summary,
 )
-from pytest_irquality.reports.next_steps import suggest_next_steps
-from pytest_irquality.reports.numbers import Number, format_bound, format_p_value, format_value
-from pytest_irquality.reports.query_rows import Direction, QueryRow, build_query_rows
-from pytest_irquality.reports.tiles import build_tile, build_tiles
+from pytest_irquality.reports.numbers import (
+    Number,
+    build_tile,
+    build_tiles,
+    format_bound,
+    format_change,
+    format_p_value,
+    format_value,
+)
+from pytest_irquality.reports.query_rows import SUITE_CHECKS, Direction, QueryRow, build_query_rows
 from pytest_irquality.reports.view_model import (
     CheckRow,
     Header,
     HistoryPoint,
-    Message,
     Step,
     SuiteView,
     TagRow,
@@ -56,7 +66,10 @@ COMMIT_LENGTH = 10
 REPEATED_NOTICES = frozenset({"base-fails", "suites-edited", STALE_BASELINE})
 
 
-def build_view(decision: Decision, settings: ViewSettings | None = None) -> View:
+def build_view(
+    decision: Decision,
+    settings: ViewSettings = ViewSettings(),  # noqa: B008 - frozen
+) -> View:
     """Build the view of a decision.
 
     Args:
@@ -65,25 +78,25 @@ def build_view(decision: Decision, settings: ViewSettings | None = None) -> View
 
     Returns:
         The view that all reports render.
-
     """
-    settings = settings or ViewSettings()
     suites = _build_suites(decision, settings)
     causes = _find_causes(decision)
     rows = collect_rows(suites)
     headline = write_headline(decision, suites, causes)
     coverage_line = decision.coverage.describe()
-    several = len(suites) != 1
     notices = sorted(_list_notices(decision), key=lambda notice: -notice.outcome)
+    others = [notice for notice in notices if notice not in causes]
     # The headline of a cause says all of it, so the cause is not repeated below.
     shown_causes = [notice for notice in causes if notice.text != headline.sentence]
+    if len(suites) != 1:
+        others, shown_causes = _name_suites(others), _name_suites(shown_causes)
     return View(
         outcome=decision.outcome,
         exit_status=decision.exit_status,
         header=_build_header(suites, settings),
         headline=headline.text,
         summary=write_summary(decision, suites, headline),
-        causes=_create_messages(shown_causes, several),
+        causes=tuple(shown_causes),
         suites=suites,
         worse=_list_rows(rows, Direction.WORSE),
         better=_list_rows(rows, Direction.BETTER),
@@ -91,7 +104,7 @@ def build_view(decision: Decision, settings: ViewSettings | None = None) -> View
         checks=_build_checks(decision.current),
         base_checks=_build_base_checks(decision),
         edits=decision.edits,
-        notices=_create_messages([notice for notice in notices if notice not in causes], several),
+        notices=tuple(others),
         next_steps=suggest_next_steps(decision, causes, settings),
         coverage=decision.coverage,
         coverage_line=coverage_line,
@@ -261,23 +274,15 @@ def _list_notices(decision: Decision) -> list[Notice]:
     return notices
 
 
-def _create_messages(notices: Sequence[Notice], several: bool) -> tuple[Message, ...]:
-    messages = []
+def _name_suites(notices: Sequence[Notice]) -> list[Notice]:
+    """Return notices whose texts begin with their suite."""
+    named = []
     for notice in notices:
-        text = notice.text
-        if several and notice.subject:
-            text = write(DataPart(notice.subject), ": ", text)
-        messages.append(
-            Message(
-                code=notice.code,
-                outcome=notice.outcome,
-                subject=notice.subject,
-                text=text,
-                query_ids=notice.query_ids,
-                suite_path=notice.suite_path,
-            )
-        )
-    return tuple(messages)
+        if notice.subject:
+            text = write(DataPart(notice.subject), ": ", notice.text)
+            notice = replace(notice, text=text)  # noqa: PLW2901
+        named.append(notice)
+    return named
 
 
 def _build_checks(branch: BranchEvaluation) -> tuple[CheckRow, ...]:
@@ -314,13 +319,9 @@ def build_check_row(result: CheckResult, edits: tuple[Text, ...] = ()) -> CheckR
     elif result.value is not None:
         value = Number(result.value, f"{result.value:.4g}")
         bound = Number(result.bound, f"{result.bound:.4g}") if result.bound is not None else None
-    label = result.label
-    if not label:
-        label = (
-            check.value if isinstance(check, DefaultCheck | Requirement) else type(check).__name__
-        )
+    kind = check.value if isinstance(check, DefaultCheck | Requirement) else type(check).__name__
     return CheckRow(
-        label=label,
+        label=result.label or kind,
         subject=result.subject,
         outcome=result.outcome,
         text=result.text,
@@ -338,3 +339,72 @@ def build_check_row(result: CheckResult, edits: tuple[Text, ...] = ()) -> CheckR
         location=result.location,
         edits=edits,
     )
+
+
+# -- Details of queries ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MetricValue:
+    """A metric of one query on both sides."""
+
+    metric: str
+    before: Number | None = None
+    now: Number | None = None
+    change: Number | None = None
+
+
+@dataclass(frozen=True)
+class QueryDetails:
+    """What is known about one query besides its row and its documents.
+
+    Attributes:
+        values: Every metric shown, and those of the query's thresholds.
+        results: The results of the checks that name the query.
+        rerun: A command that runs the query again.
+    """
+
+    values: tuple[MetricValue, ...] = ()
+    results: tuple[CheckResult, ...] = ()
+    rerun: str = ""
+
+
+def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterator[QueryDetails]:
+    """Build the details of every query of a suite, in the order of its rows."""
+    evaluation = suite_view.evaluation
+    if evaluation is None:
+        return
+    suite = evaluation.suite
+    metrics = list(dict.fromkeys([suite.primary_metric, *suite.metrics]))
+    values_before = {}
+    values_now = {}
+    for metric in metrics:
+        values_before[metric] = evaluation.comparison.values(metric, Side.BEFORE)
+        values_now[metric] = evaluation.comparison.values(metric, Side.RETURNED)
+    results = _group_results(evaluation)
+    items = {item.query_id: item.name for item in suite.items if item.query_id}
+    # Queries from a file have no item, and so one command in common.
+    reruns: dict[str, str] = {}
+    for row in suite_view.rows:
+        query_id = row.query.id
+        values = []
+        for metric in metrics:
+            before, now = values_before[metric].get(query_id), values_now[metric].get(query_id)
+            change = format_change(metric, before, now)
+            texts = (format_value(metric, before), format_value(metric, now))
+            values.append(MetricValue(str(metric), *texts, change))
+        item = items.get(query_id, "")
+        if item not in reruns:
+            node = create_node_id(settings, suite.path, row.retriever, item)
+            reruns[item] = create_command(settings, [node])
+        yield QueryDetails(tuple(values), tuple(results.get(query_id, ())), reruns[item])
+
+
+def _group_results(evaluation: Evaluation) -> Mapping[str, list[CheckResult]]:
+    grouped: dict[str, list[CheckResult]] = {}
+    for result in evaluation.results:
+        if result.check in SUITE_CHECKS:
+            continue
+        for query_id in result.query_ids:
+            grouped.setdefault(query_id, []).append(result)
+    return grouped

@@ -14,11 +14,10 @@ from pytest_irquality.baselines.history import HistoryEntry
 from pytest_irquality.evaluation.coverage import Coverage
 from pytest_irquality.evaluation.edits import SuiteEdit
 from pytest_irquality.evaluation.evaluate import Evaluation
-from pytest_irquality.evaluation.results import Outcome
+from pytest_irquality.evaluation.results import Notice, Outcome
 from pytest_irquality.io.text import Text
-from pytest_irquality.reports.numbers import Number
+from pytest_irquality.reports.numbers import Number, Tile
 from pytest_irquality.reports.query_rows import QueryRow
-from pytest_irquality.reports.tiles import Tile
 from pytest_irquality.suite.model import Location
 
 MARKS = {
@@ -36,7 +35,6 @@ class HistoryPoint:
 
     Attributes:
         date: When the build ran, as an ISO date, or empty.
-
     """
 
     value: float
@@ -56,14 +54,12 @@ class ViewSettings:
         now: When the session started.
         command: The words of a command that runs suites again, such as ``pytest --ir-suite``.
         update_command: The words of a command that updates baselines.
-        update_command: tuple[str, ...] = ("pytest", "--ir-update-baseline")
-    node_suffixes: What follows ``path::item`` in a node id, by (suite path, retriever).
+        node_suffixes: What follows ``path::item`` in a node id, by (suite path, retriever).
         written: The reports that were written, by kind: ``{"report": "ir-report.html"}``.
         grading_link: A relative link from the HTML report to the grading page, if one is written.
         history: The earlier builds (``--ir-history``), oldest first.
         seconds: How long the session took.
         version: The version of this package.
-
     """
 
     branch: str = ""
@@ -94,23 +90,6 @@ class Header:
 
 
 @dataclass(frozen=True)
-class Message:
-    """A notice, reduced to what reports show.
-
-    Attributes:
-        text: The notice. It begins with the suite if the build has several.
-
-    """
-
-    code: str
-    outcome: Outcome
-    subject: str
-    text: Text
-    query_ids: tuple[str, ...] = ()
-    suite_path: str = ""
-
-
-@dataclass(frozen=True)
 class CheckRow:
     """A check with its value, its baseline value and its bound.
 
@@ -119,7 +98,6 @@ class CheckRow:
         text: The finding.
         known_issue: The known issue that covers a failure.
         edits: On a check of the base branch: what this change edits that touches it.
-
     """
 
     label: str
@@ -147,7 +125,6 @@ class TagRow:
 
     Attributes:
         tiles: The primary metric, then every other metric shown.
-
     """
 
     tag: str
@@ -179,7 +156,6 @@ class SuiteView:
         line: The suite in one line, such as ``9 of 20 queries worse, 1 better``.
         primary: The tile of the primary metric.
         is_base: Whether the suite is the base branch's.
-
     """
 
     name: str
@@ -212,11 +188,11 @@ class View:
         changed: The queries that changed and have no judgments.
         checks: Failed ones first.
         base_checks: The checks of the base branch that lead the report for ``REVIEW``.
-        notices: Those that are no causes, most severe first.
+        notices: Those that are no causes, most severe first. Like the causes, they begin with their
+            suite if the build has several.
         coverage_line: The queries by status, which adds up to all queries.
         last_paragraph: The conclusion, which begins with the outcome.
         quiet_line: The conclusion in one line, for ``-q``.
-
     """
 
     outcome: Outcome
@@ -224,7 +200,7 @@ class View:
     header: Header
     headline: Text
     summary: Text
-    causes: tuple[Message, ...]
+    causes: tuple[Notice, ...]
     suites: tuple[SuiteView, ...]
     worse: tuple[QueryRow, ...]
     better: tuple[QueryRow, ...]
@@ -232,7 +208,7 @@ class View:
     checks: tuple[CheckRow, ...]
     base_checks: tuple[CheckRow, ...]
     edits: tuple[SuiteEdit, ...]
-    notices: tuple[Message, ...]
+    notices: tuple[Notice, ...]
     next_steps: tuple[Step, ...]
     coverage: Coverage
     coverage_line: Text

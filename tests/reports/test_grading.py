@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.metrics import Judgments
-from pytest_irquality.reports.grading import describe_grading, render_grading
+from pytest_irquality.reports.grading import render_grading
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Corpus, Query, RetrieverId, Settings, Suite
 from pytest_irquality.suite.records import GRADED_COLUMNS, TO_GRADE_COLUMNS
@@ -130,17 +130,6 @@ def test_page_saves_columns_that_suites_read() -> None:
     suite = make_suite()
 
     assert render(suite, make_run(suite))["columns"] == list(GRADED_COLUMNS)
-
-
-def test_description_counts_documents_and_deciding_queries() -> None:
-    suite = make_suite(queries=2, thresholds=[make_threshold("ndcg@10", min=0.9)])
-
-    text = describe_grading(make_decision(suite, make_run(suite, worse=1)), "grade.html")
-
-    assert str(text) == (
-        "3 documents of 1 query to grade; `grade.html#decides` has 1 query that could turn the"
-        " outcome"
-    )
 
 
 def test_build_without_suites_has_a_page() -> None:

@@ -8,8 +8,7 @@ from pytest_irquality.evaluation.branches import Branch
 from pytest_irquality.evaluation.decide import decide
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.text import DataPart, write
-from pytest_irquality.reports.terminal import format_failure, render_terminal
-from pytest_irquality.reports.text_layout import measure_width
+from pytest_irquality.reports.terminal import format_failure, measure_width, render_terminal
 from pytest_irquality.reports.view import View, build_view
 from tests.reports.builders import (
     GOOD,

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 
 from pytest_irquality.io.text import CodePart, DataPart, DocPart, write
-from pytest_irquality.reports.text_layout import (
+from pytest_irquality.reports.terminal import (
     TextColumn,
     fit,
     format_table,

@@ -20,7 +20,7 @@ from pytest_irquality.baselines.git_source import GitSource
 from pytest_irquality.io.decoding import decode_text
 from pytest_irquality.io.git import CommitTree, Repository
 from pytest_irquality.plugin import compat
-from pytest_irquality.plugin.command_line import CommandLine, split_optional_values
+from pytest_irquality.plugin.command_line import CommandLine, parse_arguments
 from pytest_irquality.plugin.options import SUITE_PATTERNS
 
 DEFAULT_SKIPPED_FOLDERS = (
@@ -33,13 +33,11 @@ class BaseConfig:
     """What the base branch's own ini file says.
 
     Attributes:
-        rootdir: The rootdir of its pytest, relative to the top of the repository.
         paths: Where its pytest looks for tests, relative to the top of the repository.
         ignored_paths: Paths that its ``addopts`` ignore.
     """
 
     values: Mapping[str, str | list[str]]
-    rootdir: str
     paths: tuple[str, ...]
     ignored_paths: tuple[str, ...] = ()
 
@@ -108,16 +106,14 @@ def read_base_config(
         rootdir = ini.rootdir if ini.rootdir.is_relative_to(copy) else copied_folder
         root_name = rootdir.relative_to(copy).as_posix()
         folder_name = copied_folder.relative_to(copy).as_posix()
-    words = _split_words(values.get("addopts"))
-    overrides = [*_find_overrides(words), *typed.overridden_ini_keys.items()]
-    values.update(overrides)
-    paths = [_join(folder_name, name) for name in typed_paths]
-    if not paths:
-        paths = [_join(folder_name, word) for word in _find_paths(words)]
+    addopts = parse_arguments(config, _split_words(values.get("addopts")))
+    values.update(addopts.overridden_ini_keys)
+    values.update(typed.overridden_ini_keys)
+    paths = [_join(folder_name, name) for name in typed_paths or addopts.paths]
     if not paths and root_name == folder_name:
         paths = list(_expand(tree, root_name, _split_words(values.get("testpaths"))))
-    ignored = [_join(folder_name, word) for word in _find_values(words, "--ignore")]
-    return BaseConfig(values, root_name, tuple(paths) or (folder_name,), tuple(ignored))
+    ignored = [_join(folder_name, name) for name in addopts.namespace.ignore or ()]
+    return BaseConfig(values, tuple(paths) or (folder_name,), tuple(ignored))
 
 
 def find_base_suites(
@@ -246,37 +242,3 @@ def _split_words(value: str | list[str] | None) -> list[str]:
         return shlex.split(value) if isinstance(value, str) else list(value)
     except ValueError as error:
         raise pytest.UsageError(f"{value!r} in the base branch's ini file: {error}") from None
-
-
-def _find_overrides(words: Sequence[str]) -> list[tuple[str, str]]:
-    """Return what ``-o`` in ``addopts`` sets."""
-    overrides = []
-    for value in (*_find_values(words, "-o"), *_find_values(words, "--override-ini")):
-        key, equals, text = value.partition("=")
-        if equals:
-            overrides.append((key.strip(), text.strip()))
-    return overrides
-
-
-def _find_values(words: Sequence[str], flag: str) -> list[str]:
-    values = []
-    for number, word in enumerate(words):
-        if word == flag and number + 1 < len(words):
-            values.append(words[number + 1])
-        elif flag.startswith("--") and word.startswith(f"{flag}="):
-            values.append(word.partition("=")[2])
-        elif not flag.startswith("--") and word.startswith(flag) and word != flag:
-            values.append(word.removeprefix(flag))
-    return values
-
-
-def _find_paths(words: Sequence[str]) -> list[str]:
-    """Return the test paths in ``addopts``: words that are neither options nor their values."""
-    paths = []
-    split = split_optional_values(words)
-    for number, word in enumerate(split):
-        previous = split[number - 1] if number else ""
-        is_value = previous.startswith("-") and "=" not in previous
-        if not word.startswith("-") and not is_value:
-            paths.append(word.partition("::")[0])
-    return paths

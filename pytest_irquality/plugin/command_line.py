@@ -125,43 +125,33 @@ def split_optional_values(arguments: Iterable[str]) -> list[str]:
     return split
 
 
+def parse_arguments(config: pytest.Config, arguments: Sequence[str]) -> CommandLine:
+    """Parse arguments as pytest would, without ``addopts``."""
+    namespace = argparse.Namespace()
+    if _PARSER_KEY in config.stash:
+        parser = config.stash[_PARSER_KEY]
+        namespace = parser.parse_known_args(split_optional_values(arguments))
+    return CommandLine(tuple(arguments), namespace)
+
+
 def get_command_line(config: pytest.Config) -> CommandLine:
     """Return the typed command line of this session."""
     if _COMMAND_LINE_KEY not in config.stash:
-        worker_input = getattr(config, "workerinput", {})
-        typed = worker_input.get(WORKER_INPUT)
+        typed = getattr(config, "workerinput", {}).get(WORKER_INPUT)
         if typed is None:
-            typed = [
-                *shlex.split(os.environ.get("PYTEST_ADDOPTS", "")),
-                *(os.fspath(argument) for argument in config.invocation_params.args),
-            ]
-        namespace = argparse.Namespace()
-        if _PARSER_KEY in config.stash:
-            parser = config.stash[_PARSER_KEY]
-            namespace = parser.parse_known_args(split_optional_values(typed))
-        config.stash[_COMMAND_LINE_KEY] = CommandLine(tuple(typed), namespace)
+            typed = shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
+            typed += map(os.fspath, config.invocation_params.args)
+        config.stash[_COMMAND_LINE_KEY] = parse_arguments(config, typed)
     return config.stash[_COMMAND_LINE_KEY]
 
 
-def describe_selection(config: pytest.Config, *, in_addopts: bool) -> str:
-    """Describe the options that leave out tests, such as ``-m smoke``.
-
-    Args:
-        config: The configuration of the session.
-        in_addopts: Whether to describe those that only ``addopts`` has, or those that were typed.
-    """
+def describe_addopts_selection(config: pytest.Config) -> str:
+    """Describe the options in ``addopts`` that leave out tests, such as ``-m smoke``."""
     typed = get_command_line(config).namespace
     described = []
     for name, flag in _SELECTING_OPTIONS.items():
-        typed_value = getattr(typed, name, None)
         value = getattr(config.option, name, None)
-        if in_addopts:
-            value = None if value == typed_value else value
-        else:
-            value = typed_value
-            if name == "file_or_dir":
-                value = [path for path in value or () if "::" in str(path)]
-        if not value:
+        if not value or value == getattr(typed, name, None):
             continue
         if name == "file_or_dir" or isinstance(value, bool):
             described.append(flag)

@@ -101,7 +101,7 @@ def record_selection(config: pytest.Config, state: PluginState, selected: Collec
             state.search.select_items(group.key, names, typed_names | names)
             left_out_count += len(typed_names - names)
     if left_out_count:
-        description = command_line.describe_selection(config, in_addopts=True)
+        description = command_line.describe_addopts_selection(config)
         state.search.facts = replace(
             state.search.facts,
             addopts_selection=description or "a conftest or plugin",

@@ -304,24 +304,8 @@ class SearchSession:
             CorpusError: The corpus of the suite cannot be read.
         """
         for suite, queries in self._plan_queries(key):
-            needs = self._find_needs(suite)
             for part in self._split_queries(queries):
-                run = collect_run(
-                    retriever,
-                    part,
-                    replace(suite.settings, repeat=needs.repeat),
-                    depth=needs.depth,
-                    fields=needs.fields,
-                    needs_texts=needs.needs_texts,
-                    size_units=needs.size_units,
-                    stages=needs.stages,
-                    concurrency=self.concurrency,
-                    rate_limiter=self._get_rate_limiter(suite),
-                    exceptions=exceptions,
-                    known=self.runs.get(suite.run_key),
-                    report_progress=report_progress,
-                )
-                self.add_run(suite.run_key, run)
+                run = self._run_queries(retriever, suite, part, exceptions, report_progress)
                 if self.save_checkpoint is not None:
                     self.save_checkpoint()
                 if run.provenance.is_interrupted:
@@ -330,6 +314,33 @@ class SearchSession:
             if suite.settings.match == "text" and has_corpus(suite.settings, retriever):
                 documents = load_corpus(suite.settings, retriever)
                 self.corpora[key] = {document.doc_id: document.text for document in documents}
+
+    def _run_queries(
+        self,
+        retriever: object,
+        suite: Suite,
+        queries: Sequence[Query],
+        exceptions: ExceptionPolicy,
+        report_progress: ReportProgress | None = None,
+    ) -> Run:
+        needs = self._find_needs(suite)
+        run = collect_run(
+            retriever,
+            queries,
+            replace(suite.settings, repeat=needs.repeat),
+            depth=needs.depth,
+            fields=needs.fields,
+            needs_texts=needs.needs_texts,
+            size_units=needs.size_units,
+            stages=needs.stages,
+            concurrency=self.concurrency,
+            rate_limiter=self._get_rate_limiter(suite),
+            exceptions=exceptions,
+            known=self.runs.get(suite.run_key),
+            report_progress=report_progress,
+        )
+        self.add_run(suite.run_key, run)
+        return run
 
     def _split_queries(self, queries: tuple[Query, ...]) -> list[tuple[Query, ...]]:
         """Split queries so that a job that is killed has saved most of its answers."""
@@ -348,20 +359,7 @@ class SearchSession:
     ) -> None:
         """Run the queries of a suite on the retriever that it names under ``baseline``."""
         suite = replace(self.suites[key], retriever=retriever_id)
-        needs = self._find_needs(self.suites[key])
-        run = collect_run(
-            retriever,
-            self.list_needed_queries(key),
-            suite.settings,
-            depth=needs.depth,
-            fields=needs.fields,
-            needs_texts=needs.needs_texts,
-            size_units=needs.size_units,
-            concurrency=self.concurrency,
-            exceptions=exceptions,
-            known=self.runs.get(suite.run_key),
-        )
-        self.add_run(suite.run_key, run)
+        self._run_queries(retriever, suite, self.list_needed_queries(key), exceptions)
 
     def list_run_keys(self, key: SuiteKey) -> list[RunKey]:
         """Return the keys of all runs that the evaluation of a suite reads."""

@@ -295,9 +295,25 @@ class _Side:
         pairs = []
         for run_id in _match_parameters(suite.retriever, available):
             wanted_id = suite.retriever if suite.retriever in recorded else run_id
-            for baseline_id in _match_parameters(wanted_id, recorded):
+            baseline_ids = _match_parameters(wanted_id, recorded)
+            if not set(baseline_ids) & set(recorded):
+                baseline_ids = self._list_own_baseline_ids(suite) or baseline_ids
+            for baseline_id in baseline_ids:
                 pairs.append((replace(suite, retriever=run_id), baseline_id))
         return pairs
+
+    def _list_own_baseline_ids(self, suite: Suite) -> list[RetrieverId]:
+        """List the retrievers of a suite's own baseline files that have the suite's fixture.
+
+        A change can add a fixture of the same name in a conftest nearer to the suite. What the
+        suite is compared with must not depend on that.
+        """
+        own_ids: dict[RetrieverId, None] = {}
+        for baseline in self.branch.baselines:
+            is_own = baseline.suite_path == suite.path
+            if is_own and baseline.retriever.fixture == suite.retriever.fixture:
+                own_ids[baseline.retriever] = None
+        return list(own_ids)
 
 
 def _is_read_alike(key: RunKey, other: RunKey) -> bool:
@@ -403,11 +419,23 @@ def collect_answers(
     """Collect the answers to a suite's queries from all baselines of a retriever.
 
     All baseline files of a branch are one baseline, so suites can be renamed, split and merged. If
-    a request has two answers, the one in the suite's own file is used.
+    a request has two answers, the one in the suite's own file is used. If it has none, the suite's
+    own file also counts if the conftest of the fixture was in another folder.
     """
     retriever = retriever or suite.retriever
-    candidates = [baseline for baseline in baselines if baseline.retriever == retriever]
-    candidates.sort(key=lambda baseline: (baseline.suite_path != suite.path, baseline.path))
+    candidates = []
+    for baseline in baselines:
+        is_own = baseline.suite_path == suite.path
+        is_moved = is_own and baseline.retriever._replace(folder=retriever.folder) == retriever
+        if is_moved or baseline.retriever == retriever:
+            candidates.append(baseline)
+    candidates.sort(
+        key=lambda baseline: (
+            baseline.retriever != retriever,
+            baseline.suite_path != suite.path,
+            baseline.path,
+        )
+    )
     missing = dict.fromkeys(query.request for query in suite.queries)
     runs = []
     for baseline in candidates:

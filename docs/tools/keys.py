@@ -14,7 +14,7 @@ from pytest_irquality.suite.keys import (
     THRESHOLD_KEYS,
     Key,
 )
-from pytest_irquality.suite.values import Schema
+from pytest_irquality.suite.kinds import Schema
 
 PAGE = ROOT / "docs/reference/keys.md"
 

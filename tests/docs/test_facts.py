@@ -216,3 +216,17 @@ def test_fields_that_the_page_names_are_in_the_schema() -> None:
 
     for name in re.findall(r"`([a-z_]+)`", fields):
         assert f'"{name}"' in schema, name
+
+
+# -- Files -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PROSE)
+def test_files_of_the_package_that_a_page_names_exist(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+
+    packages = "io|metrics|passages|suite|retrieval|baselines|evaluation|reports|plugin"
+    for name in re.findall(rf"`((?:{packages})/[a-z_]+\.py)`", text):
+        assert (ROOT / "pytest_irquality" / name).exists(), name
+    for name in re.findall(r"`((?:benchmarks|docs/tools|tests)/[\w/.-]+\.\w+)`", text):
+        assert (ROOT / name).exists(), name

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from math import fsum
-from typing import NamedTuple
 
 from pytest_irquality.io.text import format_count
 from pytest_irquality.suite.keys import QUERY_KEYS
@@ -38,7 +37,6 @@ class JudgmentFile:
     Attributes:
         has_ids: Whether queries are known by their ids. Otherwise by their texts.
         grades: The grade of each document by query. The mean if there are several assessors.
-        votes: The grades of several assessors of one document, by query and document.
         assessor_grades: The grade of each assessor by query and document.
         texts: The text of each query by its id, if the file has both.
     """
@@ -47,7 +45,6 @@ class JudgmentFile:
     format: str
     has_ids: bool = True
     grades: dict[str, dict[str, float]] = field(default_factory=dict)
-    votes: dict[str, dict[str, tuple[float, ...]]] = field(default_factory=dict)
     assessor_grades: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -219,9 +216,6 @@ class _FileParser:
                 if doc_id in grades:
                     given[""] = grades[doc_id]
                 grades[doc_id] = _compute_mean(list(given.values()))
-                if len(given) > 1:
-                    by_document = self.result.votes.setdefault(query_key, {})
-                    by_document[doc_id] = tuple(given.values())
                 self.result.assessor_grades.setdefault(query_key, {})[doc_id] = given
 
 
@@ -256,14 +250,6 @@ def _get_pair(reader: RecordReader, record: Record) -> tuple[str, str]:
 # -- Joining --------------------------------------------------------------------------------------
 
 
-class JoinedJudgments(NamedTuple):
-    """The judgments of one query from the suite and all its files."""
-
-    grades: Mapping[str, float]
-    votes: Mapping[str, Sequence[float]] = {}
-    assessor_grades: Mapping[str, Mapping[str, float]] = {}
-
-
 class JudgmentFiles:
     """All files of judgments of a suite.
 
@@ -287,8 +273,13 @@ class JudgmentFiles:
             used: set[str] = set()
             self._files.append((file, ids_by_text, used))
 
-    def join(self, query_id: str, inline: Mapping[str, float]) -> JoinedJudgments:
+    def join(
+        self, query_id: str, inline: Mapping[str, float]
+    ) -> tuple[Mapping[str, float], Mapping[str, Mapping[str, float]]]:
         """Join the judgments of a query: those in the suite win.
+
+        Returns:
+            The grade of each document, and the grade of each assessor by document.
 
         Raises:
             Mistake: Two files disagree.
@@ -300,27 +291,23 @@ class JudgmentFiles:
                 used.add(key)
                 sources.append((file, key))
         if not sources:
-            return JoinedJudgments(inline)
+            return inline, {}
         first, first_key = sources[0]
         grades: Mapping[str, float] = first.grades[first_key]
-        votes: Mapping[str, Sequence[float]] = first.votes.get(first_key, {})
-        assessor_grades: Mapping[str, Mapping[str, float]] = first.assessor_grades.get(
-            first_key, {}
-        )
+        assessor_grades: Mapping[str, Mapping[str, float]]
+        assessor_grades = first.assessor_grades.get(first_key, {})
         for file, key in sources[1:]:
             self._check_agreement(file, key, grades, sources, query_id)
             grades = {**grades, **file.grades[key]}
-            votes = {**votes, **file.votes.get(key, {})}
             assessor_grades = {**assessor_grades, **file.assessor_grades.get(key, {})}
         if inline:
             for doc_id, grade in inline.items():
                 self.override_count += grades.get(doc_id, grade) != grade
             grades = {**grades, **inline}
-            votes = {doc_id: vote for doc_id, vote in votes.items() if doc_id not in inline}
             assessor_grades = {
                 doc_id: given for doc_id, given in assessor_grades.items() if doc_id not in inline
             }
-        return JoinedJudgments(grades, votes, assessor_grades)
+        return grades, assessor_grades
 
     def _check_agreement(
         self,

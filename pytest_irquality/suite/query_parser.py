@@ -215,7 +215,11 @@ class QueryParser:
         """Make a query of an entry and its judgments in files."""
         fields, location = entry.fields, entry.location
         inline = self._parse_relevant(fields.get("relevant"))
-        grades, votes, assessor_grades = files.join(entry.id, inline)
+        grades, assessor_grades = files.join(entry.id, inline)
+        votes = {}
+        for doc_id, given in assessor_grades.items():
+            if len(given) > 1:
+                votes[doc_id] = tuple(given.values())
         judgments = Judgments(grades, self.settings.relevant_from, votes)
         rules = []
         for name in fields.lines:

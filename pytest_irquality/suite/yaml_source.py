@@ -342,6 +342,8 @@ def _explain_syntax_error(error: yaml.YAMLError, text: str) -> Mistake:
         return _explain_rest_of_line(row_text, row, column)
     if "block" in context and column == len(indentation) and character:
         return _explain_indentation(lines, row)
+    if character in _SPECIAL_CHARACTERS:
+        return _explain_special_character(character, row)
     return Mistake(row + 1, f"This is not valid YAML ({problem or 'no reason given'})")
 
 

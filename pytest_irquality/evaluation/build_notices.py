@@ -14,10 +14,11 @@ from pytest_irquality.evaluation.branches import (
     SuiteKey,
     collect_answers,
 )
-from pytest_irquality.evaluation.comparison import QueryChange, compare_runs
+from pytest_irquality.evaluation.comparison import compare_runs
 from pytest_irquality.evaluation.coverage import Coverage
 from pytest_irquality.evaluation.edits import EditKind, SuiteEdit, summarize_edits
 from pytest_irquality.evaluation.evaluate import Evaluation
+from pytest_irquality.evaluation.query_changes import QueryChange
 from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome
 from pytest_irquality.io.text import (
     CodePart,

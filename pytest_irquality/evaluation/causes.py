@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.constants import (
     MAX_RANK_DISTANCE,
     MIN_MATCHED_FRACTION,
 )
 from pytest_irquality.evaluation.facts import SuiteFacts
+from pytest_irquality.evaluation.query_changes import QueryStatus
 from pytest_irquality.evaluation.results import Notice, Outcome
 from pytest_irquality.io.text import CodePart, DataPart, DocPart, Text, format_count, join, write
 

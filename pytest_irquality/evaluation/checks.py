@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from statistics import fmean
 
-from pytest_irquality.evaluation.comparison import Comparison, QueryChange
+from pytest_irquality.evaluation.comparison import Comparison
 from pytest_irquality.evaluation.constants import (
     MAX_NEW_FIRST_HITS_FRACTION,
     MAX_NEWLY_EMPTY_FRACTION,
@@ -21,6 +21,7 @@ from pytest_irquality.evaluation.constants import (
     MIN_UNRELATED_QUERIES,
     ROUNDING_ERROR,
 )
+from pytest_irquality.evaluation.query_changes import QueryChange
 from pytest_irquality.evaluation.requirement_checks import is_expired
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
 from pytest_irquality.io.text import DocPart, QueryPart, Text, format_count, list_some, write

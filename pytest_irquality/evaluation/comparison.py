@@ -7,37 +7,49 @@ headline on nDCG are certain to read the same rankings.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cached_property
 from operator import is_
+from statistics import fmean
 from sys import maxsize
 
-from pytest_irquality.evaluation.columns import MetricColumns, Side
 from pytest_irquality.evaluation.constants import MAX_TIE_FRACTION, ROUNDING_ERROR
-from pytest_irquality.evaluation.documents import (
+from pytest_irquality.evaluation.query_changes import (
     DocChange,
+    MetricChange,
     QueryAnswers,
+    QueryChange,
+    QueryStatus,
     list_expected_doc_ids,
 )
-from pytest_irquality.evaluation.query_changes import MetricChange, QueryChange, QueryStatus
 from pytest_irquality.evaluation.ties import align_ties
-from pytest_irquality.metrics import Metric, aggregate_values
+from pytest_irquality.metrics import Judgments, Metric, RankingBatch, aggregate_values
 from pytest_irquality.passages.diagnosis import CorpusTexts
-from pytest_irquality.passages.location import list_unknown_passages, locate_passages
+from pytest_irquality.passages.location import (
+    has_shared_hits,
+    list_unknown_passages,
+    locate_passages,
+    score_passages,
+)
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import VARIANT_TAG, Query, Suite
 from pytest_irquality.suite.parser import get_needed_depth, list_metrics
 
-__all__ = [
-    "Comparison",
-    "MetricChange",
-    "QueryChange",
-    "QueryStatus",
-    "Side",
-    "compare_runs",
-    "get_weight",
-]
+
+class Side(Enum):
+    """The rankings that a value is computed from.
+
+    Attributes:
+        BEFORE: Those of the baseline. Only queries with a baseline have values.
+        NOW: The current ones of the same queries, with ties in the baseline's order.
+        RETURNED: The current ones of all answered queries, in the order as returned.
+    """
+
+    BEFORE = "before"
+    NOW = "now"
+    RETURNED = "returned"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,43 +60,36 @@ class Comparison:
     other suites have the same name.
 
     Attributes:
+        answers: The current rankings of each answered query, as they are evaluated, by id.
         changes: One for each answered query with a baseline answer, in the order of the suite.
         statuses: The status of every query of the suite, by id.
-        comparable_count: How many queries have a baseline answer, whether they ran or not.
         is_new: Whether the suite has new queries only. They are compared with the answers that
             come with them, and nothing else depends on the result.
         needed_depth: To which depth current rankings are evaluated.
         compared_depth: To which depth both sides are compared, which is less if a run is shallower.
         unusable_query_ids: Queries whose baseline answer is of no use, because it was stored
             without texts before the suite had their passages.
+        corpus_texts: The text of every document or chunk by id, if known.
+        stages: The comparisons of the stages of the retriever that metrics score, by name.
     """
 
     suite: Suite
     run: Run = field(repr=False)
     baseline_run: Run | None = field(repr=False)
+    answers: Mapping[str, tuple[Ranking, ...]] = field(repr=False)
     changes: tuple[QueryChange, ...] = field(repr=False)
     statuses: Mapping[str, QueryStatus] = field(repr=False)
-    comparable_count: int
     is_new: bool
     needed_depth: int
     compared_depth: int
     unusable_query_ids: tuple[str, ...]
-    _pairs: _RankingPairs = field(repr=False)
-
-    @property
-    def answers(self) -> Mapping[str, tuple[Ranking, ...]]:
-        """Return the current rankings of each answered query, as they are evaluated, by id."""
-        return self._pairs.answers
-
-    @property
-    def titles(self) -> Mapping[str, str]:
-        """Return the titles of documents, current ones first."""
-        return self._pairs.titles
-
-    @property
-    def corpus(self) -> CorpusTexts | None:
-        """Return the texts of the corpus, if they are known."""
-        return self._pairs.corpus
+    corpus_texts: Mapping[str, str] | None = field(repr=False)
+    stages: Mapping[str, Comparison] = field(repr=False)
+    _columns: MetricColumns = field(repr=False)
+    _values: dict[tuple[Metric, Side], dict[str, float | None]] = field(
+        default_factory=dict, repr=False
+    )
+    _scores: dict[tuple[Metric, str], MetricChange | None] = field(default_factory=dict, repr=False)
 
     @cached_property
     def changes_by_id(self) -> Mapping[str, QueryChange]:
@@ -95,6 +100,18 @@ class Comparison:
     def answered_queries(self) -> tuple[Query, ...]:
         """Return the queries with an answer, in the order of the suite."""
         return tuple(query for query in self.suite.queries if query.id in self.answers)
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """Return the titles of documents, current ones first."""
+        if self.baseline_run is None:
+            return self.run.titles
+        return ChainMap(dict(self.run.titles), dict(self.baseline_run.titles))
+
+    @cached_property
+    def corpus(self) -> CorpusTexts | None:
+        """Return the corpus, prepared to look for passages, if its texts are known."""
+        return None if self.corpus_texts is None else CorpusTexts(self.corpus_texts)
 
     def list_query_ids(self, status: QueryStatus) -> tuple[str, ...]:
         """Return the ids of queries with a status, in the order of the suite."""
@@ -108,21 +125,18 @@ class Comparison:
 
     def get_stage(self, metric: Metric) -> Comparison | None:
         """Return the comparison of the stage that a metric scores, or ``None`` without answers."""
-        return self._pairs.stages.get(metric.stage) if metric.stage else self
+        return self.stages.get(metric.stage) if metric.stage else self
 
     def values(self, metric: Metric, side: Side) -> Mapping[str, float | None]:
         """Return the value of each query, the mean over its repeats, by query id."""
         if metric.stage:
             stage = self.get_stage(metric)
             return stage.values(replace(metric, stage=""), side) if stage else {}
-        key = (metric, side)
-        if key not in self._pairs.values:
-            column = self._pairs.columns.get_column(metric, side)
-            query_ids: Iterable[str] = self.answers
-            if side is not Side.RETURNED:
-                query_ids = self.changes_by_id
-            self._pairs.values[key] = dict(zip(query_ids, column, strict=True))
-        return self._pairs.values[key]
+        if (metric, side) not in self._values:
+            query_ids = self.answers if side is Side.RETURNED else self.changes_by_id
+            column = self._columns.get_column(metric, side)
+            self._values[metric, side] = dict(zip(query_ids, column, strict=True))
+        return self._values[metric, side]
 
     def score(self, metric: Metric, tag: str = "") -> MetricChange | None:
         """Return the metric over the compared queries of the suite or of a tag.
@@ -130,55 +144,53 @@ class Comparison:
         Suite means leave variants out, and those of the tag ``variant`` do not. Latencies are over
         all calls.
         """
-        key = (metric, tag)
-        if key not in self._pairs.scores:
-            self._pairs.scores[key] = self._score(metric, tag)
-        return self._pairs.scores[key]
-
-    def _score(self, metric: Metric, tag: str) -> MetricChange | None:
         if metric.stage:
             stage = self.get_stage(metric)
             return stage.score(replace(metric, stage=""), tag) if stage else None
-        columns = self._pairs.columns
-        is_percentile = metric.unit == "seconds"
-        weights: list[float] = []
+        if (metric, tag) not in self._scores:
+            self._scores[metric, tag] = self._compute_score(metric, tag)
+        return self._scores[metric, tag]
+
+    def _compute_score(self, metric: Metric, tag: str) -> MetricChange | None:
+        columns = self._columns
+        is_latency = metric.unit == "seconds"
+        query_ids = self.list_query_ids_in_mean(metric, tag)
+        changes: list[QueryChange] = []
         before: list[float | None] = []
         now: list[float | None] = []
-        rows = list(self._iterate_pairs(metric, self._create_filter(metric, tag)))
-        for change, value_before, value_now in rows:
-            if is_percentile:
+        for change, value_before, value_now in self._iterate_pairs(metric):
+            if change.query.id not in query_ids:
+                continue
+            changes.append(change)
+            if is_latency:
                 before += columns.get_repeats(metric, Side.BEFORE, change.row)
                 now += columns.get_repeats(metric, Side.NOW, change.row)
             else:
                 before.append(value_before)
                 now.append(value_now)
-                weights.append(get_weight(change.query, metric))
+        weights = [] if is_latency else [_get_weight(change.query, metric) for change in changes]
         mean_before = aggregate_values(metric, before, weights)
         mean_now = aggregate_values(metric, now, weights)
         if mean_before is None or mean_now is None:
             return None
-        change_count = sum(weight > 0 for weight in weights) or len(rows)
         lowest = highest = mean_before
-        if columns.has_repeats(Side.BEFORE) and not is_percentile:
-            repeats = [
-                columns.get_repeats(metric, Side.BEFORE, change.row) for change, _, _ in rows
-            ]
+        if columns.has_repeats(Side.BEFORE) and not is_latency:
+            repeats = [columns.get_repeats(metric, Side.BEFORE, each.row) for each in changes]
             means = []
             # If queries have different numbers of repeats, the smallest number counts.
             for repeat in zip(*repeats, strict=False):
                 mean = aggregate_values(metric, repeat, weights)
                 means.append(mean_before if mean is None else mean)
             lowest, highest = min(means), max(means)
-        return MetricChange(metric, mean_before, mean_now, lowest, highest, change_count)
+        query_count = sum(weight > 0 for weight in weights) or len(changes)
+        return MetricChange(metric, mean_before, mean_now, lowest, highest, query_count)
 
-    def _iterate_pairs(
-        self, metric: Metric, is_in_mean: _QueryFilter
-    ) -> Iterator[tuple[QueryChange, float, float]]:
-        """Yield the changes in a mean with both values, if both are defined."""
-        before = self._pairs.columns.get_column(metric, Side.BEFORE)
-        now = self._pairs.columns.get_column(metric, Side.NOW)
+    def _iterate_pairs(self, metric: Metric) -> Iterator[tuple[QueryChange, float, float]]:
+        """Yield the changes with the values of both sides, if both are defined."""
+        before = self._columns.get_column(metric, Side.BEFORE)
+        now = self._columns.get_column(metric, Side.NOW)
         for change, value_before, value_now in zip(self.changes, before, now, strict=True):
-            if value_before is not None and value_now is not None and is_in_mean(change.query):
+            if value_before is not None and value_now is not None:
                 yield change, value_before, value_now
 
     def suite_value(self, metric: Metric, tag: str = "") -> float | None:
@@ -204,37 +216,57 @@ class Comparison:
         queries: Sequence[Query] = self.answered_queries
         if side is Side.NOW:
             queries = [change.query for change in self.changes]
-        columns = self._pairs.columns
-        is_in_mean = self._create_filter(metric, tag)
+        query_ids = self.list_query_ids_in_mean(metric, tag)
         values: list[float | None] = []
         weights: list[float] = []
         if metric.unit == "seconds":
             for row, query in enumerate(queries):
-                if is_in_mean(query):
-                    values += columns.get_repeats(metric, side, row)
+                if query.id in query_ids:
+                    values += self._columns.get_repeats(metric, side, row)
             return values, None
-        for query, value in zip(queries, columns.get_column(metric, side), strict=True):
-            if is_in_mean(query):
+        for query, value in zip(queries, self._columns.get_column(metric, side), strict=True):
+            if query.id in query_ids:
                 values.append(value)
-                weights.append(get_weight(query, metric))
+                weights.append(_get_weight(query, metric))
         return values, weights
 
-    def is_in_mean(self, query: Query, metric: Metric, tag: str = "") -> bool:
-        """Return whether a query enters the mean of a metric over the suite or a tag."""
-        return self._create_filter(metric, tag)(query)
+    def list_query_ids_in_mean(
+        self, metric: Metric, tag: str = "", *, includes_variants: bool = False
+    ) -> Collection[str]:
+        """Return the queries of the suite or of a tag that enter the mean of a metric."""
+        # A variant would count its query several times, but it can be slow or find nothing.
+        is_about_variants = not metric.needs_judgments or tag == VARIANT_TAG
+        includes_variants = includes_variants or is_about_variants
+        query_ids = set()
+        for query in self.suite.queries:
+            has_tag = not tag or tag in query.tags
+            if has_tag and (includes_variants or not query.variant_of):
+                query_ids.add(query.id)
+        # No value of a query that expects no results is good, but its latency counts.
+        if metric.unit != "seconds":
+            query_ids.difference_update(self._no_result_ids)
+        return query_ids
 
-    def _create_filter(self, metric: Metric, tag: str) -> _QueryFilter:
-        return _QueryFilter(
-            tag=tag,
-            # A variant would count its query several times, but it can be slow or find nothing.
-            includes_variants=not metric.needs_judgments or tag == VARIANT_TAG,
-            excluded_ids=frozenset() if metric.unit == "seconds" else self._pairs.no_result_ids,
-        )
+    @cached_property
+    def _no_result_ids(self) -> list[str]:
+        return [query.id for query in self.suite.queries if query.expects_no_results]
 
     # -- Changes -----------------------------------------------------------------------------------
 
+    def collect_gains(self, metric: Metric) -> dict[str, float]:
+        """Return how far each compared query changed for the better, by query id."""
+        if metric.stage:
+            stage = self.get_stage(metric)
+            return stage.collect_gains(replace(metric, stage="")) if stage else {}
+        sign = 1 if metric.higher_is_better else -1
+        gains = {}
+        for change, value_before, value_now in self._iterate_pairs(metric):
+            gain = sign * (value_now - value_before)
+            gains[change.query.id] = gain if abs(gain) > ROUNDING_ERROR else 0.0
+        return gains
+
     def collect_deltas(
-        self, metric: Metric, tag: str = "", *, is_for_mean: bool = False
+        self, metric: Metric, tag: str = "", *, includes_variants: bool = True
     ) -> dict[str, list[float]]:
         """Return the changes of queries by test unit, negative for the worse.
 
@@ -243,52 +275,55 @@ class Comparison:
         Args:
             metric: A metric of relevance.
             tag: The tag that a query must have, or empty for all queries.
-            is_for_mean: Whether to leave out the queries that ``score`` leaves out.
+            includes_variants: Whether variants count, which ``score`` leaves out.
         """
         if metric.stage:
             stage, plain = self.get_stage(metric), replace(metric, stage="")
-            return stage.collect_deltas(plain, tag, is_for_mean=is_for_mean) if stage else {}
-        is_in_mean = self._create_filter(metric, tag)
-        if not is_for_mean:
-            is_in_mean = replace(is_in_mean, includes_variants=True)
-        weights: list[float] = []
-        scored: list[tuple[str, float]] = []
-        sign = 1 if metric.higher_is_better else -1
-        for change, value_before, value_now in self._iterate_pairs(metric, is_in_mean):
-            delta = sign * (value_now - value_before)
-            weights.append(get_weight(change.query, metric))
-            scored.append((change.test_unit, delta if abs(delta) > ROUNDING_ERROR else 0.0))
+            if stage is None:
+                return {}
+            return stage.collect_deltas(plain, tag, includes_variants=includes_variants)
+        gains = self.collect_gains(metric)
+        query_ids = self.list_query_ids_in_mean(metric, tag, includes_variants=includes_variants)
+        changes = []
+        for change in self.changes:
+            if change.query.id in gains and change.query.id in query_ids:
+                changes.append(change)
+        total = sum(_get_weight(change.query, metric) for change in changes)
         deltas: dict[str, list[float]] = {}
-        total = sum(weights)
         if total > 0:
-            scale = len(weights) / total
-            for weight, (test_unit, delta) in zip(weights, scored, strict=True):
-                deltas.setdefault(test_unit, []).append(delta * weight * scale)
+            scale = len(changes) / total
+            for change in changes:
+                delta = gains[change.query.id] * _get_weight(change.query, metric) * scale
+                deltas.setdefault(change.test_unit, []).append(delta)
         return deltas
-
-    def collect_gains(self, metric: Metric) -> dict[str, float]:
-        """Return how far each compared query changed for the better, by query id."""
-        sign = 1 if metric.higher_is_better else -1
-        gains = {}
-        before, now = self.values(metric, Side.BEFORE), self.values(metric, Side.NOW)
-        for query_id, value_before in before.items():
-            value_now = now[query_id]
-            if value_before is not None and value_now is not None:
-                gain = sign * (value_now - value_before)
-                gains[query_id] = gain if abs(gain) > ROUNDING_ERROR else 0.0
-        return gains
 
     def list_undecided(self, metric: Metric) -> tuple[QueryChange, ...]:
         """Return the changes that a tie at the end of the rankings leaves undecided."""
-        return tuple(
-            change for change in self.changes if change.restored and change.is_undecided(metric)
-        )
+        return tuple(change for change in self.changes if change.is_undecided(metric))
 
     # -- Documents ---------------------------------------------------------------------------------
 
     def explain(self, query_id: str) -> QueryAnswers:
         """Return what is known about the answers to a query, to explain its documents."""
-        return self._pairs.explain(self.suite.queries_by_id[query_id])
+        query = self.suite.queries_by_id[query_id]
+        change = self.changes_by_id.get(query_id)
+        returned = self.run.answers.get(query.request, (Ranking(),))
+        stages = {}
+        for name, stage_run in self.run.stages.items():
+            if query.request in stage_run.answers:
+                stages[name] = stage_run.answers[query.request][0]
+        return QueryAnswers(
+            query=query,
+            before=change.before if change else (),
+            now=self.answers.get(query_id, ()),
+            returned=returned[0],
+            stages=stages,
+            titles=self.titles,
+            missing_doc_ids=self.run.missing_doc_ids,
+            corpus=self.corpus,
+            top_k=self.suite.settings.top_k,
+            finds_passages=self.suite.settings.match == "text",
+        )
 
     def list_documents(self, query_id: str) -> tuple[DocChange, ...]:
         """List the documents of both rankings of a query, and relevant ones that are missing."""
@@ -297,7 +332,7 @@ class Comparison:
     def list_query_ids_with_duplicates(self) -> list[str]:
         """Return the ids of queries whose answers contain a document twice."""
         query_ids = list(self.answers)
-        return [query_ids[row] for row in self._pairs.columns.list_rows_with_duplicates()]
+        return [query_ids[row] for row in self._columns.list_rows_with_duplicates()]
 
     def list_unreturned_doc_ids(self) -> tuple[str, ...]:
         """Return the expected documents that no current answer has, to ask ``exists`` about.
@@ -323,122 +358,273 @@ class Comparison:
         return tuple(doc_ids)
 
 
-@dataclass(frozen=True)
-class _QueryFilter:
-    """Decides which queries enter a mean."""
-
-    tag: str
-    includes_variants: bool
-    excluded_ids: frozenset[str]
-
-    def __call__(self, query: Query) -> bool:
-        if self.tag and self.tag not in query.tags:
-            return False
-        if query.variant_of and not self.includes_variants:
-            return False
-        return query.id not in self.excluded_ids
+def _get_weight(query: Query, metric: Metric) -> float:
+    """Return how much a query counts in the mean of a metric."""
+    return query.weight if metric.weighted else 1.0
 
 
-class _RankingPairs:
-    """The rankings of both sides, from which a comparison computes everything else.
+# -- Values of metrics -----------------------------------------------------------------------------
+
+
+class MetricColumns:
+    """The rankings of all queries of a suite, and the values of metrics for them.
+
+    An unchanged ranking is scored once for both sides. A column is computed when it is first read,
+    and ``RankingBatch`` finds the judged documents of all rankings once for all metrics.
+
+    Rows of ``RETURNED`` are answered queries. Rows of ``BEFORE`` and ``NOW`` are compared ones.
+
+    Args:
+        metrics: The metrics that will be read, so that rankings are searched only once.
+        undefined: What a query without relevant documents scores (see ``RankingBatch.score``).
+    """
+
+    def __init__(self, metrics: Sequence[Metric], undefined: str) -> None:
+        self._metrics = metrics
+        self._undefined = undefined
+        self._judgments: list[Judgments] = []
+        self._rankings: list[Ranking] = []
+        self._rows: dict[Side, list[tuple[int, ...]]] = {side: [] for side in Side}
+        self._baseline_rows: list[tuple[Judgments, Sequence[Ranking]]] = []
+        self._batch: RankingBatch | None = None
+        self._scores: dict[Metric, list[float | None]] = {}
+        self._columns: dict[tuple[Metric, Side], list[float | None]] = {}
+
+    def add(self, judgments: Judgments, rankings: Sequence[Ranking]) -> tuple[int, ...]:
+        """Add the rankings of a query and return their positions."""
+        start = len(self._rankings)
+        self._rankings += rankings
+        if len(rankings) == 1:
+            self._judgments.append(judgments)
+            return (start,)
+        self._judgments += [judgments] * len(rankings)
+        return tuple(range(start, len(self._rankings)))
+
+    def add_row(self, side: Side, positions: tuple[int, ...]) -> None:
+        """Add the next row of a side."""
+        self._rows[side].append(positions)
+
+    def add_baseline(self, judgments: Judgments, before: Sequence[Ranking]) -> None:
+        """Add the baseline's rankings of the next compared row."""
+        self._baseline_rows.append((judgments, before))
+
+    def get_column(self, metric: Metric, side: Side) -> list[float | None]:
+        """Return the value of each row, the mean over its repeats."""
+        # Weights do not change the values of queries, so both spellings share a column.
+        plain = replace(metric, weighted=False) if metric.weighted else metric
+        key = (plain, side)
+        if key not in self._columns:
+            self._columns[key] = self._compute_column(plain, side)
+        return self._columns[key]
+
+    def _compute_column(self, metric: Metric, side: Side) -> list[float | None]:
+        rows = self._rows[side]
+        if side is Side.BEFORE:
+            if metric.compares:
+                return [None] * len(rows)
+            if metric.unit == "seconds" or metric.budget:
+                return self._baseline_columns.get_column(metric, Side.RETURNED)
+        scores = self._score(metric)
+        if not self.has_repeats(side):
+            return [scores[positions[0]] for positions in rows]
+        column: list[float | None] = []
+        for positions in rows:
+            values = [scores[position] for position in positions]
+            defined = [value for value in values if value is not None]
+            column.append(fmean(defined) if defined else None)
+        return column
+
+    def get_repeats(self, metric: Metric, side: Side, row: int) -> list[float | None]:
+        """Return the value of each repeat of a row."""
+        plain = replace(metric, weighted=False) if metric.weighted else metric
+        if side is Side.BEFORE and (plain.unit == "seconds" or plain.budget):
+            return self._baseline_columns.get_repeats(plain, Side.RETURNED, row)
+        scores = self._score(plain)
+        return [scores[position] for position in self._rows[side][row]]
+
+    def score_row(self, metric: Metric, row: int) -> MetricChange | None:
+        """Return the change of a compared query, or ``None`` if the metric is undefined."""
+        before = self.get_column(metric, Side.BEFORE)[row]
+        now = self.get_column(metric, Side.NOW)[row]
+        if before is None or now is None:
+            return None
+        lowest = highest = before
+        if len(self._rows[Side.BEFORE][row]) > 1:
+            repeats = self.get_repeats(metric, Side.BEFORE, row)
+            values = [value for value in repeats if value is not None]
+            lowest, highest = min(values), max(values)
+        return MetricChange(metric, before, now, lowest, highest)
+
+    def list_rows_with_duplicates(self) -> list[int]:
+        """Return the current rows with a document twice, as deep as metrics read."""
+        if self._batch is None:
+            self._batch = self._create_batch()
+        distinct = self._batch.judged_rankings.rankings
+        rows = []
+        for row, positions in enumerate(self._rows[Side.RETURNED]):
+            # The search for judged documents copies only rankings with duplicates.
+            if any(distinct[at] is not self._rankings[at].doc_ids for at in positions):
+                rows.append(row)
+        return rows
+
+    def has_repeats(self, side: Side) -> bool:
+        """Return whether any query of a side has several answers."""
+        return any(len(positions) > 1 for positions in self._rows[side])
+
+    @cached_property
+    def _baseline_columns(self) -> MetricColumns:
+        """The baseline's rankings by themselves, for what equal rankings may differ in."""
+        columns = MetricColumns(self._metrics, self._undefined)
+        for judgments, rankings in self._baseline_rows:
+            columns.add_row(Side.RETURNED, columns.add(judgments, rankings))
+        return columns
+
+    def _score(self, metric: Metric) -> list[float | None]:
+        """Return the value of every ranking, by position."""
+        if metric not in self._scores:
+            if self._batch is None:
+                self._batch = self._create_batch()
+            scores = self._batch.score(metric, self._undefined)
+            if metric.needs_judgments and not metric.budget:
+                self._score_shared_hits(metric, scores)
+            self._scores[metric] = scores
+        return self._scores[metric]
+
+    def _create_batch(self) -> RankingBatch:
+        baseline_rankings: list[Sequence[str] | None] = [None] * len(self._rankings)
+        for row, (_, before) in enumerate(self._baseline_rows):
+            for position in self._rows[Side.NOW][row]:
+                baseline_rankings[position] = before[0].doc_ids
+        batch = RankingBatch(
+            self._judgments,
+            [ranking.doc_ids for ranking in self._rankings],
+            seconds=[ranking.seconds for ranking in self._rankings],
+            baseline_rankings=baseline_rankings,
+            sizes=[ranking.sizes for ranking in self._rankings],
+        )
+        batch.prepare(self._metrics)
+        return batch
+
+    def _score_shared_hits(self, metric: Metric, scores: list[float | None]) -> None:
+        """Score rankings in which a hit contains several passages, which a batch cannot know."""
+        for position, ranking in enumerate(self._rankings):
+            if ranking.passages and has_shared_hits(ranking):
+                judgments = self._judgments[position]
+                values = score_passages([metric], judgments, ranking, undefined=self._undefined)
+                scores[position] = values[0]
+
+
+# -- Pairs of rankings -----------------------------------------------------------------------------
+
+
+def compare_runs(
+    suite: Suite,
+    run: Run,
+    baseline_run: Run | None = None,
+    *,
+    is_new: bool = False,
+    corpus_texts: Mapping[str, str] | None = None,
+) -> Comparison:
+    """Compare the answers to the queries of a suite with a baseline.
+
+    Args:
+        suite: The queries to compare.
+        run: The current answers.
+        baseline_run: The answers to compare with.
+        is_new: Whether the base branch has an answer to none of the queries.
+        corpus_texts: The text of every document or chunk by id, to explain missing passages.
+    """
+    stages = {}
+    for name in {metric.stage for metric in list_metrics(suite)} & run.stages.keys():
+        baseline_stage = baseline_run.stages.get(name) if baseline_run else None
+        pairing = _Pairing(suite, run.stages[name], baseline_stage, needed_depth=maxsize)
+        stages[name] = pairing.compare(is_new=is_new)
+    needed_depth = get_needed_depth(suite, has_baseline=baseline_run is not None)
+    pairing = _Pairing(suite, run, baseline_run, needed_depth=needed_depth)
+    return pairing.compare(is_new=is_new, corpus_texts=corpus_texts, stages=stages)
+
+
+class _Pairing:
+    """Pairs the rankings of both runs, query by query.
 
     Args:
         needed_depth: To which depth rankings are evaluated.
     """
 
     def __init__(
-        self,
-        suite: Suite,
-        run: Run,
-        baseline_run: Run | None,
-        *,
-        needed_depth: int,
-        corpus_texts: Mapping[str, str] | None = None,
+        self, suite: Suite, run: Run, baseline_run: Run | None, *, needed_depth: int
     ) -> None:
-        settings = suite.settings
         self.suite = suite
         self.run = run
         self.baseline_run = baseline_run
-        metrics = [suite.primary_metric, *list_metrics(suite)]
-        self.columns = MetricColumns(metrics, settings.undefined)
-        self.answers: dict[str, tuple[Ranking, ...]] = {}
-        self.before: dict[str, tuple[Ranking, ...]] = {}
-        self.scores: dict[tuple[Metric, str], MetricChange | None] = {}
-        self.values: dict[tuple[Metric, Side], Mapping[str, float | None]] = {}
-        self.stages: dict[str, Comparison] = {}
-        # Queries that expect no results are in no mean, because no value of theirs is good.
-        self.no_result_ids = frozenset(q.id for q in suite.queries if q.expects_no_results)
-        self.finds_passages = settings.match == "text"
         self.needed_depth = needed_depth
         self.compared_depth = needed_depth
         for compared_run in (run, baseline_run):
             if compared_run and compared_run.provenance.depth is not None:
                 self.compared_depth = min(self.compared_depth, compared_run.provenance.depth)
-        self._max_tie_length = int(settings.top_k * MAX_TIE_FRACTION)
-        self._corpus_texts = corpus_texts
+        self.finds_passages = suite.settings.match == "text"
+        self._max_tie_length = int(suite.settings.top_k * MAX_TIE_FRACTION)
+        metrics = [suite.primary_metric, *list_metrics(suite)]
+        self._columns = MetricColumns(metrics, suite.settings.undefined)
+        self._answers: dict[str, tuple[Ranking, ...]] = {}
+        self._changes: list[QueryChange] = []
 
-    @cached_property
-    def titles(self) -> Mapping[str, str]:
-        """Return the titles of documents, current ones first."""
-        titles = [self.run.titles]
-        if self.baseline_run is not None:
-            titles.append(self.baseline_run.titles)
-        return ChainMap(*map(dict, titles)) if len(titles) > 1 else titles[0]
-
-    @cached_property
-    def corpus(self) -> CorpusTexts | None:
-        """Return the corpus, prepared to look for passages."""
-        return None if self._corpus_texts is None else CorpusTexts(self._corpus_texts)
-
-    def explain(self, query: Query) -> QueryAnswers:
-        """Return what is known about the answers to a query."""
-        returned = self.run.answers.get(query.request, (Ranking(),))
-        stages = {}
-        for name, stage_run in self.run.stages.items():
-            if query.request in stage_run.answers:
-                stages[name] = stage_run.answers[query.request][0]
-        return QueryAnswers(
-            query=query,
-            before=self.before.get(query.id, ()),
-            now=self.answers.get(query.id, ()),
-            returned=returned[0],
-            stages=stages,
-            titles=self.titles,
-            missing_doc_ids=self.run.missing_doc_ids,
-            corpus=self.corpus,
-            top_k=self.suite.settings.top_k,
-            finds_passages=self.finds_passages,
+    def compare(
+        self,
+        *,
+        is_new: bool,
+        corpus_texts: Mapping[str, str] | None = None,
+        stages: Mapping[str, Comparison] | None = None,
+    ) -> Comparison:
+        """Compare the answers to all queries."""
+        run = self.run
+        baseline_answers = self.baseline_run.answers if self.baseline_run else {}
+        statuses: dict[str, QueryStatus] = {}
+        unusable: list[str] = []
+        for query in self.suite.queries:
+            request = query.request
+            before = baseline_answers.get(request, ())
+            if self.finds_passages and _has_unknown_passages(query, before):
+                unusable.append(query.id)
+                before = ()
+            statuses[query.id] = _find_status(request, run, bool(before) and not is_new)
+            if request in run.answers and request not in run.errors:
+                self._add(query, run.answers[request], before)
+        return Comparison(
+            suite=self.suite,
+            run=run,
+            baseline_run=self.baseline_run,
+            answers=self._answers,
+            changes=tuple(self._changes),
+            statuses=statuses,
+            is_new=is_new,
+            needed_depth=self.needed_depth,
+            compared_depth=self.compared_depth,
+            unusable_query_ids=tuple(unusable),
+            corpus_texts=corpus_texts,
+            stages=stages or {},
+            _columns=self._columns,
         )
 
-    def find_stage_change(self, stage: str, query_id: str) -> QueryChange | None:
-        """Return the change of a query in a stage of the retriever."""
-        comparison = self.stages.get(stage)
-        return comparison.changes_by_id.get(query_id) if comparison else None
-
-    def is_usable(self, query: Query, before: Sequence[Ranking]) -> bool:
-        """Return whether baseline answers say whether the passages of a query are in them."""
-        if not self.finds_passages:
-            return True
-        relevant = query.judgments.relevant
-        return not any(list_unknown_passages(ranking, relevant) for ranking in before)
-
-    def add_answer(self, query: Query, rankings: Sequence[Ranking]) -> tuple[int, ...]:
-        """Add the current rankings of a query, and return their positions in the columns."""
+    def _add(self, query: Query, rankings: Sequence[Ranking], before: Sequence[Ranking]) -> None:
+        """Add the current rankings of a query, paired with those of the baseline if there are."""
         now = self._prepare(rankings, query, self.needed_depth)
-        self.answers[query.id] = now
-        positions = self.columns.add(query.judgments, now)
-        self.columns.add_row(Side.RETURNED, positions)
-        return positions
+        self._answers[query.id] = now
+        positions = self._columns.add(query.judgments, now)
+        self._columns.add_row(Side.RETURNED, positions)
+        if before:
+            self._changes.append(self._pair(query, now, positions, before))
 
-    def pair(
-        self, query: Query, rankings: Sequence[Ranking], positions: tuple[int, ...]
+    def _pair(
+        self,
+        query: Query,
+        now: tuple[Ranking, ...],
+        positions: tuple[int, ...],
+        baseline_rankings: Sequence[Ranking],
     ) -> QueryChange:
-        """Pair the current rankings of a query with those of the baseline."""
-        columns, judgments = self.columns, query.judgments
-        row = len(self.before)
-        before = self._prepare(rankings, query, self.compared_depth)
-        self.before[query.id] = before
-        now = self.answers[query.id]
+        """Pair current rankings, and their positions in the columns, with those of the baseline."""
+        columns, judgments = self._columns, query.judgments
+        before = self._prepare(baseline_rankings, query, self.compared_depth)
         if any(len(ranking.doc_ids) > self.compared_depth for ranking in now):
             now = tuple(ranking.cut(self.compared_depth) for ranking in now)
             positions = columns.add(judgments, now)
@@ -459,7 +645,15 @@ class _RankingPairs:
         columns.add_baseline(judgments, before)
         original = self.suite.queries_by_id.get(query.variant_of, query)
         return QueryChange(
-            query, before, now, aligned, original.request, restored, is_unchanged, row, self
+            query=query,
+            before=before,
+            now=now,
+            aligned=aligned,
+            test_unit=original.request,
+            restored=restored,
+            is_unchanged=is_unchanged,
+            row=len(self._changes),
+            score_row=columns.score_row,
         )
 
     def _prepare(
@@ -492,67 +686,10 @@ class _RankingPairs:
         return (rankings if is_same else tuple(aligned)), restored
 
 
-def compare_runs(
-    suite: Suite,
-    run: Run,
-    baseline_run: Run | None = None,
-    *,
-    is_new: bool = False,
-    corpus_texts: Mapping[str, str] | None = None,
-) -> Comparison:
-    """Compare the answers to the queries of a suite with a baseline.
-
-    Args:
-        suite: The queries to compare.
-        run: The current answers.
-        baseline_run: The answers to compare with.
-        is_new: Whether the base branch has an answer to none of the queries.
-        corpus_texts: The text of every document or chunk by id, to explain missing passages.
-    """
-    needed_depth = get_needed_depth(suite, has_baseline=baseline_run is not None)
-    pairs = _RankingPairs(
-        suite, run, baseline_run, needed_depth=needed_depth, corpus_texts=corpus_texts
-    )
-    for name in {metric.stage for metric in list_metrics(suite)} & run.stages.keys():
-        baseline_stage = baseline_run.stages.get(name) if baseline_run else None
-        stage = _RankingPairs(suite, run.stages[name], baseline_stage, needed_depth=maxsize)
-        pairs.stages[name] = _compare(stage, is_new)
-    return _compare(pairs, is_new)
-
-
-def _compare(pairs: _RankingPairs, is_new: bool) -> Comparison:
-    run, baseline_run = pairs.run, pairs.baseline_run
-    baseline_answers = baseline_run.answers if baseline_run else {}
-    changes: list[QueryChange] = []
-    statuses: dict[str, QueryStatus] = {}
-    unusable: list[str] = []
-    comparable_count = 0
-    for query in pairs.suite.queries:
-        request = query.request
-        before = baseline_answers.get(request, ())
-        if before and not pairs.is_usable(query, before):
-            unusable.append(query.id)
-            before = ()
-        has_baseline = bool(before) and not is_new
-        comparable_count += has_baseline
-        statuses[query.id] = _find_status(request, run, has_baseline)
-        if request in run.answers and request not in run.errors:
-            positions = pairs.add_answer(query, run.answers[request])
-            if before:
-                changes.append(pairs.pair(query, before, positions))
-    return Comparison(
-        suite=pairs.suite,
-        run=run,
-        baseline_run=baseline_run,
-        changes=tuple(changes),
-        statuses=statuses,
-        comparable_count=comparable_count,
-        is_new=is_new,
-        needed_depth=pairs.needed_depth,
-        compared_depth=pairs.compared_depth,
-        unusable_query_ids=tuple(unusable),
-        _pairs=pairs,
-    )
+def _has_unknown_passages(query: Query, baseline_rankings: Sequence[Ranking]) -> bool:
+    """Return whether baseline answers do not say which passages of a query they contain."""
+    relevant = query.judgments.relevant
+    return any(list_unknown_passages(ranking, relevant) for ranking in baseline_rankings)
 
 
 def _find_status(request: str, run: Run, has_baseline: bool) -> QueryStatus:
@@ -566,8 +703,3 @@ def _find_status(request: str, run: Run, has_baseline: bool) -> QueryStatus:
 
 def _are_equal(ranking: Ranking, other: Ranking) -> bool:
     return ranking.doc_ids == other.doc_ids and ranking.passages == other.passages
-
-
-def get_weight(query: Query, metric: Metric) -> float:
-    """Return how much a query counts in the mean of a metric."""
-    return query.weight if metric.weighted else 1.0

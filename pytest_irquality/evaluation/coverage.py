@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pytest_irquality.evaluation.branches import BranchEvaluation
-from pytest_irquality.evaluation.comparison import QueryStatus
+from pytest_irquality.evaluation.query_changes import QueryStatus
 from pytest_irquality.io.text import Text, format_count, write
 from pytest_irquality.suite.model import RetrieverId, Suite
 

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from pytest_irquality.evaluation.causes import create_cause_notices
-from pytest_irquality.evaluation.comparison import QueryStatus, Side
+from pytest_irquality.evaluation.comparison import Side
 from pytest_irquality.evaluation.constants import MAX_UNDECIDED_FRACTION, MIN_FEW_CHANGES, TOP
-from pytest_irquality.evaluation.documents import find_median_ranks
 from pytest_irquality.evaluation.facts import SuiteFacts
 from pytest_irquality.evaluation.probes import create_probe_notices
+from pytest_irquality.evaluation.query_changes import QueryStatus, find_median_ranks
 from pytest_irquality.evaluation.requirement_checks import is_expired
 from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome, Requirement
 from pytest_irquality.evaluation.threshold_checks import format_value

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 
-from pytest_irquality.evaluation.comparison import Comparison, QueryStatus
+from pytest_irquality.evaluation.comparison import Comparison
+from pytest_irquality.evaluation.query_changes import QueryStatus
 from pytest_irquality.evaluation.results import CheckResult, Outcome, Requirement
 from pytest_irquality.evaluation.threshold_checks import (
     SignificanceTests,

@@ -16,7 +16,7 @@ from itertools import islice
 from statistics import fmean
 
 from pytest_irquality.evaluation.checks import count_lost_and_gained
-from pytest_irquality.evaluation.columns import Side
+from pytest_irquality.evaluation.comparison import Side
 from pytest_irquality.evaluation.evaluate import Evaluation, has_drop_threshold
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
 from pytest_irquality.evaluation.statistics import (

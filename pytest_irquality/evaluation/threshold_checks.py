@@ -8,13 +8,13 @@ from functools import cached_property
 from math import inf
 from statistics import fmean
 
-from pytest_irquality.evaluation.columns import Side
-from pytest_irquality.evaluation.comparison import Comparison, MetricChange, QueryStatus
+from pytest_irquality.evaluation.comparison import Comparison, Side
 from pytest_irquality.evaluation.constants import (
     MIN_TESTABLE_QUERIES,
     ROUNDING_ERROR,
     SIGNIFICANT_DROP_ALPHA,
 )
+from pytest_irquality.evaluation.query_changes import MetricChange, QueryStatus
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.evaluation.statistics import (
     SignificanceTest,
@@ -63,7 +63,7 @@ class SignificanceTests:
             if threshold is None or threshold.max_significant_drop is None or item.query_id:
                 continue
             for tag in list_tags(comparison, item):
-                deltas = comparison.collect_deltas(threshold.metric, tag, is_for_mean=True)
+                deltas = comparison.collect_deltas(threshold.metric, tag, includes_variants=False)
                 means = [fmean(unit_deltas) for unit_deltas in deltas.values()]
                 self._tests[threshold, tag] = create_drop_test(means, SIGNIFICANT_DROP_ALPHA)
         self._rejecting = frozenset(select_rejecting(self._tests))
@@ -166,11 +166,8 @@ class _Subject:
         """Return the queries whose mean is compared."""
         if self.query is not None:
             return (self.query,)
-        queries = []
-        for query in self.comparison.suite.queries:
-            if self.comparison.is_in_mean(query, self.metric, self.tag):
-                queries.append(query)
-        return queries
+        query_ids = self.comparison.list_query_ids_in_mean(self.metric, self.tag)
+        return [query for query in self.comparison.suite.queries if query.id in query_ids]
 
     @property
     def is_too_deep(self) -> bool:

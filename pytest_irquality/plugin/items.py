@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import pytest
 
 from pytest_irquality.baselines.sources import BaselineError
-from pytest_irquality.evaluation.columns import Side
+from pytest_irquality.evaluation.comparison import Side
 from pytest_irquality.evaluation.decide import SuiteKey
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import make_printable

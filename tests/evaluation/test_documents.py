@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_irquality.evaluation.comparison import Comparison, compare_runs
-from pytest_irquality.evaluation.documents import DocChange
+from pytest_irquality.evaluation.query_changes import DocChange
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Settings
 from pytest_irquality.suite.rules import MustFind
@@ -44,7 +44,7 @@ def test_documents_of_both_rankings_and_expected_ones_are_listed() -> None:
         "good", "Good shoe", grade=2.0, is_relevant=True, rank_before=2, rank_now=2, score=1
     )
     assert (documents[0].grade, documents[0].is_relevant) == (None, False)
-    assert comparison.changes[0].list_documents() == documents
+    assert comparison.list_documents("shoes") == documents
 
 
 def test_new_query_has_documents_as_well() -> None:
@@ -78,7 +78,7 @@ def test_findings_say_why_an_expected_document_is_missing() -> None:
 
     assert find_finding(documents, "best") == "no longer in the index"
     assert find_finding(documents, "wanted") == "not in the index"
-    assert find_finding(documents, "fair") == "not returned, but at rank 3 of candidates"
+    assert find_finding(documents, "fair") == "not retrieved, but at rank 3 of candidates"
     assert find_finding(documents, "x0") == "None"
 
 

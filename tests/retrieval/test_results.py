@@ -132,7 +132,6 @@ def get_titles(answer: Answer) -> dict[str, str]:
         ([Hit("x", 1.5)], ("x",), (1.5,)),
         ([({"id": "x"}, 0.9)], ("x",), (0.9,)),
     ],
-    ids=str,
 )
 def test_ids_and_scores_are_read_from_each_shape(
     result: object, ids: tuple[str, ...], scores: tuple[float, ...] | None
@@ -269,7 +268,6 @@ def test_rows_of_sqlite_are_read_with_and_without_names() -> None:
         ([{"doc_id": ["a"], "text": ["A chair"]}], ("a",), None, {"a": "A chair"}),
         ([{"id": "a", "hits": [{"id": "b"}]}], ("a",), None, {}),
     ],
-    ids=str,
 )  # fmt: skip
 def test_titles_are_read_from_each_engine(
     result: object, ids: Any, scores: Any, titles: dict[str, str]
@@ -298,7 +296,6 @@ def test_titles_are_read_from_each_engine(
         ([{"_id": "x", "_source": {"sku": "a"}}], "sku"),
         (["a"], "metadata.source"),
     ],
-    ids=str,
 )
 def test_id_field_names_another_place(result: object, id_field: str) -> None:
     assert read(result, id_field=id_field).ranking.doc_ids == ("a",)
@@ -335,7 +332,6 @@ def test_id_field_names_another_place(result: object, id_field: str) -> None:
         ([MaskedText("a***")], "A document id contains a secret"),
         ([(MaskedText("***"), 0.5)], "A document id contains a secret"),
     ],
-    ids=str,
 )
 def test_what_cannot_be_read_is_an_error(result: object, message: str) -> None:
     with pytest.raises(ResultError, match=f"(?s)^Cannot read the result: .*{message}"):
@@ -357,7 +353,6 @@ def test_what_cannot_be_read_is_an_error(result: object, message: str) -> None:
         {"grouped": {"brand": {"groups": [{"doclist": {"docs": [{"id": "a"}]}}]}}},
         {},
     ],
-    ids=str,
 )
 def test_a_mapping_without_hits_is_an_error(result: object) -> None:
     with pytest.raises(ResultError, match="A mapping has no order"):
@@ -514,7 +509,6 @@ def test_hits_without_ids_get_ids_made_of_their_texts(result: object) -> None:
 @pytest.mark.parametrize(
     "result",
     [["a", "b"], [1, 2], ["3f2a", "99"], [("a", 0.5)], [{"id": "a"}], [{"id": "a", "text": ""}]],
-    ids=str,
 )
 def test_results_without_texts_are_an_error_if_texts_are_matched(result: object) -> None:
     with pytest.raises(ResultError, match="'match: text' needs the text of each hit"):

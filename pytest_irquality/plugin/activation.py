@@ -83,7 +83,7 @@ def activate(config: pytest.Config, options: Options) -> None:
                     f"--ir-baseline: There is no file or folder '{options.baseline}'. A branch or"
                     f" commit is `git:{options.baseline}`."
                 )
-            search.source = SavedBaselines([path], root=root)
+            search.current.source = SavedBaselines([path], root=root)
     except BaselineError as error:
         raise pytest.UsageError(str(error)) from None
     _set_side(config)

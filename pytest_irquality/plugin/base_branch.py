@@ -17,11 +17,19 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from pytest_irquality.baselines.git_source import GitSource
+from pytest_irquality.baselines.sources import BaselineError
+from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.decoding import decode_text
+from pytest_irquality.io.files import FileError
 from pytest_irquality.io.git import CommitTree, Repository
+from pytest_irquality.metrics import Definition
 from pytest_irquality.plugin import compat
 from pytest_irquality.plugin.command_line import CommandLine, parse_arguments
 from pytest_irquality.plugin.options import SUITE_PATTERNS
+from pytest_irquality.plugin.session import SessionBranch
+from pytest_irquality.suite.model import Suite
+from pytest_irquality.suite.parser import load_suite
+from pytest_irquality.suite.yaml_source import SuiteError
 
 DEFAULT_SKIPPED_FOLDERS = (
     *("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}"),
@@ -177,9 +185,41 @@ def is_left_out_on_both_sides(
     return has_ignoring_code
 
 
-def read_text(source: GitSource, path: str) -> str:
-    """Return the text of a file of the base branch."""
-    return decode_text(source.read_file(path) or b"", path)
+def load_base_suite(
+    branch: SessionBranch,
+    source: GitSource,
+    path: str,
+    *,
+    own_metrics: Sequence[Definition] = (),
+    id_field: str = "",
+    access: FileAccess | None = None,
+) -> Suite | None:
+    """Load a suite of the base branch, or record why it cannot be read.
+
+    Args:
+        branch: The base branch, which gets the text or the error.
+        source: Its files.
+        path: The suite, relative to the root of the project.
+        own_metrics: Metrics that the project defines.
+        id_field: The value of the ini key ``ir_id_field`` on the base branch.
+        access: Which files the suite may name.
+    """
+    try:
+        text = decode_text(source.read_file(path) or b"", path)
+        suite = load_suite(
+            path,
+            root=source.root,
+            text=text,
+            files=source,
+            own_metrics=own_metrics,
+            id_field_default=id_field,
+            access=access,
+        )
+    except (SuiteError, BaselineError, FileError) as error:
+        branch.add_error(path, str(error))
+        return None
+    branch.texts[path] = text
+    return suite
 
 
 def _copy_folder(tree: CommitTree, path: Path, top: Path, copy: Path) -> Path:

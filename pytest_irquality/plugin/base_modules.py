@@ -21,7 +21,7 @@ from pytest_irquality.baselines.sources import Baseline, BaselineError
 from pytest_irquality.baselines.worktree import BaseCommand, WorktreeSource
 from pytest_irquality.evaluation.decide import SuiteKey
 from pytest_irquality.io.git import GitError, Repository
-from pytest_irquality.io.text import DataPart, Text, write
+from pytest_irquality.io.text import Text
 from pytest_irquality.plugin import base_branch, command_line, compat
 from pytest_irquality.plugin.collection import (
     SuiteModule,
@@ -31,11 +31,9 @@ from pytest_irquality.plugin.collection import (
 )
 from pytest_irquality.plugin.items import SuiteItem, describe_error, get_exception_policy
 from pytest_irquality.plugin.progress import create_progress
-from pytest_irquality.plugin.session import BaseBranch, Retrieval
+from pytest_irquality.plugin.session import Retrieval, SessionBranch
 from pytest_irquality.plugin.state import PluginState, get_state, is_controller, is_worker
 from pytest_irquality.suite.model import RetrieverId, Suite
-from pytest_irquality.suite.parser import load_suite
-from pytest_irquality.suite.yaml_source import SuiteError
 
 # No item of a current suite has a colon in its name.
 ITEM_NAME = "base:branch"
@@ -62,7 +60,7 @@ def open_base_branch(config: pytest.Config, state: PluginState) -> None:
     except (BaselineError, GitError, pytest.UsageError) as error:
         message = str(error).removeprefix(f"--ir-baseline={option}: ")
         raise pytest.UsageError(f"--ir-baseline={option}: {message}") from None
-    base = BaseBranch(source, ref, is_strict=base_config.is_strict)
+    base = SessionBranch(source, name=ref, is_strict=base_config.is_strict)
     if is_controller(config) and state.options.runs_base_code:
         folder = tempfile.TemporaryDirectory(prefix="irquality-answers-")
         config.add_cleanup(folder.cleanup)
@@ -107,8 +105,8 @@ def run_base_code(config: pytest.Config, state: PluginState) -> None:
     for key, reason in answers.missing.items():
         # A retriever that only this change adds has no answers there.
         if key.retriever.fixture in base_fixtures:
-            search.base.errors[f"{answers.label} {key.retriever}"] = write(DataPart(reason))
-    suite_files = [search.root / path for path in (*search.texts, *search.base.texts)]
+            search.base.add_error(f"{answers.label} {key.retriever}", reason)
+    suite_files = [search.root / path for path in (*search.current.texts, *search.base.texts)]
     if answers.count_changed_files(suite_files):
         search.facts = replace(search.facts, has_code_changes=True)
 
@@ -203,26 +201,19 @@ class _BaseLoader:
             return []
         try:
             folder = compat.build_folder_node(self.session, path.parent, self.folders)
-            text = base_branch.read_text(base.source, name)
-            suite = load_suite(
-                path,
-                root=state.search.root,
-                text=text,
-                files=base.source,
-                own_metrics=collect_own_metrics(folder),
-                id_field_default=str(base_config.values.get("ir_id_field", "")),
-                access=state.file_access,
-            )
-        except Exception as error:
-            # Also whatever a conftest raises, in which nothing can be wrong on purpose.
-            message = (
-                str(error) if isinstance(error, SuiteError) else f"{type(error).__name__}: {error}"
-            )
-            base.errors[name] = write(DataPart(message))
+            own_metrics = collect_own_metrics(folder)
+        except Exception as error:  # whatever a conftest raises
+            base.add_error(name, f"{type(error).__name__}: {error}")
             return []
-        base.texts[name] = text
-        base.loaded_suites[name] = suite
-        return self._create_items(name, suite, folder, module)
+        suite = base_branch.load_base_suite(
+            base,
+            base.source,
+            name,
+            own_metrics=own_metrics,
+            id_field=str(base_config.values.get("ir_id_field", "")),
+            access=state.file_access,
+        )
+        return [] if suite is None else self._create_items(name, suite, folder, module)
 
     def _create_items(
         self, name: str, suite: Suite, folder: Any, module: SuiteModule | None
@@ -233,14 +224,14 @@ class _BaseLoader:
         fixture = suite.retriever.fixture
         declared = (*self.state.declared_retrievers, *base_config.declared_retrievers)
         if not is_declared(fixture, declared):
-            key = base.add_suite(name, RetrieverId(fixture))
+            key = base.add_suite(suite, RetrieverId(fixture))
             base.set_missing(key, f"'{fixture}' is not declared as a retriever")
             return []
         covered: set[RetrieverId] = set()
         if module is not None and module.suite is not None:
             for retriever, group in module.groups.items():
                 if retriever.fixture == fixture and group in self.selected_groups:
-                    base.add_suite(name, retriever)
+                    base.add_suite(suite, retriever)
                     covered.add(retriever)
         if covered and module is not None and covered >= set(module.groups):
             return []
@@ -269,7 +260,7 @@ class BaseSuiteModule(SuiteModule):
         for case in self.collect_cases():
             retriever = find_retriever(self.suite.retriever.fixture, case)
             if retriever not in items:
-                key = base.add_suite(self.relative_path, retriever)
+                key = base.add_suite(self.suite, retriever)
                 items[retriever] = BaseItem.create_for(self, key, case)
         return list(items.values())
 

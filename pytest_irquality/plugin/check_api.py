@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_irquality.baselines.git_source import GitSource
 from pytest_irquality.baselines.saved_runs import SavedBaselines
-from pytest_irquality.baselines.sources import Baseline
-from pytest_irquality.baselines.store import CommittedBaselines
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.git import find_checkout
-from pytest_irquality.io.text import Text
 from pytest_irquality.metrics import Definition
-from pytest_irquality.plugin.base_branch import read_text
-from pytest_irquality.plugin.session import BaseBranch, SearchSession
+from pytest_irquality.plugin.base_branch import load_base_suite
+from pytest_irquality.plugin.session import SearchSession, SessionBranch
 from pytest_irquality.reports.terminal import format_failure, render_terminal
 from pytest_irquality.reports.view import build_view
-from pytest_irquality.suite.model import RetrieverId, Suite
+from pytest_irquality.suite.model import RetrieverId
 from pytest_irquality.suite.parser import load_suite
-from pytest_irquality.suite.yaml_source import SuiteError
 
 COLUMNS = 120
 NOTEBOOK_HEIGHT_PX = 720
@@ -99,21 +95,6 @@ class CheckReport:
         )
 
 
-class NoBaselines:
-    """A ``BaselineSource`` without any answers."""
-
-    label = "nothing"
-    commit = ""
-
-    def __init__(self) -> None:
-        self.errors: dict[str, str] = {}
-        self.notices: list[Text] = []
-
-    def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
-        """Return no baselines."""
-        return ()
-
-
 def check(
     suite: Path | str,
     retriever: object = None,
@@ -122,7 +103,7 @@ def check(
     baseline: bool | str | Path = True,
     update_baseline: bool = False,
     concurrency: int | None = None,
-    metrics: Iterable[Definition] = (),
+    metrics: Sequence[Definition] = (),
     root: Path | None = None,
     files: Sequence[str] = (),
 ) -> CheckReport:
@@ -156,16 +137,21 @@ def check(
     loaded = load_suite(
         path,
         root=root,
-        own_metrics=list(metrics),
+        own_metrics=metrics,
         access=FileAccess(root, tuple(files), (path.parent,)),
     )
     session = SearchSession(root, concurrency=concurrency, is_update=update_baseline)
-    if not isinstance(baseline, bool) and str(baseline).startswith("git:"):
-        session.base = _open_base(root, str(baseline), loaded, list(metrics))
+    base_suite = None
+    if str(baseline).startswith("git:"):
+        ref = str(baseline).partition(":")[2]
+        source = GitSource(root, ref, label=str(baseline))
+        session.base = SessionBranch(source, name=ref)
+        if source.read_file(loaded.path) is not None:
+            base_suite = load_base_suite(session.base, source, loaded.path, own_metrics=metrics)
     elif baseline is False:
-        session.source = NoBaselines()
+        session.current.is_compared = False
     elif baseline is not True:
-        session.source = SavedBaselines([Path.cwd() / baseline], root=root)
+        session.current.source = SavedBaselines([Path.cwd() / baseline], root=root)
 
     named = {"": retriever} if retrievers is None else dict(retrievers)
     compared = None
@@ -179,9 +165,9 @@ def check(
     keys = {}
     for name in named:
         retriever_id = RetrieverId(loaded.retriever.fixture, "", name)
-        keys[session.add_suite(loaded, retriever_id)] = named[name]
-        if session.base is not None and loaded.path in session.base.loaded_suites:
-            session.base.add_suite(loaded.path, retriever_id)
+        keys[session.current.add_suite(loaded, retriever_id)] = named[name]
+        if session.base is not None and base_suite is not None:
+            session.base.add_suite(base_suite, retriever_id)
     for key, value in keys.items():
         if compared is not None:
             session.collect_compared(key, RetrieverId(loaded.baseline_retriever), compared)
@@ -191,29 +177,3 @@ def check(
     if update_baseline:
         session.update_baselines()
     return CheckReport(decision)
-
-
-def _open_base(
-    root: Path, label: str, suite: Suite, own_metrics: Sequence[Definition]
-) -> BaseBranch:
-    """Open the base branch of ``git:REF``, with its version of the suite."""
-    ref = label.partition(":")[2]
-    source = GitSource(root, ref, label=label)
-    base = BaseBranch(source, ref)
-    if source.read_file(suite.path) is not None:
-        try:
-            text = read_text(source, suite.path)
-            base.loaded_suites[suite.path] = load_suite(
-                root / suite.path,
-                root=root,
-                text=text,
-                files=source,
-                own_metrics=own_metrics,
-            )
-            base.texts[suite.path] = text
-        except SuiteError as error:
-            base.errors[suite.path] = Text((str(error),))
-    return base
-
-
-__all__ = ["CheckReport", "CommittedBaselines", "SearchQualityError", "check"]

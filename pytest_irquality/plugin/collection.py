@@ -11,7 +11,7 @@ import pytest
 
 from pytest_irquality.io.escaping import check_file_name, make_printable
 from pytest_irquality.io.files import FileError
-from pytest_irquality.io.text import DataPart, find_closest, write
+from pytest_irquality.io.text import find_closest
 from pytest_irquality.metrics import Definition, MetricError
 from pytest_irquality.plugin import compat
 from pytest_irquality.plugin.items import BrokenSuiteItem, SuiteGroup, SuiteItem, freeze_large_suite
@@ -138,7 +138,7 @@ class SuiteModule(compat.SynthesizedModule):
 
     def _create_broken_item(self, state: PluginState) -> BrokenSuiteItem:
         text = "\n".join(map(make_printable, self.error.split("\n")))
-        state.search.add_error(self.relative_path, write(DataPart(" ".join(text.split("\n")))))
+        state.search.current.add_error(self.relative_path, " ".join(text.split("\n")))
         item: BrokenSuiteItem = BrokenSuiteItem.from_parent(self, name="suite")
         item.text = text
         item.path_name = self.relative_path
@@ -151,10 +151,10 @@ class SuiteModule(compat.SynthesizedModule):
     def _get_group(self, state: PluginState, suite: Suite, case: pytest.Function) -> SuiteGroup:
         retriever = find_retriever(suite.retriever.fixture, case)
         if retriever not in self.groups:
-            text = ""
+            current = state.search.current
+            key = current.add_suite(suite, retriever)
             if state.options.compares_with_commit:
-                text = self.path.read_text(encoding="utf-8", errors="replace")
-            key = state.search.add_suite(suite, retriever, text)
+                current.texts[suite.path] = self.path.read_text(encoding="utf-8", errors="replace")
             self.groups[retriever] = SuiteGroup(state, key)
         return self.groups[retriever]
 

@@ -42,14 +42,16 @@ _WITHOUT_RUNNING = ("collectonly", "setupplan", "showfixtures", "show_fixtures_p
 # The patterns are texts, because a session that does not use them should not compile them.
 # What a command that evaluates the same suites again does not need.
 _DISPLAY_OPTIONS = (
-    r"-[qvsr]\w*|--(quiet|verbose|verbosity|tb|color|capture|durations|no-header|no-summary|junitxml"
-    r"|junit-xml|html|self-contained-html|report-log|numprocesses|maxprocesses|dist|basetemp"
+    r"-[qvsrx]\w*|-pno:.*|--(quiet|verbose|verbosity|tb|color|capture|durations|no-header"
+    r"|no-summary|junitxml|junit-xml|html|self-contained-html|report-log|numprocesses|maxprocesses|dist|basetemp"
     r"|last-failed|lf|failed-first|ff|new-first|nf|stepwise|sw|deselect"
-    r"|ir-suite|ir-update-baseline|ir-save-runs|ir-report|ir-json|ir-markdown|ir-grade)|-[kmn].*"
+    r"|exitfirst|maxfail|ir-suite|ir-update-baseline|ir-save-runs|ir-report|ir-json|ir-markdown"
+    r"|ir-grade|ir-history|ir-concurrency)|-[kmn].*"
 )
 _OPTIONS_WITH_VALUE = (
     r"-[kmnr]|--(tb|color|capture|durations|dist|deselect|basetemp|junitxml|junit-xml|html"
-    r"|report-log|numprocesses|maxprocesses|ir-save-runs|ir-report|ir-json|ir-markdown|ir-grade)"
+    r"|report-log|numprocesses|maxprocesses|maxfail|ir-save-runs|ir-report|ir-json|ir-markdown"
+    r"|ir-grade|ir-history|ir-concurrency)"
 )
 _SECRET_NAME = r"(?i)key|token|secret|passw|auth|credential|headers"
 
@@ -195,7 +197,7 @@ def _get_program() -> list[str]:
 def _list_kept_arguments(config: pytest.Config, dropped: Sequence[str] = ()) -> list[str]:
     typed = get_command_line(config)
     arguments = [os.fspath(argument) for argument in config.invocation_params.args]
-    kept = []
+    kept: list[str] = []
     is_value = False
     for argument in split_optional_values(arguments):
         name = argument.partition("=")[0]
@@ -204,6 +206,8 @@ def _list_kept_arguments(config: pytest.Config, dropped: Sequence[str] = ()) -> 
             is_value = False
         elif argument in typed.paths or argument == "--":
             continue
+        elif argument.startswith("no:") and kept[-1:] == ["-p"]:
+            kept.pop()  # a plugin that is switched off adds nothing to the run
         elif is_dropped:
             has_value = name in dropped or bool(re.fullmatch(_OPTIONS_WITH_VALUE, name))
             is_value = "=" not in argument and has_value

@@ -48,7 +48,7 @@ def prepare_runs(config: pytest.Config, state: PluginState, selected: Collection
     record_selection(config, state, selected)
     search, options = state.search, state.options
     folder = config.invocation_params.dir
-    suites = list(search.suites.values())
+    suites = list(search.current.suites.values())
     if options.update_query_id and suites:
         _refuse_unknown_query(options.update_query_id, suites)
     if search.base is not None:
@@ -157,7 +157,7 @@ def complete_facts(config: pytest.Config, state: PluginState) -> None:
             state.history = read_history(config.invocation_params.dir / options.history)
         except BaselineError as error:
             state.history_error = f"--ir-history: {error}"
-        for key, suite in search.suites.items():
+        for key, suite in search.current.suites.items():
             metric = str(suite.primary_metric)
             series = select_series(state.history, key.path, str(key.retriever), metric)
             history[key] = [value for _, value in series]
@@ -207,7 +207,7 @@ def save_answers(state: PluginState) -> None:
         return
     from pytest_irquality.baselines.saved_runs import save_runs
 
-    suites = list(search.suites.values())
+    suites = list(search.current.suites.values())
     if search.base is not None:
         suites += search.base.suites.values()
     save_runs(state.save_target, search.runs, suites, commit=search.commit)

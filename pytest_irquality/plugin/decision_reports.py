@@ -11,7 +11,6 @@ from pytest_irquality.baselines.store import describe_update
 from pytest_irquality.evaluation.decide import Decision, SuiteKey
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import make_printable
-from pytest_irquality.io.text import DataPart, write
 from pytest_irquality.plugin import command_line, compat, conclusion
 from pytest_irquality.plugin.report_files import (
     ReportWriter,
@@ -155,7 +154,7 @@ class Reporter:
         if view is None:
             messages = [*self.collection_errors, *([str(error)] if error else [])]
             for number, message in enumerate(messages, start=1):
-                self.state.search.add_error(f"error {number}", write(DataPart(message)))
+                self.state.search.current.add_error(f"error {number}", message)
             view = build_view(self.state.search.decide())
         status = pytest.ExitCode.USAGE_ERROR if error else session.exitstatus
         protected = [str(self.config.inipath)] if self.config.inipath else []

@@ -224,8 +224,8 @@ def _write_grading_page(
 
     session = SearchSession(module.root)
     suite = load_suite(suite_path, root=module.root, access=module.access)
-    key = session.add_suite(suite, retriever)
-    session.add_run(session.suites[key].run_key, merge_runs(module.runs))
+    key = session.current.add_suite(suite, retriever)
+    session.add_run(session.current.suites[key].run_key, merge_runs(module.runs))
     write_atomically(page, render_grading(session.decide(), page.name))
 
 

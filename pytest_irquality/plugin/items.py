@@ -84,7 +84,7 @@ class SuiteGroup:
     @property
     def suite(self) -> Suite:
         """Return the suite."""
-        return self.state.search.suites[self.key]
+        return self.state.search.current.suites[self.key]
 
     @property
     def run(self) -> Run:

@@ -103,7 +103,7 @@ class ReportWriter:
         if options.grade.endswith(".html") and "report" in written:
             folder = os.path.dirname(written["report"]) or "."
             grading_link = os.path.relpath(options.grade, folder).replace(os.sep, "/")
-        source = search.base.source if search.base else search.source
+        source = search.base.source if search.base else search.current.source
         compared_with = source.label
         if not compared_with and decision.current.branch.baselines:
             compared_with = ".ir-baseline"

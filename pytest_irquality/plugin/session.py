@@ -87,39 +87,88 @@ class Needs(NamedTuple):
 
 
 @dataclass
-class BaseBranch:
-    """The base branch of a build: what git knows of it, and what was found out in this session.
+class SessionBranch:
+    """One side of a change, as far as the session knows it.
 
     Attributes:
-        source: Where its suites and baseline files come from.
-        name: How the user names the branch, such as ``main``.
-        answers: What its code returns (``run:``), or ``None`` to use its baseline files.
-        loaded_suites: Its suites by path, before their fixtures are known.
+        source: Where its baselines come from, and its suites if it is the base branch.
+        is_compared: Whether answers are compared with its baselines.
+        name: How the user names the base branch, such as ``main``.
+        is_strict: Whether its configuration says ``ir_gate = strict``.
+        answers: What the code of the base branch returns (``run:``), in place of its baselines.
         suites: Its suites by path and retriever.
+        texts: The texts of its suites by path, for the diff.
         missing_retrievers: Why suites cannot run, by the key of their run.
-        deselected: The suites that the typed command line leaves out.
+        deselected: The base suites that the typed command line leaves out.
     """
 
     source: BaselineSource
-    name: str
+    is_compared: bool = True
+    name: str = ""
     is_strict: bool = False
     answers: BaselineSource | None = None
-    loaded_suites: dict[str, Suite] = field(default_factory=dict)
     suites: dict[SuiteKey, Suite] = field(default_factory=dict)
     errors: dict[str, Text] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     missing_retrievers: dict[RunKey, Text] = field(default_factory=dict)
     deselected: set[SuiteKey] = field(default_factory=set)
+    remarks: tuple[Text, ...] = ()
+    _baselines: tuple[Baseline, ...] | None = None
+    _committed: tuple[Baseline, ...] | None = None
 
-    def add_suite(self, path: str, retriever: RetrieverId) -> SuiteKey:
-        """Add a loaded suite for a retriever."""
-        key = SuiteKey(path, retriever)
-        self.suites[key] = replace(self.loaded_suites[path], retriever=retriever)
+    def add_suite(self, suite: Suite, retriever: RetrieverId) -> SuiteKey:
+        """Add a suite for a retriever."""
+        key = SuiteKey(suite.path, retriever)
+        self.suites[key] = replace(suite, retriever=retriever)
+        self._baselines = None
         return key
+
+    def add_error(self, path: str, message: str) -> None:
+        """Record that a suite, a baseline or a retriever cannot be used."""
+        self.errors.setdefault(path, write(DataPart(message)))
 
     def set_missing(self, key: SuiteKey, reason: str) -> None:
         """Record why a suite cannot run."""
         self.missing_retrievers[self.suites[key].run_key] = write(DataPart(reason))
+
+    def create_branch(
+        self, contexts: Mapping[SuiteKey, EvaluationContext], commit: str = ""
+    ) -> Branch:
+        """Create the branch that the decision reads, with its baselines."""
+        if self._baselines is None and not self.is_compared:
+            self._baselines = ()
+        elif self._baselines is None:
+            self._baselines = self._read_baselines(self.source)
+            if self.answers is not None:
+                self._committed = self._baselines
+                self._baselines = self._read_baselines(self.answers)
+            elif self.source.label and not self.name:
+                # Nothing is "out of date" if the user names the saved runs to compare with.
+                self._committed = ()
+        return Branch(
+            name=self.name,
+            commit=commit or self.source.commit,
+            # The order of the command line must not change a report.
+            suites=tuple(sorted(self.suites.values(), key=lambda suite: suite.path)),
+            baselines=self._baselines or (),
+            committed=self._committed,
+            contexts=contexts,
+            errors=self.errors,
+            missing_retrievers=self.missing_retrievers,
+            remarks=(*self.remarks, *self.source.notices),
+            texts=self.texts,
+            is_strict=self.is_strict,
+        )
+
+    def _read_baselines(self, source: BaselineSource) -> tuple[Baseline, ...]:
+        try:
+            baselines = source.read_baselines(tuple(self.suites.values()))
+        except BaselineError as error:
+            self.add_error(source.label or "baseline", str(error))
+            return ()
+        for path, message in source.errors.items():
+            self.add_error(path, message)
+        return baselines
 
 
 class SearchSession:
@@ -146,54 +195,26 @@ class SearchSession:
         rate_files: Path | None = None,
     ) -> None:
         self.root = root
-        self.is_strict = is_strict
+        self.current = SessionBranch(CommittedBaselines(root), is_strict=is_strict)
+        self.base: SessionBranch | None = None
         self.gate = gate
         self.concurrency = concurrency
         self.repeat = repeat
         self.is_update = is_update
-        self.suites: dict[SuiteKey, Suite] = {}
         self.selected_items: dict[SuiteKey, frozenset[str]] = {}
         self.deselected_query_ids: dict[SuiteKey, frozenset[str]] = {}
-        self.errors: dict[str, Text] = {}
-        self.missing_retrievers: dict[RunKey, Text] = {}
-        self.texts: dict[str, str] = {}
         self.runs: dict[RunKey, Run] = {}
-        self.base: BaseBranch | None = None
-        self.source: BaselineSource = CommittedBaselines(root)
         self.shard: Shard | None = None
         self.facts = BuildFacts(is_update=is_update)
         self.uses_saved_runs = False
         self.is_interrupted = False
         self.commit = ""
         self.save_checkpoint: Callable[[], None] | None = None
-        self._baselines: tuple[Baseline, ...] | None = None
-        self._base_baselines: tuple[Baseline, ...] | None = None
-        self._base_committed: tuple[Baseline, ...] | None = None
         self._evaluations: dict[SuiteKey, Evaluation] = {}
-        self._remarks: tuple[Text, ...] = ()
         self.corpora: dict[SuiteKey, Mapping[str, str]] = {}
         self._rate_limiters = RateLimiters(rate_files)
 
     # -- Suites ----------------------------------------------------------------------------------
-
-    def add_suite(self, suite: Suite, retriever: RetrieverId, text: str = "") -> SuiteKey:
-        """Add a suite for a retriever.
-
-        Args:
-            suite: The suite as loaded.
-            retriever: The retriever that it runs on.
-            text: The text of the file, for the diff with the base branch.
-        """
-        key = SuiteKey(suite.path, retriever)
-        self.suites[key] = replace(suite, retriever=retriever)
-        if text:
-            self.texts[suite.path] = text
-        self._baselines = None
-        return key
-
-    def add_error(self, path: str, text: Text) -> None:
-        """Record that a suite, a baseline or a retriever cannot be used."""
-        self.errors.setdefault(path, text)
 
     def select_items(
         self, key: SuiteKey, names: Collection[str], typed_names: Collection[str]
@@ -206,7 +227,7 @@ class SearchSession:
             typed_names: The items that the typed command line selects. What only ``addopts`` leaves
                 out is held against the run.
         """
-        suite = self.suites[key]
+        suite = self.current.suites[key]
         if len(names) < len(suite.items):
             self.selected_items[key] = frozenset(names)
         needed = suite.queries
@@ -222,21 +243,23 @@ class SearchSession:
     @property
     def has_anything(self) -> bool:
         """Return whether there is anything to decide on that nobody left out on purpose."""
-        if self.errors:
+        if self.current.errors:
             return True
-        for key, suite in self.suites.items():
-            if not suite.queries or len(self.deselected_query_ids.get(key, ())) < len(
-                suite.queries
-            ):
+        for key, suite in self.current.suites.items():
+            if not suite.queries or not self._is_deselected(key):
                 return True
-        if self.base is None:
+        base = self.base
+        if base is None or (base.suites and base.deselected >= base.suites.keys()):
             return False
-        is_deselected = bool(self.base.suites) and self.base.deselected >= set(self.base.suites)
-        return not is_deselected and bool(self.base.loaded_suites or self.base.errors)
+        return bool(base.suites or base.errors)
+
+    def _is_deselected(self, key: SuiteKey) -> bool:
+        deselected = self.deselected_query_ids.get(key, frozenset())
+        return len(deselected) == len(self.current.suites[key].queries)
 
     def list_needed_queries(self, key: SuiteKey) -> tuple[Query, ...]:
         """Return the queries that the selected items of a suite need, and that are in the shard."""
-        suite = self.suites[key]
+        suite = self.current.suites[key]
         queries = suite.queries
         if key in self.selected_items:
             queries = find_needed_queries(suite, self.selected_items[key])
@@ -266,7 +289,7 @@ class SearchSession:
         if key in self.base.deselected:
             deselected = frozenset(query.id for query in suite.queries)
         elif key in self.deselected_query_ids:
-            current = self.suites[key]
+            current = self.current.suites[key]
             left_out = self.deselected_query_ids[key]
             requests = {query.request for query in current.queries if query.id not in left_out}
             deselected = frozenset(
@@ -358,13 +381,13 @@ class SearchSession:
         exceptions: ExceptionPolicy = ExceptionPolicy(),  # noqa: B008 - frozen
     ) -> None:
         """Run the queries of a suite on the retriever that it names under ``baseline``."""
-        suite = replace(self.suites[key], retriever=retriever_id)
+        suite = replace(self.current.suites[key], retriever=retriever_id)
         self._run_queries(retriever, suite, self.list_needed_queries(key), exceptions)
 
     def list_run_keys(self, key: SuiteKey) -> list[RunKey]:
         """Return the keys of all runs that the evaluation of a suite reads."""
         keys = [suite.run_key for suite, _ in self._plan_queries(key)]
-        suite = self.suites.get(key)
+        suite = self.current.suites.get(key)
         if suite is not None and suite.baseline_retriever:
             for run_key in self.runs:
                 if run_key.retriever.fixture == suite.baseline_retriever:
@@ -380,7 +403,7 @@ class SearchSession:
         for run_key in self.list_run_keys(key):
             if run_key in self.runs:
                 runs[run_key] = _select_requests(self.runs[run_key], requests)
-        suite = self.suites.get(key)
+        suite = self.current.suites.get(key)
         has_files = suite is not None and bool(suite.settings.corpus.files)
         corpus = None if has_files else self.corpora.get(key)
         return Retrieval(key, runs, corpus, is_base=is_base)
@@ -389,9 +412,9 @@ class SearchSession:
         """Add answers, of this process or of another one. Earlier errors give way to answers."""
         known = self.runs.get(key)
         self.runs[key] = run if known is None else merge_runs([run, known])
-        stale = [suite_key for suite_key, suite in self.suites.items() if suite.run_key == key]
-        for suite_key in stale:
-            self._evaluations.pop(suite_key, None)
+        for suite_key, suite in self.current.suites.items():
+            if suite.run_key == key:
+                self._evaluations.pop(suite_key, None)
 
     def add_retrieval(self, retrieval: Retrieval) -> None:
         """Take what another process retrieved, or why it could not."""
@@ -400,29 +423,27 @@ class SearchSession:
             self.is_interrupted = self.is_interrupted or run.provenance.is_interrupted
         if retrieval.corpus is not None:
             self.corpora[retrieval.key] = retrieval.corpus
-        reason = write(DataPart(retrieval.error))
-        if retrieval.is_base and self.base is not None and retrieval.error:
-            self.base.missing_retrievers[self.base.suites[retrieval.key].run_key] = reason
-        elif retrieval.error:
-            self.missing_retrievers[self.suites[retrieval.key].run_key] = reason
+        branch = self.base if retrieval.is_base else self.current
+        if retrieval.error and branch is not None:
+            branch.set_missing(retrieval.key, retrieval.error)
 
     def _plan_queries(self, key: SuiteKey) -> list[tuple[Suite, tuple[Query, ...]]]:
         plan: list[tuple[Suite, tuple[Query, ...]]] = []
-        if key in self.suites:
-            plan.append((self.suites[key], self.list_needed_queries(key)))
+        if key in self.current.suites:
+            plan.append((self.current.suites[key], self.list_needed_queries(key)))
         if self.base is not None and key in self.base.suites:
             plan.append((self.base.suites[key], self.list_needed_base_queries(key)))
         return plan
 
-    def _find_needs(self, suite: Suite) -> Needs:
-        """Combine what all suites need that share answers with a suite."""
-        requests = {query.request for query in suite.queries}
-        others = list(self.suites.values())
+    def _find_needs(self, *suites: Suite) -> Needs:
+        """Combine what all suites need that share answers with some suites."""
+        requests = {query.request for suite in suites for query in suite.queries}
+        sharing = list(suites)
+        others = list(self.current.suites.values())
         if self.base is not None:
             others += self.base.suites.values()
-        sharing = [suite]
         for other in others:
-            is_sharing = other.run_key == suite.run_key and other is not suite
+            is_sharing = other.run_key == suites[0].run_key and other not in suites
             if is_sharing and any(query.request in requests for query in other.queries):
                 sharing.append(other)
         fields: dict[str, None] = {}
@@ -453,7 +474,7 @@ class SearchSession:
 
     def _get_rate_limiter(self, suite: Suite) -> RateLimiter:
         rates = []
-        for other in self.suites.values():
+        for other in self.current.suites.values():
             if other.retriever == suite.retriever and other.settings.rate:
                 rates.append(other.settings.rate)
         return self._rate_limiters.get("/".join(suite.retriever), rates)
@@ -462,74 +483,30 @@ class SearchSession:
         """Take saved runs as the current answers, so no retriever runs."""
         self.runs.update(saved.runs)
         self.uses_saved_runs = True
-        self._remarks += saved.notices
+        self.current.remarks += saved.notices
         for name, message in saved.errors.items():
-            self.add_error(name, write(DataPart(message)))
+            self.current.add_error(name, message)
 
     # -- Evaluation ------------------------------------------------------------------------------
 
     @property
     def current_branch(self) -> Branch:
         """Return the current branch, as far as it is known."""
-        if self._baselines is None:
-            suites = tuple(self.suites.values())
-            self._baselines = self._read_baselines(self.source, suites, self.errors)
-            if self.is_update:
-                # An update repairs damaged files.
-                for suite in suites:
-                    parameter = suite.retriever.parameter
-                    self.errors.pop(get_baseline_path(suite.path, parameter), None)
-        return Branch(
-            commit=self.commit,
-            # The order of the command line must not change a report.
-            suites=tuple(sorted(self.suites.values(), key=lambda suite: suite.path)),
-            baselines=self._baselines,
-            # Nothing is "out of date" if the user names what to compare with.
-            committed=() if self.source.label else None,
-            contexts={key: self._get_context(key) for key in self.suites},
-            errors=self.errors,
-            missing_retrievers=self.missing_retrievers,
-            remarks=(*self._remarks, *self.source.notices),
-            texts=self.texts,
-            is_strict=self.is_strict,
-        )
+        contexts = {key: self._get_context(key) for key in self.current.suites}
+        branch = self.current.create_branch(contexts, self.commit)
+        if self.is_update:
+            for suite in branch.suites:  # an update repairs damaged files
+                path = get_baseline_path(suite.path, suite.retriever.parameter)
+                self.current.errors.pop(path, None)
+        return branch
 
     @property
     def base_branch(self) -> Branch | None:
         """Return the base branch, as far as it is known, or ``None`` without one."""
-        base = self.base
-        if base is None:
+        if self.base is None:
             return None
-        suites = tuple(base.suites.values())
-        if self._base_committed is None:
-            self._base_committed = self._read_baselines(base.source, suites, base.errors)
-            self._base_baselines = self._base_committed
-            if base.answers is not None:
-                self._base_baselines = self._read_baselines(base.answers, suites, base.errors)
-        return Branch(
-            name=base.name,
-            commit=base.source.commit,
-            suites=suites,
-            baselines=self._base_baselines or (),
-            committed=self._base_committed if base.answers is not None else None,
-            contexts={key: self._get_base_context(key) for key in base.suites},
-            errors=base.errors,
-            missing_retrievers=base.missing_retrievers,
-            texts=base.texts,
-            is_strict=base.is_strict,
-        )
-
-    def _read_baselines(
-        self, source: BaselineSource, suites: Sequence[Suite], errors: dict[str, Text]
-    ) -> tuple[Baseline, ...]:
-        try:
-            baselines = source.read_baselines(suites)
-        except BaselineError as error:
-            errors[source.label or "baseline"] = write(DataPart(str(error)))
-            return ()
-        for path, message in source.errors.items():
-            errors[path] = write(DataPart(message))
-        return baselines
+        contexts = {key: self._get_base_context(key) for key in self.base.suites}
+        return self.base.create_branch(contexts)
 
     def evaluate(self, key: SuiteKey, retriever: object = None) -> Evaluation:
         """Evaluate a suite whose queries ran.
@@ -547,7 +524,7 @@ class SearchSession:
 
     def _evaluate(self, key: SuiteKey) -> Evaluation:
         return evaluate_suite(
-            self.suites[key],
+            self.current.suites[key],
             self.runs,
             self.current_branch,
             self.base_branch,
@@ -556,7 +533,7 @@ class SearchSession:
         )
 
     def _get_context(self, key: SuiteKey) -> EvaluationContext:
-        settings = self.suites[key].settings
+        settings = self.current.suites[key].settings
         if settings.match == "text" and settings.corpus.files and key not in self.corpora:
             # Another process ran the queries.
             documents = load_corpus(settings)
@@ -591,7 +568,7 @@ class SearchSession:
         """Return whether a build for review exits with 1."""
         if self.gate is not None:
             return self.gate
-        return self.is_strict or (self.base is not None and self.base.is_strict)
+        return self.current.is_strict or (self.base is not None and self.base.is_strict)
 
     def add_excuse(self, key: SuiteKey, item_name: str, reason: str, *, is_skipped: bool) -> None:
         """Record that a pytest mark of the user skipped an item, or expected it to fail."""
@@ -631,7 +608,7 @@ class SearchSession:
             OSError: A file cannot be written.
         """
         updates = []
-        for key, suite in self.suites.items():
+        for key, suite in self.current.suites.items():
             if suite.run_key not in self.runs or suite.baseline_retriever or suite.is_probe_suite:
                 continue
             query_ids: Collection[str] = ()
@@ -657,34 +634,31 @@ class SearchSession:
         """Return what the code of the base branch has to answer: the queries of both branches."""
         from pytest_irquality.baselines.worktree import RunRequest
 
-        plan: list[tuple[Suite, Sequence[Query]]] = []
-        for key, suite in self.suites.items():
-            plan.append((suite, self.list_needed_queries(key)))
-        for key, suite in self.base.suites.items() if self.base else ():
-            plan.append((suite, self.list_needed_base_queries(key)))
-        requests: dict[tuple[RunKey, str], RunRequest] = {}
-        for suite, queries in plan:
-            if not queries:
-                continue
-            # The base branch's fixture is run with all of its own parameters.
-            run_key = suite.run_key._replace(retriever=suite.retriever._replace(parameter=""))
-            folder = suite.path.rpartition("/")[0]
-            needs = self._find_needs(suite)
-            known = requests.get((run_key, folder))
-            merged = {
-                query.request: query for query in (*(known.queries if known else ()), *queries)
-            }
-            requests[run_key, folder] = RunRequest(
-                run_key,
-                folder,
-                tuple(merged.values()),
-                depth=max(needs.depth, known.depth if known else 0),
-                settings=replace(suite.settings, repeat=needs.repeat),
-                fields=tuple(dict.fromkeys((*needs.fields, *(known.fields if known else ())))),
-                stages=needs.stages or (known.stages if known else None),
-                size_units=needs.size_units,
+        queries: dict[tuple[RunKey, str], dict[str, Query]] = {}
+        suites: dict[tuple[RunKey, str], list[Suite]] = {}
+        for key in (*self.current.suites, *(self.base.suites if self.base else ())):
+            for suite, needed in self._plan_queries(key):
+                # The base branch's fixture is run with all of its own parameters.
+                retriever = suite.retriever._replace(parameter="")
+                group = suite.run_key._replace(retriever=retriever), suite.path.rpartition("/")[0]
+                queries.setdefault(group, {}).update((query.request, query) for query in needed)
+                suites.setdefault(group, []).append(suite)
+        requests = []
+        for group, needed_queries in queries.items():
+            needs = self._find_needs(*suites[group])
+            settings = replace(suites[group][0].settings, repeat=needs.repeat)
+            requests.append(
+                RunRequest(
+                    *group,
+                    tuple(needed_queries.values()),
+                    depth=needs.depth,
+                    settings=settings,
+                    fields=needs.fields,
+                    stages=needs.stages,
+                    size_units=needs.size_units,
+                )
             )
-        return list(requests.values())
+        return [request for request in requests if request.queries]
 
 
 def find_needed_queries(suite: Suite, item_names: Collection[str]) -> tuple[Query, ...]:

@@ -11,7 +11,6 @@ import pytest
 
 from pytest_irquality.baselines.run_files import decode_run, encode_run
 from pytest_irquality.evaluation.decide import SuiteKey
-from pytest_irquality.io.text import DataPart, write
 from pytest_irquality.plugin import command_line, compat
 from pytest_irquality.plugin.base_modules import ANSWERS_INPUT, ITEM_NAME
 from pytest_irquality.plugin.options import is_suite_path
@@ -85,7 +84,7 @@ def _collect_suites(session: pytest.Session, state: PluginState, ids: Sequence[s
             SuiteModule.create(folder, path).collect()
         except Exception as error:  # whatever a conftest raises
             text = f"{type(error).__name__}: {error}"
-            state.search.add_error(name, write(DataPart(text)))
+            state.search.current.add_error(name, text)
     items = [item for module in state.modules.values() for item in module.items]
     selected_items = [item for item in items if item.nodeid in selected]
     if state.search.base is not None:
@@ -105,4 +104,4 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     error = getattr(report, "ir_error", None)
     if error is not None and hasattr(report, "node"):
         path, text = error
-        get_state(report.node.config).search.add_error(path, write(DataPart(text)))
+        get_state(report.node.config).search.current.add_error(path, text)

@@ -14,7 +14,7 @@ import pytest
 from tests.project import Project
 
 with suppress(ImportError):
-    import bm25s  # noqa: F401 - numpy cannot be imported again in a session within this one
+    import numpy  # noqa: F401 - it cannot be imported twice in a process
 
 SUITE = "queries:\n  - {query: red shoes, must_find: [a]}\n"
 PROGRAM = """\

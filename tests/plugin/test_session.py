@@ -47,7 +47,7 @@ class Recorder:
 
 def test_suite_is_run_evaluated_and_decided(tmp_path: Path, load: Callable[..., Suite]) -> None:
     session = SearchSession(tmp_path)
-    key = session.add_suite(load(SUITE), RetrieverId())
+    key = session.current.add_suite(load(SUITE), RetrieverId())
     retriever = Recorder("a", "b")
 
     session.collect(key, retriever)
@@ -61,9 +61,9 @@ def test_shared_request_is_asked_once_and_as_deep_as_any_suite_needs(
     tmp_path: Path, load: Callable[..., Suite]
 ) -> None:
     session = SearchSession(tmp_path)
-    one = session.add_suite(load(SUITE), RetrieverId())
+    one = session.current.add_suite(load(SUITE), RetrieverId())
     deep = "metrics: [ndcg@20]\nqueries: [{query: red, relevant: [a]}]\n"
-    two = session.add_suite(load(deep, "deep.ir.yaml"), RetrieverId())
+    two = session.current.add_suite(load(deep, "deep.ir.yaml"), RetrieverId())
     retriever = Recorder("a", "b")
 
     session.collect(one, retriever)
@@ -74,7 +74,7 @@ def test_shared_request_is_asked_once_and_as_deep_as_any_suite_needs(
 
 def test_update_asks_for_what_a_baseline_needs(tmp_path: Path, load: Callable[..., Suite]) -> None:
     session = SearchSession(tmp_path, is_update=True)
-    key = session.add_suite(load(SUITE), RetrieverId())
+    key = session.current.add_suite(load(SUITE), RetrieverId())
     retriever = Recorder("a", "b")
 
     session.collect(key, retriever)
@@ -105,9 +105,9 @@ def test_items_need_their_queries_only(
 
 def test_answers_of_other_processes_are_merged(tmp_path: Path, load: Callable[..., Suite]) -> None:
     session = SearchSession(tmp_path)
-    key = session.add_suite(load(SUITE), RetrieverId())
+    key = session.current.add_suite(load(SUITE), RetrieverId())
     worker = SearchSession(tmp_path)
-    worker.add_suite(load(SUITE), RetrieverId())
+    worker.current.add_suite(load(SUITE), RetrieverId())
     worker.collect(key, Recorder("a", "b"))
 
     session.add_retrieval(worker.create_retrieval(key))
@@ -119,7 +119,7 @@ def test_retriever_that_cannot_be_used_is_an_error(
     tmp_path: Path, load: Callable[..., Suite]
 ) -> None:
     session = SearchSession(tmp_path)
-    key = session.add_suite(load(SUITE), RetrieverId())
+    key = session.current.add_suite(load(SUITE), RetrieverId())
 
     session.add_retrieval(Retrieval(key, error="OSError: no engine"))
 
@@ -132,7 +132,7 @@ def test_unsteady_answers_are_refused_as_a_baseline(
     tmp_path: Path, load: Callable[..., Suite]
 ) -> None:
     session = SearchSession(tmp_path, is_update=True, repeat=3)
-    key = session.add_suite(load(SUITE), RetrieverId())
+    key = session.current.add_suite(load(SUITE), RetrieverId())
     calls: dict[str, int] = {}
 
     def search(query: str) -> list[str]:
@@ -150,11 +150,11 @@ def test_retriever_is_asked_whether_a_lost_document_exists(
     tmp_path: Path, load: Callable[..., Suite]
 ) -> None:
     update = SearchSession(tmp_path, is_update=True)
-    key = update.add_suite(load(SUITE), RetrieverId())
+    key = update.current.add_suite(load(SUITE), RetrieverId())
     update.collect(key, Recorder("a", "b"))
     update.update_baselines()
     session = SearchSession(tmp_path)
-    session.add_suite(load(SUITE), RetrieverId())
+    session.current.add_suite(load(SUITE), RetrieverId())
 
     class Index(Recorder):
         def exists(self, doc_id: str) -> bool:

@@ -352,7 +352,7 @@ class FixedBaselines:
         elif options.baseline == "fixed":
             from pytest_irquality.baselines.fixed import FixedBaselines
 
-            search.source = FixedBaselines()
+            search.current.source = FixedBaselines()
 """,
         "        elif options.baseline:\n",
     ),

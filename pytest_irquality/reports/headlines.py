@@ -139,7 +139,7 @@ def write_last_paragraph(
     elif outcome is Outcome.PASSED:
         parts.append(_count_evaluated(decision))
     else:
-        parts.append(headline.sentence)
+        parts.append(_drop_period(headline.sentence))
     if outcome is Outcome.REVIEW:
         for failure in decision.base_failures[:MAX_NAMED_FAILURES]:
             parts.append(_shorten_base_failure(failure.result, suites))
@@ -153,7 +153,14 @@ def write_quiet_line(
     decision: Decision, suites: Sequence[SuiteView], headline: Headline, coverage_line: Text
 ) -> Text:
     """Write the conclusion in one short line for ``-q``."""
-    return write(_name_outcome(decision, suites, 2), headline.sentence, "; ", coverage_line)
+    sentence = _drop_period(headline.sentence)
+    return write(_name_outcome(decision, suites, 2), sentence, "; ", coverage_line)
+
+
+def _drop_period(sentence: Text) -> Text:
+    """Return a sentence to be followed by a semicolon."""
+    *parts, last = sentence.parts
+    return Text((*parts, last.removesuffix("."))) if isinstance(last, str) else sentence
 
 
 def _name_outcome(decision: Decision, suites: Sequence[SuiteView], limit: int) -> Text:
@@ -266,9 +273,6 @@ def _write_passed_summary(suites: Sequence[SuiteView]) -> list[Text]:
     rows = collect_rows(suites)
     if not any(row.direction is not Direction.NONE for row in rows):
         return [write("Nothing was compared, because there is no baseline yet.")]
-    ungraded = list_ungraded(rows)
-    if ungraded and not any(row.change for row in rows):
-        return [write("No query has grades, so only changes are reported.")]
     return []
 
 
@@ -518,7 +522,8 @@ def _iter_steps(
     if failures:
         yield _suggest_rerun(failures, settings)
         yield from _suggest_acceptance(decision, failures, settings)
-    if not failures and not decision.coverage.comparable and decision.current.evaluations:
+    has_suites = bool(decision.current.evaluations)
+    if has_suites and not (failures or decision.coverage.comparable or decision.facts.is_update):
         text = write("Record a baseline to see what later changes do, and commit it")
         yield Step(text, command=quote_command(settings.update_command))
     for notice in (*decision.notices, *decision.current.notices):
@@ -543,6 +548,8 @@ def _suggest_rerun(failures: Sequence[CheckResult], settings: ViewSettings) -> S
             item = result.item
             nodes.append(create_node_id(settings, result.suite_path, retriever, item))
     nodes = list(dict.fromkeys(nodes))
+    # The path of a suite includes its items.
+    nodes = [node for node in nodes if "::" not in node or node.partition("::")[0] not in nodes]
     if len(nodes) > MAX_NODES:
         nodes = list(dict.fromkeys(node.partition("::")[0] for node in nodes))
     if len(nodes) > MAX_FILES or any(not result.suite_path for result in failures):

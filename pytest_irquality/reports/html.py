@@ -15,6 +15,7 @@ from pytest_irquality.evaluation.results import Notice, Outcome
 from pytest_irquality.io.escaping import clip, make_visible
 from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.io.text import CodePart, DocPart, QueryPart, Text, format_count, write
+from pytest_irquality.reports.headlines import collect_rows, list_ungraded
 from pytest_irquality.reports.numbers import Number, Tile
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS, Cell, Direction, QueryRow
 from pytest_irquality.reports.templating import (
@@ -37,7 +38,6 @@ MAX_STATIC_ROWS = 200
 MAX_BARS = 140
 BAR_SPAN = 280
 BAR_HEIGHT = 56
-CHANGES = frozenset({Direction.WORSE, Direction.BETTER, Direction.CHANGED})
 HEAT_STEPS = (0.005, 0.02, 0.05, 0.1)
 
 CHART_LEFT, CHART_RIGHT = 48.0, 632.0
@@ -138,8 +138,7 @@ def _split_suites(suites: Sequence[SuiteView]) -> tuple[list[SuiteView], list[Su
     loud: list[SuiteView] = []
     quiet: list[SuiteView] = []
     for suite in suites:
-        has_changes = any(row.direction in CHANGES for row in suite.rows)
-        is_loud = has_changes or suite.outcome is not Outcome.PASSED
+        is_loud = suite.has_changes or suite.outcome is not Outcome.PASSED
         (loud if is_loud else quiet).append(suite)
     if len(suites) <= MAX_OPEN_SUITES or not loud:
         return list(suites), []
@@ -229,6 +228,9 @@ def _build_bars(view: View) -> dict[str, Any] | None:
             )
     same = len(rows) - worse - better
     label = f"{worse:,} worse, {same:,} unchanged, {better:,} better"
+    ungraded = len(list_ungraded(collect_rows(view.suites)))
+    if ungraded:
+        label += f", {ungraded:,} without grades"
     return {"bars": bars, "width": f"{max(span - 1, span * 0.75):.1f}", "label": label}
 
 

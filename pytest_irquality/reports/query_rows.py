@@ -126,12 +126,16 @@ class QueryRow:
         explaining.sort(key=_get_importance)
         return tuple(_create_move(doc) for doc in explaining)
 
-    @cached_property
+    @property
     def moves_text(self) -> Text:
         """Return the most important moves as a text."""
+        return self.describe_moves(MAX_MOVES)
+
+    def describe_moves(self, limit: int) -> Text:
+        """Return the most important moves and how many others there are, or the error."""
         if self.error:
             return write(DataPart(self.error))
-        return list_some([move.text for move in self.moves], MAX_MOVES)
+        return list_some([move.text for move in self.moves], limit)
 
     @cached_property
     def replacement(self) -> Text:

@@ -111,9 +111,10 @@ def _compose(view: View, columns: int, is_full: bool) -> list[_Block]:
     if is_full and view.header.compared_with:
         blocks.append(_Block([f"  compared with {view.header.compared_with}"]))
     for number, step in enumerate(view.next_steps):
-        blocks.append(_format_step(step, 3 + 4 * number, columns))
-    for kind, path in view.settings.written.items():
-        blocks.append(_Block([fit(f"  {kind}: {path}", columns)], rank=6))
+        blocks.append(_format_step(step, 1 + 4 * number, columns))
+    written = ", ".join(f"{kind}: {path}" for kind, path in view.settings.written.items())
+    if written:
+        blocks.append(_Block(wrap(written, columns, "  "), rank=6))
     return blocks
 
 
@@ -190,7 +191,11 @@ def _mark_failure(outcome: Outcome) -> str:
 
 
 def _format_suites(suites: Sequence[SuiteView], columns: int, is_full: bool) -> list[_Block]:
-    shown = suites if is_full or len(suites) <= MAX_SUITES + 1 else suites[:MAX_SUITES]
+    shown = suites
+    if not is_full and len(suites) > MAX_SUITES + 1:
+        # Suites without changes follow from those that are shown.
+        changed = [suite for suite in suites if suite.has_changes or suite.outcome > 0]
+        shown = (changed or suites)[:MAX_SUITES]
     has_retrievers = len({suite.retriever for suite in suites}) > 1
     rows = []
     for suite in shown:
@@ -237,6 +242,9 @@ def _format_queries(view: View, columns: int, is_full: bool) -> list[_Block]:
         cells: list[str | Text] = [ARROWS[row.direction]]
         for column in QUERY_COLUMNS:
             cell = column.read(row)
+            if column.key == "moved":
+                # One move with its title says more than two that are cut.
+                cell = row.describe_moves(1)
             cells.append(cell if isinstance(cell, Text) else str(cell or ""))
         rows.append(cells)
     return _rank_rows(format_table(table_columns, rows, columns), ranks)
@@ -346,6 +354,8 @@ def _format_worst_queries(
             before = values_before.get(query_id)
             change = sign * (now - before) if before is not None else 0.0
             keys.append((min(change, 0.0), sign * now, query_id))
+    if any(change for change, _, _ in keys):
+        keys = [key for key in keys if key[0]]
     cells: list[list[str | Text]] = []
     for _, _, query_id in sorted(keys)[:MAX_FAILURE_QUERIES]:
         row = rows[query_id]

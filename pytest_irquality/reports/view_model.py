@@ -17,7 +17,7 @@ from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import Notice, Outcome
 from pytest_irquality.io.text import Text
 from pytest_irquality.reports.numbers import Number, Tile
-from pytest_irquality.reports.query_rows import QueryRow
+from pytest_irquality.reports.query_rows import Direction, QueryRow
 from pytest_irquality.suite.model import Location
 
 MARKS = {
@@ -172,6 +172,12 @@ class SuiteView:
     history: tuple[HistoryPoint, ...] = ()
     is_base: bool = False
     evaluation: Evaluation | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def has_changes(self) -> bool:
+        """Return whether any query got worse or better, or changed otherwise."""
+        quiet = (Direction.UNCHANGED, Direction.NONE)
+        return any(row.direction not in quiet for row in self.rows)
 
 
 @dataclass(frozen=True)

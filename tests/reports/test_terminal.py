@@ -52,7 +52,7 @@ def test_section_shows_what_got_worse_and_what_to_do() -> None:
         "ndcg@10   1.000  0.900  −0.100  minimum 0.9",
     ]
     assert lines[4].split()[:4] == ["query", "before", "now", "change"]
-    assert lines[5].startswith("▼  shop 0   1.000  0.000  −1.000  Oak Tab… 1 → not returned")
+    assert lines[5].startswith("▼  shop 0   1.000  0.000  −1.000  Oak Table 1 → not retrieved")
     assert lines[-1] == (
         "FAILED shop (shop.ir.yaml): 1 of 5 checks failed; 20 queries: 20 compared"
     )
@@ -155,8 +155,6 @@ def test_failed_threshold_lists_the_worst_queries() -> None:
         "ndcg@10 is 0.836, but 'min' is 0.99",
         "  query     before    now  documents that moved",
         '  "shop 0"   1.000  0.509  Oak Table 1 → 4, Pine Table 2 → 5 and 1 more',
-        '  "shop 1"   1.000  1.000',
-        '  "shop 2"   1.000  1.000',
         "  at shop.ir.yaml:3",
     ]
 

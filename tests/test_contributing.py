@@ -149,7 +149,7 @@ BOUND = (
         "    is_warning: bool = False\n    known_issue",
     ),
     Step(
-        "evaluation/threshold_checks.py",
+        "evaluation/requirement_checks.py",
         """\
     elif key == "approx":
         is_broken = abs(compared - bound.value) > 0.1
@@ -165,10 +165,12 @@ DEFAULT_CHECK = (
         '    UNRECOGNIZABLE = "',
     ),
     Step(
-        "evaluation/checks.py", "    yield _check_first_results(comparison)\n", "    yield _check_r"
+        "evaluation/default_checks.py",
+        "        yield _check_first_results(comparison)\n",
+        "        yield _check_r",
     ),
     Step(
-        "evaluation/checks.py",
+        "evaluation/default_checks.py",
         """
 def _check_first_results(comparison: Comparison) -> CheckResult:
     changed = [change.query.id for change in comparison.changes if change.is_first_hit_new]
@@ -178,7 +180,7 @@ def _check_first_results(comparison: Comparison) -> CheckResult:
         Outcome.FAILED if changed else Outcome.PASSED,
         write(f"The first results of {len(changed)} queries changed"),
         label=DefaultCheck.FIRST_RESULTS.value,
-        item=_find_item_name(comparison.suite),
+        item=_find_item_name(comparison),
         query_ids=tuple(changed),
     )
 

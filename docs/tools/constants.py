@@ -10,14 +10,11 @@ from typing import NamedTuple
 from docs.tools import ROOT
 
 PAGE = ROOT / "docs/why/decisions.md"
-MODULES = (
-    ROOT / "pytest_irquality/evaluation/constants.py",
-    ROOT / "pytest_irquality/evaluation/shared_checks.py",
-)
+MODULE = ROOT / "pytest_irquality/evaluation/constants.py"
 MARK = "<!-- generated: constants -->"
 
 _SECTION = re.compile(r"^# -- (.+?) -+$")
-_CONSTANT = re.compile(r"^([A-Z_]+) = (-?[0-9][0-9.e_-]*)  # (.+)$")
+_CONSTANT = re.compile(r"^([A-Z_0-9]+) = (-?[0-9][0-9.e_-]*)  # (.+)$")
 _TABLE = re.compile(rf"({MARK}\n\n)(?:\|.*\n)*")
 
 SECTION_ORDER = (
@@ -26,18 +23,6 @@ SECTION_ORDER = (
 )
 # Numbers that decide, and that the modules of other features define.
 OTHERS = (
-    (
-        "Build",
-        "pytest_irquality/evaluation/coverage.py",
-        "MIN_COMPARED_PER_5",
-        "of five comparable queries must be compared, or the exit status is 1",
-    ),
-    (
-        "Build",
-        "pytest_irquality/evaluation/build_notices.py",
-        "MIN_SLOW_LOSS",
-        "that a loss over the builds of the history exceeds, to be named",
-    ),
     (
         "Baseline",
         "pytest_irquality/baselines/store.py",
@@ -79,9 +64,7 @@ def render_table() -> str:
 
 def list_constants() -> list[Constant]:
     """Return all constants, in the order of the checks."""
-    constants = []
-    for path in MODULES:
-        constants += [each for each in read_constants(path) if each.section in SECTION_ORDER]
+    constants = [each for each in read_constants(MODULE) if each.section in SECTION_ORDER]
     for section, file, name, meaning in OTHERS:
         (value,) = re.findall(rf"^{name} = (\S+)", (ROOT / file).read_text("utf-8"), re.MULTILINE)
         constants.append(Constant(section, name, value, meaning))

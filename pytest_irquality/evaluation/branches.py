@@ -13,9 +13,15 @@ from datetime import date
 from typing import NamedTuple
 
 from pytest_irquality.baselines.sources import Baseline
-from pytest_irquality.evaluation.evaluate import Evaluation, EvaluationContext, evaluate
-from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Notice, Outcome
-from pytest_irquality.evaluation.shared_checks import check_shared
+from pytest_irquality.evaluation.default_checks import check_shared
+from pytest_irquality.evaluation.evaluate import Evaluation, evaluate
+from pytest_irquality.evaluation.results import (
+    CheckResult,
+    DefaultCheck,
+    EvaluationContext,
+    Notice,
+    Outcome,
+)
 from pytest_irquality.io.text import DataPart, Text, write
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.retrieval.run import Ranking, Run, merge_runs
@@ -198,7 +204,9 @@ def evaluate_branch(
     if not any(side.is_partial(suite) for suite in selected_suites):
         base_paths = None if base is None else {suite.path for suite in base.suites}
         expiry_date = None if side.has_base_branch else today
-        shared_results = check_shared(results, base_paths, today=expiry_date)
+        shared_results = check_shared(
+            [each.comparison for each in results], base_paths, today=expiry_date
+        )
         if side.facts.is_update:
             shared_results = tuple(map(_accept_change, shared_results))
     return BranchEvaluation(

@@ -15,6 +15,11 @@ from pytest_irquality.evaluation.branches import (
     collect_answers,
 )
 from pytest_irquality.evaluation.comparison import compare_runs
+from pytest_irquality.evaluation.constants import (
+    MIN_SLOW_LOSS,
+    MIN_SLOW_LOSS_BUILDS,
+    SLOW_LOSS_BUILDS,
+)
 from pytest_irquality.evaluation.coverage import Coverage
 from pytest_irquality.evaluation.edits import EditKind, SuiteEdit, summarize_edits
 from pytest_irquality.evaluation.evaluate import Evaluation
@@ -31,10 +36,6 @@ from pytest_irquality.io.text import (
 )
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, Suite
-
-SLOW_LOSS_BUILDS = 30
-MIN_SLOW_LOSS_BUILDS = 5
-MIN_SLOW_LOSS = 0.02
 
 
 def rank_notices(notices: Iterable[Notice]) -> tuple[Notice, ...]:
@@ -136,7 +137,7 @@ def create_unanswered_base_notices(
 def _list_requests_that_ran(suite: Suite, base: Branch) -> set[str]:
     """Return the requests that the base's code ran, or all if committed files answer for it."""
     requests: set[str] = set()
-    if base.committed is None or suite.is_probe_suite or suite.baseline_retriever:
+    if base.committed is None or not suite.has_stored_baseline:
         requests.update(query.request for query in suite.queries)
     for baseline in base.baselines:
         if baseline.retriever[:2] == suite.retriever[:2]:  # whatever its parameter
@@ -277,7 +278,7 @@ def create_missing_baseline_notice(
     """Name the requests of the base branch that never got a baseline, and get none now."""
     base_requests = set()
     for suite in base.suites:
-        if not suite.is_probe_suite and not suite.baseline_retriever:
+        if suite.has_stored_baseline:
             base_requests |= {(suite.retriever, query.request) for query in suite.queries}
     suites = []
     missing: dict[tuple[object, str], Query] = {}

@@ -1,13 +1,15 @@
-"""The numbers that decide about one suite. The documentation makes a table of these lines.
+"""The numbers that decide. The documentation makes a table of these lines.
 
-Each comment gives the unit. The levels of the checks that suites share are in ``shared_checks``,
-the tolerance of equal scores in ``ties``.
+Each comment gives the unit and the meaning.
 """
 
 from __future__ import annotations
 
 TOP = 10  # results of a ranking that default checks read
 ROUNDING_ERROR = 1e-9  # difference of two values up to which they are equal
+
+# 2 to the -5th is the first power of 1/2 that is below 4 and 5 %.
+MIN_TESTABLE_QUERIES = 5  # changed queries: fewer cannot reach a level of 4 or 5 %
 
 # -- Ties ------------------------------------------------------------------------------------------
 
@@ -21,6 +23,23 @@ MAX_UNDECIDED_FRACTION = 0.1  # of the compared queries may end in a tie, more a
 # In between, nobody can say.
 MIN_PRESENT_FRACTION = 0.8  # of the baseline's answers
 MAX_ABSENT_FRACTION = 0.2  # of the current answers
+SIGN_TEST_ALPHA = 0.05  # level that the sign tests of all suites share, for queries from files
+
+# -- Check 2: significant drops --------------------------------------------------------------------
+
+POOLED_ALPHA = 0.04  # level that the tests of all retrievers share
+ONLY_SUITE_ALPHA = 0.05  # level if all changes of a retriever are in one suite
+SUITE_ALPHA = 0.01  # level that the suites tested alone share
+MIN_CHANGED_ALONE = 7  # changed queries of a suite tested alone: fewer cannot reach its level
+MIN_MEAN_DROP = 0.002  # that the mean drop of the tested queries must exceed
+
+# -- Check 3: large drops in a few queries ---------------------------------------------------------
+
+# Three or four changes cannot reach any level, so their sum must be large instead.
+MIN_LARGE_CHANGE = 0.05  # that a large change exceeds
+MIN_LARGE_DROPS = 3  # large drops, if three or four changes are large
+MIN_SUM_OF_CHANGES = -0.6  # that the sum of three or four large changes must be below
+LARGE_CHANGES_ALPHA = 0.05  # level of the test of five or more large changes
 
 # -- Check 4: queries without judgments ------------------------------------------------------------
 
@@ -35,7 +54,13 @@ MIN_NEWLY_EMPTY_QUERIES = 2  # queries
 # -- Thresholds ------------------------------------------------------------------------------------
 
 SIGNIFICANT_DROP_ALPHA = 0.05  # level that all `max_significant_drop` of a suite share
-MIN_TESTABLE_QUERIES = 5  # queries; 2 to the -5th is the first power of 1/2 below that level
+
+# -- Build -----------------------------------------------------------------------------------------
+
+MIN_COMPARED_PER_5 = 4  # of five comparable queries must be compared, or the exit status is 1
+SLOW_LOSS_BUILDS = 30  # builds of the history in which a slow loss is looked for
+MIN_SLOW_LOSS_BUILDS = 5  # builds, below which a history says nothing
+MIN_SLOW_LOSS = 0.02  # that a loss over the builds of the history exceeds, to be named
 
 # -- Notices ---------------------------------------------------------------------------------------
 

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pytest_irquality.evaluation.branches import BranchEvaluation
+from pytest_irquality.evaluation.constants import MIN_COMPARED_PER_5
 from pytest_irquality.evaluation.query_changes import QueryStatus
 from pytest_irquality.io.text import Text, format_count, write
 from pytest_irquality.suite.model import RetrieverId, Suite
-
-# A build that compared a smaller fraction of its queries says too little to exit with 0.
-MIN_COMPARED_PER_5 = 4
 
 
 @dataclass(frozen=True)

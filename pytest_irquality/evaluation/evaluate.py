@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_irquality.evaluation.checks import check_defaults
 from pytest_irquality.evaluation.comparison import Comparison, compare_runs
-from pytest_irquality.evaluation.context import EvaluationContext
+from pytest_irquality.evaluation.default_checks import check_suite_defaults
 from pytest_irquality.evaluation.facts import SuiteFacts
 from pytest_irquality.evaluation.notices import create_notices
 from pytest_irquality.evaluation.requirement_checks import RequirementChecks
-from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome, find_worst_outcome
-from pytest_irquality.evaluation.threshold_checks import limits_drop
+from pytest_irquality.evaluation.results import (
+    CheckResult,
+    EvaluationContext,
+    Notice,
+    Outcome,
+    find_worst_outcome,
+)
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Suite
-
-__all__ = ["Evaluation", "EvaluationContext", "evaluate", "has_drop_threshold"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,10 @@ def check_suite(comparison: Comparison, context: EvaluationContext) -> tuple[Che
     )
     suite = comparison.suite
     results = []
-    for result in (*requirements.check_all(), *check_defaults(comparison, context.expiry_date)):
+    for result in (
+        *requirements.check_all(),
+        *check_suite_defaults(comparison, context.expiry_date),
+    ):
         results.append(replace(result, suite_path=suite.path, retriever=suite.retriever))
     if context.selected_items is None:
         return tuple(results)
@@ -133,13 +138,3 @@ def remove_unjudged(comparison: Comparison) -> Run | None:
             rankings.append(Ranking(tuple(kept), seconds=ranking.seconds))
         answers[query.request] = tuple(rankings)
     return replace(comparison.run, answers=answers) if is_changed else None
-
-
-def has_drop_threshold(evaluation: Evaluation) -> bool:
-    """Return whether the suite says itself how far relevance may drop.
-
-    Such a suite takes no part in checks 2 and 3. A threshold that only warns or cannot fail says
-    nothing: a metric cannot drop by more than it was.
-    """
-    comparison = evaluation.comparison
-    return any(limits_drop(threshold, comparison) for threshold in evaluation.suite.thresholds)

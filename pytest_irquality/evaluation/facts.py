@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_irquality.evaluation.comparison import Comparison
-from pytest_irquality.evaluation.context import EvaluationContext
-from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome
+from pytest_irquality.evaluation.results import CheckResult, EvaluationContext, Notice, Outcome
 from pytest_irquality.io.text import DocPart, QueryPart, Text, list_some
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Suite

@@ -15,9 +15,8 @@ from pytest_irquality.evaluation.constants import MAX_UNDECIDED_FRACTION, MIN_FE
 from pytest_irquality.evaluation.facts import SuiteFacts
 from pytest_irquality.evaluation.probes import create_probe_notices
 from pytest_irquality.evaluation.query_changes import QueryStatus, find_median_ranks
-from pytest_irquality.evaluation.requirement_checks import is_expired
+from pytest_irquality.evaluation.requirement_checks import format_value, is_expired
 from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome, Requirement
-from pytest_irquality.evaluation.threshold_checks import format_value
 from pytest_irquality.io.text import (
     CodePart,
     DataPart,
@@ -94,7 +93,7 @@ def _create_nothing_can_fail_notice(facts: SuiteFacts) -> Iterator[Notice]:
         is_about_quality = result.check is not Requirement.ANSWERS
         if is_about_quality and result.was_evaluated and not result.is_warning:
             return
-    if not suite.is_probe_suite and not suite.baseline_retriever:
+    if suite.has_stored_baseline:
         values = facts.comparison.values(suite.primary_metric, Side.BEFORE).values()
         if any(values):
             return  # Checks 2 and 3, which suites share, can fail.
@@ -180,7 +179,7 @@ def _create_gained_query_notice(facts: SuiteFacts) -> Iterator[Notice]:
 def _create_few_changes_notice(facts: SuiteFacts) -> Iterator[Notice]:
     """Say that no test can tell whether a suite got worse, if some of its queries did."""
     suite, metric = facts.suite, facts.suite.primary_metric
-    if suite.is_probe_suite or suite.baseline_retriever or not suite.has_judgments:
+    if not suite.has_stored_baseline or not suite.has_judgments:
         return
     gains = facts.comparison.collect_gains(metric)
     changed = [query_id for query_id, gain in gains.items() if gain]

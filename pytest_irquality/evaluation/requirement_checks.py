@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
+from functools import cached_property
+from math import inf
+from statistics import fmean
 
-from pytest_irquality.evaluation.comparison import Comparison
-from pytest_irquality.evaluation.query_changes import QueryStatus
+from pytest_irquality.evaluation.comparison import Comparison, Side
+from pytest_irquality.evaluation.constants import (
+    MIN_TESTABLE_QUERIES,
+    ROUNDING_ERROR,
+    SIGNIFICANT_DROP_ALPHA,
+)
+from pytest_irquality.evaluation.query_changes import MetricChange, QueryStatus
 from pytest_irquality.evaluation.results import CheckResult, Outcome, Requirement
-from pytest_irquality.evaluation.threshold_checks import (
-    SignificanceTests,
-    check_threshold,
-    describe_gap,
-    list_tags,
+from pytest_irquality.evaluation.statistics import (
+    SignificanceTest,
+    create_drop_test,
+    select_rejecting,
 )
 from pytest_irquality.io.text import (
     CodePart,
@@ -24,9 +31,23 @@ from pytest_irquality.io.text import (
     list_some,
     write,
 )
+from pytest_irquality.metrics import Metric
 from pytest_irquality.retrieval.run import Ranking
-from pytest_irquality.suite.model import CheckItem, ItemKind, KnownIssue, Query, Threshold
+from pytest_irquality.suite.model import (
+    CHANGE_BOUNDS,
+    VALUE_BOUNDS,
+    Bound,
+    BoundUnit,
+    CheckItem,
+    ItemKind,
+    KnownIssue,
+    Query,
+    Threshold,
+)
 from pytest_irquality.suite.rules import Rule
+
+SHOWN_DIGITS = 3
+MAX_SHOWN_DIGITS = 6
 
 
 class RequirementChecks:
@@ -45,7 +66,8 @@ class RequirementChecks:
         self.suite = comparison.suite
         self.today = today
         self.accepts_fixed_issues = accepts_fixed_issues
-        self._tests = SignificanceTests(comparison)
+        self._tests = _create_significance_tests(comparison)
+        self._rejecting_tests = frozenset(select_rejecting(self._tests))
 
     def check_all(self) -> Iterator[CheckResult]:
         """Check all requirements, those of queries first."""
@@ -67,26 +89,20 @@ class RequirementChecks:
             elif item.kind is ItemKind.EACH_QUERY and item.threshold:
                 yield self._check_threshold_of_each_query(item.threshold, item)
 
-    # -- Queries -----------------------------------------------------------------------------------
+    # -- Rules -------------------------------------------------------------------------------------
 
     def _check_query(self, query: Query, item_name: str) -> Sequence[CheckResult]:
         results = [self._check_rule(rule, query, item_name) for rule in query.rules]
         for threshold in query.thresholds:
-            results.append(
-                check_threshold(
-                    threshold, self.comparison, self._tests, query=query, item=item_name
-                )
-            )
-        if query.known_issue:
-            return self._cover(results, query.known_issue)
-        return results
+            results.append(self._check_threshold(threshold, query=query, item=item_name))
+        return self._cover(results, query.known_issue)
 
     def _check_rule(self, rule: Rule, query: Query, item_name: str) -> CheckResult:
-        outcome, text = Outcome.PASSED, Text()
         name = QueryPart(query.id, query.text)
+        outcome, text = Outcome.PASSED, write(name, f" satisfies '{rule.key}'")
         if query.id not in self.comparison.answers:
-            outcome = Outcome.INCOMPLETE
             is_error = self.comparison.statuses[query.id] is QueryStatus.NO_ANSWER
+            outcome = Outcome.INCOMPLETE
             text = write(name, " has no answer" if is_error else " did not run")
         elif violations := self._find_violations(rule, query):
             outcome, text = Outcome.FAILED, list_some(violations)
@@ -94,36 +110,13 @@ class RequirementChecks:
             rule,
             self.suite.name,
             outcome,
-            text or write(name, f" satisfies '{rule.key}'"),
+            text,
             label=rule.key,
             item=item_name,
             query_ids=(query.id,),
             doc_ids=rule.doc_ids,
             location=rule.location,
         )
-
-    def _find_violations(self, rule: Rule, query: Query) -> list[Text]:
-        """Return how the first repeat that breaks a rule breaks it.
-
-        Every repeat must satisfy a rule, because a user gets one answer, and it may be the bad one.
-        """
-        repeats = self._get_rankings(rule, query)
-        for ranking in repeats:
-            violations = rule.find_violations(
-                ranking,
-                query=query,
-                top_k=self.suite.settings.top_k,
-                titles=self.comparison.titles,
-            )
-            if violations:
-                return violations
-        return []
-
-    def _get_rankings(self, rule: Rule, query: Query) -> Sequence[Ranking]:
-        # A passage has no fields, the chunk that contains it has.
-        if rule.reads_fields:
-            return self.comparison.run.answers[query.request]
-        return self.comparison.answers[query.id]
 
     def _check_rule_of_each_query(self, rule: Rule, item: CheckItem) -> CheckResult:
         """Check a rule of all queries, and report the queries that break it together."""
@@ -133,15 +126,15 @@ class RequirementChecks:
         has_results = False
         for query in self.comparison.answered_queries:
             has_results |= any(ranking.doc_ids for ranking in self._get_rankings(rule, query))
-            found = self._find_violations(rule, query)
-            if found and query.known_issue and not self._is_expired(query.known_issue):
+            query_violations = self._find_violations(rule, query)
+            if query_violations and query.known_issue and self._is_covered(query):
                 known_issue = query.known_issue.id
-            elif found:
+            elif query_violations:
                 broken.append(query.id)
-                violations += found
+                violations += query_violations
         outcome = Outcome.PASSED
         text = write(f"All {len(self.comparison.answers)} queries satisfy '{rule.key}'")
-        gap = describe_gap(self.comparison, self.suite.queries)
+        gap = _describe_gap(self.comparison, self.suite.queries)
         if violations:
             outcome, text = Outcome.FAILED, list_some(violations)
         elif gap or not has_results:
@@ -159,46 +152,55 @@ class RequirementChecks:
             location=rule.location,
         )
 
+    def _find_violations(self, rule: Rule, query: Query) -> list[Text]:
+        """Return how the first repeat that breaks a rule breaks it.
+
+        Every repeat must satisfy a rule, because a user gets one answer, and it may be the bad one.
+        """
+        top_k, titles = self.suite.settings.top_k, self.comparison.titles
+        for ranking in self._get_rankings(rule, query):
+            violations = rule.find_violations(ranking, query=query, top_k=top_k, titles=titles)
+            if violations:
+                return violations
+        return []
+
+    def _get_rankings(self, rule: Rule, query: Query) -> Sequence[Ranking]:
+        # A passage has no fields, the chunk that contains it has.
+        if rule.reads_fields:
+            return self.comparison.run.answers[query.request]
+        return self.comparison.answers[query.id]
+
     # -- Thresholds --------------------------------------------------------------------------------
 
     def _check_thresholds(self, threshold: Threshold, item: CheckItem) -> Sequence[CheckResult]:
         """Check a line of thresholds over the suite, a tag or each tag."""
         results = []
-        for tag in list_tags(self.comparison, item):
+        for tag in _list_tags(self.comparison, item):
             label = f"{tag} {threshold.metric}" if item.is_each_tag else item.label
-            results.append(
-                check_threshold(
-                    threshold, self.comparison, self._tests, tag=tag, label=label, item=item.name
-                )
-            )
+            results.append(self._check_threshold(threshold, tag=tag, label=label, item=item.name))
         if item.is_each_tag:
             # A tag without judgments is not what "each tag" is about, unless no tag has any.
             defined = [result for result in results if result.value is not None]
             results = defined or results[:1]
-        if threshold.known_issue:
-            return self._cover(results, threshold.known_issue)
-        return results
+        return self._cover(results, threshold.known_issue)
 
     def _check_threshold_of_each_query(self, threshold: Threshold, item: CheckItem) -> CheckResult:
         """Check a threshold of every query, and report the queries that break it together."""
         results = []
         for query in self.suite.queries:
-            is_covered = query.known_issue and not self._is_expired(query.known_issue)
-            if not is_covered and not query.expects_no_results:
-                results.append(
-                    check_threshold(threshold, self.comparison, self._tests, query=query)
-                )
+            if not self._is_covered(query) and not query.expects_no_results:
+                results.append(self._check_threshold(threshold, query=query))
         broken = [r for r in results if r.outcome is Outcome.FAILED or r.is_warning]
         # A query without judgments has no value, and the threshold is not about it.
-        measured = [r for r in results if r.value is not None]
-        gap = describe_gap(self.comparison, self.suite.queries)
+        measured = [result for result in results if result.value is not None]
+        gap = _describe_gap(self.comparison, self.suite.queries)
         text = write(f"All {len(measured)} queries with a value satisfy '{item.label}'")
-        if not broken and (gap or not measured):
+        if broken:
+            text = list_some([result.text for result in broken])
+        elif gap or not measured:
             text = gap or write(f"No query has a value of {threshold.metric}")
             gap_result = CheckResult(threshold, self.suite.name, Outcome.INCOMPLETE, text)
             return replace(gap_result, label=item.label, item=item.name)
-        if broken:
-            text = list_some([result.text for result in broken])
         return replace(
             (broken or measured)[0],
             text=text,
@@ -208,16 +210,101 @@ class RequirementChecks:
             was_evaluated=any(result.was_evaluated for result in measured),
         )
 
+    def _check_threshold(
+        self,
+        threshold: Threshold,
+        *,
+        tag: str = "",
+        query: Query | None = None,
+        label: str = "",
+        item: str = "",
+    ) -> CheckResult:
+        """Check a threshold over the suite, a tag or one query.
+
+        The result is ``INCOMPLETE`` if a bound cannot be compared, or if a query has no answer or
+        did not run, unless another bound fails already.
+        """
+        subject = _Subject(self.comparison, threshold.metric, tag, query)
+        findings = list(self._check_bounds(threshold, subject))
+        gap = subject.describe_gap()
+        failed = [finding for finding in findings if finding.outcome is Outcome.FAILED]
+        unknown = [finding for finding in findings if finding.outcome is Outcome.INCOMPLETE]
+        decisive = (failed or unknown or findings)[0]
+        outcome, text = decisive.outcome, decisive.text
+        if not failed and gap:
+            outcome, text = Outcome.INCOMPLETE, gap
+        is_warning = threshold.is_warning and bool(failed)
+        return CheckResult(
+            check=threshold,
+            subject=self.suite.name,
+            outcome=Outcome.PASSED if is_warning else outcome,
+            text=text,
+            label=label or str(threshold.metric),
+            item=item,
+            value=decisive.value,
+            baseline_value=subject.change.before if subject.change else None,
+            bound=decisive.bound.value,
+            bound_text=str(decisive.bound),
+            tag=tag,
+            query_ids=(query.id,) if query else (),
+            is_warning=is_warning,
+            was_evaluated=any(finding.can_fail for finding in findings),
+            location=threshold.location,
+        )
+
+    def _check_bounds(self, threshold: Threshold, subject: _Subject) -> Iterator[_BoundFinding]:
+        for key in VALUE_BOUNDS:
+            bound = getattr(threshold, key)
+            if bound and subject.value is None:
+                text = subject.name + " is undefined for all queries"
+                yield _BoundFinding(Outcome.INCOMPLETE, text, bound)
+            elif bound:
+                yield _check_value(subject, key, bound)
+        for key in CHANGE_BOUNDS:
+            bound = getattr(threshold, key)
+            if bound and subject.change is None:
+                yield _explain_missing_change(subject, bound)
+            elif bound and subject.change:
+                finding = _check_change(subject.name, key, bound, subject.change)
+                if bound is threshold.max_significant_drop:
+                    finding = self._require_significance(finding, threshold, subject.tag)
+                    has_enough = subject.change.query_count >= MIN_TESTABLE_QUERIES
+                    finding = replace(finding, can_fail=finding.can_fail and has_enough)
+                yield finding
+
+    def _require_significance(
+        self, finding: _BoundFinding, threshold: Threshold, tag: str
+    ) -> _BoundFinding:
+        """Return a finding that fails only if the drop is significant as well."""
+        test = self._tests.get((threshold, tag))
+        is_failed = finding.outcome is Outcome.FAILED
+        is_significant = (threshold, tag) in self._rejecting_tests
+        chance = ", which may be chance" if is_failed and not is_significant else ""
+        return replace(
+            finding,
+            outcome=Outcome.FAILED if is_failed and is_significant else Outcome.PASSED,
+            text=finding.text + f"{chance} (p = {test.p_value if test else 1:.3f})",
+        )
+
     # -- Known issues ------------------------------------------------------------------------------
 
-    def _cover(self, results: Sequence[CheckResult], issue: KnownIssue) -> Sequence[CheckResult]:
+    def _is_covered(self, query: Query) -> bool:
+        """Return whether a known issue covers the failures of a query."""
+        issue = query.known_issue
+        return issue is not None and not is_expired(issue, self.today)
+
+    def _cover(
+        self, results: Sequence[CheckResult], issue: KnownIssue | None
+    ) -> Sequence[CheckResult]:
         """Return the results as they count if a known issue covers their failures.
 
         Once all of them hold, the issue itself fails, as a strict xfail does: if nobody removed it,
         it would hide the next failure.
         """
+        if issue is None or not results:
+            return results
         is_broken = any(r.outcome is Outcome.FAILED or r.is_warning for r in results)
-        if is_broken and self._is_expired(issue):
+        if is_broken and is_expired(issue, self.today):
             return results
         if is_broken:
             covered = []
@@ -227,7 +314,7 @@ class RequirementChecks:
                 covered.append(known if is_failed else result)
             return covered
         is_complete = all(result.outcome is Outcome.PASSED for result in results)
-        if not results or not is_complete or self.accepts_fixed_issues:
+        if not is_complete or self.accepts_fixed_issues:
             return results
         text = write("Known issue ", DataPart(issue.id), " is fixed. Remove ")
         text += write(CodePart("known_issue"), " at ", CodePart(str(issue.location)), ".")
@@ -240,9 +327,6 @@ class RequirementChecks:
         )
         return [fixed, *results[1:]]
 
-    def _is_expired(self, issue: KnownIssue) -> bool:
-        return is_expired(issue, self.today)
-
     # -- Answers and corpus ------------------------------------------------------------------------
 
     def _check_answers(self, item: CheckItem) -> CheckResult:
@@ -253,7 +337,7 @@ class RequirementChecks:
         if unanswered:
             text = write(format_count(len(unanswered), "query has", "queries have"), " no answer")
             text += f", and 'errors' allows {allowed}" if allowed else ""
-        gap = describe_gap(self.comparison, self.suite.queries)
+        gap = _describe_gap(self.comparison, self.suite.queries)
         if len(unanswered) > allowed:
             outcome = Outcome.FAILED
         elif gap:
@@ -304,3 +388,265 @@ class RequirementChecks:
 def is_expired(issue: KnownIssue, today: date | None) -> bool:
     """Return whether the last day of a known issue has passed."""
     return issue.until is not None and today is not None and today > issue.until
+
+
+def has_drop_threshold(comparison: Comparison) -> bool:
+    """Return whether the suite says itself how far relevance may drop.
+
+    Such a suite takes no part in checks 2 and 3. A threshold that only warns or cannot fail says
+    nothing: a metric cannot drop by more than it was.
+    """
+    for threshold in comparison.suite.thresholds:
+        is_excused = threshold.is_warning or threshold.known_issue is not None
+        if is_excused or not threshold.limits_drop:
+            continue
+        change = _Subject(comparison, threshold.metric).change
+        if change is None:
+            continue
+        if threshold.max_drop and _can_exceed(threshold.max_drop, change):
+            return True
+        bound = threshold.max_significant_drop
+        has_enough = change.query_count >= MIN_TESTABLE_QUERIES
+        if bound and has_enough and _can_exceed(bound, change):
+            return True
+    return False
+
+
+# -- What thresholds are about ---------------------------------------------------------------------
+
+
+def _list_tags(comparison: Comparison, item: CheckItem) -> Sequence[str]:
+    """Return the tags that a threshold applies to, or one empty tag for the suite.
+
+    ``each_tag`` means the tags that people wrote. Typos, which have the tag ``variant``, need not
+    do as well as queries.
+    """
+    if not item.is_each_tag:
+        return (item.tag,)
+    tags: dict[str, None] = {}
+    for query in comparison.suite.queries:
+        if not query.is_variant and query.probe is None:
+            tags.update(dict.fromkeys(query.tags))
+    return tuple(tags)
+
+
+def _create_significance_tests(
+    comparison: Comparison,
+) -> dict[tuple[Threshold, str], SignificanceTest]:
+    """Create the paired tests of all ``max_significant_drop`` of a suite, which share their level.
+
+    Returns:
+        The tests by threshold and tag.
+    """
+    tests = {}
+    for item in comparison.suite.items:
+        threshold = item.threshold
+        if threshold is None or threshold.max_significant_drop is None or item.query_id:
+            continue
+        for tag in _list_tags(comparison, item):
+            deltas = comparison.collect_deltas(threshold.metric, tag, includes_variants=False)
+            means = [fmean(unit_deltas) for unit_deltas in deltas.values()]
+            tests[threshold, tag] = create_drop_test(means, SIGNIFICANT_DROP_ALPHA)
+    return tests
+
+
+@dataclass(frozen=True, eq=False)
+class _Subject:
+    """What a threshold is about: a metric over the suite, a tag or one query."""
+
+    comparison: Comparison
+    metric: Metric
+    tag: str = ""
+    query: Query | None = None
+
+    @property
+    def name(self) -> Text:
+        """Return how texts begin."""
+        if self.query is not None:
+            return write(QueryPart(self.query.id, self.query.text), f": {self.metric}")
+        if self.tag:
+            return write(str(self.metric), " of '", DataPart(self.tag), "'")
+        return write(str(self.metric))
+
+    @cached_property
+    def queries(self) -> Sequence[Query]:
+        """Return the queries whose mean is compared."""
+        if self.query is not None:
+            return (self.query,)
+        query_ids = self.comparison.list_query_ids_in_mean(self.metric, self.tag)
+        return [query for query in self.comparison.suite.queries if query.id in query_ids]
+
+    @property
+    def is_too_deep(self) -> bool:
+        """Return whether the baseline is too shallow for the cutoff."""
+        cutoff = 0 if self.metric.stage else self.metric.cutoff or 0
+        return cutoff > self.comparison.compared_depth
+
+    @cached_property
+    def change(self) -> MetricChange | None:
+        """Return the value on both sides, or ``None`` if they cannot be compared."""
+        if self.is_too_deep:
+            return None
+        if self.query is None:
+            return self.comparison.score(self.metric, self.tag)
+        stage = self.comparison.get_stage(self.metric)
+        change = stage.changes_by_id.get(self.query.id) if stage else None
+        return change.score(replace(self.metric, stage="")) if change else None
+
+    @cached_property
+    def value(self) -> float | None:
+        """Return the current value, with hits in the order as returned."""
+        if self.query is None:
+            return self.comparison.suite_value(self.metric, self.tag)
+        side = Side.NOW if self.metric.compares else Side.RETURNED
+        return self.comparison.values(self.metric, side).get(self.query.id)
+
+    @cached_property
+    def value_count(self) -> int:
+        """Return the number of queries that a percentage is of."""
+        if self.query is not None:
+            return 1
+        return self.comparison.count_values(self.metric, self.tag)
+
+    def describe_gap(self) -> Text:
+        """Say which queries have no value because they have no answer, or return nothing."""
+        stage = self.comparison.get_stage(self.metric)
+        if stage is None:
+            reason = "Not evaluated because the retriever gives no results of "
+            return write(reason, DataPart(self.metric.stage))
+        if self.query is None:
+            return _describe_gap(stage, self.queries)
+        status = stage.statuses[self.query.id]
+        reasons = {QueryStatus.NOT_RUN: "it did not run", QueryStatus.NO_ANSWER: "it has no answer"}
+        if status not in reasons:
+            return Text()
+        query = QueryPart(self.query.id, self.query.text)
+        return write(query, f" is not evaluated because {reasons[status]}")
+
+
+def _describe_gap(comparison: Comparison, queries: Sequence[Query]) -> Text:
+    """Say how many queries have no answer or did not run, or return nothing if none is missing."""
+    statuses = [comparison.statuses[query.id] for query in queries]
+    not_run = statuses.count(QueryStatus.NOT_RUN)
+    no_answer = statuses.count(QueryStatus.NO_ANSWER)
+    if not not_run and no_answer <= comparison.suite.settings.max_errors:
+        return Text()
+    reason = f"{not_run or no_answer} of {len(statuses)} queries "
+    reason += "did not run" if not_run else "have no answer"
+    return write(f"Not evaluated because {reason}")
+
+
+# -- Bounds of thresholds --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _BoundFinding:
+    """The outcome of one bound of a threshold.
+
+    Attributes:
+        text: The finding, which begins with the metric.
+        can_fail: Whether any answers could break the bound.
+    """
+
+    outcome: Outcome
+    text: Text
+    bound: Bound
+    value: float | None = None
+    can_fail: bool = True
+
+
+def _check_value(subject: _Subject, key: str, bound: Bound) -> _BoundFinding:
+    """Check a minimum or a maximum."""
+    metric = subject.metric
+    value = subject.value or 0.0
+    count = subject.value_count
+    lowest, highest = metric.range
+    if metric.aggregate == "sum":
+        highest = count
+    compared = value
+    if bound.unit is BoundUnit.QUERY_FRACTION:
+        compared, lowest, highest = value / count, 0, 1
+    if key == "min":
+        is_broken = compared < bound.value - ROUNDING_ERROR
+        can_fail = bound.value > lowest
+    elif key == "max":
+        is_broken = compared > bound.value + ROUNDING_ERROR
+        can_fail = bound.value < highest
+    else:
+        raise NotImplementedError(f"There is no check of '{key}'")
+    text = subject.name + f" is {format_value(metric, value, bound.value)}"
+    if bound.unit is BoundUnit.QUERY_FRACTION:
+        text += f" ({compared:.1%} of the queries)"
+    if is_broken:
+        text += f", but '{key}' is {bound}"
+    outcome = Outcome.FAILED if is_broken else Outcome.PASSED
+    return _BoundFinding(outcome, text, bound, value, can_fail)
+
+
+def _check_change(name: Text, key: str, bound: Bound, change: MetricChange) -> _BoundFinding:
+    """Check how far a metric changed for the worse."""
+    metric = change.metric
+    is_broken = _convert(-change.gain, bound.unit, change) > bound.value + ROUNDING_ERROR
+    values = f"{format_value(metric, change.before)} to {format_value(metric, change.now)}"
+    if change.delta == 0:
+        text = name + f" did not change ({format_value(metric, change.now)})"
+    else:
+        text = name + f" {'dropped' if change.delta < 0 else 'rose'} from {values}"
+    if is_broken:
+        text += f", by more than {bound} ('{key}')"
+    outcome = Outcome.FAILED if is_broken else Outcome.PASSED
+    return _BoundFinding(outcome, text, bound, change.now, _can_exceed(bound, change))
+
+
+def _can_exceed(bound: Bound, change: MetricChange) -> bool:
+    """Return whether the largest possible change for the worse is more than a bound allows."""
+    lowest, highest = change.metric.range
+    largest = change.before - lowest if change.metric.higher_is_better else highest - change.before
+    if change.metric.aggregate == "sum":
+        largest = change.query_count - change.before
+    return _convert(largest, bound.unit, change) > bound.value + ROUNDING_ERROR
+
+
+def _convert(amount: float, unit: BoundUnit, change: MetricChange) -> float:
+    """Convert a change to the unit of a bound. A rise from 0 is more than any percentage."""
+    if amount <= 0:
+        return 0.0
+    if unit is BoundUnit.QUERY_FRACTION:
+        return amount / change.query_count
+    if unit is BoundUnit.BASELINE_FRACTION:
+        return amount / abs(change.before) if change.before else inf
+    return amount
+
+
+def _explain_missing_change(subject: _Subject, bound: Bound) -> _BoundFinding:
+    """Say why a change cannot be computed. That all queries are new is nobody's fault."""
+    comparison = subject.comparison
+    baseline = comparison.baseline_run
+    statuses = {comparison.statuses[query.id] for query in subject.queries}
+    command = CodePart("pytest --ir-update-baseline")
+    if baseline is None or not baseline.answers:
+        text = subject.name + " needs a baseline, and there is none"
+        text += write(". Run ", command, " and commit the file.")
+    elif subject.is_too_deep:
+        text = subject.name + f" needs {subject.metric.cutoff} results, but the baseline has "
+        text += write(comparison.compared_depth, ". Update the baseline with ", command, ".")
+    elif statuses == {QueryStatus.NEW} and not comparison.is_new:
+        text = subject.name + " is not compared, because the queries are new"
+        return _BoundFinding(Outcome.PASSED, text, bound, can_fail=False)
+    else:
+        text = subject.name + " cannot be compared, because it is undefined on one of the sides"
+    return _BoundFinding(Outcome.INCOMPLETE, text, bound)
+
+
+def format_value(metric: Metric, value: float, bound: float | None = None) -> str:
+    """Format a value with as many digits as distinguish it from the bound."""
+    if metric.unit == "seconds":
+        return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.2f} s"
+    if metric.unit == "count":
+        return f"{value:g}"
+    digits = SHOWN_DIGITS
+    while bound is not None and digits < MAX_SHOWN_DIGITS:
+        if value == bound or round(value, digits) != round(bound, digits):
+            break
+        digits += 1
+    return f"{value:.{digits}f}"

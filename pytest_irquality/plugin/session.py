@@ -22,8 +22,9 @@ from pytest_irquality.baselines.store import (
 )
 from pytest_irquality.evaluation.branches import Branch, evaluate_suite, find_baseline
 from pytest_irquality.evaluation.decide import BuildFacts, Decision, SuiteKey, decide
-from pytest_irquality.evaluation.evaluate import Evaluation, EvaluationContext
+from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.query_changes import QueryChange
+from pytest_irquality.evaluation.results import EvaluationContext
 from pytest_irquality.io.text import DataPart, Text, write
 from pytest_irquality.metrics import Metric, aggregate_values, score_rankings
 from pytest_irquality.retrieval.calling import ExceptionPolicy

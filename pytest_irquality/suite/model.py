@@ -413,6 +413,14 @@ class Suite:
         has_rule = any(item.rule for item in self.items)
         return has_rule or any(query.has_requirements for query in self.queries)
 
+    @property
+    def has_stored_baseline(self) -> bool:
+        """Return whether a stored baseline and so default checks belong to the suite.
+
+        Another retriever may return other documents, and a probe has one document of many like it.
+        """
+        return not self.is_probe_suite and not self.baseline_retriever
+
     @cached_property
     def has_judgments(self) -> bool:
         """Return whether any query can be scored."""

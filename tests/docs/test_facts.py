@@ -14,7 +14,7 @@ import pytest
 from docs.tools.pages import run_broken_example
 from pytest_irquality.baselines.run_files import FORMAT_VERSION, SCORE_DIGITS
 from pytest_irquality.baselines.store import MAX_REPEAT_DROP
-from pytest_irquality.evaluation import constants, coverage, shared_checks, statistics
+from pytest_irquality.evaluation import constants, statistics
 from pytest_irquality.io.secrets import MIN_SECRET_LENGTH
 from pytest_irquality.metrics import METRICS
 from pytest_irquality.passages import matching
@@ -32,24 +32,24 @@ PROSE = sorted({*list_pages(), "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"}
 
 FACTS = [
     # Default checks
-    ("why/decisions.md", f"sign test at {shared_checks.SIGN_TEST_ALPHA * 100:.0f} %"),
-    ("why/decisions.md", f"of a retriever, at {shared_checks.POOLED_ALPHA * 100:.0f} %"),
-    ("why/decisions.md", f"these tests share {shared_checks.SUITE_ALPHA * 100:.0f} %"),
-    ("why/decisions.md", f"it is tested, at {shared_checks.ONLY_SUITE_ALPHA * 100:.0f} %"),
-    ("why/decisions.md", f"at least {WORDS[shared_checks.MIN_CHANGED_ALONE]} changed queries"),
-    ("why/decisions.md", f"must exceed {shared_checks.MIN_MEAN_DROP}"),
-    ("why/decisions.md", f"changed by more than {shared_checks.MIN_LARGE_CHANGE}"),
-    ("why/decisions.md", f"is below −{-shared_checks.MIN_SUM_OF_CHANGES}"),
-    ("why/decisions.md", f"large ones, a test at {shared_checks.LARGE_CHANGES_ALPHA * 100:.0f} %"),
+    ("why/decisions.md", f"sign test at {constants.SIGN_TEST_ALPHA * 100:.0f} %"),
+    ("why/decisions.md", f"of a retriever, at {constants.POOLED_ALPHA * 100:.0f} %"),
+    ("why/decisions.md", f"these tests share {constants.SUITE_ALPHA * 100:.0f} %"),
+    ("why/decisions.md", f"it is tested, at {constants.ONLY_SUITE_ALPHA * 100:.0f} %"),
+    ("why/decisions.md", f"at least {WORDS[constants.MIN_CHANGED_ALONE]} changed queries"),
+    ("why/decisions.md", f"must exceed {constants.MIN_MEAN_DROP}"),
+    ("why/decisions.md", f"changed by more than {constants.MIN_LARGE_CHANGE}"),
+    ("why/decisions.md", f"is below −{-constants.MIN_SUM_OF_CHANGES}"),
+    ("why/decisions.md", f"large ones, a test at {constants.LARGE_CHANGES_ALPHA * 100:.0f} %"),
     ("why/decisions.md", f"At least {WORDS[constants.MIN_UNJUDGED_QUERIES]} of them fail"),
     ("why/decisions.md", f"with the baseline is below {constants.MIN_MEAN_OVERLAP}"),
     ("why/decisions.md", f"more than {constants.MAX_NEW_FIRST_HITS_FRACTION * 100:.0f} %, or"),
     ("why/decisions.md", f"more than {constants.MAX_NEWLY_EMPTY_FRACTION * 100:.0f} %, and"),
-    ("why/decisions.md", f"fewer than {WORDS[coverage.MIN_COMPARED_PER_5]} in five"),
+    ("why/decisions.md", f"fewer than {WORDS[constants.MIN_COMPARED_PER_5]} in five"),
     ("why/significance.md", f"more than {statistics.MAX_EXACT_CHANGES} changed queries"),
     ("why/significance.md", f"{statistics.SAMPLE_COUNT:,} random combinations"),
     ("why/significance.md", f"{statistics.INTERVAL_CONFIDENCE * 100:.0f} % interval"),
-    ("reference/options.md", f"fewer than {WORDS[coverage.MIN_COMPARED_PER_5]} in five"),
+    ("reference/options.md", f"fewer than {WORDS[constants.MIN_COMPARED_PER_5]} in five"),
     ("guides/flaky.md", f"more than {constants.MIN_PRESENT_FRACTION * 100:.0f} % of the baseline"),
     ("guides/flaky.md", f"fewer than {constants.MAX_ABSENT_FRACTION * 100:.0f} % of the current"),
     ("guides/without-grades.md", f"at least {WORDS[constants.MIN_UNJUDGED_QUERIES]} queries"),

@@ -12,8 +12,7 @@ import pytest
 from pytest_irquality.baselines.sources import Baseline
 from pytest_irquality.evaluation.branches import Branch, BuildFacts, SuiteKey, evaluate_suite
 from pytest_irquality.evaluation.decide import decide
-from pytest_irquality.evaluation.evaluate import EvaluationContext
-from pytest_irquality.evaluation.results import DefaultCheck, Outcome
+from pytest_irquality.evaluation.results import DefaultCheck, EvaluationContext, Outcome
 from pytest_irquality.io.text import write
 from pytest_irquality.metrics import Judgments, parse_metric
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run

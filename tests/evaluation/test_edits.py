@@ -191,7 +191,7 @@ def test_reworded_suite_with_its_ids_is_still_there() -> None:
 
 def test_suite_that_the_command_line_leaves_out_is_not_removed() -> None:
     from pytest_irquality.evaluation.branches import SuiteKey
-    from pytest_irquality.evaluation.evaluate import EvaluationContext
+    from pytest_irquality.evaluation.results import EvaluationContext
 
     context = EvaluationContext(
         selected_items=frozenset(), deselected_query_ids=frozenset(SHOP.queries_by_id)

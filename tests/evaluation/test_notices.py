@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_irquality.evaluation.evaluate import Evaluation, EvaluationContext, evaluate
-from pytest_irquality.evaluation.results import Notice, Outcome
+from pytest_irquality.evaluation.evaluate import Evaluation, evaluate
+from pytest_irquality.evaluation.results import EvaluationContext, Notice, Outcome
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
 from pytest_irquality.suite.model import Settings, Suite

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.evaluation.evaluate import Evaluation, EvaluationContext, evaluate
-from pytest_irquality.evaluation.results import CheckResult, Outcome, Requirement
+from pytest_irquality.evaluation.evaluate import Evaluation, evaluate
+from pytest_irquality.evaluation.results import CheckResult, EvaluationContext, Outcome, Requirement
 from pytest_irquality.retrieval.run import QueryError, Ranking, Run
 from pytest_irquality.suite.model import Corpus, KnownIssue, Settings, Suite
 from pytest_irquality.suite.rules import (

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_irquality.evaluation.evaluate import Evaluation, evaluate, has_drop_threshold
+from pytest_irquality.evaluation.comparison import compare_runs
+from pytest_irquality.evaluation.evaluate import Evaluation, evaluate
+from pytest_irquality.evaluation.requirement_checks import format_value, has_drop_threshold
 from pytest_irquality.evaluation.results import CheckResult, Outcome
-from pytest_irquality.evaluation.threshold_checks import format_value
 from pytest_irquality.metrics import parse_metric
 from pytest_irquality.retrieval.run import Provenance, QueryError, Run
 from pytest_irquality.suite.model import VARIANT_TAG, KnownIssue, Settings, Suite, Threshold
@@ -372,7 +373,7 @@ def test_only_a_drop_in_relevance_replaces_default_checks(
 
     evaluation = evaluate(suite, make_run(suite), make_run(suite))
 
-    assert has_drop_threshold(evaluation) is limits_drop
+    assert has_drop_threshold(evaluation.comparison) is limits_drop
 
 
 @pytest.mark.parametrize(("queries", "limits_drop"), [(4, False), (5, True)])
@@ -381,13 +382,13 @@ def test_significant_drop_of_too_few_queries_cannot_fail(queries: int, limits_dr
 
     evaluation = evaluate(suite, make_run(suite), make_run(suite))
 
-    assert has_drop_threshold(evaluation) is limits_drop
+    assert has_drop_threshold(evaluation.comparison) is limits_drop
 
 
 def test_drop_of_a_tag_replaces_no_default_check() -> None:
     suite = make_tagged_suite(tags={"head": [make_threshold(max_drop=0.1)]})
 
-    assert not has_drop_threshold(evaluate(suite, make_run(suite), make_run(suite)))
+    assert not has_drop_threshold(compare_runs(suite, make_run(suite), make_run(suite)))
 
 
 def test_unstable_answers_do_not_excuse_a_drop() -> None:

@@ -1,0 +1,546 @@
+"""The default checks, which a suite with a baseline has without any YAML.
+
+1. More queries lost all their relevant documents than gained one.
+2. The retriever got significantly worse.
+3. Large drops in too few queries to test.
+4. Queries without judgments changed beyond recognition.
+
+A suite makes check 4 itself, and check 1 for its inline queries. The others need all suites of a
+build: every retriever is tested over all its suites together, so a drop that is spread over small
+suites is noticed. Large suites are tested alone as well, so the gains of one suite do not hide the
+drop of another. Tests of a kind share their level, so the false alarms of a build add up to a few
+percent. ``benchmarks/simulation.py`` measures them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import islice
+from statistics import fmean
+
+from pytest_irquality.evaluation.comparison import Comparison, Side
+from pytest_irquality.evaluation.constants import (
+    LARGE_CHANGES_ALPHA,
+    MAX_NEW_FIRST_HITS_FRACTION,
+    MAX_NEWLY_EMPTY_FRACTION,
+    MAX_UNRELATED_FRACTION,
+    MIN_CHANGED_ALONE,
+    MIN_LARGE_CHANGE,
+    MIN_LARGE_DROPS,
+    MIN_MEAN_DROP,
+    MIN_MEAN_OVERLAP,
+    MIN_NEWLY_EMPTY_QUERIES,
+    MIN_SUM_OF_CHANGES,
+    MIN_TESTABLE_QUERIES,
+    MIN_UNJUDGED_QUERIES,
+    MIN_UNRELATED_QUERIES,
+    ONLY_SUITE_ALPHA,
+    POOLED_ALPHA,
+    ROUNDING_ERROR,
+    SIGN_TEST_ALPHA,
+    SUITE_ALPHA,
+)
+from pytest_irquality.evaluation.query_changes import QueryChange
+from pytest_irquality.evaluation.requirement_checks import has_drop_threshold, is_expired
+from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
+from pytest_irquality.evaluation.statistics import (
+    SignificanceTest,
+    compute_interval,
+    create_drop_test,
+    create_sign_test,
+    select_changed,
+    select_rejecting,
+)
+from pytest_irquality.io.text import DocPart, QueryPart, Text, format_count, join, list_some, write
+from pytest_irquality.metrics import Metric
+from pytest_irquality.suite.model import DEFAULT_METRIC, ItemKind, LostQueriesMode, RetrieverId
+
+
+def check_suite_defaults(comparison: Comparison, today: date | None) -> Iterator[CheckResult]:
+    """Make the default checks that need one suite only: 1 for inline queries, and 4.
+
+    Args:
+        comparison: The answers to a suite.
+        today: The date (UTC) on which known issues may have expired, or ``None`` if none does.
+    """
+    suite = comparison.suite
+    if suite.has_stored_baseline and comparison.changes:
+        if suite.lost_queries.mode is not LostQueriesMode.IGNORE:
+            yield _check_lost_queries(comparison, today)
+        yield _check_recognizable(comparison)
+
+
+def check_shared(
+    comparisons: Iterable[Comparison],
+    base_suite_paths: Collection[str] | None = None,
+    *,
+    today: date | None = None,
+) -> tuple[CheckResult, ...]:
+    """Make the default checks that need all suites: 1 for queries from files, 2 and 3.
+
+    Args:
+        comparisons: The suites of one branch, compared with their baselines.
+        base_suite_paths: The suites that the base branch has. Copies of a query in other suites do
+            not count. ``None`` if there is no base branch, and the copies in all suites count.
+        today: The date (UTC) on which known issues may have expired, or ``None`` if none does.
+
+    Returns:
+        A result for each check, failed or passed. ``was_evaluated`` is false for a check that
+        cannot fail with the queries at hand.
+    """
+    # Only what a suite itself says applies to another retriever's answers.
+    protected = [each for each in comparisons if each.suite.has_stored_baseline]
+    pools, alone = _create_samples(protected, base_suite_paths)
+    return (
+        *_test_lost_queries(protected, today),
+        *_test_drops(pools, MIN_TESTABLE_QUERIES),
+        *_test_drops(alone, MIN_CHANGED_ALONE),
+        *_check_few_drops(pools),
+    )
+
+
+# -- Check 1: lost queries -------------------------------------------------------------------------
+
+
+def _list_countable(changes: Iterable[QueryChange], today: date | None) -> list[QueryChange]:
+    """Return the changes of queries without a known issue."""
+    countable = []
+    for change in changes:
+        issue = change.query.known_issue
+        if issue is None or is_expired(issue, today):
+            countable.append(change)
+    return countable
+
+
+def _check_lost_queries(comparison: Comparison, today: date | None) -> CheckResult:
+    """Weigh lost queries against gained ones.
+
+    By default the queries from files are left out, because ``check_shared`` tests them.
+    """
+    setting = comparison.suite.lost_queries
+    changes = _list_countable(comparison.changes, today)
+    if setting.mode is LostQueriesMode.NET:
+        changes = [change for change in changes if not change.query.is_sampled]
+    lost = [change for change in changes if change.lost_doc_ids]
+    gained_count = sum(bool(change.gained_doc_ids) for change in changes)
+    bound = gained_count if setting.mode is LostQueriesMode.NET else setting.maximum
+
+    is_warning = setting.mode is LostQueriesMode.WARN and bool(lost)
+    outcome = Outcome.PASSED
+    if len(lost) > bound and not is_warning:
+        outcome = Outcome.FAILED
+    elif lost and setting.mode is LostQueriesMode.NET:
+        # Gains excuse the failure, but somebody has to know which queries paid for them.
+        outcome = Outcome.REVIEW
+
+    text = write("No query lost all relevant documents")
+    if lost:
+        text = write(format_count(len(lost), "query", "queries"), " lost all relevant documents")
+        if setting.mode is LostQueriesMode.MAX:
+            text += f", and 'lost_all_relevant' allows {setting.maximum}"
+        else:
+            text += f", and {gained_count} gained one"
+    return _create_result(
+        DefaultCheck.LOST_QUERIES,
+        [comparison],
+        text,
+        outcome=outcome,
+        item=_find_item_name(comparison),
+        value=len(lost),
+        bound=bound,
+        query_ids=tuple(change.query.id for change in lost),
+        doc_ids=tuple(doc_id for change in lost for doc_id in change.lost_doc_ids),
+        is_warning=is_warning,
+        was_evaluated=any(change.can_lose for change in changes),
+    )
+
+
+def _test_lost_queries(
+    comparisons: Iterable[Comparison], today: date | None
+) -> Iterator[CheckResult]:
+    """Weigh lost queries against gained ones in the queries of each suite that are from files."""
+    samples: list[tuple[Comparison, list[QueryChange], int, int]] = []
+    tests: dict[int, SignificanceTest] = {}
+    for comparison in comparisons:
+        changes = [change for change in comparison.changes if change.query.is_sampled]
+        if comparison.suite.lost_queries.mode is LostQueriesMode.NET and changes:
+            countable = _list_countable(changes, today)
+            lost_count = sum(bool(change.lost_doc_ids) for change in countable)
+            gained_count = sum(bool(change.gained_doc_ids) for change in countable)
+            tests[len(samples)] = create_sign_test(lost_count, gained_count, SIGN_TEST_ALPHA)
+            samples.append((comparison, changes, lost_count, gained_count))
+
+    rejecting = select_rejecting(tests)
+    for index, (comparison, changes, lost_count, gained_count) in enumerate(samples):
+        text = write(
+            format_count(lost_count, "query from a file", "queries from files"),
+            f" lost all relevant documents, and {gained_count} gained one",
+            f" ({_format_p_value(tests[index])})",
+        )
+        able = islice((change for change in changes if change.can_lose), MIN_TESTABLE_QUERIES)
+        yield _create_result(
+            DefaultCheck.LOST_QUERIES,
+            [comparison],
+            text,
+            outcome=Outcome.FAILED if index in rejecting else Outcome.PASSED,
+            test=tests[index],
+            query_ids=tuple(change.query.id for change in changes if change.lost_doc_ids),
+            was_evaluated=len(list(able)) == MIN_TESTABLE_QUERIES,
+        )
+
+
+# -- Samples for checks 2 and 3 --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """The changes that a test is about.
+
+    Attributes:
+        comparisons: The suites in which anything changed or, if nothing did, all suites.
+        deltas_by_unit: The change of each test unit (a query, its variants and its copies).
+        able_count: How many test units could drop, because they are above 0 in the baseline.
+        is_reported: Whether a test that passes gives a result.
+    """
+
+    comparisons: tuple[Comparison, ...]
+    metric: Metric
+    deltas_by_unit: Mapping[str, float]
+    able_count: int
+    alpha: float
+    is_reported: bool = True
+
+    @property
+    def deltas(self) -> list[float]:
+        """Return the changes without their units."""
+        return list(self.deltas_by_unit.values())
+
+
+def _create_samples(
+    comparisons: Iterable[Comparison], base_suite_paths: Collection[str] | None
+) -> tuple[list[_Sample], list[_Sample]]:
+    """Create the sample of each retriever, and those of the suites that are tested alone."""
+    members: dict[RetrieverId, list[Comparison]] = defaultdict(list)
+    pools = []
+    alone = []
+    for comparison in comparisons:
+        if not comparison.changes or has_drop_threshold(comparison):
+            continue
+        if comparison.is_new:
+            # New queries could dilute the drop of the others.
+            alone.append(_create_suite_sample(comparison, comparison.suite.primary_metric))
+        else:
+            members[comparison.suite.retriever].append(comparison)
+    for retriever_comparisons in members.values():
+        pooled = []
+        for comparison, units in _assign_units(retriever_comparisons, base_suite_paths):
+            if units:
+                pooled.append((comparison, units))
+            else:
+                # The suite has copies only, so it would outvote what the base branch requires.
+                alone.append(_create_suite_sample(comparison, comparison.suite.primary_metric))
+        pool = _create_pool(pooled)
+        if pool.able_count or pool.deltas:
+            pools.append(pool)
+        # The only suite in which anything changed has the level of all.
+        if pool.alpha == POOLED_ALPHA:
+            for comparison in pool.comparisons:
+                alone.append(_create_suite_sample(comparison, pool.metric, is_reported=False))
+    return pools, alone
+
+
+def _assign_units(
+    comparisons: Sequence[Comparison], base_suite_paths: Collection[str] | None
+) -> list[tuple[Comparison, set[str]]]:
+    """Assign to each suite the test units that it contributes to the pool.
+
+    A suite that the change adds contributes the units that no other suite has, because they may
+    have moved there. Its copies would let friendlier grades hide a drop.
+    """
+    base_units = set()
+    units_by_suite = []
+    for comparison in comparisons:
+        units = {change.test_unit for change in comparison.changes}
+        units_by_suite.append((comparison, units))
+        if base_suite_paths is not None and comparison.suite.path in base_suite_paths:
+            base_units |= units
+    for comparison, units in units_by_suite:
+        if base_suite_paths is not None and comparison.suite.path not in base_suite_paths:
+            units.difference_update(base_units)
+    return units_by_suite
+
+
+def _create_pool(members: Sequence[tuple[Comparison, set[str]]]) -> _Sample:
+    metrics = {comparison.suite.primary_metric for comparison, _ in members}
+    # Changes of different metrics are not comparable.
+    metric = metrics.pop() if len(metrics) == 1 else DEFAULT_METRIC
+    changed = []
+    changed_units: set[str] = set()
+    able_units: set[str] = set()
+    deltas_by_unit: dict[str, list[float]] = defaultdict(list)
+    for comparison, units in members:
+        suite_deltas = comparison.collect_deltas(metric)
+        means = []
+        for unit in suite_deltas.keys() & units:
+            means.append(fmean(suite_deltas[unit]))
+            deltas_by_unit[unit] += suite_deltas[unit]
+        if select_changed(means):
+            changed.append(comparison)
+            changed_units |= suite_deltas.keys() & units
+        able_units |= _find_able_units(comparison, metric) & units
+    # The copies of a query in unchanged suites count in its mean, and the other queries of these
+    # suites do not: a large suite in which nothing changed would hide a drop behind MIN_MEAN_DROP.
+    pooled = {unit: fmean(deltas_by_unit[unit]) for unit in sorted(changed_units)}
+    return _Sample(
+        tuple(changed) or tuple(comparison for comparison, _ in members),
+        metric,
+        pooled,
+        len(able_units),
+        POOLED_ALPHA if len(changed) > 1 else ONLY_SUITE_ALPHA,
+    )
+
+
+def _create_suite_sample(
+    comparison: Comparison, metric: Metric, *, is_reported: bool = True
+) -> _Sample:
+    deltas = {}
+    for unit, values in comparison.collect_deltas(metric).items():
+        deltas[unit] = fmean(values)
+    able_count = len(_find_able_units(comparison, metric))
+    return _Sample((comparison,), metric, deltas, able_count, SUITE_ALPHA, is_reported)
+
+
+def _find_able_units(comparison: Comparison, metric: Metric) -> set[str]:
+    """Return the test units that could drop, because they are above 0 in the baseline."""
+    values = comparison.values(metric, Side.BEFORE)
+    return {change.test_unit for change in comparison.changes if values.get(change.query.id)}
+
+
+# -- Check 2: significant drops --------------------------------------------------------------------
+
+
+def _test_drops(samples: Sequence[_Sample], min_changed: int) -> Iterator[CheckResult]:
+    """Test samples that share their level, which ``min_changed`` changed queries can reach."""
+    # A sample that rose takes part in the correction: to select tests by the direction of their
+    # changes would nearly double the false alarms. The size of the changes has no direction.
+    tests = {}
+    for index, sample in enumerate(samples):
+        if sample.deltas and fmean(map(abs, sample.deltas)) > MIN_MEAN_DROP:
+            tests[index] = create_drop_test(sample.deltas, sample.alpha)
+    rejecting = select_rejecting(tests)
+    for index, sample in enumerate(samples):
+        is_failed = index in rejecting and -fmean(sample.deltas) > MIN_MEAN_DROP
+        if is_failed or sample.is_reported:
+            was_evaluated = sample.able_count >= min_changed
+            test = tests.get(index)
+            yield _create_result(
+                DefaultCheck.SIGNIFICANT_DROP,
+                sample.comparisons,
+                _describe_drop(sample, test, is_failed=is_failed, was_evaluated=was_evaluated),
+                outcome=Outcome.FAILED if is_failed else Outcome.PASSED,
+                test=test,
+                query_ids=_list_worse_query_ids(sample) if is_failed else (),
+                was_evaluated=was_evaluated,
+            )
+
+
+def _describe_drop(
+    sample: _Sample, test: SignificanceTest | None, *, is_failed: bool, was_evaluated: bool
+) -> Text:
+    changed = select_changed(sample.deltas)
+    worse = sum(delta < 0 for delta in changed)
+    number = format_count(len(sample.deltas), "query", "queries")
+    counts = f"{worse} of {number} worse, {len(changed) - worse} better"
+    p_value = _format_p_value(test) if test else ""
+    if not changed:
+        return write(f"{sample.metric} did not change")
+    if is_failed:
+        interval = compute_interval(sample.deltas)
+        bounds = f", 90 % interval {interval[0]:+.3f} to {interval[1]:+.3f}" if interval else ""
+        drop = f"by {-fmean(sample.deltas):.3f} on average"
+        return write(f"{sample.metric} dropped significantly, {drop} ({p_value}{bounds}; {counts})")
+    if not was_evaluated:
+        return write(f"{number} are too few to test a drop of {sample.metric} ({counts})")
+    return write(f"no significant drop of {sample.metric} ({p_value}{'; ' * bool(test)}{counts})")
+
+
+def _list_worse_query_ids(sample: _Sample) -> tuple[str, ...]:
+    """Return the queries that got worse, worst first. Ids are unique in one suite only."""
+    if len(sample.comparisons) > 1:
+        return ()
+    gains = sample.comparisons[0].collect_gains(sample.metric)
+    worse = [query_id for query_id, gain in gains.items() if gain < 0]
+    return tuple(sorted(worse, key=lambda query_id: gains[query_id]))
+
+
+# -- Check 3: large drops in a few queries ---------------------------------------------------------
+
+
+def _check_few_drops(pools: Sequence[_Sample]) -> Iterator[CheckResult]:
+    """Check the few changes of a build, averaged over the retrievers in which they occur.
+
+    An average over all retrievers would hide the drop of a single one, and a sum would count a
+    drop that all retrievers share several times.
+    """
+    if not pools:
+        return
+    deltas_by_unit: dict[str, list[float]] = defaultdict(list)
+    for pool in pools:
+        for unit, delta in pool.deltas_by_unit.items():
+            if select_changed([delta]):
+                deltas_by_unit[unit].append(delta)
+    means = [fmean(deltas) for deltas in deltas_by_unit.values()]
+    large = [mean for mean in means if abs(mean) > MIN_LARGE_CHANGE]
+    drop_count = sum(delta < 0 for delta in large)
+    test = None
+    reason = f"their sum is {sum(large):+.3f}"
+    is_testable = any(len(select_changed(pool.deltas)) >= MIN_TESTABLE_QUERIES for pool in pools)
+    is_failed = False
+    text = write("no large drops in a few changed queries")
+    if is_testable:
+        text = write("enough queries changed to test their mean")
+    elif len(large) >= MIN_TESTABLE_QUERIES:
+        test = create_drop_test(large, LARGE_CHANGES_ALPHA)
+        reason = _format_p_value(test)
+        is_failed = bool(select_rejecting({"": test})) and -fmean(large) > MIN_MEAN_DROP
+    else:
+        is_failed = drop_count >= MIN_LARGE_DROPS and sum(large) < MIN_SUM_OF_CHANGES
+    if is_failed:
+        text = write(f"{drop_count} of {len(means)} changed queries dropped by much ({reason})")
+    changed_pools = [pool for pool in pools if select_changed(pool.deltas)]
+    yield _create_result(
+        DefaultCheck.FEW_DROPS,
+        [comparison for pool in changed_pools or pools for comparison in pool.comparisons],
+        text,
+        outcome=Outcome.FAILED if is_failed else Outcome.PASSED,
+        test=test,
+        value=None if is_testable else sum(large),
+        bound=None if is_testable else MIN_SUM_OF_CHANGES,
+        query_ids=_list_worse_query_ids(changed_pools[0]) if len(changed_pools) == 1 else (),
+        was_evaluated=sum(pool.able_count for pool in pools) >= MIN_LARGE_DROPS,
+    )
+
+
+# -- Check 4: queries without judgments ------------------------------------------------------------
+
+
+def _check_recognizable(comparison: Comparison) -> CheckResult:
+    """Check that the rankings of queries without judgments resemble the baseline."""
+    changes = []
+    for change in comparison.changes:
+        query = change.query
+        if not query.judgments.grades and not query.expects_no_results:
+            changes.append(change)
+    new_first = [change for change in changes if change.is_first_hit_new]
+    is_able = len(changes) >= MIN_UNJUDGED_QUERIES
+    findings = _find_differences(changes, len(new_first)) if is_able else []
+    text = write(DefaultCheck.UNRECOGNIZABLE.value)
+    if findings:
+        text = join(findings)
+    elif new_first:
+        text = write(_describe_first_hits(len(new_first), len(changes)))
+    return _create_result(
+        DefaultCheck.UNRECOGNIZABLE,
+        [comparison],
+        text + _name_common_first_hit(new_first, comparison),
+        outcome=Outcome.FAILED if findings else Outcome.PASSED,
+        item=_find_item_name(comparison),
+        value=len(new_first),
+        query_ids=tuple(change.query.id for change in new_first) if findings else (),
+        was_evaluated=is_able,
+    )
+
+
+def _find_differences(changes: Sequence[QueryChange], new_first_count: int) -> list[Text]:
+    """Say in which ways the rankings differ beyond recognition."""
+    total = len(changes)
+    overlaps = [change.overlap for change in changes]
+    unrelated = overlaps.count(0)
+    empty = [change.query for change in changes if change.is_newly_empty]
+    findings = []
+    if fmean(overlaps) < MIN_MEAN_OVERLAP - ROUNDING_ERROR:
+        overlap = f"the mean overlap@10 with the baseline is only {fmean(overlaps):.2f}"
+        findings.append(write(overlap))
+    if _exceeds(new_first_count, total, MAX_NEW_FIRST_HITS_FRACTION):
+        findings.append(write(_describe_first_hits(new_first_count, total)))
+    if unrelated >= MIN_UNRELATED_QUERIES and _exceeds(unrelated, total, MAX_UNRELATED_FRACTION):
+        findings.append(write(f"{unrelated} of {total} rankings share no result with the baseline"))
+    is_often_empty = _exceeds(len(empty), total, MAX_NEWLY_EMPTY_FRACTION)
+    if len(empty) >= MIN_NEWLY_EMPTY_QUERIES and is_often_empty:
+        names = list_some([QueryPart(query.id, query.text) for query in empty])
+        findings.append(write(f"{len(empty)} of {total} queries return nothing now: ", names))
+    return findings
+
+
+def _describe_first_hits(new_first_count: int, total: int) -> str:
+    return f"the first result changed for {new_first_count} of {total} queries"
+
+
+def _exceeds(count: int, total: int, fraction: float) -> bool:
+    return count > total * fraction + ROUNDING_ERROR
+
+
+def _name_common_first_hit(new_first: Sequence[QueryChange], comparison: Comparison) -> Text:
+    """Name the document that is first for most of these queries now, if there is one."""
+    counts: Counter[str] = Counter()
+    for change in new_first:
+        counts.update(change.now[0].doc_ids[:1])
+    for doc_id, count in counts.most_common(1):
+        if count > 1 and 2 * count > len(new_first):
+            doc = DocPart(doc_id, comparison.titles.get(doc_id, ""))
+            return write(f", and {count} of them now begin with ", doc)
+    return Text()
+
+
+# -- Results ---------------------------------------------------------------------------------------
+
+
+def _create_result(
+    check: DefaultCheck,
+    comparisons: Sequence[Comparison],
+    text: Text,
+    *,
+    outcome: Outcome,
+    was_evaluated: bool,
+    item: str = "",
+    test: SignificanceTest | None = None,
+    value: float | None = None,
+    bound: float | None = None,
+    query_ids: tuple[str, ...] = (),
+    doc_ids: tuple[str, ...] = (),
+    is_warning: bool = False,
+) -> CheckResult:
+    retrievers = {comparison.suite.retriever for comparison in comparisons}
+    paths = {comparison.suite.path for comparison in comparisons}
+    # A suite that runs on several retrievers is named once.
+    names = dict.fromkeys(comparison.suite.name for comparison in comparisons)
+    return CheckResult(
+        check,
+        subject=", ".join(names),
+        outcome=outcome,
+        text=text,
+        label=check.value,
+        item=item,
+        suite_path=paths.pop() if len(paths) == 1 else "",
+        retriever=retrievers.pop() if len(retrievers) == 1 else None,
+        value=test.p_value if test else value,
+        bound=test.alpha if test else bound,
+        query_ids=query_ids,
+        doc_ids=doc_ids,
+        is_warning=is_warning,
+        was_evaluated=was_evaluated,
+    )
+
+
+def _find_item_name(comparison: Comparison) -> str:
+    for item in comparison.suite.items:
+        if item.kind is ItemKind.DEFAULT_CHECKS:
+            return item.name
+    return ""
+
+
+def _format_p_value(test: SignificanceTest) -> str:
+    return "p < 0.001" if test.p_value < 0.001 else f"p = {test.p_value:.3f}"

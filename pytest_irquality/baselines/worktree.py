@@ -201,26 +201,26 @@ def _encode_request(request: RunRequest) -> dict[str, Any]:
 
 
 def _decode_request(data: dict[str, Any]) -> RunRequest:
-    settings = data["settings"]
-    retry, corpus = settings["retry"], settings["corpus"]
-    settings["retry"] = Retry(**{**retry, "on": tuple(retry["on"])})
-    settings["corpus"] = Corpus(**{**corpus, "files": tuple(corpus["files"])})
-    settings["show"] = tuple(settings["show"])
+    settings = _restore_tuples(data["settings"])
+    settings["retry"] = Retry(**_restore_tuples(settings["retry"]))
+    settings["corpus"] = Corpus(**_restore_tuples(settings["corpus"]))
     retriever, *others = data["key"]
-    queries = tuple(
-        Query(query_id, text, params=params) for query_id, text, params in data["queries"]
-    )
-    return RunRequest(
-        key=RunKey(RetrieverId(*retriever), *others),
-        folder=data["folder"],
-        queries=queries,
-        depth=data["depth"],
-        settings=Settings(**settings),
-        fields=tuple(data["fields"]),
-        stages=None if data["stages"] is None else tuple(data["stages"]),
-        stage_depth=data["stage_depth"],
-        size_units=tuple(data["size_units"]),
-    )
+    queries = []
+    for query_id, text, params in data["queries"]:
+        queries.append(Query(query_id, text, params=params))
+    values = _restore_tuples(data)
+    values["key"] = RunKey(RetrieverId(*retriever), *others)
+    values["queries"] = tuple(queries)
+    values["settings"] = Settings(**settings)
+    return RunRequest(**values)
+
+
+def _restore_tuples(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values in which lists, as which JSON has tuples, are tuples again."""
+    restored = {}
+    for name, value in values.items():
+        restored[name] = tuple(value) if isinstance(value, list) else value
+    return restored
 
 
 # The process that evaluates

@@ -21,6 +21,7 @@ from pytest_irquality.baselines.sources import Baseline, BaselineError
 from pytest_irquality.baselines.worktree import BaseCommand, WorktreeSource
 from pytest_irquality.evaluation.decide import SuiteKey
 from pytest_irquality.io.git import GitError, Repository
+from pytest_irquality.io.processes import split_command
 from pytest_irquality.io.text import Text
 from pytest_irquality.plugin import base_branch, command_line, compat
 from pytest_irquality.plugin.collection import (
@@ -67,7 +68,7 @@ def open_base_branch(config: pytest.Config, state: PluginState) -> None:
         state.answers_folder = Path(folder.name)
     if state.options.runs_base_code:
         command = BaseCommand(
-            command=tuple(state.options.base_command.split()),
+            command=tuple(split_command(state.options.base_command)),
             arguments=tuple(os.fspath(argument) for argument in typed.arguments),
             folder=config.invocation_params.dir,
             links=state.options.base_links,

@@ -71,7 +71,7 @@ def _run_demo(folder: Path) -> int:
     code.write_text(text.replace(_GOOD_LINE, _BAD_LINE), encoding="utf-8")
     print("\nNow one line changes, which makes titles less important, and the search fails:\n")
     print(f"- {_GOOD_LINE} …\n+ {_BAD_LINE} …\n", flush=True)
-    subprocess.run([*command[:-1], "--tb=no"], cwd=folder, check=False)
+    subprocess.run([*command[:-1], "--tb=no", "-rN"], cwd=folder, check=False)
     print(f"\nOpen '{folder / 'ir-report.html'}', or edit the files and run `pytest --ir-suite`.")
     return 0
 

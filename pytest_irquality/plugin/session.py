@@ -292,10 +292,17 @@ class SearchSession:
         elif key in self.deselected_query_ids:
             current = self.current.suites[key]
             left_out = self.deselected_query_ids[key]
-            requests = {query.request for query in current.queries if query.id not in left_out}
-            deselected = frozenset(
-                query.id for query in suite.queries if query.request not in requests
-            )
+            selected = {query.request for query in current.queries if query.id not in left_out}
+            known = {query.request for query in current.queries}
+            left_out_ids = []
+            for query in suite.queries:
+                is_selected = query.request in selected
+                # A shard also runs its part of the queries that the change removes.
+                if self.shard is not None and query.request not in known:
+                    is_selected = self.shard.has_query(query)
+                if not is_selected:
+                    left_out_ids.append(query.id)
+            deselected = frozenset(left_out_ids)
             selected_items = self.selected_items.get(key)
         return EvaluationContext(
             selected_items=selected_items,

@@ -1,140 +1,143 @@
-"""The speed of reading suites and judgment files, beside the least that anybody could do.
+"""The cost of reading files compared with a loop that only splits their lines.
 
-    python benchmarks/reading.py [repeats]
-
-A suite of 10,000 inline queries of 10 judgments, against ``yaml.load(..., CSafeLoader)``; TREC and
-BEIR qrels of a million lines and a TREC run of 6.98 million, against a loop that splits the lines
-of the same file. Times are medians of runs in turns, ratios the medians of each turn's. Peak memory
-is that of a process of its own, over one that only imports.
+Qrels of TREC and BEIR with a million judgments, a TREC run with 6.98 million lines (as many as
+MS MARCO's development set has with a thousand results each), and a suite with 10,000 queries of ten
+judgments, which is compared with `yaml.load`.
 """
 
 from __future__ import annotations
 
 import random
-import resource
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from time import process_time
 
 import yaml
 
-from pytest_irquality import load_suite
-from pytest_irquality.storage.trec import read_trec
-from pytest_irquality.suite.files.judgment_files import read_judgments
-from pytest_irquality.suite.files.source import Source
+from benchmarks.timing import (
+    Figure,
+    Options,
+    compute_ratio,
+    measure_cpu,
+    measure_in_turns,
+    run_benchmark,
+)
+from pytest_irquality.baselines.trec import read_trec_run
+from pytest_irquality.suite.judgment_files import read_judgment_file
+from pytest_irquality.suite.parser import load_suite
+from pytest_irquality.suite.suite_files import DataFile
 
-FOLDER = Path(tempfile.gettempdir()) / "irquality-reading"
-QUERIES, EACH, LINES, JUDGED = 10_000, 10, 1_000_000, 7_000
-RANKED, RANKS, DOCUMENTS = 6_980, 1000, 8_841_823
+SHORT_DIVISOR = 10
+SUITE_QUERIES, JUDGMENTS_PER_QUERY = 10_000, 10
+JUDGED_QUERIES, JUDGMENTS = 7_000, 1_000_000
+RUN_QUERIES, RUN_DEPTH = 6_980, 1_000
+DOCUMENTS = 8_841_823
 
 
-def make() -> None:
-    dice = random.Random(1)
-    FOLDER.mkdir(exist_ok=True)
-    with (FOLDER / "inline.ir.yaml").open("w", encoding="utf-8") as file:
+def write_files(folder: Path, divisor: int) -> None:
+    """Write all files into a folder, so many times smaller."""
+    draw = random.Random(1)
+    with (folder / "inline.ir.yaml").open("w") as file:
         file.write("thresholds: {ndcg@10: 0.5}\nqueries:\n")
-        for n in range(QUERIES):
-            grades = ", ".join(
-                f"sku-{dice.randrange(10**6)}{i}: {dice.randrange(4)}" for i in range(EACH)
-            )
+        for number in range(SUITE_QUERIES // divisor):
+            grades = [
+                f"sku-{draw.randrange(10**6)}{index}: {draw.randrange(4)}"
+                for index in range(JUDGMENTS_PER_QUERY)
+            ]
             file.write(
-                f"  - query: some words of query {n}\n    tags: [head, t{n % 7}]\n    relevant:"
-                f" {{{grades}}}\n"
+                f"  - query: some words of query {number}\n    tags: [head, t{number % 7}]\n"
             )
-    each = LINES // JUDGED + 1
-    pairs = [
-        (n, f"doc{dice.randrange(10**6)}{i}", dice.randrange(4))
-        for n in range(JUDGED)
-        for i in range(each)
-    ][:LINES]
-    (FOLDER / "qrels.trec").write_text(
-        "".join(f"{q} 0 {d} {g}\n" for q, d, g in pairs), encoding="utf-8"
-    )
-    with (FOLDER / "kept.run").open("w", encoding="utf-8") as file:
-        for n in range(RANKED):
-            ranking = enumerate(dice.sample(range(DOCUMENTS), RANKS), 1)
-            file.writelines(f"{n} Q0 {d} {rank} {50 - rank / 70:.4f} bm25\n" for rank, d in ranking)
-    header = "query-id\tcorpus-id\tscore\n"
-    (FOLDER / "qrels.tsv").write_text(
-        header + "".join(f"{q}\t{d}\t{g}\n" for q, d, g in pairs), encoding="utf-8"
-    )
-    (FOLDER / "topics.tsv").write_text(
-        "".join(f"{n}\tsome words {n}\n" for n in range(JUDGED)), encoding="utf-8"
-    )
-    (FOLDER / "files.ir.yaml").write_text(
-        "queries: topics.tsv\njudgments: qrels.trec\n", encoding="utf-8"
-    )
+            file.write(f"    relevant: {{{', '.join(grades)}}}\n")
+
+    query_count = JUDGED_QUERIES // divisor
+    with (folder / "qrels.trec").open("w") as trec, (folder / "qrels.tsv").open("w") as beir:
+        beir.write("query-id\tcorpus-id\tscore\n")
+        for query in range(query_count):
+            for index in range(JUDGMENTS // JUDGED_QUERIES + 1):
+                doc_id, grade = f"doc{draw.randrange(10**6)}{index}", draw.randrange(4)
+                trec.write(f"{query} 0 {doc_id} {grade}\n")
+                beir.write(f"{query}\t{doc_id}\t{grade}\n")
+
+    with (folder / "bm25.run").open("w") as run:
+        for query in range(RUN_QUERIES // divisor):
+            doc_ids = enumerate(draw.sample(range(DOCUMENTS), RUN_DEPTH), start=1)
+            run.writelines(
+                f"{query} Q0 {doc_id} {rank} {50 - rank / 70:.4f} bm25\n"
+                for rank, doc_id in doc_ids
+            )
 
 
-def split(name: str) -> None:
-    with (FOLDER / name).open(encoding="utf-8") as lines:
+def split_lines(path: Path) -> None:
+    """Split the lines of a file, which is the least that a reader must do."""
+    with path.open(encoding="utf-8") as lines:
         for line in lines:
             line.split()
 
 
-def plain_yaml() -> object:
-    with (FOLDER / "inline.ir.yaml").open(encoding="utf-8") as file:
+def load_yaml(path: Path) -> object:
+    """Load YAML with libyaml, without asking what it means."""
+    with path.open(encoding="utf-8") as file:
         return yaml.load(file, yaml.CSafeLoader)
 
 
-RUNS: dict[str, Callable[[], object]] = {
-    "yaml.load(CSafeLoader)": plain_yaml,
-    "load_suite, inline": lambda: load_suite(FOLDER / "inline.ir.yaml"),
-    "split TREC lines": lambda: split("qrels.trec"),
-    "TREC qrels": lambda: read_judgments(Source(FOLDER / "qrels.trec", "qrels.trec"), {}),
-    "split BEIR lines": lambda: split("qrels.tsv"),
-    "BEIR qrels": lambda: read_judgments(Source(FOLDER / "qrels.tsv", "qrels.tsv"), {}),
-    "split lines of a run": lambda: split("kept.run"),
-    "TREC run": lambda: read_trec(FOLDER / "kept.run"),
-    "load_suite, files": lambda: load_suite(FOLDER / "files.ir.yaml"),
+def measure(options: Options) -> list[Figure]:
+    divisor = SHORT_DIVISOR if options.short else 1
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_files(folder, divisor)
+        suite, qrels, tsv, run = (
+            folder / file for file in ("inline.ir.yaml", "qrels.trec", "qrels.tsv", "bm25.run")
+        )
+        # The work, what it is compared with, and the target.
+        pairs: dict[str, tuple[Callable[[], object], Callable[[], object], float]] = {
+            "run": (lambda: read_trec_run(run), lambda: split_lines(run), 2.0),
+            "qrels": (
+                lambda: read_judgment_file(DataFile("qrels.trec", qrels), {}),
+                lambda: split_lines(qrels),
+                1.8,
+            ),
+            "beir": (
+                lambda: read_judgment_file(DataFile("qrels.tsv", tsv), {}),
+                lambda: split_lines(tsv),
+                1.8,
+            ),
+            "suite": (lambda: load_suite(suite, root=folder), lambda: load_yaml(suite), 0.5),
+        }
+        figures = []
+        for key, (work, peer, target) in pairs.items():
+            if options.only in key:
+                figures.append(measure_pair(key, work, peer, target, options.rounds))
+    return figures
+
+
+LABELS = {
+    "run": f"read a TREC run of {RUN_QUERIES * RUN_DEPTH / 10**6:.2f} million lines",
+    "qrels": "read TREC qrels of a million lines",
+    "beir": "read BEIR qrels of a million lines",
+    "suite": f"load a suite of {SUITE_QUERIES:,} queries with {JUDGMENTS_PER_QUERY} judgments each",
 }
-AGAINST = {
-    "load_suite, inline": "yaml.load(CSafeLoader)",
-    "TREC qrels": "split TREC lines",
-    "BEIR qrels": "split BEIR lines",
-    "TREC run": "split lines of a run",
-    "load_suite, files": "split TREC lines",
-}
 
 
-def child(*args: str) -> str:
-    return subprocess.run(
-        [sys.executable, __file__, *args], capture_output=True, text=True, check=True
-    ).stdout
-
-
-def main(repeats: int) -> None:
-    child("--make")
-    peaks = {
-        name: float(child("--one", name)) for name in ("", *RUNS)
-    }  # while this process is small: they inherit its peak
-    times: dict[str, list[float]] = {name: [] for name in RUNS}
-    for _ in range(repeats):
-        for name, run in RUNS.items():
-            start = process_time()
-            made = run()
-            times[name].append(process_time() - start)
-            del made
-    print(f"{'':24} {'seconds':>8} {'ratio':>7} {'peak MB':>8}")
-    for name in RUNS:
-        seconds = median(times[name])
-        pairs = zip(times[name], times[AGAINST[name]], strict=True) if name in AGAINST else ()
-        ratios = [
-            one / other for one, other in pairs
-        ]  # of each turn: what else the machine does weighs on both
-        ratio = f"{median(ratios):7.2f}" if ratios else " " * 7
-        print(f"{name:24} {seconds:8.3f} {ratio} {peaks[name] - peaks['']:8.0f}")
+def measure_pair(
+    key: str,
+    work: Callable[[], object],
+    peer: Callable[[], object],
+    target: float,
+    rounds: int,
+) -> Figure:
+    """Measure a work and what it is compared with in turns."""
+    works = {"work": lambda: measure_cpu(work), "peer": lambda: measure_cpu(peer)}
+    seconds = measure_in_turns(works, rounds)
+    return Figure(
+        f"reading-{key}",
+        LABELS[key],
+        "`yaml.load` (libyaml)" if key == "suite" else "a loop that splits the lines",
+        compute_ratio(seconds["work"], seconds["peer"]),
+        target=target,
+        seconds=median(seconds["work"]),
+    )
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--one"]:
-        made = RUNS.get(sys.argv[2], lambda: None)()
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-    elif sys.argv[1:] == ["--make"]:
-        make()
-    else:
-        main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
+    run_benchmark(__doc__, measure)

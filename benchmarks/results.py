@@ -1,7 +1,4 @@
-"""The cost of reading what a retriever returned, beside a loop that takes the ids out by hand.
-
-python benchmarks/results.py
-"""
+"""The cost of reading a result of 1,000 hits compared with a loop written for its shape."""
 
 from __future__ import annotations
 
@@ -11,59 +8,85 @@ from time import process_time
 from timeit import Timer
 from typing import Any
 
-from pytest_irquality.retrieval.results import read_result
+from benchmarks.timing import Figure, Options, compute_ratio, measure_in_turns, run_benchmark
+from pytest_irquality.retrieval.results import ResultReader
 
-HITS = 1000
-ROUNDS = 15
+HITS = 1_000
+CALLS = 20
+TARGET = 2.5
 
-Shape = tuple[Any, Callable[[Any], object]]
+Result = Any
+Loop = Callable[[Result], object]
 
 
-def shapes() -> dict[str, Shape]:
-    """Results of 1,000 hits, each with the loop that a user would write for it."""
+def make_shapes() -> dict[str, tuple[Result, Loop]]:
+    """Make results, each with the loop that a user would write for it."""
     ids = [str(number) for number in range(HITS)]
-    dicts = [{"id": id, "score": 1 / (n + 1), "title": "A chair"} for n, id in enumerate(ids)]
-    response = {
-        "hits": {"hits": [{"_id": hit["id"], "_score": 0.5, "_source": hit} for hit in dicts]}
-    }
+    dicts = [
+        {"id": doc_id, "score": 1 / (rank + 1), "title": "A chair"}
+        for rank, doc_id in enumerate(ids)
+    ]
+    hits = [{"_id": hit["id"], "_score": 0.5, "_source": hit} for hit in dicts]
     return {
-        "ids": (ids, lambda result: [str(id) for id in result]),
+        "Elasticsearch": ({"hits": {"hits": hits}}, read_elasticsearch),
+        "ids": (ids, lambda result: [str(doc_id) for doc_id in result]),
         "(id, score)": (
-            [(id, 0.5) for id in ids],
-            lambda result: [(str(id), float(score)) for id, score in result],
+            [(doc_id, 0.5) for doc_id in ids],
+            lambda result: [(str(doc_id), float(score)) for doc_id, score in result],
         ),
         "(score, id)": (
-            [(0.5, id) for id in ids],
-            lambda result: [(str(id), float(score)) for score, id in result],
+            [(0.5, doc_id) for doc_id in ids],
+            lambda result: [(str(doc_id), float(score)) for score, doc_id in result],
         ),
-        "dicts": (
-            dicts,
-            lambda result: [(str(h["id"]), float(h["score"]), h["title"]) for h in result],
-        ),
-        "Elasticsearch": (
-            response,
-            lambda result: [
-                (str(h["_id"]), float(h["_score"]), h["_source"]["title"])
-                for h in result["hits"]["hits"]
-            ],
-        ),
+        "dicts": (dicts, read_dicts),
     }
 
 
-def seconds(function: Callable[..., object], *given: object) -> float:
-    return Timer(lambda: function(*given), timer=process_time).timeit(20) / 20
+def read_elasticsearch(result: Result) -> object:
+    return [
+        (str(hit["_id"]), float(hit["_score"]), hit["_source"]["title"])
+        for hit in result["hits"]["hits"]
+    ]
 
 
-def main() -> None:
-    print(f"one result of {HITS} hits, median of {ROUNDS}   read      by hand   ratio")
-    for name, (result, by_hand) in shapes().items():
-        pairs = [
-            (seconds(read_result, result, HITS), seconds(by_hand, result)) for _ in range(ROUNDS)
-        ]
-        read, hand = (median(column) for column in zip(*pairs, strict=True))
-        ratio = median(one / other for one, other in pairs)
-        print(f"{name:38} {read * 1000:6.3f} ms {hand * 1000:6.3f} ms {ratio:6.1f}")
+def read_dicts(result: Result) -> object:
+    return [(str(hit["id"]), float(hit["score"]), hit["title"]) for hit in result]
+
+
+def measure_calls(function: Callable[[], object]) -> float:
+    """Return the seconds of the processor that one of several calls takes."""
+    return Timer(function, timer=process_time).timeit(CALLS) / CALLS
+
+
+def measure(options: Options) -> list[Figure]:
+    reader = ResultReader()
+    ratios: dict[str, float] = {}
+    seconds_by_shape: dict[str, float] = {}
+    for name, (result, loop) in make_shapes().items():
+
+        def read(result: Result = result) -> float:
+            return measure_calls(lambda: reader.read(result, HITS))
+
+        def read_by_hand(result: Result = result, loop: Loop = loop) -> float:
+            return measure_calls(lambda: loop(result))
+
+        seconds = measure_in_turns({"read": read, "hand": read_by_hand}, options.rounds)
+        ratios[name] = compute_ratio(seconds["read"], seconds["hand"])
+        seconds_by_shape[name] = median(seconds["read"])
+    figures = []
+    for name, ratio in ratios.items():
+        figures.append(
+            Figure(
+                f"results-{name}",
+                f"read a result of {HITS:,} hits ({name})",
+                "a loop by hand",
+                ratio,
+                target=TARGET,
+                seconds=seconds_by_shape[name],
+            )
+        )
+    return figures
 
 
 if __name__ == "__main__":
-    main()
+    run_benchmark(__doc__, measure, rounds=15)

@@ -176,7 +176,6 @@ def _check_first_results(comparison: Comparison) -> CheckResult:
     changed = [change.query.id for change in comparison.changes if change.is_first_hit_new]
     return CheckResult(
         DefaultCheck.FIRST_RESULTS,
-        comparison.suite.name,
         Outcome.FAILED if changed else Outcome.PASSED,
         write(f"The first results of {len(changed)} queries changed"),
         label=DefaultCheck.FIRST_RESULTS.value,
@@ -267,7 +266,7 @@ NOTICE = (
         "evaluation/notices.py",
         """\
 def _create_size_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    yield facts.create("size", write(f"The suite has {len(facts.suite.queries)} query"))
+    yield Notice("size", write(f"The suite has {len(facts.comparison.suite.queries)} query"))
 
 
 """,

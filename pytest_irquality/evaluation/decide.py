@@ -1,12 +1,13 @@
 """The decision on a build, over all suites and on both sides of a change.
 
 If the evaluation against the current branch fails, the build fails. If only the evaluation against
-the base branch fails, a person has to look.
+the base branch fails, a person has to look. Notices about the build as a unit are created here,
+those about a single suite in ``notices``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -15,36 +16,40 @@ from pytest_irquality.evaluation.branches import (
     Branch,
     BranchEvaluation,
     BuildFacts,
+    Coverage,
     SuiteKey,
+    collect_answers,
+    count_coverage,
     evaluate_branch,
 )
-from pytest_irquality.evaluation.build_notices import (
-    create_base_failure_notice,
-    create_branch_notices,
-    create_edit_notices,
-    create_equal_sides_notice,
-    create_missing_baseline_notice,
-    create_session_notices,
-    create_slow_loss_notices,
-    create_stale_notice,
-    create_unanswered_base_notices,
-    rank_notices,
+from pytest_irquality.evaluation.comparison import compare_runs
+from pytest_irquality.evaluation.constants import (
+    MIN_SLOW_LOSS,
+    MIN_SLOW_LOSS_BUILDS,
+    SLOW_LOSS_BUILDS,
 )
-from pytest_irquality.evaluation.coverage import Coverage, count_coverage
-from pytest_irquality.evaluation.edits import SuiteEdit, find_edits
+from pytest_irquality.evaluation.edits import EditKind, SuiteEdit, find_edits, summarize_edits
 from pytest_irquality.evaluation.evaluate import Evaluation
+from pytest_irquality.evaluation.query_changes import QueryChange
 from pytest_irquality.evaluation.results import (
     CheckResult,
     DefaultCheck,
     Notice,
     Outcome,
+    assign_suites,
     find_worst_outcome,
 )
-from pytest_irquality.io.text import CodePart, DataPart, Text, write
+from pytest_irquality.io.text import (
+    CodePart,
+    DataPart,
+    QueryPart,
+    Text,
+    format_count,
+    list_some,
+    write,
+)
 from pytest_irquality.retrieval.run import Run
-from pytest_irquality.suite.model import RunKey
-
-__all__ = ["BaseFailure", "BuildFacts", "Decision", "SuiteKey", "decide"]
+from pytest_irquality.suite.model import Query, RunKey, Suite
 
 
 @dataclass(frozen=True)
@@ -139,69 +144,48 @@ def decide(
     facts = facts or BuildFacts()
     if base is not None and not base.name:
         base = replace(base, name="the base branch")
-    current_evaluation = evaluate_branch(
+    current_side = evaluate_branch(
         current, runs, base, today=today, facts=facts, evaluations=evaluations
     )
-    base_evaluation = None
-    if base is not None:
-        base_evaluation = evaluate_branch(base, runs, is_base_side=True, today=today)
-    coverage = count_coverage(current_evaluation, base_evaluation)
-    is_strict, gate_source = _choose_gate(current, base, strict)
-
-    # What the command line leaves out is not held against a run.
-    is_deselected = any(map(current.is_deselected, current.suites))
-    has_evaluations = bool(current_evaluation.evaluations) or is_deselected
-    notices = list(create_branch_notices(current_evaluation))
+    base_side = None
     edits: tuple[SuiteEdit, ...] = ()
     base_failures: tuple[BaseFailure, ...] = ()
-    if base is not None and base_evaluation is not None:
-        has_evaluations |= bool(base_evaluation.evaluations)
-        edits = find_edits(current, base)
-        base_failures = _find_base_failures(base_evaluation, current_evaluation, edits)
-        for failure in base_failures:
-            notices.append(create_base_failure_notice(failure.result, base.name, failure.edits))
-        notices += create_branch_notices(base_evaluation, base.name)
-        notices += create_unanswered_base_notices(base_evaluation, current_evaluation, facts)
-        notices += create_edit_notices(edits, base)
-        if notice := create_equal_sides_notice(current_evaluation, base, facts):
-            notices.append(notice)
-    notices += create_session_notices(
-        facts, list(runs.values()), coverage, has_evaluations=has_evaluations
-    )
-    notices += create_slow_loss_notices(current_evaluation, facts)
-
-    decision = Decision(
-        current_evaluation,
-        base_evaluation,
-        rank_notices(notices),
-        coverage,
-        base_failures,
-        edits,
-        is_strict,
-        gate_source,
-        facts,
-    )
-    return _add_baseline_notices(decision, base)
-
-
-def _add_baseline_notices(decision: Decision, base: Branch | None) -> Decision:
-    """Add notices about baselines that are out of date or missing.
-
-    A failure or a review must be looked into first, and updating the baseline would hide it.
-    """
-    facts = decision.facts
-    if facts.is_update or decision.outcome > Outcome.INCOMPLETE:
-        return decision
-    notices = [*decision.notices]
-    if notice := create_stale_notice(decision.current, facts, strict=decision.strict):
-        notices.append(notice)
     if base is not None:
-        missing_notice = create_missing_baseline_notice(
-            decision.current, base, facts, strict=decision.strict
-        )
-        if missing_notice:
-            notices.append(missing_notice)
-    return replace(decision, notices=rank_notices(notices))
+        base_side = evaluate_branch(base, runs, is_base_side=True, today=today)
+        edits = find_edits(current, base)
+        base_failures = _find_base_failures(base_side, current_side, edits)
+    is_strict, gate_source = _choose_gate(current, base, strict)
+    decision = Decision(
+        current_side,
+        base_side,
+        coverage=count_coverage(current_side, base_side),
+        base_failures=base_failures,
+        edits=edits,
+        strict=is_strict,
+        gate_source=gate_source,
+        facts=facts,
+    )
+
+    notices = [*_create_branch_notices(current_side)]
+    if base_side is not None:
+        notices += _create_base_failure_notices(base_failures, base_side.branch)
+        notices += _create_branch_notices(base_side, base_side.branch.name)
+        notices += _create_unanswered_base_notices(base_side, current_side, facts)
+        notices += _create_edit_notices(edits, base_side.branch)
+        notices += _create_equal_sides_notice(current_side, base_side.branch, facts)
+    notices += _create_session_notices(decision)
+    notices += _create_slow_loss_notices(decision)
+    decision = replace(decision, notices=_rank_notices(notices))
+    # A failure or a review must be looked into first, and updating the baseline would hide it.
+    if not facts.is_update and decision.outcome <= Outcome.INCOMPLETE:
+        notices += _create_stale_notice(decision)
+        notices += _create_missing_baseline_notice(decision)
+    return replace(decision, notices=_rank_notices(notices))
+
+
+def _rank_notices(notices: Iterable[Notice]) -> tuple[Notice, ...]:
+    """Return notices with the most severe first, and causes before others of their severity."""
+    return tuple(sorted(notices, key=lambda notice: (-notice.outcome, not notice.is_cause)))
 
 
 def _choose_gate(current: Branch, base: Branch | None, strict: bool | None) -> tuple[bool, Text]:
@@ -213,7 +197,7 @@ def _choose_gate(current: Branch, base: Branch | None, strict: bool | None) -> t
     return current.is_strict, Text()
 
 
-# -- Failures of the base branch ------------------------------------------------------------------
+# -- Failures of the base branch -------------------------------------------------------------------
 
 
 def _find_base_failures(
@@ -248,3 +232,260 @@ def _get_key(result: CheckResult) -> tuple[object, ...]:
         check = (type(check), result.label)
     suite = result.suite_path or result.subject
     return (check, suite, result.retriever, result.tag, result.item)
+
+
+def _create_base_failure_notices(failures: Iterable[BaseFailure], base: Branch) -> Iterator[Notice]:
+    for failure in failures:
+        result = failure.result
+        verb = "needs a review" if result.outcome is Outcome.REVIEW else "fails"
+        text = write(f"{verb} for {base.name}. ", result.text)
+        if count := sum(each.counts.get(EditKind.BASELINE_EDITED, 0) for each in failure.edits):
+            text += f". This change commits {format_count(count, 'answer')} as the new baseline"
+        yield Notice(
+            "base-fails",
+            text,
+            Outcome.REVIEW,
+            subject=result.subject,
+            query_ids=result.query_ids,
+            doc_ids=result.doc_ids,
+            suite_path=result.suite_path,
+            retriever=result.retriever,
+            is_cause=True,
+        )
+
+
+# -- What could not be used, run or compared -------------------------------------------------------
+
+
+def _create_branch_notices(evaluation: BranchEvaluation, base_name: str = "") -> Iterator[Notice]:
+    """Create notices about files and retrievers of a branch that cannot be used.
+
+    Args:
+        evaluation: The evaluation against the branch.
+        base_name: The name of the base branch, if ``evaluation`` is about it.
+    """
+    branch = evaluation.branch
+    for path, error in branch.errors.items():
+        where = f" on {base_name}" if base_name else ""
+        text = write(f"cannot be used{where}. ", error)
+        outcome = Outcome.REVIEW if base_name else Outcome.ERROR
+        yield Notice("cannot-be-used", text, outcome, subject=path, suite_path=path)
+    for suite in evaluation.missing:
+        where = f" for {base_name}" if base_name else ""
+        name = DataPart(f"'{suite.retriever}'")
+        text = write(f"did not run{where}, because the retriever ", name, " is not available")
+        outcome = Outcome.INCOMPLETE
+        if reason := branch.missing_retrievers.get(suite.run_key):
+            text += write(" (", reason, ")")
+            outcome = Outcome.ERROR
+        if base_name:
+            outcome = Outcome.REVIEW
+        yield assign_suites(Notice("suite-not-run", text, outcome, is_cause=True), [suite])
+    for remark in branch.remarks:
+        yield Notice("remark", remark)
+
+
+def _create_unanswered_base_notices(
+    base: BranchEvaluation, current: BranchEvaluation, facts: BuildFacts
+) -> Iterator[Notice]:
+    """Name queries of the base branch that one side did not answer.
+
+    Queries without a current answer that the current branch has too are counted there. Under
+    ``run:``, a query that the base's code never ran would look like a new one.
+    """
+    current_requests = set()
+    for suite in current.branch.suites:
+        current_requests |= {(suite.retriever, query.request) for query in suite.queries}
+    for evaluation in base.evaluations:
+        suite = evaluation.suite
+        ran_on_base = _list_requests_that_ran(suite, base.branch)
+        excused = base.branch.get_context(suite).deselected_query_ids
+        queries = []
+        for query in suite.queries:
+            is_known = query.request in evaluation.run.answers
+            is_known |= (suite.retriever, query.request) in current_requests
+            if query.id not in excused and not (is_known and query.request in ran_on_base):
+                queries.append(query)
+        if queries:
+            number = format_count(len(queries), "query", "queries")
+            text = write(f"{number} of {base.branch.name} could not be evaluated: ")
+            text += _name_queries(queries)
+            outcome = Outcome.INCOMPLETE if facts.is_interrupted else Outcome.REVIEW
+            query_ids = tuple(query.id for query in queries)
+            notice = Notice("base-not-answered", text, outcome, query_ids=query_ids)
+            yield assign_suites(notice, [suite])
+
+
+def _name_queries(queries: Iterable[Query]) -> Text:
+    return list_some([QueryPart(query.id, query.text) for query in queries])
+
+
+def _list_requests_that_ran(suite: Suite, base: Branch) -> set[str]:
+    """Return the requests that the base's code ran, or all if committed files answer for it."""
+    requests: set[str] = set()
+    if base.committed is None or not suite.has_stored_baseline:
+        requests.update(query.request for query in suite.queries)
+    for baseline in base.baselines:
+        if baseline.retriever[:2] == suite.retriever[:2]:  # whatever its parameter
+            requests.update(baseline.run.answers, baseline.run.errors)
+    return requests
+
+
+def _create_session_notices(decision: Decision) -> Iterator[Notice]:
+    """Create notices about what the session left out."""
+    facts, coverage, current = decision.facts, decision.coverage, decision.current
+    evaluations = [*current.evaluations, *(decision.base.evaluations if decision.base else ())]
+    # What the command line leaves out is not held against a run.
+    is_deselected = any(map(current.branch.is_deselected, current.branch.suites))
+    selection = CodePart(facts.addopts_selection)
+    outcome = Outcome.INCOMPLETE
+    if not evaluations and not is_deselected and facts.addopts_selection:
+        text = write("'addopts' has ", selection, ", which leaves nothing to evaluate")
+        yield Notice("nothing-selected", text, Outcome.ERROR, is_cause=True)
+    elif not evaluations and not is_deselected:
+        yield Notice("nothing-evaluated", write("No suite was evaluated"), outcome, is_cause=True)
+    elif facts.addopts_deselected_count:
+        number = format_count(facts.addopts_deselected_count, "check")
+        text = write(f"{number} did not run because of ", selection, " in 'addopts'")
+        yield Notice("deselected-in-addopts", text, outcome, is_cause=True)
+
+    provenances = [evaluation.run.provenance for evaluation in evaluations]
+    if facts.addopts_saved_runs:
+        option = CodePart(f"--ir-runs={facts.addopts_saved_runs}")
+        text = write("The current code did not run: 'addopts' has ", option)
+        commits = sorted({each.commit[:7] for each in provenances if each.commit})
+        if commits:
+            text += f", and the answers are those of commit {', '.join(commits)}"
+        yield Notice("saved-runs-in-addopts", text, outcome, is_cause=True)
+    if facts.is_interrupted or any(each.is_interrupted for each in provenances):
+        text = write("The session was interrupted before all queries ran")
+        yield Notice("interrupted", text, outcome, is_cause=True)
+    if coverage.has_large_gap:
+        number = format_count(coverage.comparable, "query", "queries")
+        text = write(f"Only {coverage.compared} of {number} were compared")
+        yield Notice("large-gap", text, outcome, is_cause=True)
+
+
+# -- What the change edits -------------------------------------------------------------------------
+
+
+def _create_edit_notices(edits: Sequence[SuiteEdit], base: Branch) -> Iterator[Notice]:
+    """Create one notice for all edits, and one for each suite of which nothing is left."""
+    for edit in edits:
+        if edit.is_nothing_left:
+            suites = [suite for suite in base.suites if suite.path == edit.path]
+            text = write(f"no query of this suite on {base.name} is left, so its protection ends")
+            notice = Notice("nothing-left", text, Outcome.REVIEW, is_cause=True)
+            yield assign_suites(notice, suites)
+    named = [edit for edit in edits if edit.texts]
+    if named:
+        subject = ", ".join(dict.fromkeys(edit.subject for edit in named))
+        text = write("this change edits suites (", summarize_edits(named), ")")
+        path = named[0].path if len(named) == 1 else ""
+        yield Notice("suites-edited", text, subject=subject, suite_path=path)
+
+
+def _create_equal_sides_notice(
+    current: BranchEvaluation, base: Branch, facts: BuildFacts
+) -> Iterator[Notice]:
+    """Ask whether both sides of ``run:`` search one index, if code changed and no ranking did."""
+    if base.committed is None or not facts.has_code_changes:
+        return
+    ranking_count = 0
+    for evaluation in current.evaluations:
+        # An answer that the change commits is not an answer of the other side.
+        base_run = collect_answers(evaluation.suite, base.baselines)
+        for request, answer in base_run.answers.items():
+            now = evaluation.run.answers.get(request, ())
+            if [ranking.doc_ids for ranking in now] != [ranking.doc_ids for ranking in answer]:
+                return
+            ranking_count += 1
+    if ranking_count:
+        text = write(f"Code changed, but all {ranking_count} rankings are those of {base.name}. ")
+        text += "Do both sides search one index?"
+        yield Notice("equal-sides", text, is_cause=True)
+
+
+# -- Baselines and history -------------------------------------------------------------------------
+
+
+def _create_stale_notice(decision: Decision) -> Iterator[Notice]:
+    """Say that current rankings differ from the committed baseline."""
+    suites = []
+    query_ids = []
+    for evaluation in decision.current.evaluations:
+        for change in _compare_with_committed(evaluation, decision.current.branch):
+            if change.is_outdated(evaluation.suite.primary_metric):
+                suites.append(evaluation.suite)
+                query_ids.append(change.query.id)
+    if query_ids:
+        number = format_count(len(query_ids), "ranking differs", "rankings differ")
+        text = write(f"baseline out of date: {number}")
+        yield _create_update_notice("stale-baseline", text, decision, suites, query_ids)
+
+
+def _compare_with_committed(evaluation: Evaluation, branch: Branch) -> Sequence[QueryChange]:
+    suite = evaluation.suite
+    if suite.baseline_retriever:
+        return ()
+    committed_run = collect_answers(suite, branch.committed_files)
+    baseline_run = evaluation.baseline_run
+    if baseline_run is not None and baseline_run.answers == committed_run.answers:
+        return evaluation.comparison.changes
+    return compare_runs(suite, evaluation.run, committed_run).changes
+
+
+def _create_missing_baseline_notice(decision: Decision) -> Iterator[Notice]:
+    """Name the requests of the base branch that never got a baseline, and get none now."""
+    if decision.base is None:
+        return
+    current, base = decision.current.branch, decision.base.branch
+    base_requests = set()
+    for suite in base.suites:
+        if suite.has_stored_baseline:
+            base_requests |= {(suite.retriever, query.request) for query in suite.queries}
+    suites = []
+    missing: dict[tuple[object, str], Query] = {}
+    for suite in current.suites:
+        answers = collect_answers(suite, base.baselines).answers
+        committed = collect_answers(suite, current.committed_files).answers
+        for query in suite.queries:
+            key = (suite.retriever, query.request)
+            is_answered = query.request in answers or query.request in committed
+            if key in base_requests and not is_answered:
+                suites.append(suite)
+                missing[key] = query
+    if missing:
+        queries = list(missing.values())
+        number = format_count(len(queries), "query has", "queries have")
+        text = write(f"{number} no baseline, neither on {base.name} nor in this change: ")
+        text += _name_queries(queries)
+        query_ids = [query.id for query in queries]
+        yield _create_update_notice("missing-baseline", text, decision, suites, query_ids)
+
+
+def _create_update_notice(
+    code: str, text: Text, decision: Decision, suites: Sequence[Suite], query_ids: Sequence[str]
+) -> Notice:
+    """Create a notice that an update of the baselines resolves."""
+    outcome = Outcome.INCOMPLETE if decision.strict else Outcome.PASSED
+    step = write("Run ", CodePart(decision.facts.update_command), " and commit the files")
+    notice = Notice(code, text, outcome, query_ids=tuple(query_ids), next_step=step)
+    return assign_suites(notice, suites)
+
+
+def _create_slow_loss_notices(decision: Decision) -> Iterator[Notice]:
+    """Create a notice for each metric that many builds lowered, each by too little to fail."""
+    for evaluation in decision.current.evaluations:
+        suite = evaluation.suite
+        values = decision.facts.history.get(SuiteKey(suite.path, suite.retriever), ())
+        values = values[-SLOW_LOSS_BUILDS:]
+        value = evaluation.comparison.suite_value(suite.primary_metric)
+        if value is None or len(values) < MIN_SLOW_LOSS_BUILDS:
+            continue
+        loss = values[0] - value
+        # A loss that this build causes is reported as such.
+        if loss > MIN_SLOW_LOSS and values[0] - values[-1] >= loss / 2:
+            change = f"−{loss:.3f} over {len(values)} builds"
+            text = write(f"{suite.primary_metric} is falling slowly ({change})")
+            yield assign_suites(Notice("slow-loss", text), [suite])

@@ -21,31 +21,11 @@ from datetime import date
 from itertools import islice
 from statistics import fmean
 
+from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.comparison import Comparison, Side
-from pytest_irquality.evaluation.constants import (
-    LARGE_CHANGES_ALPHA,
-    MAX_NEW_FIRST_HITS_FRACTION,
-    MAX_NEWLY_EMPTY_FRACTION,
-    MAX_UNRELATED_FRACTION,
-    MIN_CHANGED_ALONE,
-    MIN_LARGE_CHANGE,
-    MIN_LARGE_DROPS,
-    MIN_MEAN_DROP,
-    MIN_MEAN_OVERLAP,
-    MIN_NEWLY_EMPTY_QUERIES,
-    MIN_SUM_OF_CHANGES,
-    MIN_TESTABLE_QUERIES,
-    MIN_UNJUDGED_QUERIES,
-    MIN_UNRELATED_QUERIES,
-    ONLY_SUITE_ALPHA,
-    POOLED_ALPHA,
-    ROUNDING_ERROR,
-    SIGN_TEST_ALPHA,
-    SUITE_ALPHA,
-)
 from pytest_irquality.evaluation.query_changes import QueryChange
 from pytest_irquality.evaluation.requirement_checks import has_drop_threshold, is_expired
-from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
+from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome, assign_suites
 from pytest_irquality.evaluation.statistics import (
     SignificanceTest,
     compute_interval,
@@ -96,8 +76,8 @@ def check_shared(
     pools, alone = _create_samples(protected, base_suite_paths)
     return (
         *_test_lost_queries(protected, today),
-        *_test_drops(pools, MIN_TESTABLE_QUERIES),
-        *_test_drops(alone, MIN_CHANGED_ALONE),
+        *_test_drops(pools, constants.MIN_TESTABLE_QUERIES),
+        *_test_drops(alone, constants.MIN_CHANGED_ALONE),
         *_check_few_drops(pools),
     )
 
@@ -143,11 +123,11 @@ def _check_lost_queries(comparison: Comparison, today: date | None) -> CheckResu
             text += f", and 'lost_all_relevant' allows {setting.maximum}"
         else:
             text += f", and {gained_count} gained one"
-    return _create_result(
+    return CheckResult(
         DefaultCheck.LOST_QUERIES,
-        [comparison],
+        outcome,
         text,
-        outcome=outcome,
+        label=DefaultCheck.LOST_QUERIES.value,
         item=_find_item_name(comparison),
         value=len(lost),
         bound=bound,
@@ -170,7 +150,9 @@ def _test_lost_queries(
             countable = _list_countable(changes, today)
             lost_count = sum(bool(change.lost_doc_ids) for change in countable)
             gained_count = sum(bool(change.gained_doc_ids) for change in countable)
-            tests[len(samples)] = create_sign_test(lost_count, gained_count, SIGN_TEST_ALPHA)
+            tests[len(samples)] = create_sign_test(
+                lost_count, gained_count, constants.SIGN_TEST_ALPHA
+            )
             samples.append((comparison, changes, lost_count, gained_count))
 
     rejecting = select_rejecting(tests)
@@ -180,16 +162,20 @@ def _test_lost_queries(
             f" lost all relevant documents, and {gained_count} gained one",
             f" ({_format_p_value(tests[index])})",
         )
-        able = islice((change for change in changes if change.can_lose), MIN_TESTABLE_QUERIES)
-        yield _create_result(
-            DefaultCheck.LOST_QUERIES,
-            [comparison],
-            text,
-            outcome=Outcome.FAILED if index in rejecting else Outcome.PASSED,
-            test=tests[index],
-            query_ids=tuple(change.query.id for change in changes if change.lost_doc_ids),
-            was_evaluated=len(list(able)) == MIN_TESTABLE_QUERIES,
+        able = islice(
+            (change for change in changes if change.can_lose), constants.MIN_TESTABLE_QUERIES
         )
+        result = CheckResult(
+            DefaultCheck.LOST_QUERIES,
+            Outcome.FAILED if index in rejecting else Outcome.PASSED,
+            text,
+            label=DefaultCheck.LOST_QUERIES.value,
+            value=tests[index].p_value,
+            bound=tests[index].alpha,
+            query_ids=tuple(change.query.id for change in changes if change.lost_doc_ids),
+            was_evaluated=len(list(able)) == constants.MIN_TESTABLE_QUERIES,
+        )
+        yield assign_suites(result, [comparison.suite])
 
 
 # -- Samples for checks 2 and 3 --------------------------------------------------------------------
@@ -246,7 +232,7 @@ def _create_samples(
         if pool.able_count or pool.deltas:
             pools.append(pool)
         # The only suite in which anything changed has the level of all.
-        if pool.alpha == POOLED_ALPHA:
+        if pool.alpha == constants.POOLED_ALPHA:
             for comparison in pool.comparisons:
                 alone.append(_create_suite_sample(comparison, pool.metric, is_reported=False))
     return pools, alone
@@ -299,7 +285,7 @@ def _create_pool(members: Sequence[tuple[Comparison, set[str]]]) -> _Sample:
         metric,
         pooled,
         len(able_units),
-        POOLED_ALPHA if len(changed) > 1 else ONLY_SUITE_ALPHA,
+        constants.POOLED_ALPHA if len(changed) > 1 else constants.ONLY_SUITE_ALPHA,
     )
 
 
@@ -310,7 +296,7 @@ def _create_suite_sample(
     for unit, values in comparison.collect_deltas(metric).items():
         deltas[unit] = fmean(values)
     able_count = len(_find_able_units(comparison, metric))
-    return _Sample((comparison,), metric, deltas, able_count, SUITE_ALPHA, is_reported)
+    return _Sample((comparison,), metric, deltas, able_count, constants.SUITE_ALPHA, is_reported)
 
 
 def _find_able_units(comparison: Comparison, metric: Metric) -> set[str]:
@@ -328,23 +314,25 @@ def _test_drops(samples: Sequence[_Sample], min_changed: int) -> Iterator[CheckR
     # changes would nearly double the false alarms. The size of the changes has no direction.
     tests = {}
     for index, sample in enumerate(samples):
-        if sample.deltas and fmean(map(abs, sample.deltas)) > MIN_MEAN_DROP:
+        if sample.deltas and fmean(map(abs, sample.deltas)) > constants.MIN_MEAN_DROP:
             tests[index] = create_drop_test(sample.deltas, sample.alpha)
     rejecting = select_rejecting(tests)
     for index, sample in enumerate(samples):
-        is_failed = index in rejecting and -fmean(sample.deltas) > MIN_MEAN_DROP
+        is_failed = index in rejecting and -fmean(sample.deltas) > constants.MIN_MEAN_DROP
         if is_failed or sample.is_reported:
             was_evaluated = sample.able_count >= min_changed
             test = tests.get(index)
-            yield _create_result(
+            result = CheckResult(
                 DefaultCheck.SIGNIFICANT_DROP,
-                sample.comparisons,
+                Outcome.FAILED if is_failed else Outcome.PASSED,
                 _describe_drop(sample, test, is_failed=is_failed, was_evaluated=was_evaluated),
-                outcome=Outcome.FAILED if is_failed else Outcome.PASSED,
-                test=test,
+                label=DefaultCheck.SIGNIFICANT_DROP.value,
+                value=test.p_value if test else None,
+                bound=test.alpha if test else None,
                 query_ids=_list_worse_query_ids(sample) if is_failed else (),
                 was_evaluated=was_evaluated,
             )
+            yield assign_suites(result, [each.suite for each in sample.comparisons])
 
 
 def _describe_drop(
@@ -393,35 +381,39 @@ def _check_few_drops(pools: Sequence[_Sample]) -> Iterator[CheckResult]:
             if select_changed([delta]):
                 deltas_by_unit[unit].append(delta)
     means = [fmean(deltas) for deltas in deltas_by_unit.values()]
-    large = [mean for mean in means if abs(mean) > MIN_LARGE_CHANGE]
+    large = [mean for mean in means if abs(mean) > constants.MIN_LARGE_CHANGE]
     drop_count = sum(delta < 0 for delta in large)
-    test = None
-    reason = f"their sum is {sum(large):+.3f}"
-    is_testable = any(len(select_changed(pool.deltas)) >= MIN_TESTABLE_QUERIES for pool in pools)
     is_failed = False
+    value: float | None = sum(large)
+    bound: float | None = constants.MIN_SUM_OF_CHANGES
+    reason = f"their sum is {value:+.3f}"
     text = write("no large drops in a few changed queries")
-    if is_testable:
+    if any(len(select_changed(pool.deltas)) >= constants.MIN_TESTABLE_QUERIES for pool in pools):
         text = write("enough queries changed to test their mean")
-    elif len(large) >= MIN_TESTABLE_QUERIES:
-        test = create_drop_test(large, LARGE_CHANGES_ALPHA)
-        reason = _format_p_value(test)
-        is_failed = bool(select_rejecting({"": test})) and -fmean(large) > MIN_MEAN_DROP
+        value = bound = None
+    elif len(large) >= constants.MIN_TESTABLE_QUERIES:
+        test = create_drop_test(large, constants.LARGE_CHANGES_ALPHA)
+        value, bound, reason = test.p_value, test.alpha, _format_p_value(test)
+        is_failed = bool(select_rejecting({"": test})) and -fmean(large) > constants.MIN_MEAN_DROP
     else:
-        is_failed = drop_count >= MIN_LARGE_DROPS and sum(large) < MIN_SUM_OF_CHANGES
+        is_failed = (
+            drop_count >= constants.MIN_LARGE_DROPS and sum(large) < constants.MIN_SUM_OF_CHANGES
+        )
     if is_failed:
         text = write(f"{drop_count} of {len(means)} changed queries dropped by much ({reason})")
     changed_pools = [pool for pool in pools if select_changed(pool.deltas)]
-    yield _create_result(
+    result = CheckResult(
         DefaultCheck.FEW_DROPS,
-        [comparison for pool in changed_pools or pools for comparison in pool.comparisons],
+        Outcome.FAILED if is_failed else Outcome.PASSED,
         text,
-        outcome=Outcome.FAILED if is_failed else Outcome.PASSED,
-        test=test,
-        value=None if is_testable else sum(large),
-        bound=None if is_testable else MIN_SUM_OF_CHANGES,
+        label=DefaultCheck.FEW_DROPS.value,
+        value=value,
+        bound=bound,
         query_ids=_list_worse_query_ids(changed_pools[0]) if len(changed_pools) == 1 else (),
-        was_evaluated=sum(pool.able_count for pool in pools) >= MIN_LARGE_DROPS,
+        was_evaluated=sum(pool.able_count for pool in pools) >= constants.MIN_LARGE_DROPS,
     )
+    suites = [each.suite for pool in changed_pools or pools for each in pool.comparisons]
+    yield assign_suites(result, suites)
 
 
 # -- Check 4: queries without judgments ------------------------------------------------------------
@@ -435,18 +427,18 @@ def _check_recognizable(comparison: Comparison) -> CheckResult:
         if not query.judgments.grades and not query.expects_no_results:
             changes.append(change)
     new_first = [change for change in changes if change.is_first_hit_new]
-    is_able = len(changes) >= MIN_UNJUDGED_QUERIES
+    is_able = len(changes) >= constants.MIN_UNJUDGED_QUERIES
     findings = _find_differences(changes, len(new_first)) if is_able else []
     text = write(DefaultCheck.UNRECOGNIZABLE.value)
     if findings:
         text = join(findings)
     elif new_first:
         text = write(_describe_first_hits(len(new_first), len(changes)))
-    return _create_result(
+    return CheckResult(
         DefaultCheck.UNRECOGNIZABLE,
-        [comparison],
+        Outcome.FAILED if findings else Outcome.PASSED,
         text + _name_common_first_hit(new_first, comparison),
-        outcome=Outcome.FAILED if findings else Outcome.PASSED,
+        label=DefaultCheck.UNRECOGNIZABLE.value,
         item=_find_item_name(comparison),
         value=len(new_first),
         query_ids=tuple(change.query.id for change in new_first) if findings else (),
@@ -461,15 +453,17 @@ def _find_differences(changes: Sequence[QueryChange], new_first_count: int) -> l
     unrelated = overlaps.count(0)
     empty = [change.query for change in changes if change.is_newly_empty]
     findings = []
-    if fmean(overlaps) < MIN_MEAN_OVERLAP - ROUNDING_ERROR:
+    if fmean(overlaps) < constants.MIN_MEAN_OVERLAP - constants.ROUNDING_ERROR:
         overlap = f"the mean overlap@10 with the baseline is only {fmean(overlaps):.2f}"
         findings.append(write(overlap))
-    if _exceeds(new_first_count, total, MAX_NEW_FIRST_HITS_FRACTION):
+    if _exceeds(new_first_count, total, constants.MAX_NEW_FIRST_HITS_FRACTION):
         findings.append(write(_describe_first_hits(new_first_count, total)))
-    if unrelated >= MIN_UNRELATED_QUERIES and _exceeds(unrelated, total, MAX_UNRELATED_FRACTION):
+    if unrelated >= constants.MIN_UNRELATED_QUERIES and _exceeds(
+        unrelated, total, constants.MAX_UNRELATED_FRACTION
+    ):
         findings.append(write(f"{unrelated} of {total} rankings share no result with the baseline"))
-    is_often_empty = _exceeds(len(empty), total, MAX_NEWLY_EMPTY_FRACTION)
-    if len(empty) >= MIN_NEWLY_EMPTY_QUERIES and is_often_empty:
+    is_often_empty = _exceeds(len(empty), total, constants.MAX_NEWLY_EMPTY_FRACTION)
+    if len(empty) >= constants.MIN_NEWLY_EMPTY_QUERIES and is_often_empty:
         names = list_some([QueryPart(query.id, query.text) for query in empty])
         findings.append(write(f"{len(empty)} of {total} queries return nothing now: ", names))
     return findings
@@ -480,7 +474,7 @@ def _describe_first_hits(new_first_count: int, total: int) -> str:
 
 
 def _exceeds(count: int, total: int, fraction: float) -> bool:
-    return count > total * fraction + ROUNDING_ERROR
+    return count > total * fraction + constants.ROUNDING_ERROR
 
 
 def _name_common_first_hit(new_first: Sequence[QueryChange], comparison: Comparison) -> Text:
@@ -495,44 +489,7 @@ def _name_common_first_hit(new_first: Sequence[QueryChange], comparison: Compari
     return Text()
 
 
-# -- Results ---------------------------------------------------------------------------------------
-
-
-def _create_result(
-    check: DefaultCheck,
-    comparisons: Sequence[Comparison],
-    text: Text,
-    *,
-    outcome: Outcome,
-    was_evaluated: bool,
-    item: str = "",
-    test: SignificanceTest | None = None,
-    value: float | None = None,
-    bound: float | None = None,
-    query_ids: tuple[str, ...] = (),
-    doc_ids: tuple[str, ...] = (),
-    is_warning: bool = False,
-) -> CheckResult:
-    retrievers = {comparison.suite.retriever for comparison in comparisons}
-    paths = {comparison.suite.path for comparison in comparisons}
-    # A suite that runs on several retrievers is named once.
-    names = dict.fromkeys(comparison.suite.name for comparison in comparisons)
-    return CheckResult(
-        check,
-        subject=", ".join(names),
-        outcome=outcome,
-        text=text,
-        label=check.value,
-        item=item,
-        suite_path=paths.pop() if len(paths) == 1 else "",
-        retriever=retrievers.pop() if len(retrievers) == 1 else None,
-        value=test.p_value if test else value,
-        bound=test.alpha if test else bound,
-        query_ids=query_ids,
-        doc_ids=doc_ids,
-        is_warning=is_warning,
-        was_evaluated=was_evaluated,
-    )
+# -- Wording and items -----------------------------------------------------------------------------
 
 
 def _find_item_name(comparison: Comparison) -> str:

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from pytest_irquality.evaluation.comparison import Comparison, compare_runs
 from pytest_irquality.evaluation.default_checks import check_suite_defaults
-from pytest_irquality.evaluation.facts import SuiteFacts
-from pytest_irquality.evaluation.notices import create_notices
+from pytest_irquality.evaluation.notices import SuiteFacts, create_notices
 from pytest_irquality.evaluation.requirement_checks import RequirementChecks
 from pytest_irquality.evaluation.results import (
     CheckResult,
     EvaluationContext,
     Notice,
     Outcome,
+    assign_suites,
     find_worst_outcome,
 )
 from pytest_irquality.retrieval.run import Ranking, Run
@@ -85,7 +85,7 @@ def check_suite(comparison: Comparison, context: EvaluationContext) -> tuple[Che
         *requirements.check_all(),
         *check_suite_defaults(comparison, context.expiry_date),
     ):
-        results.append(replace(result, suite_path=suite.path, retriever=suite.retriever))
+        results.append(assign_suites(result, [suite]))
     if context.selected_items is None:
         return tuple(results)
     return tuple(result for result in results if result.item in context.selected_items)

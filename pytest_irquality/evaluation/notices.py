@@ -1,25 +1,39 @@
 """Notices about a suite: what a reader should know next to the results of its checks.
 
 Every notice is created and worded in one function. ``create_notices`` lists them in the order in
-which reports show them.
+which reports show them. Causes come first: document IDs that do not match, results that were cut
+off, or a retriever that gives no answers look like bad search in every number.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
-from pytest_irquality.evaluation.causes import create_cause_notices
-from pytest_irquality.evaluation.comparison import Side
-from pytest_irquality.evaluation.constants import MAX_UNDECIDED_FRACTION, MIN_FEW_CHANGES, TOP
-from pytest_irquality.evaluation.facts import SuiteFacts
-from pytest_irquality.evaluation.probes import create_probe_notices
+from pytest_irquality.evaluation.comparison import Comparison, Side
+from pytest_irquality.evaluation.constants import (
+    MAX_RANK_DISTANCE,
+    MAX_UNDECIDED_FRACTION,
+    MIN_FEW_CHANGES,
+    MIN_MATCHED_FRACTION,
+    TOP,
+)
 from pytest_irquality.evaluation.query_changes import QueryStatus, find_median_ranks
 from pytest_irquality.evaluation.requirement_checks import format_value, is_expired
-from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome, Requirement
+from pytest_irquality.evaluation.results import (
+    CheckResult,
+    EvaluationContext,
+    Notice,
+    Outcome,
+    Requirement,
+    assign_suites,
+)
 from pytest_irquality.io.text import (
     CodePart,
     DataPart,
+    DocPart,
     QueryPart,
     Text,
     format_count,
@@ -28,13 +42,47 @@ from pytest_irquality.io.text import (
     write,
 )
 from pytest_irquality.passages.diagnosis import FindingKind
-from pytest_irquality.suite.model import KnownIssue, Threshold
+from pytest_irquality.suite.model import KnownIssue, Query, Threshold
+
+MAX_COMPARED_IDS = 200  # ids of each side that are compared in their form
+MIN_NAMED_IDS = 3  # ids of the suite, below which it is no surprise that none is returned
+
+MIN_CUT_QUOTES = 3  # broken quotes, of which most are after the last one that was found
+MIN_CUT_FRACTION = 0.8  # of the broken quotes
+
+
+@dataclass(frozen=True)
+class SuiteFacts:
+    """What notices about a suite are made of.
+
+    Attributes:
+        labels_without_unjudged: The failed checks that would hold if unjudged documents were
+            ignored.
+    """
+
+    comparison: Comparison
+    results: Sequence[CheckResult]
+    context: EvaluationContext
+    labels_without_unjudged: Sequence[str] = ()
+
+    def name_queries(self, query_ids: Iterable[str]) -> Text:
+        """Name the first few queries and count the others."""
+        queries = self.comparison.suite.queries_by_id
+        return list_some(QueryPart(query_id, queries[query_id].text) for query_id in query_ids)
+
+    def name_doc(self, doc_id: str) -> DocPart:
+        """Name a document by its title and id."""
+        return DocPart(doc_id, self.comparison.titles.get(doc_id, ""))
 
 
 def create_notices(facts: SuiteFacts) -> tuple[Notice, ...]:
     """Create all notices about a suite, causes of its outcome first."""
     creators = (
-        create_cause_notices,
+        _create_no_answer_notice,
+        _create_unknown_id_notice,
+        _create_changed_id_notice,
+        _create_empty_notice,
+        _create_few_results_notice,
         _create_not_run_notice,
         _create_nothing_can_fail_notice,
         _create_no_judgments_notice,
@@ -50,42 +98,226 @@ def create_notices(facts: SuiteFacts) -> tuple[Notice, ...]:
         _create_expired_issue_notices,
         _create_new_query_notice,
         _create_regraded_notice,
-        create_probe_notices,
+        _create_probe_notices,
         _create_baseline_notices,
         _create_tie_order_notice,
         _create_duplicate_notice,
         _create_remark_notices,
     )
+    suite = facts.comparison.suite
     notices: list[Notice] = []
     for create in creators:
         notices += create(facts)
-    return tuple(notices)
+    return tuple(assign_suites(notice, [suite]) for notice in notices)
+
+
+# -- Causes: no answers, other ids, missing results ------------------------------------------------
+
+
+def _create_no_answer_notice(facts: SuiteFacts) -> Iterator[Notice]:
+    suite, run = facts.comparison.suite, facts.comparison.run
+    query_ids = facts.comparison.list_query_ids(QueryStatus.NO_ANSWER)
+    if not query_ids:
+        return
+    query_ids_by_cause: dict[str, list[str]] = {}
+    messages: dict[str, str] = {}
+    for query_id in query_ids:
+        error = run.errors[suite.queries_by_id[query_id].request]
+        cause = error.cause or error.message
+        query_ids_by_cause.setdefault(cause, []).append(query_id)
+        messages.setdefault(cause, error.message)
+    causes: list[Text] = []
+    for cause, ids in sorted(query_ids_by_cause.items(), key=lambda item: -len(item[1])):
+        count = f"{len(ids)} with " if len(query_ids_by_cause) > 1 else ""
+        causes.append(write(facts.name_queries(ids), f": {count}", DataPart(messages[cause])))
+    text = write(format_count(len(query_ids), "query has", "queries have"), " no answer (")
+    text += join(causes, "; ") + ")"
+    if len(query_ids) == len(suite.queries) and len(causes) == 1:
+        text = write("No query has an answer: ", DataPart(next(iter(messages.values()))))
+    is_failure = len(query_ids) > suite.settings.max_errors
+    outcome = Outcome.FAILED if is_failure else Outcome.PASSED
+    yield Notice("no-answer", text, outcome, query_ids=query_ids, is_cause=is_failure)
+
+
+def _create_unknown_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
+    """Say that the retriever returns no id that the suite names, and how the ids differ."""
+    comparison = facts.comparison
+    if comparison.suite.settings.match == "text":
+        return
+    named: dict[str, None] = {}
+    returned: dict[str, None] = {}
+    for query in comparison.answered_queries:
+        names = dict.fromkeys(query.judgments.grades)
+        for rule in query.rules:
+            names.update(dict.fromkeys(rule.doc_ids))
+        change = comparison.changes_by_id.get(query.id)
+        for ranking in comparison.answers[query.id] + (change.before if change else ()):
+            # One shared id proves that both mean the same documents.
+            if not names.keys().isdisjoint(ranking.doc_ids):
+                return
+            returned.update(dict.fromkeys(ranking.doc_ids))
+        named.update(names)
+    if not named or not returned or not named.keys().isdisjoint(returned):
+        return
+    relation = _find_relation(named, returned)
+    if relation is None and len(named) < MIN_NAMED_IDS:
+        return
+    named_id, returned_id, difference = relation or (next(iter(named)), next(iter(returned)), "")
+    text = write("No result has an ID that the suite names. The retriever returns ")
+    text += write(DocPart(returned_id), ", and the suite names ", DocPart(named_id))
+    text += f". They differ in {difference}." if difference else "."
+    step = write("Write the IDs as the retriever returns them, or name the field that has them in ")
+    step += write(CodePart("id_field"))
+    yield Notice("unknown-document-ids", text, is_cause=True, next_step=step)
+
+
+def _find_relation(named: Iterable[str], returned: Iterable[str]) -> tuple[str, str, str] | None:
+    """Find an id of the suite that differs from a returned one in its form only."""
+    candidates = list(islice(returned, MAX_COMPARED_IDS))
+    for named_id in islice(named, MAX_COMPARED_IDS):
+        for returned_id in candidates:
+            difference = _describe_difference(named_id, returned_id)
+            if difference:
+                return named_id, returned_id, difference
+    return None
+
+
+def _describe_difference(doc_id: str, other: str) -> str:
+    shorter, longer = sorted((doc_id, other), key=len)
+    if shorter.lower() == longer.lower():
+        return "upper and lower case"
+    number = _normalize_number(shorter)
+    if number and number == _normalize_number(longer):
+        return "the form of a number"
+    if longer.endswith(shorter):
+        return f"the prefix '{longer.removesuffix(shorter)}'"
+    if longer.startswith(shorter):
+        return f"the suffix '{longer.removeprefix(shorter)}'"
+    return ""
+
+
+def _normalize_number(doc_id: str) -> str:
+    """Return the digits of ``12``, ``012`` and ``12.0``, or an empty string."""
+    digits = doc_id.removesuffix(".0").lstrip("0")
+    return digits if digits.isdecimal() and digits.isascii() else ""
+
+
+def _create_changed_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
+    """Say that the documents of the baseline have other ids now."""
+    comparison = facts.comparison
+    if comparison.suite.settings.match == "text" or comparison.baseline_run is None:
+        return
+    titles_before, titles_now = comparison.baseline_run.titles, comparison.run.titles
+    baseline_ids: set[str] = set()
+    new_ids: dict[str, str] = {}
+    for change in comparison.changes:
+        before, now = change.before[0].doc_ids, change.now[0].doc_ids
+        # One shared ID proves that the scheme is unchanged.
+        if not set(before).isdisjoint(now):
+            return
+        baseline_ids.update(before)
+        new_ids.update(_match_documents(before, now, titles_before, titles_now))
+    if len(new_ids) <= MIN_MATCHED_FRACTION * len(baseline_ids):
+        return
+    old_id, new_id = next(iter(new_ids.items()))
+    count = format_count(len(baseline_ids), "document ID")
+    text = write(f"All {count} changed (", DocPart(old_id), " → ", DocPart(new_id), ")")
+    step = write("Update grades and rules, or set ", CodePart("id_field"))
+    yield Notice("changed-document-ids", text, is_cause=True, next_step=step)
+
+
+def _match_documents(
+    before: Sequence[str],
+    now: Sequence[str],
+    titles_before: Mapping[str, str],
+    titles_now: Mapping[str, str],
+) -> dict[str, str]:
+    """Match documents at nearly the same rank that have one title, or one id within the other."""
+    matches = {}
+    for rank, doc_id in enumerate(before):
+        title = titles_before.get(doc_id)
+        start = max(rank - MAX_RANK_DISTANCE, 0)
+        for candidate in now[start : rank + MAX_RANK_DISTANCE + 1]:
+            has_same_title = bool(title) and titles_now.get(candidate) == title
+            if has_same_title or _describe_difference(doc_id, candidate):
+                matches[doc_id] = candidate
+                break
+    return matches
+
+
+def _create_empty_notice(facts: SuiteFacts) -> Iterator[Notice]:
+    """Name the queries that return nothing, those that newly do if there is a baseline."""
+    comparison = facts.comparison
+    empty = []
+    for query in comparison.answered_queries:
+        has_results = any(ranking.doc_ids for ranking in comparison.answers[query.id])
+        if not has_results and not query.expects_no_results:
+            empty.append(query.id)
+    changes = comparison.changes_by_id
+    newly_empty = [each for each in empty if each in changes and changes[each].is_newly_empty]
+    if newly_empty:
+        more = "more " if len(newly_empty) < len(empty) else ""
+        count = format_count(len(newly_empty), f"{more}query returns", f"{more}queries return")
+        text = write(count, " nothing: ", facts.name_queries(newly_empty))
+        yield Notice("newly-empty", text, query_ids=tuple(newly_empty), is_cause=True)
+    elif empty:
+        as_before = " as before" if changes.keys() >= set(empty) else ""
+        is_cause = len(empty) == len(comparison.answers) and not as_before
+        count = format_count(len(empty), "query returns", "queries return")
+        text = write(count, f" nothing{as_before}: ", facts.name_queries(empty))
+        yield Notice("empty", text, query_ids=tuple(empty), is_cause=is_cause)
+
+
+def _create_few_results_notice(facts: SuiteFacts) -> Iterator[Notice]:
+    """Say that every query has fewer results than were requested, if that can cost anything."""
+    comparison = facts.comparison
+    requested = comparison.run.provenance.depth or comparison.needed_depth
+    longest = 0
+    lacks_relevant = False
+    for query in comparison.answered_queries:
+        doc_ids = comparison.answers[query.id][0].doc_ids
+        longest = max(longest, len(doc_ids))
+        if longest >= requested:
+            return
+        lacks_relevant = lacks_relevant or not query.judgments.relevant.issubset(doc_ids)
+    if not longest or len(comparison.answers) < 2 or not lacks_relevant:
+        return
+    longest_before = max((len(each.before[0].doc_ids) for each in comparison.changes), default=0)
+    text = write(f"No query has more than {format_count(longest, 'result')}")
+    is_cause = longest_before > longest
+    if is_cause:
+        text += f", and the baseline has up to {longest_before}"
+    else:
+        text += f", and {requested} were requested"
+    step = write("Let the retriever return as many results as requested. If several results are ")
+    step += write("parts of one document, request more with ", CodePart("depth"))
+    yield Notice("few-results", text, is_cause=is_cause, next_step=step)
 
 
 # -- What was not evaluated ------------------------------------------------------------------------
 
 
 def _create_not_run_notice(facts: SuiteFacts) -> Iterator[Notice]:
+    suite, run = facts.comparison.suite, facts.comparison.run
     query_ids = []
     reasons: dict[str, None] = {}
-    if facts.run.provenance.is_interrupted:
+    if run.provenance.is_interrupted:
         reasons["the run was interrupted"] = None
     for query_id in facts.comparison.list_query_ids(QueryStatus.NOT_RUN):
         if query_id not in facts.context.deselected_query_ids:
             query_ids.append(query_id)
-            error = facts.run.errors.get(facts.suite.queries_by_id[query_id].request)
-            if error:
+            if error := run.errors.get(suite.queries_by_id[query_id].request):
                 reasons[error.message] = None
     if query_ids:
-        total = format_count(len(facts.suite.queries), "query", "queries")
+        total = format_count(len(suite.queries), "query", "queries")
         text = write(f"{len(query_ids)} of {total} did not run: ", facts.name_queries(query_ids))
         if reasons:
             text += write(" (", list_some(map(DataPart, reasons)), ")")
-        yield facts.create("not-run", text, query_ids, outcome=Outcome.INCOMPLETE)
+        yield Notice("not-run", text, Outcome.INCOMPLETE, query_ids=tuple(query_ids))
 
 
 def _create_nothing_can_fail_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    suite = facts.suite
+    suite = facts.comparison.suite
     if not facts.comparison.answers or facts.context.selected_items is not None:
         return
     for result in facts.results:
@@ -93,44 +325,43 @@ def _create_nothing_can_fail_notice(facts: SuiteFacts) -> Iterator[Notice]:
         is_about_quality = result.check is not Requirement.ANSWERS
         if is_about_quality and result.was_evaluated and not result.is_warning:
             return
-    if suite.has_stored_baseline:
-        values = facts.comparison.values(suite.primary_metric, Side.BEFORE).values()
-        if any(values):
-            return  # Checks 2 and 3, which suites share, can fail.
+    values = facts.comparison.values(suite.primary_metric, Side.BEFORE).values()
+    if suite.has_stored_baseline and any(values):
+        return  # Checks 2 and 3, which suites share, can fail.
     text = write("No check in ", DataPart(suite.path or suite.name), " can fail")
     step = write("Add a rule, a threshold or a baseline")
     if facts.comparison.changes:
         step = write("Add grades, a rule or a threshold")
-    yield facts.create(
-        "nothing-can-fail", text, outcome=Outcome.INCOMPLETE, is_cause=True, next_step=step
-    )
+    yield Notice("nothing-can-fail", text, Outcome.INCOMPLETE, is_cause=True, next_step=step)
 
 
 def _create_no_judgments_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    has_rules = any(query.rules for query in facts.suite.queries)
-    has_rules = has_rules or any(item.rule for item in facts.suite.items)
-    if facts.comparison.changes and not facts.suite.has_judgments and not has_rules:
+    suite = facts.comparison.suite
+    has_rules = any(query.rules for query in suite.queries)
+    has_rules = has_rules or any(item.rule for item in suite.items)
+    if facts.comparison.changes and not suite.has_judgments and not has_rules:
         text = write("No query has grades or rules, so only changes are reported")
         step = write("Add grades under ", CodePart("relevant"))
-        yield facts.create("no-judgments", text, next_step=step)
+        yield Notice("no-judgments", text, next_step=step)
 
 
 def _create_undecided_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    undecided = facts.comparison.list_undecided(facts.suite.primary_metric)
+    comparison = facts.comparison
+    undecided = comparison.list_undecided(comparison.suite.primary_metric)
     if not undecided:
         return
-    is_frequent = len(undecided) > len(facts.comparison.changes) * MAX_UNDECIDED_FRACTION
+    is_frequent = len(undecided) > len(comparison.changes) * MAX_UNDECIDED_FRACTION
     query_ids = [change.query.id for change in undecided]
     rank = len(undecided[0].now[0].doc_ids)
     count = format_count(len(undecided), "query ends", "queries end")
     text = write(count, f" in a tie at rank {rank}, so missing documents may only be tied: ")
     text += facts.name_queries(query_ids)
-    yield facts.create(
+    yield Notice(
         "undecided-ties",
         text,
-        query_ids,
-        doc_ids=[doc_id for change in undecided for doc_id in change.restored],
-        outcome=Outcome.INCOMPLETE if is_frequent else Outcome.PASSED,
+        Outcome.INCOMPLETE if is_frequent else Outcome.PASSED,
+        query_ids=tuple(query_ids),
+        doc_ids=tuple(doc_id for change in undecided for doc_id in change.restored),
         next_step=write("Increase ", CodePart("depth")),
     )
 
@@ -142,13 +373,12 @@ def _create_baseline_notices(facts: SuiteFacts) -> Iterator[Notice]:
     if comparison.changes and comparison.compared_depth < comparison.needed_depth:
         depth = f"{comparison.compared_depth} of {comparison.needed_depth}"
         text = write(f"Only the first {depth} results were compared, because one side has no more")
-        yield facts.create("shallow-baseline", text, next_step=step)
-    if comparison.unusable_query_ids:
-        count = format_count(len(comparison.unusable_query_ids), "query", "queries")
+        yield Notice("shallow-baseline", text, next_step=step)
+    if query_ids := comparison.unusable_query_ids:
+        count = format_count(len(query_ids), "query", "queries")
         text = write(f"The baseline does not know the passages of {count}, so they were not")
-        text += write(" compared: ", facts.name_queries(comparison.unusable_query_ids))
-        query_ids = comparison.unusable_query_ids
-        yield facts.create("unknown-passages", text, query_ids, next_step=step)
+        text += write(" compared: ", facts.name_queries(query_ids))
+        yield Notice("unknown-passages", text, query_ids=query_ids, next_step=step)
 
 
 # -- What changed ----------------------------------------------------------------------------------
@@ -165,7 +395,7 @@ def _create_lost_query_notices(facts: SuiteFacts) -> Iterator[Notice]:
                 docs.append(write(facts.name_doc(doc_id), rank))
             query = QueryPart(change.query.id, change.query.text)
             text = write(query, " lost all its relevant documents (", list_some(docs), ")")
-            yield facts.create("lost-query", text, (change.query.id,), doc_ids=lost)
+            yield Notice("lost-query", text, query_ids=(change.query.id,), doc_ids=lost)
 
 
 def _create_gained_query_notice(facts: SuiteFacts) -> Iterator[Notice]:
@@ -173,12 +403,12 @@ def _create_gained_query_notice(facts: SuiteFacts) -> Iterator[Notice]:
     if gained:
         count = format_count(len(gained), "query", "queries")
         text = write(count, " gained a first relevant document: ", facts.name_queries(gained))
-        yield facts.create("gained-queries", text, gained)
+        yield Notice("gained-queries", text, query_ids=tuple(gained))
 
 
 def _create_few_changes_notice(facts: SuiteFacts) -> Iterator[Notice]:
     """Say that no test can tell whether a suite got worse, if some of its queries did."""
-    suite, metric = facts.suite, facts.suite.primary_metric
+    suite, metric = facts.comparison.suite, facts.comparison.suite.primary_metric
     if not suite.has_stored_baseline or not suite.has_judgments:
         return
     gains = facts.comparison.collect_gains(metric)
@@ -194,12 +424,11 @@ def _create_few_changes_notice(facts: SuiteFacts) -> Iterator[Notice]:
         count = format_count(len(worse), "query", "queries")
         text = write(count, f" got worse in {metric}, and {len(changed)} changed")
         text += write(" in this suite, which is too few to test: ", join(worse))
-        yield facts.create("too-few-changes", text, changed)
+        yield Notice("too-few-changes", text, query_ids=tuple(changed))
     elif 0 < len(gains) < MIN_FEW_CHANGES:
         count = format_count(len(gains), "query is", "queries are")
         text = write(count, " too few to detect a drop")
-        step = write("Add queries or a threshold")
-        yield facts.create("too-few-queries", text, next_step=step)
+        yield Notice("too-few-queries", text, next_step=write("Add queries or a threshold"))
 
 
 def _create_new_query_notice(facts: SuiteFacts) -> Iterator[Notice]:
@@ -208,16 +437,16 @@ def _create_new_query_notice(facts: SuiteFacts) -> Iterator[Notice]:
     if query_ids and facts.comparison.changes:
         count = format_count(len(query_ids), "query is", "queries are")
         text = write(count, " new: ", facts.name_queries(query_ids))
-        yield facts.create("new-queries", text, query_ids)
+        yield Notice("new-queries", text, query_ids=query_ids)
 
 
 def _create_regraded_notice(facts: SuiteFacts) -> Iterator[Notice]:
     regraded = facts.context.regraded_query_ids
-    query_ids = [query.id for query in facts.suite.queries if query.id in regraded]
+    query_ids = [query.id for query in facts.comparison.suite.queries if query.id in regraded]
     if query_ids:
         count = format_count(len(query_ids), "query has", "queries have")
         text = write(count, " other judgments than before: ", facts.name_queries(query_ids))
-        yield facts.create("regraded-queries", text, query_ids)
+        yield Notice("regraded-queries", text, query_ids=tuple(query_ids))
 
 
 def _create_tie_order_notice(facts: SuiteFacts) -> Iterator[Notice]:
@@ -228,7 +457,7 @@ def _create_tie_order_notice(facts: SuiteFacts) -> Iterator[Notice]:
     if query_ids:
         count = format_count(len(query_ids), "ranking differs", "rankings differ")
         text = write(count, " only in the order of equal scores, which is not a change")
-        yield facts.create("tie-order", text, query_ids)
+        yield Notice("tie-order", text, query_ids=tuple(query_ids))
 
 
 # -- Documents -------------------------------------------------------------------------------------
@@ -236,30 +465,36 @@ def _create_tie_order_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 def _create_missing_document_notice(facts: SuiteFacts) -> Iterator[Notice]:
     """Name the relevant documents that the index lacks, and the queries that need them."""
-    missing = facts.run.missing_doc_ids
-    if not missing or facts.suite.is_probe_suite:
+    suite, missing = facts.comparison.suite, facts.comparison.run.missing_doc_ids
+    if not missing or suite.is_probe_suite:
         return
     query_ids: list[str] = []
     doc_ids: dict[str, None] = {}
-    for query in facts.suite.queries:
-        needed = [doc_id for doc_id in query.judgments.relevant if doc_id in missing]
+    for query in suite.queries:
+        expected = {*query.judgments.relevant}
         for rule in query.rules:
-            needed += [doc_id for doc_id in rule.wanted_doc_ids if doc_id in missing]
+            expected.update(rule.wanted_doc_ids)
+        needed = [doc_id for doc_id in sorted(expected) if doc_id in missing]
         if needed:
             query_ids.append(query.id)
-            doc_ids.update(dict.fromkeys(sorted(needed)))
+            doc_ids.update(dict.fromkeys(needed))
     if doc_ids:
         count = format_count(len(doc_ids), "relevant document is", "relevant documents are")
         names = list_some(map(facts.name_doc, doc_ids))
         text = write(count, " no longer in the index (", names, "), needed by ")
         text += facts.name_queries(query_ids)
-        step = write("Index them again, or update the suite")
-        yield facts.create("missing-documents", text, query_ids, doc_ids=doc_ids, next_step=step)
+        yield Notice(
+            "missing-documents",
+            text,
+            query_ids=tuple(query_ids),
+            doc_ids=tuple(doc_ids),
+            next_step=write("Index them again, or update the suite"),
+        )
 
 
 def _create_passage_notice(facts: SuiteFacts) -> Iterator[Notice]:
     """Count the relevant passages by what happened to them."""
-    if facts.suite.settings.match != "text":
+    if facts.comparison.suite.settings.match != "text":
         return
     counts: Counter[FindingKind] = Counter()
     found_before = 0
@@ -280,17 +515,17 @@ def _create_passage_notice(facts: SuiteFacts) -> Iterator[Notice]:
             parts.append(write(f"{counts[kind]} {verb} {kind.value}{before}"))
     total = format_count(counts.total(), "relevant passage")
     text = write(f"Of {total}, ", join(parts[:-1]), " and " if parts[1:] else "", parts[-1])
-    yield facts.create("passages", text)
+    yield Notice("passages", text)
 
 
 def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:
     """Name unjudged documents that are new in the first results of queries that got worse."""
-    comparison, suite = facts.comparison, facts.suite
+    comparison, suite = facts.comparison, facts.comparison.suite
     if suite.settings.match == "text" or suite.is_probe_suite:
         return
     labels = facts.labels_without_unjudged
     gains = comparison.collect_gains(suite.primary_metric)
-    query_ids: list[str] = []
+    query_ids: dict[str, None] = {}
     ranks: dict[str, list[int]] = {}
     result_count = 0
     for query in comparison.answered_queries:
@@ -303,14 +538,14 @@ def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:
         for rank, doc_id in enumerate(top, start=1):
             if doc_id not in query.judgments.grades and doc_id not in before:
                 ranks.setdefault(doc_id, []).append(rank)
-                query_ids.append(query.id)
+                query_ids[query.id] = None
     if not ranks:
         return
     total = sum(map(len, ranks.values()))
     text = write(f"{total} of {result_count} results are unjudged")
     if labels:
         checks = list_some([DataPart(label) for label in dict.fromkeys(labels)])
-        text = text + ", and without them these checks would hold: " + checks
+        text += write(", and without them these checks would hold: ", checks)
     else:
         text += " and new in queries that got worse"
     # Documents that are high in many rankings cost the most.
@@ -319,25 +554,25 @@ def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:
     for doc_id in worst_first:
         count = format_count(len(ranks[doc_id]), "query", "queries")
         docs.append(write(facts.name_doc(doc_id), f" in {count}"))
-    step = write("Grade these first: ", list_some(docs))
-    yield facts.create(
+    yield Notice(
         "unjudged-results",
         text,
-        dict.fromkeys(query_ids),
-        doc_ids=worst_first,
+        query_ids=tuple(query_ids),
+        doc_ids=tuple(worst_first),
         is_cause=bool(labels),
-        next_step=step,
+        next_step=write("Grade these first: ", list_some(docs)),
     )
 
 
 def _create_assessor_notices(facts: SuiteFacts) -> Iterator[Notice]:
     """Name documents on which assessors disagree and which may have decided the outcome."""
+    suite = facts.comparison.suite
     failed_ids: set[str] = set()
     for result in facts.results:
         if result.outcome > Outcome.INCOMPLETE:
             failed_ids.update(result.query_ids or _list_low_query_ids(facts, result))
-    gains = facts.comparison.collect_gains(facts.suite.primary_metric)
-    for query in facts.suite.queries:
+    gains = facts.comparison.collect_gains(suite.primary_metric)
+    for query in suite.queries:
         relevant_from = query.judgments.relevant_from
         if query.id not in failed_ids and gains.get(query.id, 0) >= 0:
             continue
@@ -346,17 +581,17 @@ def _create_assessor_notices(facts: SuiteFacts) -> Iterator[Notice]:
                 each = ", ".join(f"{grade:g}" for grade in grades.values())
                 text = write("Assessors disagree on ", facts.name_doc(doc_id), " for ")
                 text += write(QueryPart(query.id, query.text), f" ({each}). It counts with ")
-                text += write(f"{query.judgments.grades.get(doc_id, 0):g}.")
-                yield facts.create("disagreement", text, (query.id,), doc_ids=(doc_id,))
+                text += f"{query.judgments.grades.get(doc_id, 0):g}."
+                yield Notice("disagreement", text, query_ids=(query.id,), doc_ids=(doc_id,))
 
 
 def _list_low_query_ids(facts: SuiteFacts, result: CheckResult) -> list[str]:
     """List the queries below the bound of a threshold over the suite or a tag."""
     query_ids = []
     if isinstance(result.check, Threshold) and result.bound is not None:
-        metric = result.check.metric
+        metric, queries = result.check.metric, facts.comparison.suite.queries_by_id
         for query_id, value in facts.comparison.values(metric, Side.RETURNED).items():
-            has_tag = not result.tag or result.tag in facts.suite.queries_by_id[query_id].tags
+            has_tag = not result.tag or result.tag in queries[query_id].tags
             if has_tag and metric.higher_is_better and value is not None and value < result.bound:
                 query_ids.append(query_id)
     return query_ids
@@ -371,7 +606,74 @@ def _create_duplicate_notice(facts: SuiteFacts) -> Iterator[Notice]:
         example = doc_ids.most_common(1)[0][0]
         text = write(count, " a document twice, such as ", facts.name_doc(example))
         text += write(", which counts once: ", facts.name_queries(query_ids))
-        yield facts.create("repeated-documents", text, query_ids, doc_ids=(example,))
+        ids = tuple(query_ids)
+        yield Notice("repeated-documents", text, query_ids=ids, doc_ids=(example,))
+
+
+# -- Probes ----------------------------------------------------------------------------------------
+
+
+def _create_probe_notices(facts: SuiteFacts) -> Iterator[Notice]:
+    """Say what broken probes have in common, which points to what indexing loses."""
+    found: list[Query] = []
+    broken: list[Query] = []
+    ways_found: dict[str, set[str]] = defaultdict(set)
+    for query in facts.comparison.answered_queries:
+        if query.probe and _is_found(query, facts.comparison):
+            found.append(query)
+            ways_found[query.probe.doc_id].add(query.probe.way)
+        elif query.probe:
+            broken.append(query)
+
+    groups: dict[str, dict[str, str]] = defaultdict(dict)
+    for query in broken:
+        if query.probe is None:
+            continue
+        doc_id = query.probe.doc_id
+        state = "not found by title"
+        if doc_id in facts.comparison.run.missing_doc_ids:
+            state = "not in the index"
+        elif query.probe.way == "quote" and "whole" in ways_found[doc_id]:
+            state = "found by title but not by quote"
+        elif not ways_found[doc_id]:
+            state = "not found by any field"
+        groups[state][query.id] = doc_id
+
+    for state, doc_ids_by_query in groups.items():
+        query_ids, doc_ids = tuple(doc_ids_by_query), dict.fromkeys(doc_ids_by_query.values())
+        count = format_count(len(doc_ids), "document is", "documents are")
+        text = write(f"{count} {state}: ", list_some(map(facts.name_doc, doc_ids)))
+        if state == "found by title but not by quote":
+            text += _describe_cut(
+                found, [query for query in broken if query.id in doc_ids_by_query]
+            )
+        code = "probes-" + state.replace(" ", "-")
+        yield Notice(code, text, query_ids=query_ids, doc_ids=tuple(doc_ids), is_cause=True)
+
+
+def _is_found(query: Query, comparison: Comparison) -> bool:
+    top_k = comparison.suite.settings.top_k
+    relevant = query.judgments.relevant
+    rankings = comparison.answers[query.id]
+    return all(not relevant.isdisjoint(ranking.doc_ids[:top_k]) for ranking in rankings)
+
+
+def _describe_cut(found: Sequence[Query], broken: Sequence[Query]) -> str:
+    """Say at which position texts seem to be cut, if all that is behind it is missing."""
+    positions_found = _list_quote_positions(found)
+    positions_broken = _list_quote_positions(broken)
+    if not positions_found or len(positions_broken) < MIN_CUT_QUOTES:
+        return ""
+    last = max(positions_found)
+    behind = sum(position > last for position in positions_broken)
+    if behind < MIN_CUT_FRACTION * len(positions_broken):
+        return ""
+    return f". Texts seem to be cut at about character {last:,}."
+
+
+def _list_quote_positions(queries: Sequence[Query]) -> list[int]:
+    probes = [query.probe for query in queries]
+    return [probe.position for probe in probes if probe and probe.way == "quote"]
 
 
 # -- Known issues and remarks ----------------------------------------------------------------------
@@ -386,40 +688,40 @@ def _create_known_issue_notice(facts: SuiteFacts) -> Iterator[Notice]:
     if query_ids:
         parts = []
         for issue, ids in query_ids.items():
-            about = write(" (", facts.name_queries(list(ids)), ")") if ids else Text()
+            about = write(" (", facts.name_queries(ids), ")") if ids else Text()
             parts.append(write(DataPart(issue), about))
         count = format_count(len(parts), "known issue is", "known issues are")
+        text = write(count, " not fixed: ", list_some(parts))
         named = dict.fromkeys(query_id for ids in query_ids.values() for query_id in ids)
-        yield facts.create("known-issues", write(count, " not fixed: ", list_some(parts)), named)
+        yield Notice("known-issues", text, query_ids=tuple(named))
 
 
 def _create_expired_issue_notices(facts: SuiteFacts) -> Iterator[Notice]:
     """Name known issues that are still broken after their date, where that does not fail."""
     broken = {result.known_issue for result in facts.results if result.known_issue}
-    named: set[str] = set()
     for issue in _list_known_issues(facts):
-        if issue.id in broken and issue.id not in named and is_expired(issue, facts.context.today):
-            named.add(issue.id)
+        if issue.id in broken and is_expired(issue, facts.context.today):
+            broken.remove(issue.id)
             text = write("Known issue ", DataPart(issue.id), f" expired on {issue.until}")
             step = write("Fix it, or set a later date at ", CodePart(str(issue.location)))
-            yield facts.create("expired-known-issue", text, next_step=step)
+            yield Notice("expired-known-issue", text, next_step=step)
 
 
-def _list_known_issues(facts: SuiteFacts) -> Iterable[KnownIssue]:
-    for query in facts.suite.queries:
+def _list_known_issues(facts: SuiteFacts) -> Iterator[KnownIssue]:
+    for query in facts.comparison.suite.queries:
         if query.known_issue:
             yield query.known_issue
-    for item in facts.suite.items:
+    for item in facts.comparison.suite.items:
         if item.threshold and item.threshold.known_issue:
             yield item.threshold.known_issue
 
 
 def _create_remark_notices(facts: SuiteFacts) -> Iterator[Notice]:
     """Repeat what was remarked when the suite and the answers were read."""
-    provenance = facts.run.provenance
-    remarks = [*facts.suite.notes, *facts.run.notes]
-    if provenance.retry_count:
-        count = format_count(provenance.retry_count, "call was", "calls were")
+    run = facts.comparison.run
+    remarks = [*facts.comparison.suite.notes, *run.notes]
+    if run.provenance.retry_count:
+        count = format_count(run.provenance.retry_count, "call was", "calls were")
         remarks.append(f"{count} made again after a failure")
     for remark in remarks:
-        yield facts.create("remark", Text((DataPart(remark),)))
+        yield Notice("remark", Text((DataPart(remark),)))

@@ -108,7 +108,6 @@ class RequirementChecks:
             outcome, text = Outcome.FAILED, list_some(violations)
         return CheckResult(
             rule,
-            self.suite.name,
             outcome,
             text,
             label=rule.key,
@@ -142,7 +141,6 @@ class RequirementChecks:
             text = gap or write(f"'{rule.key}' met no result at all, so it says nothing")
         return CheckResult(
             rule,
-            self.suite.name,
             outcome,
             text,
             label=item.label,
@@ -199,7 +197,7 @@ class RequirementChecks:
             text = list_some([result.text for result in broken])
         elif gap or not measured:
             text = gap or write(f"No query has a value of {threshold.metric}")
-            gap_result = CheckResult(threshold, self.suite.name, Outcome.INCOMPLETE, text)
+            gap_result = CheckResult(threshold, Outcome.INCOMPLETE, text)
             return replace(gap_result, label=item.label, item=item.name)
         return replace(
             (broken or measured)[0],
@@ -236,7 +234,6 @@ class RequirementChecks:
         is_warning = threshold.is_warning and bool(failed)
         return CheckResult(
             check=threshold,
-            subject=self.suite.name,
             outcome=Outcome.PASSED if is_warning else outcome,
             text=text,
             label=label or str(threshold.metric),
@@ -344,7 +341,6 @@ class RequirementChecks:
             outcome, text = Outcome.INCOMPLETE, gap
         return CheckResult(
             Requirement.ANSWERS,
-            self.suite.name,
             outcome,
             text,
             label=item.label,
@@ -372,7 +368,6 @@ class RequirementChecks:
             text = write(count, " not in the corpus (", list_some(map(DataPart, missing)), ")")
         yield CheckResult(
             Requirement.CORPUS,
-            self.suite.name,
             Outcome.FAILED if missing and not is_warning else Outcome.PASSED,
             text,
             label="corpus",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import Enum, IntEnum
+from typing import TypeVar
 
 from pytest_irquality.io.text import Text
-from pytest_irquality.suite.model import Location, RetrieverId, Threshold
+from pytest_irquality.suite.model import Location, RetrieverId, Suite, Threshold
 from pytest_irquality.suite.rules import Rule
 
 
@@ -81,8 +82,8 @@ class CheckResult:
 
     Attributes:
         check: The rule, threshold or default check.
-        subject: The name of the suite, or the names of all suites that share the check.
         text: The finding, worded to follow the subject.
+        subject: The name of the suite, or the names of all suites that share the check.
         label: What the check is called in tables, such as ``head ndcg@10``.
         item: The name of the suite's item that reports the result, or empty if several suites share
             the check.
@@ -101,9 +102,9 @@ class CheckResult:
     """
 
     check: Check
-    subject: str
     outcome: Outcome
     text: Text
+    subject: str = ""
     label: str = ""
     item: str = ""
     suite_path: str = ""
@@ -135,15 +136,32 @@ class Notice:
     """
 
     code: str
-    outcome: Outcome
-    subject: str
     text: Text
+    outcome: Outcome = Outcome.PASSED
+    subject: str = ""
     query_ids: tuple[str, ...] = ()
     doc_ids: tuple[str, ...] = ()
     suite_path: str = ""
     retriever: RetrieverId | None = None
     is_cause: bool = False
     next_step: Text = field(default=Text())
+
+
+Part = TypeVar("Part", CheckResult, Notice)
+
+
+def assign_suites(part: Part, suites: Collection[Suite]) -> Part:
+    """Return a result or notice with what identifies the suites that it is about."""
+    paths = {suite.path for suite in suites}
+    retrievers = {suite.retriever for suite in suites}
+    # A suite that runs on several retrievers is named once.
+    names = dict.fromkeys(suite.name for suite in suites)
+    return replace(
+        part,
+        subject=", ".join(names),
+        suite_path=paths.pop() if len(paths) == 1 else "",
+        retriever=retrievers.pop() if len(retrievers) == 1 else None,
+    )
 
 
 def find_worst_outcome(results: Iterable[CheckResult], notices: Iterable[Notice]) -> Outcome:

@@ -19,7 +19,7 @@ import pytest
 from pytest_irquality.baselines.git_source import GitSource
 from pytest_irquality.baselines.sources import Baseline, BaselineError
 from pytest_irquality.baselines.worktree import BaseCommand, WorktreeSource
-from pytest_irquality.evaluation.decide import SuiteKey
+from pytest_irquality.evaluation.branches import SuiteKey
 from pytest_irquality.io.git import GitError, Repository
 from pytest_irquality.io.processes import split_command
 from pytest_irquality.io.text import Text

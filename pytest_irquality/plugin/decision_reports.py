@@ -8,7 +8,8 @@ from typing import NamedTuple
 import pytest
 
 from pytest_irquality.baselines.store import describe_update
-from pytest_irquality.evaluation.decide import Decision, SuiteKey
+from pytest_irquality.evaluation.branches import SuiteKey
+from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import make_printable
 from pytest_irquality.plugin import command_line, compat, conclusion

@@ -20,8 +20,14 @@ from pytest_irquality.baselines.store import (
     get_baseline_path,
     update_baseline,
 )
-from pytest_irquality.evaluation.branches import Branch, evaluate_suite, find_baseline
-from pytest_irquality.evaluation.decide import BuildFacts, Decision, SuiteKey, decide
+from pytest_irquality.evaluation.branches import (
+    Branch,
+    BuildFacts,
+    SuiteKey,
+    evaluate_suite,
+    find_baseline,
+)
+from pytest_irquality.evaluation.decide import Decision, decide
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.query_changes import QueryChange
 from pytest_irquality.evaluation.results import EvaluationContext

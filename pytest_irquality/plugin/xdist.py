@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_irquality.baselines.run_files import decode_run, encode_run
-from pytest_irquality.evaluation.decide import SuiteKey
+from pytest_irquality.evaluation.branches import SuiteKey
 from pytest_irquality.plugin import command_line, compat
 from pytest_irquality.plugin.base_modules import ANSWERS_INPUT, ITEM_NAME
 from pytest_irquality.plugin.options import is_suite_path

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_irquality.baselines.history import select_series
-from pytest_irquality.evaluation.branches import BranchEvaluation
+from pytest_irquality.evaluation.branches import BranchEvaluation, Coverage
 from pytest_irquality.evaluation.comparison import Side
-from pytest_irquality.evaluation.coverage import Coverage
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.query_changes import QueryStatus

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_irquality.evaluation.branches import Branch
-from pytest_irquality.evaluation.coverage import Coverage
+from pytest_irquality.evaluation.branches import Branch, Coverage
 from pytest_irquality.evaluation.decide import decide
 from pytest_irquality.retrieval.run import QueryError, Run
 from pytest_irquality.suite.model import RetrieverId, RunKey

@@ -83,15 +83,3 @@ def test_documents_that_are_missing_or_found_by_no_field() -> None:
         "1 document is not found by any field: b",
         "1 document is not found by title: c",
     ]
-
-
-def test_broken_probes_of_one_source() -> None:
-    sources = {"a": "shop", "b": "shop", "c": "blog", "d": "blog", "e": "blog"}
-
-    evaluation = evaluate_probes(broken_quotes="cde", sources=sources)
-    all_broken = evaluate_probes(
-        broken_titles="abcde", broken_quotes="abcde", sources=dict.fromkeys("abcde", "blog")
-    )
-
-    assert list_texts(evaluation)[-1] == "All 3 broken probes are from blog"
-    assert not any("from blog" in text for text in list_texts(all_broken))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from pytest_irquality.evaluation.evaluate import Evaluation, evaluate
 from pytest_irquality.evaluation.results import Outcome
@@ -13,18 +13,17 @@ from tests.builders import make_query, make_suite, make_threshold, rank
 POSITIONS = {"a": 100, "b": 1500, "c": 2600, "d": 3100, "e": 4000}
 
 
-def make_probe(doc_id: str, way: str, position: int = 0, source: str = "") -> Query:
-    probe = Probe(doc_id, way=way, position=position, source=source)  # type: ignore[arg-type]
+def make_probe(doc_id: str, way: str, position: int = 0) -> Query:
+    probe = Probe(doc_id, way=way, position=position)  # type: ignore[arg-type]
     return make_query(f"{way} of {doc_id}", {doc_id: 1.0}, probe=probe)
 
 
-def make_probe_suite(sources: Mapping[str, str] | None = None) -> Suite:
+def make_probe_suite() -> Suite:
     """Make a title and a quote from each of five documents."""
     queries = []
     for doc_id, position in POSITIONS.items():
-        source = (sources or {}).get(doc_id, "")
-        queries.append(make_probe(doc_id, "whole", source=source))
-        queries.append(make_probe(doc_id, "quote", position, source))
+        queries.append(make_probe(doc_id, "whole"))
+        queries.append(make_probe(doc_id, "quote", position))
     return make_suite(
         queries=queries,
         is_probe_suite=True,
@@ -36,9 +35,8 @@ def evaluate_probes(
     broken_titles: Collection[str] = (),
     broken_quotes: Collection[str] = (),
     missing: Collection[str] = (),
-    sources: Mapping[str, str] | None = None,
 ) -> Evaluation:
-    suite = make_probe_suite(sources)
+    suite = make_probe_suite()
     answers: dict[str, tuple[Ranking, ...]] = {}
     for query in suite.queries:
         assert query.probe

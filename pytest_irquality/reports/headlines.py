@@ -67,6 +67,10 @@ def write_headline(
     outcome = decision.outcome
     for cause in causes:
         if _leads(cause, decision):
+            is_partial = decision.coverage.no_answer < decision.coverage.total
+            if cause.code == "no-answer" and is_partial:
+                # The notice lists queries and errors, which are too long for a headline.
+                return _count_unanswered(decision)
             return _quote_finding(cause)
     if outcome is Outcome.PASSED:
         return _write_passed_headline(decision, suites)
@@ -382,14 +386,18 @@ def _compares(check: Check) -> bool:
 # -- The last paragraph --------------------------------------------------------------------------
 
 
+def _count_unanswered(decision: Decision) -> Headline:
+    unanswered = decision.coverage.no_answer
+    queries = _count_queries(decision.coverage.total)
+    return Headline(write(f"{unanswered:,} of {queries} got no answer"))
+
+
 def _count_failures(decision: Decision) -> Text:
     results = decision.current.results
     failed = sum(result.outcome is Outcome.FAILED for result in results)
     evaluated = _count_evaluated_checks(results)
-    unanswered = decision.coverage.no_answer
-    if not failed and unanswered:
-        verb = "has" if unanswered == 1 else "have"
-        return write(f"{_count_queries(unanswered)} {verb} no answer")
+    if not failed and decision.coverage.no_answer:
+        return _count_unanswered(decision).sentence
     return write(f"{failed:,} of {format_count(evaluated, 'check')} failed")
 
 
@@ -534,10 +542,10 @@ def _iter_steps(
 def _suggest_review(decision: Decision) -> Iterator[Step]:
     for edit in decision.edits:
         if not edit.is_added:
-            text = write("Review the edits of this suite. To merge this change is to accept them.")
+            text = write("Review the edits of this suite, which merging this change accepts")
             yield Step(text, location=edit.path)
             return
-    yield Step(write("Review the checks above. To merge this change is to accept them."))
+    yield Step(write("Review the checks above, whose failures merging this change accepts"))
 
 
 def _suggest_rerun(failures: Sequence[CheckResult], settings: ViewSettings) -> Step:

@@ -44,10 +44,15 @@ MIN_TITLE = 8
 
 @dataclass(frozen=True)
 class _Block:
-    """Lines that belong together. If there are too many, the highest ranks are left out."""
+    """Lines that belong together. If there are too many, the highest ranks are left out.
+
+    Attributes:
+        is_row: Whether the block continues a table, so that it needs the block with the heading.
+    """
 
     lines: Sequence[str]
     rank: int = 0
+    is_row: bool = False
 
 
 def render_terminal(view: View, *, verbosity: int = 0, columns: int = TERMINAL_COLUMNS) -> str:
@@ -77,12 +82,17 @@ def render_terminal(view: View, *, verbosity: int = 0, columns: int = TERMINAL_C
 
 def _select_blocks(blocks: Sequence[_Block], max_lines: int) -> list[_Block]:
     """Select the blocks with the lowest ranks that fit, in their order."""
-    selected = []
+    selected: set[int] = set()
     room = max_lines
+    headings: list[int] = []  # the index of the heading of each block
+    for index, block in enumerate(blocks):
+        headings.append(headings[-1] if block.is_row else index)
     for index in sorted(range(len(blocks)), key=lambda index: (blocks[index].rank, index)):
-        if len(blocks[index].lines) <= room:
-            room -= len(blocks[index].lines)
-            selected.append(index)
+        block = blocks[index]
+        has_heading = not block.is_row or headings[index] in selected
+        if has_heading and len(block.lines) <= room:
+            room -= len(block.lines)
+            selected.add(index)
     return [blocks[index] for index in sorted(selected)]
 
 
@@ -98,7 +108,9 @@ def _compose(view: View, columns: int, is_full: bool) -> list[_Block]:
         blocks += _format_suites(view.suites, columns, is_full)
     for suite in view.suites:
         if len(view.suites) == 1:
-            blocks += _format_tiles(suite.tiles, columns, is_full)
+            # Checks of the base branch have their values already, so queries come first.
+            first_rank = 4 if view.base_checks else 1
+            blocks += _format_tiles(suite.tiles, columns, is_full, first_rank)
         elif is_full:
             blocks.append(_Block([render_plain(write(DataPart(suite.name), ": ", suite.line))]))
             blocks += _format_tiles(suite.tiles, columns, is_full)
@@ -158,14 +170,16 @@ def _rank_rows(table: Sequence[str], ranks: Sequence[int]) -> list[_Block]:
     heading_count = len(table) - len(ranks)
     blocks = [_Block(table[: heading_count + 1], ranks[0])]
     for line, rank in zip(table[heading_count + 1 :], ranks[1:], strict=True):
-        blocks.append(_Block([line], rank))
+        blocks.append(_Block([line], rank, is_row=True))
     return blocks
 
 
 # -- Tables --------------------------------------------------------------------------------------
 
 
-def _format_tiles(tiles: Sequence[Tile], columns: int, is_full: bool) -> list[_Block]:
+def _format_tiles(
+    tiles: Sequence[Tile], columns: int, is_full: bool, first_rank: int = 1
+) -> list[_Block]:
     rows = []
     ranks = []
     for number, tile in enumerate(tiles if is_full else tiles[:MAX_ROWS]):
@@ -173,7 +187,8 @@ def _format_tiles(tiles: Sequence[Tile], columns: int, is_full: bool) -> list[_B
         finding = bound if tile.outcome is Outcome.PASSED else tile.status
         values = [str(value or "") for value in (tile.baseline, tile.value, tile.change)]
         rows.append([_mark_failure(tile.outcome), tile.label, *values, finding])
-        ranks.append(number + (1 if tile.outcome >= Outcome.FAILED or not number else 5))
+        is_loud = tile.outcome >= Outcome.FAILED or not number
+        ranks.append(number + first_rank + (0 if is_loud else 4))
     table_columns = [
         TextColumn(""),
         TextColumn("metric", is_flexible=True),
@@ -253,9 +268,10 @@ def _format_queries(view: View, columns: int, is_full: bool) -> list[_Block]:
 def _format_base_checks(view: View, columns: int, is_full: bool) -> list[_Block]:
     """Format the checks of the base branch that fail, and the edits of suites."""
     blocks = []
-    shown = view.base_checks if is_full else view.base_checks[:MAX_ROWS]
-    for number, check in enumerate(shown):
-        text = write("✗ ", DataPart(check.subject), ": ", check.text)
+    # A suite that fails alike on several retrievers is named once.
+    texts = [write("✗ ", DataPart(check.subject), ": ", check.text) for check in view.base_checks]
+    unique = list(dict.fromkeys(texts))
+    for number, text in enumerate(unique if is_full else unique[:MAX_ROWS]):
         blocks.append(_format_message(text, 1 + number, columns, is_full))
     for number, edit in enumerate(view.edits):
         if edit.texts and (is_full or number < MAX_ROWS):

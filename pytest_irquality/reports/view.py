@@ -265,12 +265,12 @@ def _find_causes(decision: Decision) -> list[Notice]:
 
 
 def _list_notices(decision: Decision) -> list[Notice]:
-    """Return all notices but those that other parts of the view repeat."""
-    notices = []
+    """Return all notices but those that other parts of the view, or other retrievers, repeat."""
+    notices: dict[tuple[str, Text], Notice] = {}
     for notice in (*decision.notices, *decision.current.notices):
         if notice.code not in REPEATED_NOTICES:
-            notices.append(notice)
-    return notices
+            notices.setdefault((notice.subject, notice.text), notice)
+    return list(notices.values())
 
 
 def _name_suites(notices: Sequence[Notice]) -> list[Notice]:

@@ -158,7 +158,7 @@ def test_review_shows_base_checks_and_edits() -> None:
     page = Page(render_html(make_view(suite, run, make_run(base_suite), base_suite)))
 
     assert "Checks of the base branch" in page.text
-    assert "edits in this change" in page.text
+    assert "What this change edits in shop" in page.text
     assert "5 queries removed, 1 threshold lowered" in page.text
 
 

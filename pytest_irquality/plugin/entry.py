@@ -80,6 +80,8 @@ def pytest_configure(config: pytest.Config) -> None:
         services.register(config, options)
     if CHILD_VARIABLE in os.environ:
         return
+    if options.collects_suites:
+        plugin_options.check_options(config, options)
     if options.init:
         from pytest_irquality.plugin import first_suite
 

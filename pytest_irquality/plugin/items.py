@@ -231,6 +231,7 @@ class SuiteItem(pytest.Function):
             raise
         group.error = ""
         group.is_ready = True
+        search.add_retrieval(Retrieval(group.key))
         freeze_large_suite(group.suite)
         if search.is_interrupted:
             self.session.shouldstop = "interrupted while queries ran"

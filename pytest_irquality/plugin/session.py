@@ -32,7 +32,7 @@ from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.query_changes import QueryChange
 from pytest_irquality.evaluation.results import EvaluationContext
 from pytest_irquality.io.text import DataPart, Text, write
-from pytest_irquality.metrics import Metric, aggregate_values, score_rankings
+from pytest_irquality.metrics import Metric, MetricError, aggregate_values, score_rankings
 from pytest_irquality.retrieval.calling import ExceptionPolicy
 from pytest_irquality.retrieval.collect import (
     ReportProgress,
@@ -219,6 +219,7 @@ class SearchSession:
         self.save_checkpoint: Callable[[], None] | None = None
         self._evaluations: dict[SuiteKey, Evaluation] = {}
         self.corpora: dict[SuiteKey, Mapping[str, str]] = {}
+        self._broken_suites: dict[SuiteKey, str] = {}
         self._rate_limiters = RateLimiters(rate_files)
 
     # -- Suites ----------------------------------------------------------------------------------
@@ -437,9 +438,12 @@ class SearchSession:
             self.is_interrupted = self.is_interrupted or run.provenance.is_interrupted
         if retrieval.corpus is not None:
             self.corpora[retrieval.key] = retrieval.corpus
-        branch = self.base if retrieval.is_base else self.current
-        if retrieval.error and branch is not None:
-            branch.set_missing(retrieval.key, retrieval.error)
+        if not retrieval.is_base:
+            self._broken_suites.pop(retrieval.key, None)
+            if retrieval.error:
+                self._broken_suites[retrieval.key] = retrieval.error
+        elif retrieval.error and self.base is not None:
+            self.base.set_missing(retrieval.key, retrieval.error)
 
     def _plan_queries(self, key: SuiteKey) -> list[tuple[Suite, tuple[Query, ...]]]:
         plan: list[tuple[Suite, tuple[Query, ...]]] = []
@@ -528,11 +532,15 @@ class SearchSession:
         Args:
             key: The suite.
             retriever: The retriever, which can explain what is missing, if it is at hand.
+
+        Raises:
+            MetricError: A metric of the project's own failed.
         """
         if key not in self._evaluations:
             evaluation = self._evaluate(key)
             if retriever is not None and self._explain(evaluation, retriever):
                 evaluation = self._evaluate(key)
+            _compute_own_metrics(evaluation)
             self._evaluations[key] = evaluation
         return self._evaluations[key]
 
@@ -597,6 +605,15 @@ class SearchSession:
 
     def decide(self) -> Decision:
         """Decide on the build, with all runs so far."""
+        for key, error in self._broken_suites.items():
+            if self.current.suites[key].run_key in self.runs:
+                # It ran and cannot be evaluated, or another suite has answers of its retriever.
+                del self.current.suites[key]
+                self.current.add_error(key.path, error)
+            else:
+                self.current.set_missing(key, error)
+        self._broken_suites.clear()
+        self._drop_broken_base_suites()
         return decide(
             self.current_branch,
             self.runs,
@@ -606,6 +623,22 @@ class SearchSession:
             facts=replace(self.facts, is_interrupted=self.is_interrupted),
             evaluations=self._evaluations,
         )
+
+    def _drop_broken_base_suites(self) -> None:
+        """Leave out base suites in which a metric of the project's own fails now."""
+        base, base_branch = self.base, self.base_branch
+        if base is None or base_branch is None:
+            return
+        for key, suite in list(base.suites.items()):
+            has_own = any(metric.definition.is_own for metric in _list_metrics(suite))
+            if not has_own or suite.run_key not in self.runs:
+                continue
+            try:
+                evaluation = evaluate_suite(suite, self.runs, base_branch)
+                _compute_own_metrics(evaluation)
+            except MetricError as error:
+                del base.suites[key]
+                base.add_error(key.path, str(error))
 
     # -- Baselines -------------------------------------------------------------------------------
 
@@ -688,6 +721,14 @@ def find_needed_queries(suite: Suite, item_names: Collection[str]) -> tuple[Quer
         else:
             return suite.queries
     return tuple(query for query in suite.queries if query.id in query_ids)
+
+
+def _compute_own_metrics(evaluation: Evaluation) -> None:
+    """Compute the project's own metrics now, so an error in one is not first seen by a report."""
+    for metric in evaluation.suite.metrics:
+        if metric.definition.is_own:
+            evaluation.comparison.suite_value(metric)
+            evaluation.comparison.score(metric)
 
 
 def _compute_repeat_means(evaluation: Evaluation) -> list[float]:

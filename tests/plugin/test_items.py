@@ -264,3 +264,24 @@ def test_update_accepts_a_drop_and_shows_it(project: Project) -> None:
 
     update.stdout.fnmatch_lines(["*.ir-baseline/shop.jsonl: 10 rankings changed*"])
     assert (update.ret, after.ret) == (0, 0)
+
+
+@pytest.mark.parametrize("arguments", [[], ["-n2"]], ids=str)
+def test_own_metric_that_fails_is_an_error_of_its_suites(
+    project: Project, arguments: list[str]
+) -> None:
+    project.write_conftest(
+        "from pytest_irquality import make_own_metric\n"
+        "def divide(ids, grades, k): return 1 / 0\n"
+        "def pytest_ir_metrics(config): return [make_own_metric('odd', divide)]\n"
+        "@pytest.fixture\ndef retriever(): return lambda query: ['a']\n"
+    )
+    project.write_suite("metrics: [odd@3]\nqueries: [{query: q, relevant: [a]}]\n", "odd.ir.yaml")
+    project.write_suite("queries: [{query: q, must_find: [a]}]\n")
+
+    result = project.run(*arguments, in_subprocess=bool(arguments))
+
+    result.stdout.fnmatch_lines(["ERROR *odd*"])
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+    assert result.parseoutcomes()["passed"] == 3
+    assert result.ret == 2

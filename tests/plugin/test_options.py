@@ -214,3 +214,12 @@ def test_history_is_appended_to(shop: Project) -> None:
     shop.run("--ir-history=history.jsonl")
 
     assert len(shop.read("history.jsonl").splitlines()) >= 1
+
+
+def test_wrong_gate_is_refused_if_only_addopts_asks_for_suites(shop: Project) -> None:
+    shop.write_ini("addopts = --ir-suite\nir_gate = loose")
+
+    result = shop.run_pytest()
+
+    result.stderr.fnmatch_lines(["ERROR: 'ir_gate' must be *"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR

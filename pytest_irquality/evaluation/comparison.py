@@ -9,47 +9,62 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from functools import cached_property
 from operator import is_
-from statistics import fmean
 from sys import maxsize
 
-from pytest_irquality.evaluation.constants import MAX_TIE_FRACTION, ROUNDING_ERROR
+from pytest_irquality.evaluation.constants import MAX_TIE_FRACTION, ROUNDING_ERROR, TOP
 from pytest_irquality.evaluation.query_changes import (
-    DocChange,
     MetricChange,
-    QueryAnswers,
+    MetricColumns,
     QueryChange,
     QueryStatus,
-    list_expected_doc_ids,
+    Side,
 )
 from pytest_irquality.evaluation.ties import align_ties
-from pytest_irquality.metrics import Judgments, Metric, RankingBatch, aggregate_values
-from pytest_irquality.passages.diagnosis import CorpusTexts
+from pytest_irquality.io.text import DataPart, DocPart, Part, Text, join, write
+from pytest_irquality.metrics import Metric, aggregate_values
+from pytest_irquality.passages.diagnosis import (
+    CorpusTexts,
+    FindingKind,
+    PassageFinding,
+    diagnose_passage,
+)
 from pytest_irquality.passages.location import (
-    has_shared_hits,
+    find_ranks,
     list_unknown_passages,
     locate_passages,
-    score_passages,
 )
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import VARIANT_TAG, Query, Suite
 from pytest_irquality.suite.parser import get_needed_depth, list_metrics
 
+MAX_LISTED_DOCUMENTS = 20  # of each ranking
 
-class Side(Enum):
-    """The rankings that a value is computed from.
+
+@dataclass(frozen=True)
+class DocChange:
+    """A document of a query in both rankings.
+
+    With repeats, a rank is the median over the repeats, and the score is of the first repeat.
 
     Attributes:
-        BEFORE: Those of the baseline. Only queries with a baseline have values.
-        NOW: The current ones of the same queries, with ties in the baseline's order.
-        RETURNED: The current ones of all answered queries, in the order as returned.
+        doc_id: The document, or the passage or chunk with ``match: text``.
+        grade: Its grade, or ``None`` if it is unjudged.
+        rank_before: Its rank in the baseline from 1, or ``None``.
+        rank_now: Its current rank in the order as returned, or ``None``.
+        score: The retriever's current score.
+        finding: Why an expected document is missing or lower, such as ``no longer in the index``.
     """
 
-    BEFORE = "before"
-    NOW = "now"
-    RETURNED = "returned"
+    doc_id: str
+    title: str = ""
+    grade: float | None = None
+    is_relevant: bool = False
+    rank_before: int | None = None
+    rank_now: int | None = None
+    score: float | None = None
+    finding: Text | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,15 +138,14 @@ class Comparison:
 
     # -- Values ------------------------------------------------------------------------------------
 
-    def get_stage(self, metric: Metric) -> Comparison | None:
-        """Return the comparison of the stage that a metric scores, or ``None`` without answers."""
-        return self.stages.get(metric.stage) if metric.stage else self
+    def get_stage(self, metric: Metric) -> Comparison:
+        """Return the comparison of the stage that a metric scores."""
+        return self.stages[metric.stage] if metric.stage else self
 
     def values(self, metric: Metric, side: Side) -> Mapping[str, float | None]:
         """Return the value of each query, the mean over its repeats, by query id."""
         if metric.stage:
-            stage = self.get_stage(metric)
-            return stage.values(replace(metric, stage=""), side) if stage else {}
+            return self.get_stage(metric).values(replace(metric, stage=""), side)
         if (metric, side) not in self._values:
             query_ids = self.answers if side is Side.RETURNED else self.changes_by_id
             column = self._columns.get_column(metric, side)
@@ -145,8 +159,7 @@ class Comparison:
         all calls.
         """
         if metric.stage:
-            stage = self.get_stage(metric)
-            return stage.score(replace(metric, stage=""), tag) if stage else None
+            return self.get_stage(metric).score(replace(metric, stage=""), tag)
         if (metric, tag) not in self._scores:
             self._scores[metric, tag] = self._compute_score(metric, tag)
         return self._scores[metric, tag]
@@ -210,8 +223,7 @@ class Comparison:
         self, metric: Metric, tag: str
     ) -> tuple[list[float | None], list[float] | None]:
         if metric.stage:
-            stage = self.get_stage(metric)
-            return stage._collect_values(replace(metric, stage=""), tag) if stage else ([], None)
+            return self.get_stage(metric)._collect_values(replace(metric, stage=""), tag)
         side = Side.NOW if metric.compares else Side.RETURNED
         queries: Sequence[Query] = self.answered_queries
         if side is Side.NOW:
@@ -256,8 +268,7 @@ class Comparison:
     def collect_gains(self, metric: Metric) -> dict[str, float]:
         """Return how far each compared query changed for the better, by query id."""
         if metric.stage:
-            stage = self.get_stage(metric)
-            return stage.collect_gains(replace(metric, stage="")) if stage else {}
+            return self.get_stage(metric).collect_gains(replace(metric, stage=""))
         sign = 1 if metric.higher_is_better else -1
         gains = {}
         for change, value_before, value_now in self._iterate_pairs(metric):
@@ -278,9 +289,8 @@ class Comparison:
             includes_variants: Whether variants count, which ``score`` leaves out.
         """
         if metric.stage:
-            stage, plain = self.get_stage(metric), replace(metric, stage="")
-            if stage is None:
-                return {}
+            plain = replace(metric, stage="")
+            stage = self.get_stage(metric)
             return stage.collect_deltas(plain, tag, includes_variants=includes_variants)
         gains = self.collect_gains(metric)
         query_ids = self.list_query_ids_in_mean(metric, tag, includes_variants=includes_variants)
@@ -303,31 +313,74 @@ class Comparison:
 
     # -- Documents ---------------------------------------------------------------------------------
 
-    def explain(self, query_id: str) -> QueryAnswers:
-        """Return what is known about the answers to a query, to explain its documents."""
+    def list_documents(self, query_id: str) -> tuple[DocChange, ...]:
+        """List the first documents of both rankings of a query, then expected ones that lack."""
         query = self.suite.queries_by_id[query_id]
         change = self.changes_by_id.get(query_id)
+        now = self.answers.get(query_id, ())
+        top_k = self.suite.settings.top_k
+        limit = min(max(TOP, top_k), MAX_LISTED_DOCUMENTS)
+        ranks_before = find_median_ranks(change.before if change else ())
+        ranks_now = find_median_ranks(now)
+        listed = [doc_id for doc_id, rank in ranks_now.items() if rank <= limit]
+        listed += [doc_id for doc_id, rank in ranks_before.items() if rank <= limit]
+        expected = _list_expected_doc_ids(query)
+        listed += expected
+        scores = _collect_scores(now)
+        documents = []
+        for doc_id in dict.fromkeys(listed):
+            rank_before, rank_now = ranks_before.get(doc_id), ranks_now.get(doc_id)
+            finding = None
+            if doc_id in expected and (rank_now is None or rank_now > top_k):
+                finding = self._explain_absence(query, doc_id, rank_before, rank_now)
+            documents.append(
+                DocChange(
+                    doc_id=doc_id,
+                    title=self.titles.get(doc_id, ""),
+                    grade=query.judgments.grades.get(doc_id),
+                    is_relevant=doc_id in query.judgments.relevant,
+                    rank_before=rank_before,
+                    rank_now=rank_now,
+                    score=scores.get(doc_id),
+                    finding=finding,
+                )
+            )
+        return tuple(documents)
+
+    def _explain_absence(
+        self, query: Query, doc_id: str, rank_before: int | None, rank_now: int | None
+    ) -> Text:
+        """Say why an expected document is not among the first results."""
+        if self.suite.settings.match == "text":
+            return _describe_finding(self.diagnose(query, doc_id))
+        if doc_id in self.run.missing_doc_ids:
+            return write("no longer in the index" if rank_before else "not in the index")
+        if rank_now is not None:
+            return write("ranked lower")
+        for name, ranking in reversed(list(self._get_stage_rankings(query).items())):
+            if doc_id in ranking.doc_ids:
+                rank = ranking.doc_ids.index(doc_id) + 1
+                return write("not retrieved, but at rank ", rank, " of ", DataPart(name))
+        return write("not retrieved")
+
+    def diagnose(self, query: Query, passage: str) -> PassageFinding:
+        """Say what happened to a relevant passage."""
         returned = self.run.answers.get(query.request, (Ranking(),))
+        return diagnose_passage(
+            passage,
+            returned[0],
+            top_k=self.suite.settings.top_k,
+            stages=self._get_stage_rankings(query),
+            corpus=self.corpus,
+        )
+
+    def _get_stage_rankings(self, query: Query) -> dict[str, Ranking]:
+        """Return the rankings of earlier stages by name, in their order."""
         stages = {}
         for name, stage_run in self.run.stages.items():
             if query.request in stage_run.answers:
                 stages[name] = stage_run.answers[query.request][0]
-        return QueryAnswers(
-            query=query,
-            before=change.before if change else (),
-            now=self.answers.get(query_id, ()),
-            returned=returned[0],
-            stages=stages,
-            titles=self.titles,
-            missing_doc_ids=self.run.missing_doc_ids,
-            corpus=self.corpus,
-            top_k=self.suite.settings.top_k,
-            finds_passages=self.suite.settings.match == "text",
-        )
-
-    def list_documents(self, query_id: str) -> tuple[DocChange, ...]:
-        """List the documents of both rankings of a query, and relevant ones that are missing."""
-        return self.explain(query_id).list_documents()
+        return stages
 
     def list_query_ids_with_duplicates(self) -> list[str]:
         """Return the ids of queries whose answers contain a document twice."""
@@ -347,7 +400,7 @@ class Comparison:
             change = self.changes_by_id.get(query.id)
             if change and change.is_unchanged and not query.rules:
                 continue
-            expected = list_expected_doc_ids(query)
+            expected = _list_expected_doc_ids(query)
             if change:
                 before = {doc_id for ranking in change.before for doc_id in ranking.doc_ids}
                 wanted = {doc_id for rule in query.rules for doc_id in rule.wanted_doc_ids}
@@ -363,155 +416,64 @@ def _get_weight(query: Query, metric: Metric) -> float:
     return query.weight if metric.weighted else 1.0
 
 
-# -- Values of metrics -----------------------------------------------------------------------------
+# -- Documents -------------------------------------------------------------------------------------
 
 
-class MetricColumns:
-    """The rankings of all queries of a suite, and the values of metrics for them.
+def _list_expected_doc_ids(query: Query) -> list[str]:
+    """Return the relevant documents, best first, and then those that rules want."""
+    grades = query.judgments.grades
+    expected = sorted(query.judgments.relevant)
+    expected.sort(key=lambda doc_id: grades.get(doc_id, 0), reverse=True)
+    for rule in query.rules:
+        expected += rule.wanted_doc_ids
+    return list(dict.fromkeys(expected))
 
-    An unchanged ranking is scored once for both sides. A column is computed when it is first read,
-    and ``RankingBatch`` finds the judged documents of all rankings once for all metrics.
 
-    Rows of ``RETURNED`` are answered queries. Rows of ``BEFORE`` and ``NOW`` are compared ones.
+def find_median_ranks(rankings: Sequence[Ranking]) -> dict[str, int]:
+    """Return the median rank of every document over the repeats, best first.
 
-    Args:
-        metrics: The metrics that will be read, so that rankings are searched only once.
-        undefined: What a query without relevant documents scores (see ``RankingBatch.score``).
+    A repeat without the document counts as a rank below all others, so a document that fewer than
+    half of the repeats have is left out.
     """
+    if len(rankings) == 1:
+        return find_ranks(rankings[0])
+    ranks_by_doc_id: dict[str, list[int]] = {}
+    for ranking in rankings:
+        for doc_id, rank in find_ranks(ranking).items():
+            ranks_by_doc_id.setdefault(doc_id, []).append(rank)
+    middle = (len(rankings) - 1) // 2
+    medians = {}
+    for doc_id, ranks in ranks_by_doc_id.items():
+        if len(ranks) > middle:
+            medians[doc_id] = sorted(ranks)[middle]
+    return dict(sorted(medians.items(), key=lambda item: item[1]))
 
-    def __init__(self, metrics: Sequence[Metric], undefined: str) -> None:
-        self._metrics = metrics
-        self._undefined = undefined
-        self._judgments: list[Judgments] = []
-        self._rankings: list[Ranking] = []
-        self._rows: dict[Side, list[tuple[int, ...]]] = {side: [] for side in Side}
-        self._baseline_rows: list[tuple[Judgments, Sequence[Ranking]]] = []
-        self._batch: RankingBatch | None = None
-        self._scores: dict[Metric, list[float | None]] = {}
-        self._columns: dict[tuple[Metric, Side], list[float | None]] = {}
 
-    def add(self, judgments: Judgments, rankings: Sequence[Ranking]) -> tuple[int, ...]:
-        """Add the rankings of a query and return their positions."""
-        start = len(self._rankings)
-        self._rankings += rankings
-        if len(rankings) == 1:
-            self._judgments.append(judgments)
-            return (start,)
-        self._judgments += [judgments] * len(rankings)
-        return tuple(range(start, len(self._rankings)))
+def _describe_finding(finding: PassageFinding) -> Text:
+    """Word what happened to a passage, with chunks, ranks and stages."""
+    text = write(finding.kind.value)
+    if finding.kind in (FindingKind.FOUND, FindingKind.RANKED_LOWER) and finding.rank:
+        text += f" at rank {finding.rank}"
+    if finding.kind is FindingKind.SPLIT:
+        chunks: list[Part | Text] = []
+        for chunk in finding.chunks:
+            rank = f" at rank {chunk.rank}" if chunk.rank else ""
+            chunks.append(write(DocPart(chunk.chunk_id), rank))
+        text += write(" (", join(chunks), "" if finding.is_complete else ", and a part is missing")
+        text += ")"
+    if finding.stage:
+        text += write(", at rank ", finding.stage_rank or 0, " of ", DataPart(finding.stage))
+    elif finding.corpus_chunk:
+        text += write(", but in the index as chunk ", DocPart(finding.corpus_chunk))
+    return text
 
-    def add_row(self, side: Side, positions: tuple[int, ...]) -> None:
-        """Add the next row of a side."""
-        self._rows[side].append(positions)
 
-    def add_baseline(self, judgments: Judgments, before: Sequence[Ranking]) -> None:
-        """Add the baseline's rankings of the next compared row."""
-        self._baseline_rows.append((judgments, before))
-
-    def get_column(self, metric: Metric, side: Side) -> list[float | None]:
-        """Return the value of each row, the mean over its repeats."""
-        # Weights do not change the values of queries, so both spellings share a column.
-        plain = replace(metric, weighted=False) if metric.weighted else metric
-        key = (plain, side)
-        if key not in self._columns:
-            self._columns[key] = self._compute_column(plain, side)
-        return self._columns[key]
-
-    def _compute_column(self, metric: Metric, side: Side) -> list[float | None]:
-        rows = self._rows[side]
-        if side is Side.BEFORE:
-            if metric.compares:
-                return [None] * len(rows)
-            if metric.unit == "seconds" or metric.budget:
-                return self._baseline_columns.get_column(metric, Side.RETURNED)
-        scores = self._score(metric)
-        if not self.has_repeats(side):
-            return [scores[positions[0]] for positions in rows]
-        column: list[float | None] = []
-        for positions in rows:
-            values = [scores[position] for position in positions]
-            defined = [value for value in values if value is not None]
-            column.append(fmean(defined) if defined else None)
-        return column
-
-    def get_repeats(self, metric: Metric, side: Side, row: int) -> list[float | None]:
-        """Return the value of each repeat of a row."""
-        plain = replace(metric, weighted=False) if metric.weighted else metric
-        if side is Side.BEFORE and (plain.unit == "seconds" or plain.budget):
-            return self._baseline_columns.get_repeats(plain, Side.RETURNED, row)
-        scores = self._score(plain)
-        return [scores[position] for position in self._rows[side][row]]
-
-    def score_row(self, metric: Metric, row: int) -> MetricChange | None:
-        """Return the change of a compared query, or ``None`` if the metric is undefined."""
-        before = self.get_column(metric, Side.BEFORE)[row]
-        now = self.get_column(metric, Side.NOW)[row]
-        if before is None or now is None:
-            return None
-        lowest = highest = before
-        if len(self._rows[Side.BEFORE][row]) > 1:
-            repeats = self.get_repeats(metric, Side.BEFORE, row)
-            values = [value for value in repeats if value is not None]
-            lowest, highest = min(values), max(values)
-        return MetricChange(metric, before, now, lowest, highest)
-
-    def list_rows_with_duplicates(self) -> list[int]:
-        """Return the current rows with a document twice, as deep as metrics read."""
-        if self._batch is None:
-            self._batch = self._create_batch()
-        distinct = self._batch.judged_rankings.rankings
-        rows = []
-        for row, positions in enumerate(self._rows[Side.RETURNED]):
-            # The search for judged documents copies only rankings with duplicates.
-            if any(distinct[at] is not self._rankings[at].doc_ids for at in positions):
-                rows.append(row)
-        return rows
-
-    def has_repeats(self, side: Side) -> bool:
-        """Return whether any query of a side has several answers."""
-        return any(len(positions) > 1 for positions in self._rows[side])
-
-    @cached_property
-    def _baseline_columns(self) -> MetricColumns:
-        """The baseline's rankings by themselves, for what equal rankings may differ in."""
-        columns = MetricColumns(self._metrics, self._undefined)
-        for judgments, rankings in self._baseline_rows:
-            columns.add_row(Side.RETURNED, columns.add(judgments, rankings))
-        return columns
-
-    def _score(self, metric: Metric) -> list[float | None]:
-        """Return the value of every ranking, by position."""
-        if metric not in self._scores:
-            if self._batch is None:
-                self._batch = self._create_batch()
-            scores = self._batch.score(metric, self._undefined)
-            if metric.needs_judgments and not metric.budget:
-                self._score_shared_hits(metric, scores)
-            self._scores[metric] = scores
-        return self._scores[metric]
-
-    def _create_batch(self) -> RankingBatch:
-        baseline_rankings: list[Sequence[str] | None] = [None] * len(self._rankings)
-        for row, (_, before) in enumerate(self._baseline_rows):
-            for position in self._rows[Side.NOW][row]:
-                baseline_rankings[position] = before[0].doc_ids
-        batch = RankingBatch(
-            self._judgments,
-            [ranking.doc_ids for ranking in self._rankings],
-            seconds=[ranking.seconds for ranking in self._rankings],
-            baseline_rankings=baseline_rankings,
-            sizes=[ranking.sizes for ranking in self._rankings],
-        )
-        batch.prepare(self._metrics)
-        return batch
-
-    def _score_shared_hits(self, metric: Metric, scores: list[float | None]) -> None:
-        """Score rankings in which a hit contains several passages, which a batch cannot know."""
-        for position, ranking in enumerate(self._rankings):
-            if ranking.passages and has_shared_hits(ranking):
-                judgments = self._judgments[position]
-                values = score_passages([metric], judgments, ranking, undefined=self._undefined)
-                scores[position] = values[0]
+def _collect_scores(rankings: Sequence[Ranking]) -> Mapping[str, float]:
+    """Return the scores in the first repeat by document."""
+    if not rankings or not rankings[0].scores:
+        return {}
+    scores = rankings[0].scores
+    return {doc_id: scores[rank - 1] for doc_id, rank in find_ranks(rankings[0]).items()}
 
 
 # -- Pairs of rankings -----------------------------------------------------------------------------
@@ -535,9 +497,10 @@ def compare_runs(
         corpus_texts: The text of every document or chunk by id, to explain missing passages.
     """
     stages = {}
-    for name in {metric.stage for metric in list_metrics(suite)} & run.stages.keys():
+    for name in {metric.stage for metric in list_metrics(suite) if metric.stage}:
+        stage_run = run.stages.get(name, Run())
         baseline_stage = baseline_run.stages.get(name) if baseline_run else None
-        pairing = _Pairing(suite, run.stages[name], baseline_stage, needed_depth=maxsize)
+        pairing = _Pairing(suite, stage_run, baseline_stage, needed_depth=maxsize)
         stages[name] = pairing.compare(is_new=is_new)
     needed_depth = get_needed_depth(suite, has_baseline=baseline_run is not None)
     pairing = _Pairing(suite, run, baseline_run, needed_depth=needed_depth)
@@ -653,7 +616,7 @@ class _Pairing:
             restored=restored,
             is_unchanged=is_unchanged,
             row=len(self._changes),
-            score_row=columns.score_row,
+            _columns=columns,
         )
 
     def _prepare(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from pytest_irquality.evaluation.comparison import Comparison, Side
+from pytest_irquality.evaluation.comparison import Comparison, find_median_ranks
 from pytest_irquality.evaluation.constants import (
     MAX_RANK_DISTANCE,
     MAX_UNDECIDED_FRACTION,
@@ -20,7 +20,7 @@ from pytest_irquality.evaluation.constants import (
     MIN_MATCHED_FRACTION,
     TOP,
 )
-from pytest_irquality.evaluation.query_changes import QueryStatus, find_median_ranks
+from pytest_irquality.evaluation.query_changes import QueryStatus, Side
 from pytest_irquality.evaluation.requirement_checks import format_value, is_expired
 from pytest_irquality.evaluation.results import (
     CheckResult,
@@ -494,16 +494,17 @@ def _create_missing_document_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 def _create_passage_notice(facts: SuiteFacts) -> Iterator[Notice]:
     """Count the relevant passages by what happened to them."""
-    if facts.comparison.suite.settings.match != "text":
+    settings = facts.comparison.suite.settings
+    if settings.match != "text":
         return
     counts: Counter[FindingKind] = Counter()
     found_before = 0
     for query in facts.comparison.answered_queries:
-        answers = facts.comparison.explain(query.id)
-        ranks_before = find_median_ranks(answers.before) if answers.before else {}
+        change = facts.comparison.changes_by_id.get(query.id)
+        ranks_before = find_median_ranks(change.before if change else ())
         for passage in query.judgments.relevant:
-            counts[answers.diagnose(passage).kind] += 1
-            found_before += ranks_before.get(passage, answers.top_k + 1) <= answers.top_k
+            counts[facts.comparison.diagnose(query, passage).kind] += 1
+            found_before += ranks_before.get(passage, settings.top_k + 1) <= settings.top_k
     if counts.total() == counts[FindingKind.FOUND]:
         return
     parts: list[Text] = []

@@ -1,9 +1,9 @@
-"""Changes of single queries: their rankings on both sides, and what became of their documents."""
+"""Changes of single queries: the rankings of both sides, and the values of metrics for them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from statistics import fmean
@@ -14,19 +14,10 @@ from pytest_irquality.evaluation.constants import (
     ROUNDING_ERROR,
     TOP,
 )
-from pytest_irquality.io.text import DataPart, DocPart, Part, Text, join, write
-from pytest_irquality.metrics import Metric, compute_overlap
-from pytest_irquality.passages.diagnosis import (
-    CorpusTexts,
-    FindingKind,
-    PassageFinding,
-    diagnose_passage,
-)
-from pytest_irquality.passages.location import find_ranks
+from pytest_irquality.metrics import Judgments, Metric, RankingBatch, compute_overlap
+from pytest_irquality.passages.location import has_shared_hits, score_passages
 from pytest_irquality.retrieval.run import Ranking
 from pytest_irquality.suite.model import Query
-
-MAX_LISTED_DOCUMENTS = 20  # of each ranking
 
 
 class QueryStatus(Enum):
@@ -78,6 +69,168 @@ class MetricChange:
         return not (is_low or is_high)
 
 
+class Side(Enum):
+    """The rankings that a value is computed from.
+
+    Attributes:
+        BEFORE: Those of the baseline. Only queries with a baseline have values.
+        NOW: The current ones of the same queries, with ties in the baseline's order.
+        RETURNED: The current ones of all answered queries, in the order as returned.
+    """
+
+    BEFORE = "before"
+    NOW = "now"
+    RETURNED = "returned"
+
+
+class MetricColumns:
+    """The rankings of all queries of a suite, and the values of metrics for them.
+
+    An unchanged ranking is scored once for both sides. A column is computed when it is first read,
+    and ``RankingBatch`` finds the judged documents of all rankings once for all metrics.
+
+    Rows of ``RETURNED`` are answered queries. Rows of ``BEFORE`` and ``NOW`` are compared ones.
+
+    Args:
+        metrics: The metrics that will be read, so that rankings are searched only once.
+        undefined: What a query without relevant documents scores (see ``RankingBatch.score``).
+    """
+
+    def __init__(self, metrics: Sequence[Metric], undefined: str) -> None:
+        self._metrics = metrics
+        self._undefined = undefined
+        self._judgments: list[Judgments] = []
+        self._rankings: list[Ranking] = []
+        self._rows: dict[Side, list[tuple[int, ...]]] = {side: [] for side in Side}
+        self._baseline_rows: list[tuple[Judgments, Sequence[Ranking]]] = []
+        self._batch: RankingBatch | None = None
+        self._scores: dict[Metric, list[float | None]] = {}
+        self._columns: dict[tuple[Metric, Side], list[float | None]] = {}
+
+    def add(self, judgments: Judgments, rankings: Sequence[Ranking]) -> tuple[int, ...]:
+        """Add the rankings of a query and return their positions."""
+        start = len(self._rankings)
+        self._rankings += rankings
+        if len(rankings) == 1:
+            self._judgments.append(judgments)
+            return (start,)
+        self._judgments += [judgments] * len(rankings)
+        return tuple(range(start, len(self._rankings)))
+
+    def add_row(self, side: Side, positions: tuple[int, ...]) -> None:
+        """Add the next row of a side."""
+        self._rows[side].append(positions)
+
+    def add_baseline(self, judgments: Judgments, before: Sequence[Ranking]) -> None:
+        """Add the baseline's rankings of the next compared row."""
+        self._baseline_rows.append((judgments, before))
+
+    def get_column(self, metric: Metric, side: Side) -> list[float | None]:
+        """Return the value of each row, the mean over its repeats."""
+        # Weights do not change the values of queries, so both spellings share a column.
+        plain = replace(metric, weighted=False) if metric.weighted else metric
+        key = (plain, side)
+        if key not in self._columns:
+            self._columns[key] = self._compute_column(plain, side)
+        return self._columns[key]
+
+    def _compute_column(self, metric: Metric, side: Side) -> list[float | None]:
+        rows = self._rows[side]
+        if side is Side.BEFORE:
+            if metric.compares:
+                return [None] * len(rows)
+            if metric.unit == "seconds" or metric.budget:
+                return self._baseline_columns.get_column(metric, Side.RETURNED)
+        scores = self._score(metric)
+        if not self.has_repeats(side):
+            return [scores[positions[0]] for positions in rows]
+        column: list[float | None] = []
+        for positions in rows:
+            values = [scores[position] for position in positions]
+            defined = [value for value in values if value is not None]
+            column.append(fmean(defined) if defined else None)
+        return column
+
+    def get_repeats(self, metric: Metric, side: Side, row: int) -> list[float | None]:
+        """Return the value of each repeat of a row."""
+        plain = replace(metric, weighted=False) if metric.weighted else metric
+        if side is Side.BEFORE and (plain.unit == "seconds" or plain.budget):
+            return self._baseline_columns.get_repeats(plain, Side.RETURNED, row)
+        scores = self._score(plain)
+        return [scores[position] for position in self._rows[side][row]]
+
+    def score(self, metric: Metric, row: int) -> MetricChange | None:
+        """Return the change of a compared query, or ``None`` if the metric is undefined."""
+        before = self.get_column(metric, Side.BEFORE)[row]
+        now = self.get_column(metric, Side.NOW)[row]
+        if before is None or now is None:
+            return None
+        lowest = highest = before
+        if len(self._rows[Side.BEFORE][row]) > 1:
+            repeats = self.get_repeats(metric, Side.BEFORE, row)
+            values = [value for value in repeats if value is not None]
+            lowest, highest = min(values), max(values)
+        return MetricChange(metric, before, now, lowest, highest)
+
+    def list_rows_with_duplicates(self) -> list[int]:
+        """Return the current rows with a document twice, as deep as metrics read."""
+        if self._batch is None:
+            self._batch = self._create_batch()
+        distinct = self._batch.judged_rankings.rankings
+        rows = []
+        for row, positions in enumerate(self._rows[Side.RETURNED]):
+            # The search for judged documents copies only rankings with duplicates.
+            if any(distinct[at] is not self._rankings[at].doc_ids for at in positions):
+                rows.append(row)
+        return rows
+
+    def has_repeats(self, side: Side) -> bool:
+        """Return whether any query of a side has several answers."""
+        return any(len(positions) > 1 for positions in self._rows[side])
+
+    @cached_property
+    def _baseline_columns(self) -> MetricColumns:
+        """The baseline's rankings by themselves, for what equal rankings may differ in."""
+        columns = MetricColumns(self._metrics, self._undefined)
+        for judgments, rankings in self._baseline_rows:
+            columns.add_row(Side.RETURNED, columns.add(judgments, rankings))
+        return columns
+
+    def _score(self, metric: Metric) -> list[float | None]:
+        """Return the value of every ranking, by position."""
+        if metric not in self._scores:
+            if self._batch is None:
+                self._batch = self._create_batch()
+            scores = self._batch.score(metric, self._undefined)
+            if metric.needs_judgments and not metric.budget:
+                self._score_shared_hits(metric, scores)
+            self._scores[metric] = scores
+        return self._scores[metric]
+
+    def _create_batch(self) -> RankingBatch:
+        baseline_rankings: list[Sequence[str] | None] = [None] * len(self._rankings)
+        for row, (_, before) in enumerate(self._baseline_rows):
+            for position in self._rows[Side.NOW][row]:
+                baseline_rankings[position] = before[0].doc_ids
+        batch = RankingBatch(
+            self._judgments,
+            [ranking.doc_ids for ranking in self._rankings],
+            seconds=[ranking.seconds for ranking in self._rankings],
+            baseline_rankings=baseline_rankings,
+            sizes=[ranking.sizes for ranking in self._rankings],
+        )
+        batch.prepare(self._metrics)
+        return batch
+
+    def _score_shared_hits(self, metric: Metric, scores: list[float | None]) -> None:
+        """Score rankings in which a hit contains several passages, which a batch cannot know."""
+        for position, ranking in enumerate(self._rankings):
+            if ranking.passages and has_shared_hits(ranking):
+                judgments = self._judgments[position]
+                values = score_passages([metric], judgments, ranking, undefined=self._undefined)
+                scores[position] = values[0]
+
+
 @dataclass(frozen=True, eq=False)
 class QueryChange:
     """The answers to a query in the baseline and in the current run.
@@ -92,8 +245,7 @@ class QueryChange:
         restored: The relevant documents that are taken to be in their old place, because a tie at
             the end of the current ranking may hide them, with this rank.
         is_unchanged: Whether both sides have one and the same ranking.
-        row: The row of the query among compared ones.
-        score_row: Scores both sides of a row.
+        row: The row of the query in the columns of compared queries.
     """
 
     query: Query
@@ -104,11 +256,11 @@ class QueryChange:
     restored: Mapping[str, int] = field(repr=False)
     is_unchanged: bool
     row: int
-    score_row: Callable[[Metric, int], MetricChange | None] = field(repr=False)
+    _columns: MetricColumns = field(repr=False)
 
     def score(self, metric: Metric) -> MetricChange | None:
         """Score both sides, or return ``None`` if the metric is undefined."""
-        return self.score_row(metric, self.row)
+        return self._columns.score(metric, self.row)
 
     def is_undecided(self, metric: Metric) -> bool:
         """Return whether a tie at the end of the rankings decides the value of the metric."""
@@ -211,164 +363,3 @@ def _is_present(doc_id: str, tops: Sequence[set[str]]) -> bool:
 
 def _compute_fraction_with(doc_id: str, tops: Sequence[set[str]]) -> float:
     return sum(doc_id in top for top in tops) / len(tops)
-
-
-# -- Documents -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class DocChange:
-    """A document of a query in both rankings.
-
-    With repeats, a rank is the median over the repeats, and the score is of the first repeat.
-
-    Attributes:
-        doc_id: The document, or the passage or chunk with ``match: text``.
-        grade: Its grade, or ``None`` if it is unjudged.
-        rank_before: Its rank in the baseline from 1, or ``None``.
-        rank_now: Its current rank in the order as returned, or ``None``.
-        score: The retriever's current score.
-        finding: Why an expected document is missing or lower, such as ``no longer in the index``.
-    """
-
-    doc_id: str
-    title: str = ""
-    grade: float | None = None
-    is_relevant: bool = False
-    rank_before: int | None = None
-    rank_now: int | None = None
-    score: float | None = None
-    finding: Text | None = None
-
-
-@dataclass(frozen=True)
-class QueryAnswers:
-    """All that is known about the answers to a query, to explain its documents.
-
-    Attributes:
-        before: The rankings of the baseline, as they are compared.
-        now: The current rankings, as they are compared, in the order as returned.
-        returned: The first current ranking as the retriever gave it, with texts.
-        stages: The rankings of earlier stages by name, in their order.
-        missing_doc_ids: The documents that the index lacks.
-    """
-
-    query: Query
-    before: Sequence[Ranking] = ()
-    now: Sequence[Ranking] = ()
-    returned: Ranking = field(default=Ranking())
-    stages: Mapping[str, Ranking] = field(default_factory=dict)
-    titles: Mapping[str, str] = field(default_factory=dict)
-    missing_doc_ids: Collection[str] = ()
-    corpus: CorpusTexts | None = None
-    top_k: int = 10
-    finds_passages: bool = False
-
-    def list_documents(self) -> tuple[DocChange, ...]:
-        """List the first documents of both rankings, then expected ones that are missing."""
-        limit = min(max(TOP, self.top_k), MAX_LISTED_DOCUMENTS)
-        ranks_before = find_median_ranks(self.before)
-        ranks_now = find_median_ranks(self.now)
-        listed = [doc_id for doc_id, rank in ranks_now.items() if rank <= limit]
-        listed += [doc_id for doc_id, rank in ranks_before.items() if rank <= limit]
-        expected = list_expected_doc_ids(self.query)
-        listed += expected
-        judgments = self.query.judgments
-        scores = self._collect_scores()
-        documents = []
-        for doc_id in dict.fromkeys(listed):
-            rank_before, rank_now = ranks_before.get(doc_id), ranks_now.get(doc_id)
-            finding = None
-            if doc_id in expected and (rank_now is None or rank_now > self.top_k):
-                finding = self.explain(doc_id, rank_before, rank_now)
-            documents.append(
-                DocChange(
-                    doc_id=doc_id,
-                    title=self.titles.get(doc_id, ""),
-                    grade=judgments.grades.get(doc_id),
-                    is_relevant=doc_id in judgments.relevant,
-                    rank_before=rank_before,
-                    rank_now=rank_now,
-                    score=scores.get(doc_id),
-                    finding=finding,
-                )
-            )
-        return tuple(documents)
-
-    def explain(self, doc_id: str, rank_before: int | None, rank_now: int | None) -> Text:
-        """Say why an expected document is not among the first results."""
-        if self.finds_passages:
-            return describe_finding(self.diagnose(doc_id))
-        if doc_id in self.missing_doc_ids:
-            return write("no longer in the index" if rank_before else "not in the index")
-        if rank_now is not None:
-            return write("ranked lower")
-        for name, ranking in reversed(list(self.stages.items())):
-            if doc_id in ranking.doc_ids:
-                rank = ranking.doc_ids.index(doc_id) + 1
-                return write("not retrieved, but at rank ", rank, " of ", DataPart(name))
-        return write("not retrieved")
-
-    def diagnose(self, passage: str) -> PassageFinding:
-        """Say what happened to a relevant passage."""
-        return diagnose_passage(
-            passage, self.returned, top_k=self.top_k, stages=self.stages, corpus=self.corpus
-        )
-
-    def _collect_scores(self) -> Mapping[str, float]:
-        if not self.now or self.now[0].scores is None:
-            return {}
-        first = self.now[0]
-        scores = {}
-        for doc_id, rank in find_ranks(first).items():
-            scores[doc_id] = first.scores[rank - 1] if first.scores else 0.0
-        return scores
-
-
-def list_expected_doc_ids(query: Query) -> list[str]:
-    """Return the relevant documents, best first, and then those that rules want."""
-    grades = query.judgments.grades
-    expected = sorted(query.judgments.relevant)
-    expected.sort(key=lambda doc_id: grades.get(doc_id, 0), reverse=True)
-    for rule in query.rules:
-        expected += rule.wanted_doc_ids
-    return list(dict.fromkeys(expected))
-
-
-def find_median_ranks(rankings: Sequence[Ranking]) -> dict[str, int]:
-    """Return the median rank of every document over the repeats, best first.
-
-    A repeat without the document counts as a rank below all others, so a document that fewer than
-    half of the repeats have is left out.
-    """
-    if len(rankings) == 1:
-        return find_ranks(rankings[0])
-    ranks_by_doc_id: dict[str, list[int]] = {}
-    for ranking in rankings:
-        for doc_id, rank in find_ranks(ranking).items():
-            ranks_by_doc_id.setdefault(doc_id, []).append(rank)
-    middle = (len(rankings) - 1) // 2
-    medians = {}
-    for doc_id, ranks in ranks_by_doc_id.items():
-        if len(ranks) > middle:
-            medians[doc_id] = sorted(ranks)[middle]
-    return dict(sorted(medians.items(), key=lambda item: item[1]))
-
-
-def describe_finding(finding: PassageFinding) -> Text:
-    """Word what happened to a passage, with chunks, ranks and stages."""
-    text = write(finding.kind.value)
-    if finding.kind in (FindingKind.FOUND, FindingKind.RANKED_LOWER) and finding.rank:
-        text += f" at rank {finding.rank}"
-    if finding.kind is FindingKind.SPLIT:
-        chunks: list[Part | Text] = []
-        for chunk in finding.chunks:
-            rank = f" at rank {chunk.rank}" if chunk.rank else ""
-            chunks.append(write(DocPart(chunk.chunk_id), rank))
-        text += write(" (", join(chunks), "" if finding.is_complete else ", and a part is missing")
-        text += ")"
-    if finding.stage:
-        text += write(", at rank ", finding.stage_rank or 0, " of ", DataPart(finding.stage))
-    elif finding.corpus_chunk:
-        text += write(", but in the index as chunk ", DocPart(finding.corpus_chunk))
-    return text

@@ -9,13 +9,13 @@ from functools import cached_property
 from math import inf
 from statistics import fmean
 
-from pytest_irquality.evaluation.comparison import Comparison, Side
+from pytest_irquality.evaluation.comparison import Comparison
 from pytest_irquality.evaluation.constants import (
     MIN_TESTABLE_QUERIES,
     ROUNDING_ERROR,
     SIGNIFICANT_DROP_ALPHA,
 )
-from pytest_irquality.evaluation.query_changes import MetricChange, QueryStatus
+from pytest_irquality.evaluation.query_changes import MetricChange, QueryStatus, Side
 from pytest_irquality.evaluation.results import CheckResult, Outcome, Requirement
 from pytest_irquality.evaluation.statistics import (
     SignificanceTest,
@@ -484,8 +484,7 @@ class _Subject:
             return None
         if self.query is None:
             return self.comparison.score(self.metric, self.tag)
-        stage = self.comparison.get_stage(self.metric)
-        change = stage.changes_by_id.get(self.query.id) if stage else None
+        change = self.comparison.get_stage(self.metric).changes_by_id.get(self.query.id)
         return change.score(replace(self.metric, stage="")) if change else None
 
     @cached_property
@@ -506,7 +505,7 @@ class _Subject:
     def describe_gap(self) -> Text:
         """Say which queries have no value because they have no answer, or return nothing."""
         stage = self.comparison.get_stage(self.metric)
-        if stage is None:
+        if self.metric.stage and not stage.answers:
             reason = "Not evaluated because the retriever gives no results of "
             return write(reason, DataPart(self.metric.stage))
         if self.query is None:

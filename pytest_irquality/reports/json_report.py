@@ -19,7 +19,7 @@ from importlib.resources import files
 from itertools import islice
 from typing import Any, Union
 
-from pytest_irquality.evaluation.query_changes import DocChange
+from pytest_irquality.evaluation.comparison import DocChange
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.escaping import make_visible
 from pytest_irquality.io.files import OUTPUT_MARKER

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
-from pytest_irquality.evaluation.comparison import Comparison, Side
+from pytest_irquality.evaluation.comparison import Comparison, DocChange
 from pytest_irquality.evaluation.evaluate import Evaluation
-from pytest_irquality.evaluation.query_changes import DocChange, QueryChange, QueryStatus
+from pytest_irquality.evaluation.query_changes import QueryChange, QueryStatus, Side
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
 from pytest_irquality.io.text import DataPart, DocPart, QueryPart, Text, join, list_some, write
 from pytest_irquality.reports.numbers import Number, format_change, format_value

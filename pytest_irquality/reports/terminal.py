@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from unicodedata import category, combining, east_asian_width
 
-from pytest_irquality.evaluation.comparison import Side
+from pytest_irquality.evaluation.comparison import DocChange
 from pytest_irquality.evaluation.evaluate import Evaluation
-from pytest_irquality.evaluation.query_changes import DocChange
+from pytest_irquality.evaluation.query_changes import Side
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import make_printable
 from pytest_irquality.io.text import CodePart, DataPart, DocPart, Part, Text, join, write

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from pytest_irquality.evaluation.comparison import Comparison, Side, compare_runs
-from pytest_irquality.evaluation.query_changes import QueryChange, QueryStatus
+from pytest_irquality.evaluation.comparison import Comparison, compare_runs
+from pytest_irquality.evaluation.query_changes import QueryChange, QueryStatus, Side
 from pytest_irquality.metrics import Judgments, parse_metric, score_rankings
 from pytest_irquality.passages.location import ALL_PASSAGES
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run

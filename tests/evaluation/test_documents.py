@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_irquality.evaluation.comparison import Comparison, compare_runs
-from pytest_irquality.evaluation.query_changes import DocChange
+from pytest_irquality.evaluation.comparison import Comparison, DocChange, compare_runs
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Settings
 from pytest_irquality.suite.rules import MustFind

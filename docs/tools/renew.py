@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from docs.tools import ROOT, address, constants, keys, metrics, options, pages, pins
-from pytest_irquality.reports import json_report
+from docs.tools.report_schema import create_schema
 from pytest_irquality.suite.keys import format_schema
 
 SUITE_SCHEMA = ROOT / "pytest_irquality/suite/schema.json"
@@ -20,7 +20,7 @@ REPORT_SCHEMA = ROOT / "pytest_irquality/reports/schema.json"
 def generate_schemas() -> Iterator[tuple[Path, str]]:
     """Yield the JSON Schemas that the package ships."""
     yield SUITE_SCHEMA, format_schema()
-    report_schema = json_report.create_schema()
+    report_schema = create_schema()
     yield REPORT_SCHEMA, json.dumps(report_schema, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -1,37 +1,31 @@
-"""The JSON report and its schema.
+"""The JSON report.
 
 The report is the view: every field of its classes is a key. A text is a string, a number is a
 number, and an outcome is its name. So a new field of the view is in the report and, once
-``schema.json`` is generated again (``python -m pytest_irquality.reports.json_report``), in the
-schema.
+``schema.json`` is generated again (``python -m docs.tools.renew schemas``), in the schema.
 """
 
 from __future__ import annotations
 
 import json
-import types
-import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
-from importlib.resources import files
 from itertools import islice
-from typing import Any, Union
+from typing import Any
 
-from pytest_irquality.evaluation.comparison import DocChange
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.escaping import make_visible
 from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.io.text import Text
 from pytest_irquality.reports.numbers import Number
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS, QueryRow
-from pytest_irquality.reports.view import QueryDetails, build_query_details
+from pytest_irquality.reports.view import build_query_details
 from pytest_irquality.reports.view_model import CheckRow, View
 from pytest_irquality.suite.model import Location
 
 VERSION = 2
-SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
 
 # Entries of the lists in the short document, which a program reads completely.
 MAX_SHORT_ENTRIES = 5
@@ -117,22 +111,6 @@ def render_short_json(
     return _lay_out(document)
 
 
-def create_schema() -> dict[str, Any]:
-    """Create the JSON Schema of the report from the classes of the view."""
-    definitions: dict[str, Any] = {}
-    report = _describe_class(View, definitions)
-    report["properties"] = {
-        "generator": {"const": OUTPUT_MARKER},
-        "version": {"const": VERSION},
-        **report["properties"],
-        "timing": _describe(Timing, definitions),
-    }
-    report["required"] = ["generator", "version", *report["required"], "timing"]
-    return {"$schema": SCHEMA_ID, "title": "Report of pytest-irquality", **report} | {
-        "$defs": dict(sorted(definitions.items()))
-    }
-
-
 # -- Encoding ------------------------------------------------------------------------------------
 
 # Fields that only reports in the same process read, or that belong to ``timing``.
@@ -166,7 +144,7 @@ def _encode(value: Any) -> Any:
     if isinstance(value, QueryRow):
         return _encode_row(value)
     if is_dataclass(value) and not isinstance(value, type):
-        shown = _list_shown_fields(type(value))
+        shown = list_shown_fields(type(value))
         return {field.name: _encode(getattr(value, field.name)) for field in shown}
     if isinstance(value, Mapping):
         return {make_visible(str(key)): _encode(entry) for key, entry in value.items()}
@@ -177,14 +155,15 @@ def _encode_row(row: QueryRow) -> dict[str, Any]:
     encoded: dict[str, Any] = {"query_id": make_visible(row.query.id)}
     for column in QUERY_COLUMNS:
         encoded[column.key] = _encode(column.read(row))
-    for field in _list_shown_fields(QueryRow):
+    for field in list_shown_fields(QueryRow):
         encoded[field.name] = _encode(getattr(row, field.name))
     encoded["location"] = _encode(row.query.location)
     return encoded
 
 
 @cache
-def _list_shown_fields(cls: type) -> tuple[Field[Any], ...]:
+def list_shown_fields(cls: type) -> tuple[Field[Any], ...]:
+    """Return the fields of a class of the view that are in the report."""
     hidden = HIDDEN_FIELDS.get(cls.__name__, frozenset())
     return tuple(field for field in fields(cls) if field.name not in hidden)
 
@@ -250,78 +229,3 @@ def _shorten(value: Any) -> Any:
 
 def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-# -- Schema --------------------------------------------------------------------------------------
-
-SIMPLE_TYPES: Mapping[type, dict[str, Any]] = {
-    str: {"type": "string"},
-    bool: {"type": "boolean"},
-    int: {"type": "integer"},
-    float: {"type": "number"},
-    type(None): {"type": "null"},
-    Text: {"type": "string"},
-    Number: {"type": "number"},
-    Location: {"type": "string"},
-}
-
-
-def _describe(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a type, and add those of classes to the definitions."""
-    if hint in SIMPLE_TYPES:
-        return SIMPLE_TYPES[hint]
-    if isinstance(hint, type) and issubclass(hint, Outcome):
-        return {"enum": [outcome.name for outcome in hint]}
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return {"enum": [member.value for member in hint]}
-    arguments = typing.get_args(hint)
-    origin = typing.get_origin(hint)
-    if origin in (Union, types.UnionType):
-        return {"anyOf": [_describe(argument, definitions) for argument in arguments]}
-    if origin is tuple:
-        return {"type": "array", "items": _describe(arguments[0], definitions)}
-    if origin is not None and issubclass(origin, Mapping):
-        return {"type": "object", "additionalProperties": _describe(arguments[1], definitions)}
-    if hint.__name__ not in definitions:
-        definitions[hint.__name__] = {}  # A class may contain itself.
-        definitions[hint.__name__] = _describe_class(hint, definitions)
-    return {"$ref": f"#/$defs/{hint.__name__}"}
-
-
-def _describe_class(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
-    hints = typing.get_type_hints(cls)
-    properties = {}
-    if cls is QueryRow:
-        properties["query_id"] = SIMPLE_TYPES[str]
-        for column in QUERY_COLUMNS:
-            text_or_number = "number" if column.is_number else "string"
-            properties[column.key] = {"type": [text_or_number, "null"]}
-    for field in _list_shown_fields(cls):
-        properties[field.name] = _describe(hints[field.name], definitions)
-    required = list(properties)
-    if cls is QueryRow:
-        properties["location"] = SIMPLE_TYPES[Location]
-        required.append("location")
-        # Only the rows of suites have all documents and metrics.
-        values = typing.get_type_hints(QueryDetails)["values"]
-        properties["documents"] = _describe(tuple[DocChange, ...], definitions)
-        properties["values"] = _describe(values, definitions)
-    return {
-        "type": "object",
-        "description": (cls.__doc__ or "").partition("\n")[0],
-        "properties": properties,
-        "required": required,
-        "additionalProperties": False,
-    }
-
-
-def main() -> None:
-    """Write ``schema.json`` again."""
-    path = files("pytest_irquality.reports").joinpath("schema.json")
-    text = json.dumps(create_schema(), indent=1, ensure_ascii=False) + "\n"
-    with open(str(path), "w", encoding="utf-8") as file:
-        file.write(text)
-
-
-if __name__ == "__main__":
-    main()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from docs.tools.pages import run_broken_example
+from docs.tools.report_schema import create_schema
 from pytest_irquality.baselines.run_files import FORMAT_VERSION, SCORE_DIGITS
 from pytest_irquality.baselines.store import MAX_REPEAT_DROP
 from pytest_irquality.evaluation import constants, statistics
@@ -212,7 +213,7 @@ def test_questions_to_the_json_report_have_answers(tmp_path: Path) -> None:
 def test_fields_that_the_page_names_are_in_the_schema() -> None:
     page = (DOCS / "reference/json.md").read_text("utf-8")
     fields = page.partition("- `version`")[2].partition("Numbers are")[0]
-    schema = json.dumps(json_report.create_schema())
+    schema = json.dumps(create_schema())
 
     for name in re.findall(r"`([a-z_]+)`", fields):
         assert f'"{name}"' in schema, name

@@ -9,9 +9,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from docs.tools.report_schema import create_schema
 from pytest_irquality.io.files import MARKED_BYTES, OUTPUT_MARKER
 from pytest_irquality.reports.json_report import (
-    create_schema,
     render_json,
     render_short_json,
 )

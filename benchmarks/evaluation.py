@@ -88,15 +88,14 @@ def make_run(rankings: Rankings) -> Run:
     """Make a run of new rankings, which share nothing with another run."""
     answers = {}
     for text, ranking in rankings.items():
-        doc_ids = tuple(list(ranking.doc_ids))
-        answers[text] = (Ranking(doc_ids, ranking.scores),)
+        answers[text] = (Ranking((*ranking.doc_ids,), ranking.scores),)
     return Run(answers)
 
 
 def score_five_metrics(grades: Grades, now: Rankings) -> float:
     """Score the five metrics and their means."""
     judgments = [Judgments(dict(judged)) for judged in grades.values()]
-    rankings = [tuple(list(ranking.doc_ids)) for ranking in now.values()]
+    rankings = [(*ranking.doc_ids,) for ranking in now.values()]
 
     def work() -> None:
         batch = RankingBatch(judgments, rankings)

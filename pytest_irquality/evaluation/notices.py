@@ -135,6 +135,7 @@ def _create_no_answer_notice(facts: SuiteFacts) -> Iterator[Notice]:
     if len(query_ids) == len(suite.queries) and len(causes) == 1:
         text = write("No query has an answer: ", DataPart(next(iter(messages.values()))))
     is_failure = len(query_ids) > suite.settings.max_errors
+    is_failure |= any(not suite.queries_by_id[query_id].is_sampled for query_id in query_ids)
     outcome = Outcome.FAILED if is_failure else Outcome.PASSED
     yield Notice("no-answer", text, outcome, query_ids=query_ids, is_cause=is_failure)
 

@@ -335,7 +335,9 @@ class RequirementChecks:
             text = write(format_count(len(unanswered), "query has", "queries have"), " no answer")
             text += f", and 'errors' allows {allowed}" if allowed else ""
         gap = _describe_gap(self.comparison, self.suite.queries)
-        if len(unanswered) > allowed:
+        # An inline query is a test of its own, which is an error without an answer.
+        is_error = any(not self.suite.queries_by_id[name].is_sampled for name in unanswered)
+        if is_error or len(unanswered) > allowed:
             outcome = Outcome.FAILED
         elif gap:
             outcome, text = Outcome.INCOMPLETE, gap

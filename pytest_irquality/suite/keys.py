@@ -237,7 +237,7 @@ CORPUS_KEYS = {
         kinds.make_choice("warn", "fail"), "If a relevant passage is in no document.", "`warn`"
     ),
 }
-ERRORS_KEYS = {"max": Key(kinds.COUNT_FROM_0, "How many queries may have no answer.")}
+ERRORS_KEYS = {"max": Key(kinds.COUNT_FROM_0, "How many queries from files may have no answer.")}
 BASELINE_KEYS = {"retriever": Key(kinds.FIXTURE, "The retriever to compare with.")}
 PROBE_KEYS = {
     "from": Key(kinds.TEXT, "A catalog (CSV or JSON lines), or `corpus`."),
@@ -493,7 +493,9 @@ SUITE_KEYS: dict[str, Key] = {
     "rate": Key(kinds.RATE, "The most calls in a time.", "any"),
     "repeat": Key(kinds.REPEATS, "How often each query runs, for nondeterministic engines.", "1"),
     "errors": Key(
-        _make_table_kind(ERRORS_KEYS, "`{max: 2}`"), "How many queries may have no answer.", "0"
+        _make_table_kind(ERRORS_KEYS, "`{max: 2}`"),
+        "How many queries from files may have no answer.",
+        "0",
     ),
 }
 

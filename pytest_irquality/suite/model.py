@@ -281,7 +281,7 @@ class Settings:
 
     Attributes:
         depth: How many results are requested, or ``None`` for as many as metrics and rules need.
-        max_errors: How many queries may have no answer.
+        max_errors: How many queries from files may have no answer.
     """
 
     top_k: int = 10

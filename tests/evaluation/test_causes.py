@@ -66,15 +66,21 @@ def test_retriever_without_any_answer() -> None:
     assert get_text(evaluation, "no-answer") == "No query has an answer: connection refused"
 
 
-@pytest.mark.parametrize(("allowed", "outcome"), [(1, Outcome.PASSED), (0, Outcome.FAILED)])
-def test_allowed_errors_are_named_and_do_not_fail(allowed: int, outcome: Outcome) -> None:
-    suite = make_suite(queries=2, settings=Settings(max_errors=allowed))
+@pytest.mark.parametrize(
+    ("allowed", "is_sampled", "outcome"),
+    [(1, True, Outcome.PASSED), (0, True, Outcome.FAILED), (1, False, Outcome.FAILED)],
+)
+def test_allowed_errors_of_sampled_queries_are_named_and_do_not_fail(
+    allowed: int, is_sampled: bool, outcome: Outcome
+) -> None:
+    queries = [make_query(f"shop {number}", is_sampled=is_sampled) for number in range(2)]
+    suite = make_suite(queries=queries, settings=Settings(max_errors=allowed))
     run = answer({"shop 0": GOOD}, errors={"shop 1": QueryError("timed out")})
 
     notice = find_notice(evaluate(suite, run), "no-answer")
 
     assert notice is not None
-    assert (notice.outcome, notice.is_cause) == (outcome, allowed == 0)
+    assert (notice.outcome, notice.is_cause) == (outcome, outcome is Outcome.FAILED)
 
 
 # -- Document ids ----------------------------------------------------------------------------------

@@ -230,7 +230,8 @@ def test_known_issue_of_a_threshold() -> None:
     ],
 )
 def test_every_query_needs_an_answer(errors: int, allowed: int, outcome: Outcome) -> None:
-    suite = make_suite(queries=5, settings=Settings(max_errors=allowed))
+    queries = [make_query(f"shop {number}", is_sampled=True) for number in range(5)]
+    suite = make_suite(queries=queries, settings=Settings(max_errors=allowed))
     failed = {f"shop {number}": QueryError("timed out") for number in range(errors)}
     answered = {f"shop {number}": (GOOD,) for number in range(errors, 5)}
 

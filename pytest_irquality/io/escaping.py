@@ -73,7 +73,7 @@ def make_printable(text: str) -> str:
     text = _reveal_deceptions(text)
     if not text.isprintable():
         text = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
-    return _disarm_commands(text)
+    return disarm_commands(text)
 
 
 def make_printable_lines(text: str) -> str:
@@ -97,7 +97,8 @@ def escape_workflow_property(text: str) -> str:
     return escape_workflow_message(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _disarm_commands(text: str) -> str:
+def disarm_commands(text: str) -> str:
+    """Escape what a CI system would take for a command, as where a line was wrapped before it."""
     if ":" not in text and "##" not in text:
         return text
     return _WORKFLOW_COMMAND.sub(lambda match: f"{match[0][:-1]}\\x{ord(match[0][-1]):02x}", text)
@@ -203,7 +204,7 @@ def check_file_name(path: str) -> None:
         problem = ""
         if not name.isprintable():
             problem = "contains control characters or line breaks"
-        elif _disarm_commands(name) != name:
+        elif disarm_commands(name) != name:
             problem = "contains a command of a CI system"
         elif name.startswith("-"):
             problem = "starts with '-', so it could be taken for an option"

@@ -11,7 +11,7 @@ from pytest_irquality.evaluation.comparison import DocChange
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.query_changes import Side
 from pytest_irquality.evaluation.results import CheckResult, Outcome
-from pytest_irquality.io.escaping import make_printable
+from pytest_irquality.io.escaping import disarm_commands, make_printable
 from pytest_irquality.io.text import CodePart, DataPart, DocPart, Part, Text, join, write
 from pytest_irquality.reports.numbers import Tile, format_value
 from pytest_irquality.reports.query_rows import (
@@ -70,14 +70,19 @@ def render_terminal(view: View, *, verbosity: int = 0, columns: int = TERMINAL_C
     """
     if verbosity < 0:
         quiet = _wrap_paragraph(view.quiet_line, MAX_QUIET_COLUMNS, max_lines=MAX_QUIET_LINES)
-        return "\n".join(quiet) + "\n"
+        return _join_lines(quiet)
     is_full = verbosity > 0
     blocks = _compose(view, columns, is_full)
     last = _wrap_paragraph(view.last_paragraph, columns)
     if not is_full:
         blocks = _select_blocks(blocks, MAX_LINES - len(last))
     lines = [line for block in blocks for line in block.lines]
-    return "\n".join([*lines, *last]) + "\n"
+    return _join_lines([*lines, *last])
+
+
+def _join_lines(lines: Sequence[str]) -> str:
+    # Wrapping may put a query's "::" at the start of a line, where GitHub reads commands.
+    return "".join(f"{disarm_commands(line)}\n" for line in lines)
 
 
 def _select_blocks(blocks: Sequence[_Block], max_lines: int) -> list[_Block]:

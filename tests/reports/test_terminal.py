@@ -127,6 +127,16 @@ def test_data_cannot_act_on_a_terminal_or_a_ci_system() -> None:
     assert not any(line.lstrip().startswith("::") for line in output.splitlines())
 
 
+def test_wrapping_makes_no_workflow_command() -> None:
+    """GitHub also reads a command after the spaces of a continuation line."""
+    suite = make_suite("shop", [make_query(f"red shoes for winter and rain ::error ::{n}") for n in range(9)])
+    view = make_view(suite, make_run(suite, worse=9, ranking=LOST), make_run(suite))
+
+    for columns in range(40, 120):
+        for line in render_terminal(view, verbosity=1, columns=columns).splitlines():
+            assert not line.lstrip().startswith("::")
+
+
 def test_mistakes_of_a_suite_are_separated_and_the_last_paragraph_stays_short() -> None:
     mistakes = "\n".join(f"shop.ir.yaml:{number}: unknown key 'x'" for number in range(1, 11))
     branch = Branch(errors={"shop.ir.yaml": write(DataPart(mistakes))})

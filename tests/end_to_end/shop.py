@@ -46,6 +46,14 @@ def retriever():
 Ranking = list[Any]
 
 
+def mark_rest_slow(count: int, values: Iterable[object]) -> list[Any]:
+    """Return parameters of a test, of which only the first few run by default."""
+    return [
+        value if number < count else pytest.param(value, marks=pytest.mark.slow)
+        for number, value in enumerate(values)
+    ]
+
+
 def list_docs(query: str, count: int = 12) -> Ranking:
     """Return the documents of a query, best first."""
     return [f"{query.replace(' ', '-')}-{number}" for number in range(1, count + 1)]

@@ -69,8 +69,9 @@ def drop_database():
 """
 
 
-@pytest.mark.parametrize("name", [".git/config", ".env", "secret.txt"])
-@pytest.mark.parametrize("key", ["queries", "judgments"])
+@pytest.mark.parametrize(
+    ("name", "key"), [(".git/config", "queries"), (".env", "judgments"), ("secret.txt", "queries")]
+)
 def test_private_files_are_not_read(shop: Shop, name: str, key: str) -> None:
     """S44: '.git/config', '.env' or an ignored file as queries or judgments."""
     shop.write_suite(make_suite())
@@ -125,8 +126,10 @@ def test_tracked_file_that_a_job_overwrote_is_an_error_in_ci(
     assert "grades.csv" in build.text
 
 
-@pytest.mark.parametrize("option", ["--ir-report", "--ir-json", "--ir-markdown"])
-@pytest.mark.parametrize("name", ["shop.ir.yaml", "conftest.py", "notes.md"])
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [("--ir-report", "shop.ir.yaml"), ("--ir-json", "conftest.py"), ("--ir-markdown", "notes.md")],
+)
 def test_report_never_overwrites_other_files(shop: Shop, option: str, name: str) -> None:
     """S75: a report option names a suite, 'conftest.py' or notes."""
     shop.write_suite(make_suite())

@@ -6,7 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.end_to_end.shop import AGAINST_MAIN, QUERIES, STRICT, Shop, find, list_docs, make_suite
+from tests.end_to_end.shop import (
+    AGAINST_MAIN,
+    QUERIES,
+    STRICT,
+    Shop,
+    find,
+    list_docs,
+    make_suite,
+    mark_rest_slow,
+)
 
 HELP = ("return an order", "change address", "track a parcel")
 UNIT_TEST = "def test_arithmetic():\n    assert 1 + 1 == 2\n"
@@ -93,7 +102,7 @@ HIDING: dict[str, Callable[[Shop], object]] = {
 }
 
 
-@pytest.mark.parametrize("way", HIDING)
+@pytest.mark.parametrize("way", mark_rest_slow(3, HIDING))
 def test_hidden_suite_is_evaluated_for_main(shop: Shop, way: str) -> None:
     """S37, S51: a suite is left out in the change that breaks it."""
     start_two_suites(shop)
@@ -133,21 +142,23 @@ def test_suite_with_other_queries_needs_a_review(shop: Shop) -> None:
     assert shop.build(AGAINST_MAIN).verdict == ("REVIEW", 0)
 
 
+def move_away(shop: Shop) -> None:
+    shop.write("old/shop.ir.yaml", shop.read("tests/search/shop.ir.yaml"))
+    shop.remove("tests/search/shop.ir.yaml")
+    shop.write_ini("testpaths = tests")
+
+
 ONLY: dict[str, Callable[[Shop], object]] = {
     "deletion": lambda shop: shop.remove("tests/search/shop.ir.yaml"),
     "rename": lambda shop: shop.git("mv", "tests/search/shop.ir.yaml", "tests/search/shop.yaml"),
-    "move": lambda shop: (
-        shop.write("old/shop.ir.yaml", shop.read("tests/search/shop.ir.yaml")),
-        shop.remove("tests/search/shop.ir.yaml"),
-        shop.write_ini("testpaths = tests"),
-    ),
+    "move": move_away,
     "testpaths": lambda shop: shop.write_ini("testpaths = tests/unit"),
     "marker": lambda shop: shop.write_ini("addopts = -m 'not ir_suite'"),
     "suite option": lambda shop: shop.write_ini("ir_suite_files = *.suite.yaml"),
 }
 
 
-@pytest.mark.parametrize("way", ONLY)
+@pytest.mark.parametrize("way", mark_rest_slow(1, ONLY))
 def test_only_suite_that_is_hidden_needs_a_review(shop: Shop, way: str) -> None:
     """S52: breaks the only suite and hides it, so only unit tests are collected."""
     shop.write_suite(make_suite(), "tests/search/shop.ir.yaml")

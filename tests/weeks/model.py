@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import product
+from operator import mul
 
 Ranking = list[str]
 Rankings = dict[str, Ranking]
@@ -200,9 +201,9 @@ def compute_p_value(deltas: list[float]) -> float:
     sizes = [abs(delta) for delta in deltas if delta]
     total = sum(deltas)
     low = 0
-    for signs in product((-1, 1), repeat=len(sizes)):
-        low += sum(map(float.__mul__, map(float, signs), sizes)) <= total + ROUNDING
-    return low / 2 ** len(sizes)
+    for signs in product((-1.0, 1.0), repeat=len(sizes)):
+        low += sum(map(mul, signs, sizes)) <= total + ROUNDING
+    return float(low / 2 ** len(sizes))
 
 
 def is_significant(deltas: list[float], alpha: float) -> bool:

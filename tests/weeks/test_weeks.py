@@ -62,9 +62,8 @@ def live_week(project: Project, seed: int, days: int) -> Team:
     return team
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_every_outcome_of_two_days_is_right(project: Project, seed: int) -> None:
-    live_week(project, seed, days=2)
+def test_every_outcome_of_two_days_is_right(project: Project) -> None:
+    live_week(project, seed=1, days=2)
 
 
 @pytest.mark.slow

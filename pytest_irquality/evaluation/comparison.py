@@ -322,17 +322,19 @@ class Comparison:
         limit = min(max(TOP, top_k), MAX_LISTED_DOCUMENTS)
         ranks_before = find_median_ranks(change.before if change else ())
         ranks_now = find_median_ranks(now)
-        listed = [doc_id for doc_id, rank in ranks_now.items() if rank <= limit]
-        listed += [doc_id for doc_id, rank in ranks_before.items() if rank <= limit]
         expected = _list_expected_doc_ids(query)
-        listed += expected
-        scores = _collect_scores(now)
+        listed = [*_list_first(ranks_now, limit), *_list_first(ranks_before, limit), *expected]
+        # The score is of the first repeat, in which a document may have another rank.
+        first = now[0] if now else Ranking()
+        ranks_in_first = ranks_now if len(now) == 1 else find_ranks(first)
         documents = []
         for doc_id in dict.fromkeys(listed):
             rank_before, rank_now = ranks_before.get(doc_id), ranks_now.get(doc_id)
             finding = None
             if doc_id in expected and (rank_now is None or rank_now > top_k):
                 finding = self._explain_absence(query, doc_id, rank_before, rank_now)
+            rank_in_first = ranks_in_first.get(doc_id)
+            score = first.scores[rank_in_first - 1] if first.scores and rank_in_first else None
             documents.append(
                 DocChange(
                     doc_id=doc_id,
@@ -341,7 +343,7 @@ class Comparison:
                     is_relevant=doc_id in query.judgments.relevant,
                     rank_before=rank_before,
                     rank_now=rank_now,
-                    score=scores.get(doc_id),
+                    score=score,
                     finding=finding,
                 )
             )
@@ -468,12 +470,12 @@ def _describe_finding(finding: PassageFinding) -> Text:
     return text
 
 
-def _collect_scores(rankings: Sequence[Ranking]) -> Mapping[str, float]:
-    """Return the scores in the first repeat by document."""
-    if not rankings or not rankings[0].scores:
-        return {}
-    scores = rankings[0].scores
-    return {doc_id: scores[rank - 1] for doc_id, rank in find_ranks(rankings[0]).items()}
+def _list_first(ranks: Mapping[str, int], limit: int) -> Iterator[str]:
+    """Yield the documents down to a rank, below which there may be a thousand more."""
+    for doc_id, rank in ranks.items():
+        if rank > limit:
+            break
+        yield doc_id
 
 
 # -- Pairs of rankings -----------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 The report is the view: every field of its classes is a key. A text is a string, a number is a
 number, and an outcome is its name. So a new field of the view is in the report and, once
-``schema.json`` is generated again (``python -m docs.tools.renew schemas``), in the schema.
+``schema.json`` is generated again (``python -m docs.tools.renew``), in the schema.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def test_thresholds_and_worst_queries_are_tables_with_titles() -> None:
     text = render_markdown(make_view(suite, make_run(suite, worse=10), make_run(suite)))
 
     tables = parse_tables(text.partition("<details>")[0])
-    assert tables[0][1] == ["✗", "ndcg@10", "1.000", "0.754", "−0.246", "minimum 0.9, below 0.9"]
+    assert tables[0][1] == ["✗", "ndcg@10", "1.000", "0.754", "−0.246", "below 0.9"]
     assert tables[1][0][:2] == ["query", "tags"]
     assert len(tables[1]) == 4
     assert tables[1][1][5] == "Oak Table 1 → 4, Pine Table 2 → 5 and 1 more"

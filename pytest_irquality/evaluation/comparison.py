@@ -13,7 +13,7 @@ from functools import cached_property
 from operator import is_
 from sys import maxsize
 
-from pytest_irquality.evaluation.constants import MAX_TIE_FRACTION, ROUNDING_ERROR, TOP
+from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.query_changes import (
     MetricChange,
     MetricColumns,
@@ -273,7 +273,7 @@ class Comparison:
         gains = {}
         for change, value_before, value_now in self._iterate_pairs(metric):
             gain = sign * (value_now - value_before)
-            gains[change.query.id] = gain if abs(gain) > ROUNDING_ERROR else 0.0
+            gains[change.query.id] = gain if abs(gain) > constants.ROUNDING_ERROR else 0.0
         return gains
 
     def collect_deltas(
@@ -319,7 +319,7 @@ class Comparison:
         change = self.changes_by_id.get(query_id)
         now = self.answers.get(query_id, ())
         top_k = self.suite.settings.top_k
-        limit = min(max(TOP, top_k), MAX_LISTED_DOCUMENTS)
+        limit = min(max(constants.TOP, top_k), MAX_LISTED_DOCUMENTS)
         ranks_before = find_median_ranks(change.before if change else ())
         ranks_now = find_median_ranks(now)
         expected = _list_expected_doc_ids(query)
@@ -528,7 +528,7 @@ class _Pairing:
             if compared_run and compared_run.provenance.depth is not None:
                 self.compared_depth = min(self.compared_depth, compared_run.provenance.depth)
         self.finds_passages = suite.settings.match == "text"
-        self._max_tie_length = int(suite.settings.top_k * MAX_TIE_FRACTION)
+        self._max_tie_length = int(suite.settings.top_k * constants.MAX_TIE_FRACTION)
         metrics = [suite.primary_metric, *list_metrics(suite)]
         self._columns = MetricColumns(metrics, suite.settings.undefined)
         self._answers: dict[str, tuple[Ranking, ...]] = {}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 
+from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.branches import (
     Branch,
     BranchEvaluation,
@@ -23,11 +24,6 @@ from pytest_irquality.evaluation.branches import (
     evaluate_branch,
 )
 from pytest_irquality.evaluation.comparison import compare_runs
-from pytest_irquality.evaluation.constants import (
-    MIN_SLOW_LOSS,
-    MIN_SLOW_LOSS_BUILDS,
-    SLOW_LOSS_BUILDS,
-)
 from pytest_irquality.evaluation.edits import EditKind, SuiteEdit, find_edits, summarize_edits
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.query_changes import QueryChange
@@ -479,13 +475,13 @@ def _create_slow_loss_notices(decision: Decision) -> Iterator[Notice]:
     for evaluation in decision.current.evaluations:
         suite = evaluation.suite
         values = decision.facts.history.get(SuiteKey(suite.path, suite.retriever), ())
-        values = values[-SLOW_LOSS_BUILDS:]
+        values = values[-constants.SLOW_LOSS_BUILDS :]
         value = evaluation.comparison.suite_value(suite.primary_metric)
-        if value is None or len(values) < MIN_SLOW_LOSS_BUILDS:
+        if value is None or len(values) < constants.MIN_SLOW_LOSS_BUILDS:
             continue
         loss = values[0] - value
         # A loss that this build causes is reported as such.
-        if loss > MIN_SLOW_LOSS and values[0] - values[-1] >= loss / 2:
+        if loss > constants.MIN_SLOW_LOSS and values[0] - values[-1] >= loss / 2:
             change = f"−{loss:.3f} over {len(values)} builds"
             text = write(f"{suite.primary_metric} is falling slowly ({change})")
             yield assign_suites(Notice("slow-loss", text), [suite])

@@ -56,8 +56,6 @@ class SuiteEdit:
         path: The path of the suite on the base branch or, for an added suite, on the current one.
         counts: How many queries, rules and thresholds are edited in which way.
         details: Edits of the suite as a unit, such as another retriever.
-        query_ids: The base queries that the edits touch.
-        is_removed: Whether the current branch no longer has the suite.
         is_added: Whether the base branch does not have the suite.
         is_nothing_left: Whether no request and no query id of the suite is left.
         diff: The unified diff of the files, or empty if their texts are not known.
@@ -67,8 +65,6 @@ class SuiteEdit:
     path: str = ""
     counts: Mapping[EditKind, int] = field(default_factory=dict)
     details: tuple[Text, ...] = ()
-    query_ids: tuple[str, ...] = ()
-    is_removed: bool = False
     is_added: bool = False
     is_nothing_left: bool = False
     diff: str = field(default="", repr=False)
@@ -121,13 +117,13 @@ def find_edits(current: Branch, base: Branch) -> tuple[SuiteEdit, ...]:
     current_requests = {query.request for suite in current.suites for query in suite.queries}
     for path, suites in base_suites.items():
         new_suites = current_suites.get(path, [])
-        details = []
         renamed_path = "" if new_suites else _find_renamed_path(suites[0], added_suites)
         if renamed_path:
             new_suites = added_suites.pop(renamed_path)
-            details.append(write("renamed to ", DataPart(renamed_path)))
         edit = _compare_suites(suites, new_suites, current_requests)
-        edit = replace(edit, details=(*details, *edit.details))
+        if renamed_path:
+            renaming = write("renamed to ", DataPart(renamed_path))
+            edit = replace(edit, details=(renaming, *edit.details))
         edits.append(_add_files(edit, [*suites, *new_suites], current, base))
     for path, suites in added_suites.items():
         edit = SuiteEdit(suites[0].name, path, details=(write("suite added"),), is_added=True)
@@ -163,11 +159,11 @@ def _compare_suites(
     """Compare a suite of the base branch with the suite in the same file now, if there is one."""
     base_suite = base_suites[0]
     suite = suites[0] if suites else Suite(base_suite.name)
-    counts, query_ids = _compare_queries(base_suite, suite, current_requests)
+    kinds = [*_compare_queries(base_suite, suite, current_requests)]
     details = [write("suite removed")]
     if suites:
-        counts.update(_compare_thresholds(base_suite, suite))
-        counts.update(_compare_rules(_list_shared_rules(base_suite), _list_shared_rules(suite)))
+        kinds += _compare_thresholds(_list_thresholds(base_suite), _list_thresholds(suite))
+        kinds += _compare_rules(_list_shared_rules(base_suite), _list_shared_rules(suite))
         details = list(_compare_settings(base_suites, suites))
     # Ids are unique in a suite only, so the same id in another suite is another query.
     has_ids = not base_suite.queries_by_id.keys().isdisjoint(suite.queries_by_id)
@@ -175,10 +171,8 @@ def _compare_suites(
     return SuiteEdit(
         base_suite.name,
         base_suite.path,
-        counts=+counts,  # without zeros
+        counts=Counter(kinds),
         details=tuple(details),
-        query_ids=tuple(query_ids),
-        is_removed=not suites,
         is_nothing_left=not has_requests and not has_ids,
     )
 
@@ -204,55 +198,44 @@ def _compare_settings(base_suites: Sequence[Suite], suites: Sequence[Suite]) -> 
         yield write(f"{', '.join(edited)} edited")
 
 
-# -- Queries and rules ----------------------------------------------------------------------------
+# -- Queries, rules and thresholds ----------------------------------------------------------------
 
 
 def _compare_queries(
     base_suite: Suite, suite: Suite, current_requests: set[str]
-) -> tuple[Counter[EditKind], list[str]]:
-    """Count the edits of queries, and list the ids of the base queries that they touch."""
+) -> Iterator[EditKind]:
+    """Yield each edit of a query. A query is matched by its id or, if that is new, its request."""
     by_request = {query.request: query for query in suite.queries}
-    counter: Counter[EditKind] = Counter()
-    edited_ids = []
     matched_ids = set()
     for base_query in base_suite.queries:
         query = suite.queries_by_id.get(base_query.id) or by_request.get(base_query.request)
-        if query is None:
-            is_moved = base_query.request in current_requests
-            counts = Counter([EditKind.QUERIES_MOVED if is_moved else EditKind.QUERIES_REMOVED])
-        else:
+        if query is not None:
             matched_ids.add(query.id)
-            counts = _compare_query(base_query, query)
-        counter.update(counts)
-        if any(counts.values()):
-            edited_ids.append(base_query.id)
-    counter[EditKind.QUERIES_ADDED] = sum(query.id not in matched_ids for query in suite.queries)
-    return counter, edited_ids
+            yield from _compare_query(base_query, query)
+        elif base_query.request in current_requests:
+            yield EditKind.QUERIES_MOVED
+        else:
+            yield EditKind.QUERIES_REMOVED
+    for query in suite.queries:
+        if query.id not in matched_ids:
+            yield EditKind.QUERIES_ADDED
 
 
-def _compare_query(base_query: Query, query: Query) -> Counter[EditKind]:
-    counts = _compare_rules(base_query.rules, query.rules)
-    counts[EditKind.QUERIES_REWORDED] += query.request != base_query.request
-    counts[EditKind.QUERIES_REGRADED] += query.judgments != base_query.judgments
-    counts[EditKind.WEIGHTS_EDITED] += query.weight != base_query.weight
-    counts.update(_compare_known_issues(base_query, query))
-    return counts
+def _compare_query(base_query: Query, query: Query) -> Iterator[EditKind]:
+    yield from _compare_rules(base_query.rules, query.rules)
+    yield from _compare_known_issues(base_query, query)
+    if query.request != base_query.request:
+        yield EditKind.QUERIES_REWORDED
+    if query.judgments != base_query.judgments:
+        yield EditKind.QUERIES_REGRADED
+    if query.weight != base_query.weight:
+        yield EditKind.WEIGHTS_EDITED
 
 
-def _compare_known_issues(base: Query | Threshold, current: Query | Threshold) -> Counter[EditKind]:
-    counts: Counter[EditKind] = Counter()
-    if (base.known_issue is None) != (current.known_issue is None):
-        is_added = base.known_issue is None
-        counts[EditKind.KNOWN_ISSUES_ADDED if is_added else EditKind.KNOWN_ISSUES_CLOSED] += 1
-    return counts
-
-
-def _compare_rules(base_rules: Sequence[object], rules: Sequence[object]) -> Counter[EditKind]:
-    """Count removed and added rules. A rule that was edited is one of each."""
-    counts: Counter[EditKind] = Counter()
-    counts[EditKind.RULES_REMOVED] += sum(rule not in rules for rule in base_rules)
-    counts[EditKind.RULES_ADDED] += sum(rule not in base_rules for rule in rules)
-    return counts
+def _compare_rules(base_rules: Sequence[object], rules: Sequence[object]) -> Iterator[EditKind]:
+    """Yield removed and added rules. A rule that was edited is one of each."""
+    yield from [EditKind.RULES_REMOVED for rule in base_rules if rule not in rules]
+    yield from [EditKind.RULES_ADDED for rule in rules if rule not in base_rules]
 
 
 def _list_shared_rules(suite: Suite) -> list[object]:
@@ -260,7 +243,12 @@ def _list_shared_rules(suite: Suite) -> list[object]:
     return [item.rule for item in suite.items if item.rule and not item.query_id]
 
 
-# -- Thresholds -----------------------------------------------------------------------------------
+def _compare_known_issues(base: Query | Threshold, current: Query | Threshold) -> list[EditKind]:
+    if base.known_issue is None and current.known_issue is not None:
+        return [EditKind.KNOWN_ISSUES_ADDED]
+    if base.known_issue is not None and current.known_issue is None:
+        return [EditKind.KNOWN_ISSUES_CLOSED]
+    return []
 
 
 def _list_thresholds(suite: Suite) -> dict[tuple[object, ...], Threshold]:
@@ -272,21 +260,23 @@ def _list_thresholds(suite: Suite) -> dict[tuple[object, ...], Threshold]:
             thresholds[(*scope, item.threshold.metric)] = item.threshold
     for query in suite.queries:
         for threshold in query.thresholds:
-            thresholds[(query.id, threshold.metric)] = threshold
+            thresholds[query.id, threshold.metric] = threshold
     return thresholds
 
 
-def _compare_thresholds(base_suite: Suite, suite: Suite) -> Counter[EditKind]:
-    base_thresholds, thresholds = _list_thresholds(base_suite), _list_thresholds(suite)
-    counts: Counter[EditKind] = Counter()
-    counts[EditKind.THRESHOLDS_REMOVED] += len(base_thresholds.keys() - thresholds.keys())
-    counts[EditKind.THRESHOLDS_ADDED] += len(thresholds.keys() - base_thresholds.keys())
-    for key in base_thresholds.keys() & thresholds.keys():
-        base_threshold, threshold = base_thresholds[key], thresholds[key]
-        counts.update(_compare_known_issues(base_threshold, threshold))
+def _compare_thresholds(
+    base_thresholds: Mapping[tuple[object, ...], Threshold],
+    thresholds: Mapping[tuple[object, ...], Threshold],
+) -> Iterator[EditKind]:
+    for key, base_threshold in base_thresholds.items():
+        threshold = thresholds.get(key)
+        if threshold is None:
+            yield EditKind.THRESHOLDS_REMOVED
+            continue
+        yield from _compare_known_issues(base_threshold, threshold)
         if base_threshold != threshold:
-            counts[_classify_edit(base_threshold, threshold)] += 1
-    return counts
+            yield _classify_edit(base_threshold, threshold)
+    yield from [EditKind.THRESHOLDS_ADDED for key in thresholds if key not in base_thresholds]
 
 
 def _classify_edit(base: Threshold, threshold: Threshold) -> EditKind:

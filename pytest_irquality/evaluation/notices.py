@@ -12,14 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.comparison import Comparison, find_median_ranks
-from pytest_irquality.evaluation.constants import (
-    MAX_RANK_DISTANCE,
-    MAX_UNDECIDED_FRACTION,
-    MIN_FEW_CHANGES,
-    MIN_MATCHED_FRACTION,
-    TOP,
-)
 from pytest_irquality.evaluation.query_changes import QueryStatus, Side
 from pytest_irquality.evaluation.requirement_checks import format_value, is_expired
 from pytest_irquality.evaluation.results import (
@@ -46,9 +40,6 @@ from pytest_irquality.suite.model import KnownIssue, Query, Threshold
 
 MAX_COMPARED_IDS = 200  # ids of each side that are compared in their form
 MIN_NAMED_IDS = 3  # ids of the suite, below which it is no surprise that none is returned
-
-MIN_CUT_QUOTES = 3  # broken quotes, of which most are after the last one that was found
-MIN_CUT_FRACTION = 0.8  # of the broken quotes
 
 
 @dataclass(frozen=True)
@@ -218,7 +209,7 @@ def _create_changed_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
             return
         baseline_ids.update(before)
         new_ids.update(_match_documents(before, now, titles_before, titles_now))
-    if len(new_ids) <= MIN_MATCHED_FRACTION * len(baseline_ids):
+    if len(new_ids) <= constants.MIN_MATCHED_FRACTION * len(baseline_ids):
         return
     old_id, new_id = next(iter(new_ids.items()))
     count = format_count(len(baseline_ids), "document ID")
@@ -237,8 +228,8 @@ def _match_documents(
     matches = {}
     for rank, doc_id in enumerate(before):
         title = titles_before.get(doc_id)
-        start = max(rank - MAX_RANK_DISTANCE, 0)
-        for candidate in now[start : rank + MAX_RANK_DISTANCE + 1]:
+        start = max(rank - constants.MAX_RANK_DISTANCE, 0)
+        for candidate in now[start : rank + constants.MAX_RANK_DISTANCE + 1]:
             has_same_title = bool(title) and titles_now.get(candidate) == title
             if has_same_title or _describe_difference(doc_id, candidate):
                 matches[doc_id] = candidate
@@ -351,7 +342,7 @@ def _create_undecided_notice(facts: SuiteFacts) -> Iterator[Notice]:
     undecided = comparison.list_undecided(comparison.suite.primary_metric)
     if not undecided:
         return
-    is_frequent = len(undecided) > len(comparison.changes) * MAX_UNDECIDED_FRACTION
+    is_frequent = len(undecided) > len(comparison.changes) * constants.MAX_UNDECIDED_FRACTION
     query_ids = [change.query.id for change in undecided]
     rank = len(undecided[0].now[0].doc_ids)
     count = format_count(len(undecided), "query ends", "queries end")
@@ -417,7 +408,7 @@ def _create_few_changes_notice(facts: SuiteFacts) -> Iterator[Notice]:
     worse = []
     for query_id in changed:
         score = facts.comparison.changes_by_id[query_id].score(metric)
-        if score and score.gain < 0 and len(changed) < MIN_FEW_CHANGES:
+        if score and score.gain < 0 and len(changed) < constants.MIN_FEW_CHANGES:
             values = f" from {format_value(metric, score.before)} to "
             values += format_value(metric, score.now)
             worse.append(write(facts.name_queries([query_id]), values))
@@ -426,10 +417,6 @@ def _create_few_changes_notice(facts: SuiteFacts) -> Iterator[Notice]:
         text = write(count, f" got worse in {metric}, and {len(changed)} changed")
         text += write(" in this suite, which is too few to test: ", join(worse))
         yield Notice("too-few-changes", text, query_ids=tuple(changed))
-    elif 0 < len(gains) < MIN_FEW_CHANGES:
-        count = format_count(len(gains), "query is", "queries are")
-        text = write(count, " too few to detect a drop")
-        yield Notice("too-few-queries", text, next_step=write("Add queries or a threshold"))
 
 
 def _create_new_query_notice(facts: SuiteFacts) -> Iterator[Notice]:
@@ -534,7 +521,7 @@ def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:
         if not query.judgments.grades or not (labels or gains.get(query.id, 0) < 0):
             continue
         change = comparison.changes_by_id.get(query.id)
-        before = set(change.before[0].doc_ids[:TOP]) if change else set()
+        before = set(change.before[0].doc_ids[: constants.TOP]) if change else set()
         top = comparison.answers[query.id][0].doc_ids[: suite.settings.top_k]
         result_count += len(top)
         for rank, doc_id in enumerate(top, start=1):
@@ -617,12 +604,10 @@ def _create_duplicate_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 def _create_probe_notices(facts: SuiteFacts) -> Iterator[Notice]:
     """Say what broken probes have in common, which points to what indexing loses."""
-    found: list[Query] = []
     broken: list[Query] = []
     ways_found: dict[str, set[str]] = defaultdict(set)
     for query in facts.comparison.answered_queries:
         if query.probe and _is_found(query, facts.comparison):
-            found.append(query)
             ways_found[query.probe.doc_id].add(query.probe.way)
         elif query.probe:
             broken.append(query)
@@ -645,10 +630,6 @@ def _create_probe_notices(facts: SuiteFacts) -> Iterator[Notice]:
         query_ids, doc_ids = tuple(doc_ids_by_query), dict.fromkeys(doc_ids_by_query.values())
         count = format_count(len(doc_ids), "document is", "documents are")
         text = write(f"{count} {state}: ", list_some(map(facts.name_doc, doc_ids)))
-        if state == "found by title but not by quote":
-            text += _describe_cut(
-                found, [query for query in broken if query.id in doc_ids_by_query]
-            )
         code = "probes-" + state.replace(" ", "-")
         yield Notice(code, text, query_ids=query_ids, doc_ids=tuple(doc_ids), is_cause=True)
 
@@ -658,24 +639,6 @@ def _is_found(query: Query, comparison: Comparison) -> bool:
     relevant = query.judgments.relevant
     rankings = comparison.answers[query.id]
     return all(not relevant.isdisjoint(ranking.doc_ids[:top_k]) for ranking in rankings)
-
-
-def _describe_cut(found: Sequence[Query], broken: Sequence[Query]) -> str:
-    """Say at which position texts seem to be cut, if all that is behind it is missing."""
-    positions_found = _list_quote_positions(found)
-    positions_broken = _list_quote_positions(broken)
-    if not positions_found or len(positions_broken) < MIN_CUT_QUOTES:
-        return ""
-    last = max(positions_found)
-    behind = sum(position > last for position in positions_broken)
-    if behind < MIN_CUT_FRACTION * len(positions_broken):
-        return ""
-    return f". Texts seem to be cut at about character {last:,}."
-
-
-def _list_quote_positions(queries: Sequence[Query]) -> list[int]:
-    probes = [query.probe for query in queries]
-    return [probe.position for probe in probes if probe and probe.way == "quote"]
 
 
 # -- Known issues and remarks ----------------------------------------------------------------------

@@ -8,12 +8,7 @@ from enum import Enum
 from functools import cached_property
 from statistics import fmean
 
-from pytest_irquality.evaluation.constants import (
-    MAX_ABSENT_FRACTION,
-    MIN_PRESENT_FRACTION,
-    ROUNDING_ERROR,
-    TOP,
-)
+from pytest_irquality.evaluation import constants
 from pytest_irquality.metrics import Judgments, Metric, RankingBatch, compute_overlap
 from pytest_irquality.passages.location import has_shared_hits, score_passages
 from pytest_irquality.retrieval.run import Ranking
@@ -54,7 +49,7 @@ class MetricChange:
         """Return ``now - before``, and 0 if they differ by rounding only."""
         delta = self.now - self.before
         # The mean of equal values can differ from them in the last digit.
-        return delta if abs(delta) > ROUNDING_ERROR else 0.0
+        return delta if abs(delta) > constants.ROUNDING_ERROR else 0.0
 
     @property
     def gain(self) -> float:
@@ -64,8 +59,8 @@ class MetricChange:
     @property
     def is_within_baseline(self) -> bool:
         """Return whether the current mean is within the range of the baseline's answers."""
-        is_low = self.now < self.lowest_before - ROUNDING_ERROR
-        is_high = self.now > self.highest_before + ROUNDING_ERROR
+        is_low = self.now < self.lowest_before - constants.ROUNDING_ERROR
+        is_high = self.now > self.highest_before + constants.ROUNDING_ERROR
         return not (is_low or is_high)
 
 
@@ -290,7 +285,9 @@ class QueryChange:
         if self.is_unchanged:
             return 1.0
         reference = self.before[0].doc_ids
-        return fmean(compute_overlap(ranking.doc_ids, reference, TOP) for ranking in self.aligned)
+        return fmean(
+            compute_overlap(ranking.doc_ids, reference, constants.TOP) for ranking in self.aligned
+        )
 
     @property
     def is_first_hit_new(self) -> bool:
@@ -334,7 +331,7 @@ def _list_vanished_doc_ids(
     tops_before = [_get_top(ranking) for ranking in before]
     vanished = []
     for doc_id in _list_relevant(change.query):
-        if _compute_fraction_with(doc_id, tops_now) >= MAX_ABSENT_FRACTION:
+        if _compute_fraction_with(doc_id, tops_now) >= constants.MAX_ABSENT_FRACTION:
             return ()
         if _is_present(doc_id, tops_before):
             vanished.append(doc_id)
@@ -350,15 +347,15 @@ def _list_relevant(query: Query) -> list[str]:
 
 def _get_top(ranking: Ranking) -> set[str]:
     """Return the first documents, and the passages in them."""
-    top = set(ranking.doc_ids[:TOP])
+    top = set(ranking.doc_ids[: constants.TOP])
     for index, passages in ranking.passages.items():
-        if index < TOP:
+        if index < constants.TOP:
             top.update(passages)
     return top
 
 
 def _is_present(doc_id: str, tops: Sequence[set[str]]) -> bool:
-    return _compute_fraction_with(doc_id, tops) > MIN_PRESENT_FRACTION
+    return _compute_fraction_with(doc_id, tops) > constants.MIN_PRESENT_FRACTION
 
 
 def _compute_fraction_with(doc_id: str, tops: Sequence[set[str]]) -> float:

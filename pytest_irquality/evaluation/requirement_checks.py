@@ -9,12 +9,8 @@ from functools import cached_property
 from math import inf
 from statistics import fmean
 
+from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.comparison import Comparison
-from pytest_irquality.evaluation.constants import (
-    MIN_TESTABLE_QUERIES,
-    ROUNDING_ERROR,
-    SIGNIFICANT_DROP_ALPHA,
-)
 from pytest_irquality.evaluation.query_changes import MetricChange, QueryStatus, Side
 from pytest_irquality.evaluation.results import CheckResult, Outcome, Requirement
 from pytest_irquality.evaluation.statistics import (
@@ -265,7 +261,7 @@ class RequirementChecks:
                 finding = _check_change(subject.name, key, bound, subject.change)
                 if bound is threshold.max_significant_drop:
                     finding = self._require_significance(finding, threshold, subject.tag)
-                    has_enough = subject.change.query_count >= MIN_TESTABLE_QUERIES
+                    has_enough = subject.change.query_count >= constants.MIN_TESTABLE_QUERIES
                     finding = replace(finding, can_fail=finding.can_fail and has_enough)
                 yield finding
 
@@ -403,7 +399,7 @@ def has_drop_threshold(comparison: Comparison) -> bool:
         if threshold.max_drop and _can_exceed(threshold.max_drop, change):
             return True
         bound = threshold.max_significant_drop
-        has_enough = change.query_count >= MIN_TESTABLE_QUERIES
+        has_enough = change.query_count >= constants.MIN_TESTABLE_QUERIES
         if bound and has_enough and _can_exceed(bound, change):
             return True
     return False
@@ -443,7 +439,7 @@ def _create_significance_tests(
         for tag in _list_tags(comparison, item):
             deltas = comparison.collect_deltas(threshold.metric, tag, includes_variants=False)
             means = [fmean(unit_deltas) for unit_deltas in deltas.values()]
-            tests[threshold, tag] = create_drop_test(means, SIGNIFICANT_DROP_ALPHA)
+            tests[threshold, tag] = create_drop_test(means, constants.SIGNIFICANT_DROP_ALPHA)
     return tests
 
 
@@ -563,10 +559,10 @@ def _check_value(subject: _Subject, key: str, bound: Bound) -> _BoundFinding:
     if bound.unit is BoundUnit.QUERY_FRACTION:
         compared, lowest, highest = value / count, 0, 1
     if key == "min":
-        is_broken = compared < bound.value - ROUNDING_ERROR
+        is_broken = compared < bound.value - constants.ROUNDING_ERROR
         can_fail = bound.value > lowest
     elif key == "max":
-        is_broken = compared > bound.value + ROUNDING_ERROR
+        is_broken = compared > bound.value + constants.ROUNDING_ERROR
         can_fail = bound.value < highest
     else:
         raise NotImplementedError(f"There is no check of '{key}'")
@@ -582,7 +578,7 @@ def _check_value(subject: _Subject, key: str, bound: Bound) -> _BoundFinding:
 def _check_change(name: Text, key: str, bound: Bound, change: MetricChange) -> _BoundFinding:
     """Check how far a metric changed for the worse."""
     metric = change.metric
-    is_broken = _convert(-change.gain, bound.unit, change) > bound.value + ROUNDING_ERROR
+    is_broken = _convert(-change.gain, bound.unit, change) > bound.value + constants.ROUNDING_ERROR
     values = f"{format_value(metric, change.before)} to {format_value(metric, change.now)}"
     if change.delta == 0:
         text = name + f" did not change ({format_value(metric, change.now)})"
@@ -600,7 +596,7 @@ def _can_exceed(bound: Bound, change: MetricChange) -> bool:
     largest = change.before - lowest if change.metric.higher_is_better else highest - change.before
     if change.metric.aggregate == "sum":
         largest = change.query_count - change.before
-    return _convert(largest, bound.unit, change) > bound.value + ROUNDING_ERROR
+    return _convert(largest, bound.unit, change) > bound.value + constants.ROUNDING_ERROR
 
 
 def _convert(amount: float, unit: BoundUnit, change: MetricChange) -> float:

@@ -19,7 +19,8 @@ import pytest
 from pytest_irquality.plugin.options import CHILD_VARIABLE, Options
 
 if TYPE_CHECKING:
-    from pytest_irquality.retrieval.service import RetrieverConfig, Server, Service
+    from pytest_irquality.retrieval.retriever_config import RetrieverConfig
+    from pytest_irquality.retrieval.service import Server, Service
 
 USUAL_RETRIEVER = "retriever"
 _NAMED_LINE = re.compile(r"([A-Za-z_]\w*):\s+.*")
@@ -68,7 +69,7 @@ class _Services:
 
     def load(self) -> RetrieverConfig:
         """Return what the ini file says, checked and moved to this side of ``run:``."""
-        from pytest_irquality.retrieval.service import RetrieverConfig
+        from pytest_irquality.retrieval.retriever_config import RetrieverConfig
 
         options = self.options
         retrievers = RetrieverConfig(

@@ -15,7 +15,7 @@ from pytest_irquality.retrieval.collect import collect_run
 from pytest_irquality.retrieval.errors import RetrieverError
 from pytest_irquality.retrieval.http import UrlRetriever
 from pytest_irquality.retrieval.program import CommandRetriever
-from pytest_irquality.retrieval.service import RetrieverConfig
+from pytest_irquality.retrieval.retriever_config import RetrieverConfig
 from pytest_irquality.suite.model import Query
 
 PYTHON = shlex.quote(sys.executable)

@@ -381,7 +381,8 @@ def _check_few_drops(pools: Sequence[_Sample]) -> Iterator[CheckResult]:
             if select_changed([delta]):
                 deltas_by_unit[unit].append(delta)
     means = [fmean(deltas) for deltas in deltas_by_unit.values()]
-    large = [mean for mean in means if abs(mean) > constants.MIN_LARGE_CHANGE]
+    limit = constants.MIN_LARGE_CHANGE + constants.ROUNDING_ERROR
+    large = [mean for mean in means if abs(mean) > limit]
     drop_count = sum(delta < 0 for delta in large)
     is_failed = False
     value: float | None = sum(large)

@@ -10,15 +10,8 @@ from pytest_irquality.evaluation.branches import Branch, Coverage
 from pytest_irquality.evaluation.decide import decide
 from pytest_irquality.retrieval.run import QueryError, Run
 from pytest_irquality.suite.model import RetrieverId, RunKey
-from tests.evaluation.decision_builders import (
-    GOOD,
-    decide_on,
-    make_branch,
-    make_query,
-    make_run,
-    make_runs,
-    make_suite,
-)
+from tests.builders import GOOD, make_query, make_run, make_suite
+from tests.evaluation.decision_builders import decide_on, make_branch, make_runs
 
 SHOP = make_suite("shop")
 

@@ -25,13 +25,21 @@ from pytest_irquality.suite.model import (
     Threshold,
 )
 from pytest_irquality.suite.rules import ExpectNoResults, MustFind, Rule
-from tests.evaluation.decision_builders import (
+from tests.builders import (
     EMPTY,
     GOOD,
-    LAST_SWAPPED,
-    RETRIEVER,
     SWAPPED,
     WORSE,
+    make_query,
+    make_repeated_run,
+    make_run,
+    make_suite,
+    make_threshold,
+    rank,
+)
+from tests.evaluation.decision_builders import (
+    LAST_SWAPPED,
+    RETRIEVER,
     answer,
     decide_on,
     get_text,
@@ -39,14 +47,8 @@ from tests.evaluation.decision_builders import (
     list_failed,
     list_suite_codes,
     make_branch,
-    make_query,
-    make_repeated_run,
-    make_run,
     make_runs,
-    make_suite,
-    make_threshold,
     merge,
-    rank,
 )
 
 SHOP = make_suite("shop")
@@ -216,6 +218,20 @@ def test_drop_of_this_build_is_no_slow_loss(history: list[float]) -> None:
     decision = decide_on([SHOP], low, low, facts=BuildFacts(history={SHOP_KEY: history}))
 
     assert "slow-loss" not in list_codes(decision)
+
+
+@pytest.mark.parametrize(
+    ("loss", "builds", "is_noticed"),
+    [(0.021, 5, True), (0.019, 5, False), (0.021, 4, False), (0.021, 31, False)],
+)
+def test_slow_loss_exceeds_a_limit_within_the_last_builds(
+    loss: float, builds: int, is_noticed: bool
+) -> None:
+    history = [1.0 + loss] + [1.0] * (builds - 1)
+
+    decision = decide_on([SHOP], SHOP_RUN, SHOP_RUN, facts=BuildFacts(history={SHOP_KEY: history}))
+
+    assert ("slow-loss" in list_codes(decision)) is is_noticed
 
 
 def test_queries_that_newly_return_nothing_fail_without_judgments() -> None:

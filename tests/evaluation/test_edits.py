@@ -11,16 +11,8 @@ from pytest_irquality.evaluation.edits import SuiteEdit, find_edits, summarize_e
 from pytest_irquality.metrics import Judgments, parse_metric
 from pytest_irquality.suite.model import KnownIssue, RetrieverId, Suite
 from pytest_irquality.suite.rules import ExpectNoResults, MustFind
-from tests.evaluation.decision_builders import (
-    WORSE,
-    answer,
-    make_branch,
-    make_query,
-    make_run,
-    make_suite,
-    make_threshold,
-    merge,
-)
+from tests.builders import WORSE, make_query, make_run, make_suite, make_threshold
+from tests.evaluation.decision_builders import answer, make_branch, merge
 
 FLOOR = make_threshold(min=0.9)
 DROP = make_threshold("recall@10", max_drop=0.05)

@@ -18,7 +18,7 @@ from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import KnownIssue, RetrieverId, RunKey, Suite
 from pytest_irquality.suite.rules import MustFind, Rule
-from tests.evaluation.decision_builders import make_query, make_suite, make_threshold
+from tests.builders import make_query, make_suite, make_threshold
 
 DOCS = [f"d{number}" for number in range(12)]
 TEXTS = [f"query {number}" for number in range(16)]
@@ -124,7 +124,10 @@ def build_suite(name: str, plain: PlainSuite) -> Suite:
             )
         )
     bounds = {"min": plain.min_mrr, "max_drop": plain.max_drop}
-    written = {key: value for key, value in bounds.items() if value is not None}
+    written: dict[str, Any] = {}
+    for key, value in bounds.items():
+        if value is not None:
+            written[key] = value
     thresholds = [make_threshold("mrr@10", **written)] if written else []
     return make_suite(name, queries, metrics=["mrr@10"], thresholds=thresholds)
 

@@ -20,24 +20,26 @@ from pytest_irquality.suite.model import (
     RunKey,
     Suite,
 )
-from tests.evaluation.decision_builders import (
+from tests.builders import (
     EMPTY,
     GOOD,
-    LAST_SWAPPED,
     SWAPPED,
     WORSE,
+    make_query,
+    make_repeated_run,
+    make_run,
+    make_suite,
+    make_threshold,
+    rank,
+)
+from tests.evaluation.decision_builders import (
+    LAST_SWAPPED,
     answer,
     decide_on,
     list_failed,
     make_branch,
-    make_query,
-    make_repeated_run,
-    make_run,
     make_runs,
-    make_suite,
-    make_threshold,
     merge,
-    rank,
 )
 
 SHOP = make_suite("shop")
@@ -493,6 +495,29 @@ def test_change_below_the_limit_is_no_large_change() -> None:
     decision = decide_on([SHOP], run, make_run(SHOP))
 
     assert decision.outcome is Outcome.PASSED
+
+
+@pytest.mark.parametrize(
+    ("relevant_count", "outcome"),
+    [
+        pytest.param(19, Outcome.FAILED, id="0.0526"),
+        pytest.param(20, Outcome.PASSED, id="0.05"),
+        pytest.param(21, Outcome.PASSED, id="0.0476"),
+    ],
+)
+def test_third_large_drop_must_exceed_the_limit(relevant_count: int, outcome: Outcome) -> None:
+    """Two queries lose half of their recall, and the third one of its relevant documents."""
+    doc_ids = [f"d{number}" for number in range(relevant_count)]
+    queries = [make_query(text, dict.fromkeys(doc_ids, 1.0)) for text in "abc"]
+    suite = make_suite(queries=queries, metrics=["recall@100"])
+    baseline_run = answer(queries, rank(*doc_ids))
+    halved = answer(queries[:2], rank(*doc_ids[: relevant_count // 2]))
+
+    decision = decide_on(
+        [suite], merge(baseline_run, halved, answer(queries[2:], rank(*doc_ids[1:]))), baseline_run
+    )
+
+    assert decision.outcome is outcome
 
 
 def test_few_drops_of_one_retriever_are_not_averaged_away() -> None:

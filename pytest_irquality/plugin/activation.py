@@ -108,11 +108,12 @@ def _refuse_addopts(config: pytest.Config, options: Options) -> None:
             "--ir-update-baseline comes from 'addopts' in the ini file, so every run would accept"
             " its own results. Remove it there, and type it when you want to update."
         )
-    if command_line.is_only_in_addopts(config, "collectonly"):
-        raise pytest.UsageError(
-            "--collect-only comes from 'addopts' in the ini file, so no query would run. Remove it"
-            " there."
-        )
+    for name, flag in command_line.OPTIONS_WITHOUT_RUNNING.items():
+        if command_line.is_only_in_addopts(config, name):
+            raise pytest.UsageError(
+                f"{flag} comes from 'addopts' in the ini file, so no query would run. Remove it"
+                " there."
+            )
 
 
 def _refuse_outputs(config: pytest.Config, options: Options) -> None:

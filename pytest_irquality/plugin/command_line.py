@@ -37,7 +37,17 @@ _SELECTING_OPTIONS = {
     "setuponly": "--setup-only",
     "setupplan": "--setup-plan",
 }
-_WITHOUT_RUNNING = ("collectonly", "setupplan", "showfixtures", "show_fixtures_per_test")
+# With these, pytest only shows something, and exits with 0.
+OPTIONS_WITHOUT_RUNNING = {
+    "collectonly": "--collect-only",
+    "setupplan": "--setup-plan",
+    "showfixtures": "--fixtures",
+    "show_fixtures_per_test": "--fixtures-per-test",
+    "help": "--help",
+    "version": "--version",
+    "markers": "--markers",
+    "cacheshow": "--cache-show",
+}
 
 # The patterns are texts, because a session that does not use them should not compile them.
 # What a command that evaluates the same suites again does not need.
@@ -165,7 +175,7 @@ def describe_addopts_selection(config: pytest.Config) -> str:
 
 def is_run_without_tests(config: pytest.Config) -> bool:
     """Return whether pytest only shows tests or fixtures and runs nothing."""
-    return any(getattr(config.option, name, False) for name in _WITHOUT_RUNNING)
+    return any(getattr(config.option, name, False) for name in OPTIONS_WITHOUT_RUNNING)
 
 
 def is_only_in_addopts(config: pytest.Config, name: str) -> bool:

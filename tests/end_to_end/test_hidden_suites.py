@@ -335,13 +335,29 @@ def test_saved_runs_in_addopts_are_incomplete(shop: Shop) -> None:
     assert shop.build(AGAINST_MAIN, *STRICT).status == 1
 
 
-def test_collect_only_in_addopts_is_an_error(shop: Shop) -> None:
+@pytest.mark.parametrize(
+    "option",
+    mark_rest_slow(
+        2,
+        [
+            "--collect-only",
+            "--setup-plan",
+            "--fixtures",
+            "--fixtures-per-test",
+            "--help",
+            "--markers",
+            "--cache-show",
+        ],
+    ),
+)
+def test_option_that_runs_nothing_is_an_error_in_addopts(shop: Shop, option: str) -> None:
     """S38: 'addopts' leaves nothing to evaluate."""
     shop.write_suite(make_suite())
     shop.start_change()
     shop.break_search()
-    shop.write_ini("addopts = --collect-only")
+    shop.write_ini(f"addopts = {option}")
 
     result = shop.run(AGAINST_MAIN)
 
-    assert result.ret not in (0, 5)
+    assert result.ret == 4
+    assert "addopts" in "".join(result.errlines)

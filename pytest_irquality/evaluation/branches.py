@@ -163,19 +163,11 @@ class BranchEvaluation:
         return tuple(notices)
 
 
-def evaluate_branch(
-    branch: Branch,
-    runs: Mapping[RunKey, Run],
-    base: Branch | None = None,
-    *,
-    is_base_side: bool = False,
-    today: date | None = None,
-    facts: BuildFacts | None = None,
-    evaluations: Mapping[SuiteKey, Evaluation] | None = None,
-) -> BranchEvaluation:
-    """Evaluate the current answers against the suites and baselines of a branch.
+@dataclass(frozen=True)
+class BranchEvaluator:
+    """Evaluates the current answers against the suites and baselines of a branch.
 
-    Args:
+    Attributes:
         branch: The suites and baselines to evaluate against.
         runs: The current answers, to the queries of both branches.
         base: The base branch, if ``branch`` is the current one and there is a base branch. It
@@ -183,81 +175,63 @@ def evaluate_branch(
         is_base_side: Whether ``branch`` is the base branch.
         today: The date in UTC, or ``None`` if no known issue is to expire.
         facts: What the plugin knows about the build.
-        evaluations: Suites that ``evaluate_suite`` has evaluated already.
     """
-    side = _Side(branch, runs, base, is_base_side, today, facts or BuildFacts())
-    finished = evaluations or {}
-    results = []
-    missing = []
-    comparable_count = 0
-    selected_suites = [suite for suite in branch.suites if not branch.is_deselected(suite)]
-    for suite in selected_suites:
-        for paired_suite, baseline_id in side.pair_retrievers(suite):
-            baseline_run, is_new = side.find_baseline(paired_suite, baseline_id)
-            comparable_count += 0 if is_new else side.count_comparable(suite, baseline_run)
-            key = SuiteKey(suite.path, paired_suite.retriever)
-            if paired_suite.run_key not in runs:
-                missing.append(paired_suite)
-            elif key in finished:
-                results.append(finished[key])
-            else:
-                results.append(side.evaluate_suite(paired_suite, baseline_run, is_new=is_new))
-    # Checks over suites and retrievers count as not run if only a part of a suite was selected.
-    shared_results: tuple[CheckResult, ...] = ()
-    if not any(side.is_partial(suite) for suite in selected_suites):
-        base_paths = None if base is None else {suite.path for suite in base.suites}
-        expiry_date = None if side.has_base_branch else today
-        shared_results = check_shared(
-            [each.comparison for each in results], base_paths, today=expiry_date
-        )
-        if side.facts.is_update:
-            shared_results = tuple(map(_accept_change, shared_results))
-    return BranchEvaluation(
-        branch, tuple(results), shared_results, tuple(missing), comparable_count
-    )
-
-
-def evaluate_suite(
-    suite: Suite,
-    runs: Mapping[RunKey, Run],
-    branch: Branch,
-    base: Branch | None = None,
-    *,
-    today: date | None = None,
-    facts: BuildFacts | None = None,
-) -> Evaluation:
-    """Evaluate one suite of the current branch, as ``decide`` does.
-
-    Args:
-        suite: The suite. Its retriever has a run.
-        runs: The current answers.
-        branch: The current branch.
-        base: The base branch, if there is one.
-        today: The date in UTC, or ``None`` if no known issue is to expire.
-        facts: What the plugin knows about the build.
-    """
-    side = _Side(branch, runs, base, False, today, facts or BuildFacts())
-    baseline_run, is_new = side.find_baseline(suite)
-    return side.evaluate_suite(suite, baseline_run, is_new=is_new)
-
-
-@dataclass(frozen=True)
-class _Side:
-    """One of the two evaluations of the current answers."""
 
     branch: Branch
     runs: Mapping[RunKey, Run]
-    base: Branch | None
-    is_base_side: bool
-    today: date | None
-    facts: BuildFacts
+    base: Branch | None = None
+    is_base_side: bool = False
+    today: date | None = None
+    facts: BuildFacts = field(default=BuildFacts())
+
+    def evaluate(self, finished: Mapping[SuiteKey, Evaluation] | None = None) -> BranchEvaluation:
+        """Evaluate all suites, and the checks that they share.
+
+        Args:
+            finished: Suites that ``evaluate_suite`` has evaluated already.
+        """
+        finished = finished or {}
+        evaluations = []
+        missing = []
+        comparable_count = 0
+        suites = [each for each in self.branch.suites if not self.branch.is_deselected(each)]
+        for suite in suites:
+            for paired_suite, baseline_id in self._pair_retrievers(suite):
+                baseline_run, is_new = self._find_baseline(paired_suite, baseline_id)
+                comparable_count += 0 if is_new else self._count_comparable(suite, baseline_run)
+                key = SuiteKey(suite.path, paired_suite.retriever)
+                if paired_suite.run_key not in self.runs:
+                    missing.append(paired_suite)
+                elif key in finished:
+                    evaluations.append(finished[key])
+                else:
+                    evaluations.append(self._evaluate(paired_suite, baseline_run, is_new=is_new))
+        # Checks over suites and retrievers count as not run if only a part of a suite was selected.
+        shared_results: tuple[CheckResult, ...] = ()
+        if not any(map(self._is_partial, suites)):
+            shared_results = self._check_shared(evaluations)
+        return BranchEvaluation(
+            self.branch, tuple(evaluations), shared_results, tuple(missing), comparable_count
+        )
+
+    def evaluate_suite(self, suite: Suite) -> Evaluation:
+        """Evaluate one suite, whose retriever has a run."""
+        baseline_run, is_new = self._find_baseline(suite)
+        return self._evaluate(suite, baseline_run, is_new=is_new)
+
+    def _check_shared(self, evaluations: Sequence[Evaluation]) -> tuple[CheckResult, ...]:
+        base_paths = None if self.base is None else {suite.path for suite in self.base.suites}
+        comparisons = [evaluation.comparison for evaluation in evaluations]
+        expiry_date = None if self.has_base_branch else self.today
+        results = check_shared(comparisons, base_paths, today=expiry_date)
+        return tuple(map(_accept_change, results)) if self.facts.is_update else results
 
     @property
     def has_base_branch(self) -> bool:
         """Return whether the build compares with a branch."""
         return self.is_base_side or self.base is not None
 
-    def evaluate_suite(self, suite: Suite, baseline_run: Run | None, *, is_new: bool) -> Evaluation:
+    def _evaluate(self, suite: Suite, baseline_run: Run | None, *, is_new: bool) -> Evaluation:
         """Evaluate a suite with its context."""
         context = replace(
             self.branch.get_context(suite),
@@ -273,7 +247,7 @@ class _Side:
         results = [_apply_facts(result, suite, self.facts) for result in evaluation.results]
         return replace(evaluation, results=tuple(results))
 
-    def find_baseline(
+    def _find_baseline(
         self, suite: Suite, baseline_id: RetrieverId | None = None
     ) -> tuple[Run | None, bool]:
         """Find what a suite is compared with, and whether all its queries are new."""
@@ -281,18 +255,18 @@ class _Side:
             return find_compared_run(suite, self.runs), False
         return find_baseline(suite, self.branch, self.base, baseline_id)
 
-    def count_comparable(self, suite: Suite, baseline_run: Run | None) -> int:
+    def _count_comparable(self, suite: Suite, baseline_run: Run | None) -> int:
         """Count the queries that have a baseline answer and were not deselected."""
         deselected = self.branch.get_context(suite).deselected_query_ids
         answers = baseline_run.answers if baseline_run else {}
         return sum(q.request in answers and q.id not in deselected for q in suite.queries)
 
-    def is_partial(self, suite: Suite) -> bool:
+    def _is_partial(self, suite: Suite) -> bool:
         """Return whether only some checks of a suite are selected."""
         selected = self.branch.get_context(suite).selected_items
         return selected is not None and any(item.name not in selected for item in suite.items)
 
-    def pair_retrievers(self, suite: Suite) -> list[tuple[Suite, RetrieverId]]:
+    def _pair_retrievers(self, suite: Suite) -> list[tuple[Suite, RetrieverId]]:
         """Pair the retrievers that run a suite with those that its baseline is filed under.
 
         These differ only for a base suite whose fixture has gained or lost its parameters: such a

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import is_
@@ -40,6 +41,8 @@ from pytest_irquality.suite.model import VARIANT_TAG, Query, Suite
 from pytest_irquality.suite.parser import get_needed_depth, list_metrics
 
 MAX_LISTED_DOCUMENTS = 20  # of each ranking
+# Up to this many documents, a search for each in a ranking is faster than a dict of the ranking.
+MAX_SEARCHED_DOCUMENTS = 50
 
 
 @dataclass(frozen=True)
@@ -320,15 +323,16 @@ class Comparison:
         now = self.answers.get(query_id, ())
         top_k = self.suite.settings.top_k
         limit = min(max(constants.TOP, top_k), MAX_LISTED_DOCUMENTS)
-        ranks_before = find_median_ranks(change.before if change else ())
-        ranks_now = find_median_ranks(now)
+        before = change.before if change else ()
         expected = _list_expected_doc_ids(query)
-        listed = [*_list_first(ranks_now, limit), *_list_first(ranks_before, limit), *expected]
+        listed = dict.fromkeys((*_list_first(now, limit), *_list_first(before, limit), *expected))
+        ranks_before = _find_ranks_of(listed, before)
+        ranks_now = _find_ranks_of(listed, now)
         # The score is of the first repeat, in which a document may have another rank.
         first = now[0] if now else Ranking()
         ranks_in_first = ranks_now if len(now) == 1 else find_ranks(first)
         documents = []
-        for doc_id in dict.fromkeys(listed):
+        for doc_id in listed:
             rank_before, rank_now = ranks_before.get(doc_id), ranks_now.get(doc_id)
             finding = None
             if doc_id in expected and (rank_now is None or rank_now > top_k):
@@ -470,12 +474,24 @@ def _describe_finding(finding: PassageFinding) -> Text:
     return text
 
 
-def _list_first(ranks: Mapping[str, int], limit: int) -> Iterator[str]:
-    """Yield the documents down to a rank, below which there may be a thousand more."""
-    for doc_id, rank in ranks.items():
-        if rank > limit:
-            break
-        yield doc_id
+def _list_first(rankings: Sequence[Ranking], limit: int) -> list[str]:
+    """Return the documents down to a (median) rank."""
+    if len(rankings) == 1 and not rankings[0].passages:
+        return list(rankings[0].doc_ids[:limit])
+    return [doc_id for doc_id, rank in find_median_ranks(rankings).items() if rank <= limit]
+
+
+def _find_ranks_of(doc_ids: Collection[str], rankings: Sequence[Ranking]) -> Mapping[str, int]:
+    """Return the (median) ranks of documents, and maybe of others."""
+    if len(rankings) != 1 or rankings[0].passages or len(doc_ids) > MAX_SEARCHED_DOCUMENTS:
+        return find_median_ranks(rankings)
+    # Most documents are at the top, and a thousand others need not be put into a dict for them.
+    returned = rankings[0].doc_ids
+    ranks = {}
+    for doc_id in doc_ids:
+        with suppress(ValueError):  # not returned
+            ranks[doc_id] = returned.index(doc_id) + 1
+    return ranks
 
 
 # -- Pairs of rankings -----------------------------------------------------------------------------

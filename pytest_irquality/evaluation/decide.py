@@ -16,12 +16,12 @@ from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.branches import (
     Branch,
     BranchEvaluation,
+    BranchEvaluator,
     BuildFacts,
     Coverage,
     SuiteKey,
     collect_answers,
     count_coverage,
-    evaluate_branch,
 )
 from pytest_irquality.evaluation.comparison import compare_runs
 from pytest_irquality.evaluation.edits import EditKind, SuiteEdit, find_edits, summarize_edits
@@ -131,8 +131,8 @@ def decide(
             stricter gate of the branches' own configuration.
         today: The date in UTC, or ``None`` if no known issue is to expire.
         facts: What the plugin knows about the build.
-        evaluations: Current suites that ``evaluate_suite`` has evaluated already, with the same
-            branches, date and facts.
+        evaluations: Current suites that a ``BranchEvaluator`` with the same branches, date and
+            facts has evaluated already.
 
     Returns:
         The decision, with everything that reports show.
@@ -140,14 +140,13 @@ def decide(
     facts = facts or BuildFacts()
     if base is not None and not base.name:
         base = replace(base, name="the base branch")
-    current_side = evaluate_branch(
-        current, runs, base, today=today, facts=facts, evaluations=evaluations
-    )
+    evaluator = BranchEvaluator(current, runs, base, today=today, facts=facts)
+    current_side = evaluator.evaluate(evaluations)
     base_side = None
     edits: tuple[SuiteEdit, ...] = ()
     base_failures: tuple[BaseFailure, ...] = ()
     if base is not None:
-        base_side = evaluate_branch(base, runs, is_base_side=True, today=today)
+        base_side = BranchEvaluator(base, runs, is_base_side=True, today=today).evaluate()
         edits = find_edits(current, base)
         base_failures = _find_base_failures(base_side, current_side, edits)
     is_strict, gate_source = _choose_gate(current, base, strict)

@@ -22,9 +22,9 @@ from pytest_irquality.baselines.store import (
 )
 from pytest_irquality.evaluation.branches import (
     Branch,
+    BranchEvaluator,
     BuildFacts,
     SuiteKey,
-    evaluate_suite,
     find_baseline,
 )
 from pytest_irquality.evaluation.decide import Decision, decide
@@ -545,14 +545,14 @@ class SearchSession:
         return self._evaluations[key]
 
     def _evaluate(self, key: SuiteKey) -> Evaluation:
-        return evaluate_suite(
-            self.current.suites[key],
-            self.runs,
+        evaluator = BranchEvaluator(
             self.current_branch,
+            self.runs,
             self.base_branch,
             today=_get_today(),
             facts=self.facts,
         )
+        return evaluator.evaluate_suite(self.current.suites[key])
 
     def _get_context(self, key: SuiteKey) -> EvaluationContext:
         settings = self.current.suites[key].settings
@@ -634,7 +634,7 @@ class SearchSession:
             if not has_own or suite.run_key not in self.runs:
                 continue
             try:
-                evaluation = evaluate_suite(suite, self.runs, base_branch)
+                evaluation = BranchEvaluator(base_branch, self.runs).evaluate_suite(suite)
                 _compute_own_metrics(evaluation)
             except MetricError as error:
                 del base.suites[key]

@@ -10,7 +10,7 @@ from datetime import date
 import pytest
 
 from pytest_irquality.baselines.sources import Baseline
-from pytest_irquality.evaluation.branches import Branch, BuildFacts, SuiteKey, evaluate_suite
+from pytest_irquality.evaluation.branches import Branch, BranchEvaluator, BuildFacts, SuiteKey
 from pytest_irquality.evaluation.decide import decide
 from pytest_irquality.evaluation.results import DefaultCheck, EvaluationContext, Outcome
 from pytest_irquality.io.text import write
@@ -1296,7 +1296,7 @@ def test_equal_sides_are_questioned(worse: int, has_code_changes: bool, is_asked
 def test_finished_evaluations_are_not_made_again() -> None:
     current = make_branch([SHOP], SHOP_RUN)
     runs = make_runs(make_run(SHOP, worse=8))
-    evaluation = evaluate_suite(SHOP, runs, current)
+    evaluation = BranchEvaluator(current, runs).evaluate_suite(SHOP)
 
     decision = decide(current, runs, evaluations={SHOP_KEY: evaluation})
 

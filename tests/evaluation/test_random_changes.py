@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from statistics import fmean
+from typing import Any
 
 from hypothesis import given, settings, strategies as st
 

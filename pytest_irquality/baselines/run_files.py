@@ -359,8 +359,14 @@ class _RunReader:
         with pause_garbage_collection():
             self._read_header(lines)
             has_end = False
+            label = ""
             for self._number, line in lines:
-                if not line.strip() or line.startswith(_LABEL_START):
+                if line.startswith(_LABEL_START):
+                    if label:
+                        self._fail("the line after a query is not its answer")
+                    label = line
+                    continue
+                if not line.strip():
                     continue
                 if line.startswith(_CONFLICT_MARKERS):
                     self._fail_conflict(lines)
@@ -368,6 +374,9 @@ class _RunReader:
                 if has_end:
                     self._fail("something follows the last line")
                 has_end = row == _END_LINE
+                if label and has_end:
+                    self._fail("the line after a query is not its answer")
+                label = ""
                 if not has_end:
                     self._add_row(row, line)
         if not has_end:

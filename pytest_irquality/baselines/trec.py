@@ -187,7 +187,9 @@ class _TrecReader:
         line_count = lines.count(b"\n")
         if len(fields) != 4 * line_count - 1 or fields[3::4].count("\0") != line_count - 1:
             return start
-        scores = self._parse_scores(fields[2::4])
+        score_texts = fields[2::4]
+        is_usual = b"_" not in lines or "_" not in " ".join(score_texts)
+        scores = self._parse_scores(score_texts) if is_usual else None
         if scores is None:
             return start
         self._is_ours = self._is_ours or tag.startswith(TAG)
@@ -205,7 +207,9 @@ class _TrecReader:
         ):
             return False
         score_texts = b" ".join(fields[4::step])
-        # `float` would accept the digits of all scripts in a text.
+        # `float` would accept the digits of all scripts in a text, and `1_0` in all.
+        if b"_" in score_texts:
+            return False
         scores = self._parse_scores(score_texts.decode("ascii", "replace").split(" "))
         if scores is None:
             return False
@@ -245,7 +249,7 @@ class _TrecReader:
             )
         query, _, doc_id, _, score, tag = fields
         try:
-            value = float(score)
+            value = float(score.replace(b"_", b"?"))
         except ValueError:
             shown = score[:60].decode(errors="replace")
             message = f"The score '{shown}' is not a number"

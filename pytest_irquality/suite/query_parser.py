@@ -150,7 +150,7 @@ class QueryParser:
             looks_like_path = Path(written).suffix and " " not in written
             if not is_query or looks_like_path:
                 raise
-            hint = f"For a query, write '- query: {written}'."
+            hint = f"For a query, write {quote(f'- query: {written}')}."
             raise Mistake(node.line, f"{mistake}. {hint}") from None
 
     def _read_query_source(self, file: DataFile) -> Iterator[_QueryEntry]:

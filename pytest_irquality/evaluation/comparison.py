@@ -317,7 +317,7 @@ class Comparison:
     # -- Documents ---------------------------------------------------------------------------------
 
     def list_documents(self, query_id: str) -> tuple[DocChange, ...]:
-        """List the first documents of both rankings of a query, then expected ones that lack."""
+        """List the first documents of both rankings of a query, then missing expected ones."""
         query = self.suite.queries_by_id[query_id]
         change = self.changes_by_id.get(query_id)
         now = self.answers.get(query_id, ())
@@ -408,9 +408,10 @@ class Comparison:
                 continue
             expected = _list_expected_doc_ids(query)
             if change:
-                before = {doc_id for ranking in change.before for doc_id in ranking.doc_ids}
-                wanted = {doc_id for rule in query.rules for doc_id in rule.wanted_doc_ids}
-                expected = [doc_id for doc_id in expected if doc_id in before or doc_id in wanted]
+                named = change.doc_ids_before
+                for rule in query.rules:
+                    named.update(rule.wanted_doc_ids)
+                expected = [doc_id for doc_id in expected if doc_id in named]
             for doc_id in expected:
                 if not any(doc_id in ranking.doc_ids for ranking in self.answers[query.id]):
                     doc_ids[doc_id] = None

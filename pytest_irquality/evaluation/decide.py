@@ -45,7 +45,7 @@ from pytest_irquality.io.text import (
     write,
 )
 from pytest_irquality.retrieval.run import Run
-from pytest_irquality.suite.model import Query, RunKey, Suite
+from pytest_irquality.suite.model import Query, RunKey, Suite, Threshold
 
 
 @dataclass(frozen=True)
@@ -166,6 +166,7 @@ def decide(
         notices += _create_base_failure_notices(base_failures, base_side.branch)
         notices += _create_branch_notices(base_side, base_side.branch.name)
         notices += _create_unanswered_base_notices(base_side, current_side, facts)
+        notices += _create_unmade_check_notices(base_side, current_side)
         notices += _create_edit_notices(edits, base_side.branch)
         notices += _create_equal_sides_notice(current_side, base_side.branch, facts)
     notices += _create_session_notices(decision)
@@ -308,6 +309,37 @@ def _create_unanswered_base_notices(
             outcome = Outcome.INCOMPLETE if facts.is_interrupted else Outcome.REVIEW
             query_ids = tuple(query.id for query in queries)
             notice = Notice("base-not-answered", text, outcome, query_ids=query_ids)
+            yield assign_suites(notice, [suite])
+
+
+def _create_unmade_check_notices(
+    base: BranchEvaluation, current: BranchEvaluation
+) -> Iterator[Notice]:
+    """Name thresholds of the base branch that can no longer be checked.
+
+    A change can remove the stage that a threshold is about, or the retriever that it compares with.
+    """
+    incomplete = set()
+    for result in current.results:
+        if result.outcome >= Outcome.INCOMPLETE:
+            incomplete.add(_get_key(result))
+    for evaluation in base.evaluations:
+        suite = evaluation.suite
+        lacks_retriever = bool(suite.baseline_retriever) and evaluation.baseline_run is None
+        labels: dict[str, None] = {}
+        for result in evaluation.results:
+            if not isinstance(result.check, Threshold) or result.outcome is not Outcome.INCOMPLETE:
+                continue
+            metric = result.check.metric
+            lacks_stage = bool(metric.stage) and evaluation.comparison.get_stage(metric) is None
+            if (lacks_stage or lacks_retriever) and _get_key(result) not in incomplete:
+                labels[result.label] = None
+        if labels and not base.branch.get_context(suite).deselected_query_ids:
+            names = list_some([DataPart(label) for label in labels])
+            text = write(names, f" can no longer be checked for {base.branch.name}, because ")
+            text += "the retriever that it compares with" if lacks_retriever else "the stage"
+            text += " is gone"
+            notice = Notice("base-check-not-made", text, Outcome.REVIEW, is_cause=True)
             yield assign_suites(notice, [suite])
 
 

@@ -27,7 +27,7 @@ class Evaluation:
 
     Attributes:
         results: The results of all checks of the suite. The default checks that several suites
-            share are made by ``shared_checks``.
+            share are not among them.
         notices: The observations, causes of the outcome first.
     """
 
@@ -76,19 +76,13 @@ def evaluate(
 
 def check_suite(comparison: Comparison, context: EvaluationContext) -> tuple[CheckResult, ...]:
     """Make the checks of a suite whose items are selected."""
-    requirements = RequirementChecks(
-        comparison, context.expiry_date, accepts_fixed_issues=context.is_base_side
-    )
-    suite = comparison.suite
+    today = context.expiry_date
+    requirements = RequirementChecks(comparison, today, accepts_fixed_issues=context.is_base_side)
     results = []
-    for result in (
-        *requirements.check_all(),
-        *check_suite_defaults(comparison, context.expiry_date),
-    ):
-        results.append(assign_suites(result, [suite]))
-    if context.selected_items is None:
-        return tuple(results)
-    return tuple(result for result in results if result.item in context.selected_items)
+    for result in (*requirements.check_all(), *check_suite_defaults(comparison, today)):
+        if context.selected_items is None or result.item in context.selected_items:
+            results.append(assign_suites(result, [comparison.suite]))
+    return tuple(results)
 
 
 def _list_checks_that_unjudged_break(
@@ -96,24 +90,23 @@ def _list_checks_that_unjudged_break(
 ) -> list[str]:
     """Return the labels of failed checks that would hold if unjudged documents were ignored."""
     failed = [result for result in results if result.outcome is Outcome.FAILED]
-    run = remove_unjudged(comparison) if failed else None
+    run = _remove_unjudged(comparison) if failed else None
     if run is None:
         return []
-    without_unjudged = compare_runs(
-        comparison.suite, run, comparison.baseline_run, is_new=comparison.is_new
-    )
-    others = {}
-    for other in check_suite(without_unjudged, context):
-        others[other.item, other.label, other.query_ids] = other.outcome
+    other = compare_runs(comparison.suite, run, comparison.baseline_run, is_new=comparison.is_new)
+    other_outcomes = {}
+    for result in check_suite(other, context):
+        other_outcomes[result.item, result.label, result.query_ids] = result.outcome
     labels = []
     for result in failed:
-        other_outcome = others.get((result.item, result.label, result.query_ids))
-        if other_outcome is not None and other_outcome < Outcome.REVIEW:
+        # A check that names other queries then is broken in another way.
+        outcome = other_outcomes.get((result.item, result.label, result.query_ids))
+        if outcome is not None and outcome < Outcome.REVIEW:
             labels.append(result.label)
     return labels
 
 
-def remove_unjudged(comparison: Comparison) -> Run | None:
+def _remove_unjudged(comparison: Comparison) -> Run | None:
     """Return the current run without unjudged documents that came since the baseline.
 
     Returns:
@@ -124,17 +117,14 @@ def remove_unjudged(comparison: Comparison) -> Run | None:
     answers = dict(comparison.run.answers)
     is_changed = False
     for query in comparison.answered_queries:
-        grades = query.judgments.grades
         change = comparison.changes_by_id.get(query.id)
-        if not grades or (change and change.is_unchanged):
+        if not query.judgments.grades or (change and change.is_unchanged):
             continue
-        known = (
-            {doc_id for ranking in change.before for doc_id in ranking.doc_ids} if change else set()
-        )
+        expected = {*query.judgments.grades, *(change.doc_ids_before if change else ())}
         rankings = []
         for ranking in answers[query.request]:
-            kept = [doc_id for doc_id in ranking.doc_ids if doc_id in grades or doc_id in known]
-            is_changed = is_changed or len(kept) < len(ranking.doc_ids)
-            rankings.append(Ranking(tuple(kept), seconds=ranking.seconds))
+            doc_ids = tuple(doc_id for doc_id in ranking.doc_ids if doc_id in expected)
+            is_changed = is_changed or len(doc_ids) < len(ranking.doc_ids)
+            rankings.append(Ranking(doc_ids, seconds=ranking.seconds))
         answers[query.request] = tuple(rankings)
     return replace(comparison.run, answers=answers) if is_changed else None

@@ -253,6 +253,11 @@ class QueryChange:
     row: int
     _columns: MetricColumns = field(repr=False)
 
+    @property
+    def doc_ids_before(self) -> set[str]:
+        """Return the documents of all rankings of the baseline."""
+        return {doc_id for ranking in self.before for doc_id in ranking.doc_ids}
+
     def score(self, metric: Metric) -> MetricChange | None:
         """Score both sides, or return ``None`` if the metric is undefined."""
         return self._columns.score(metric, self.row)

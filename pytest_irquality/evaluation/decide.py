@@ -331,7 +331,8 @@ def _create_unmade_check_notices(
             if not isinstance(result.check, Threshold) or result.outcome is not Outcome.INCOMPLETE:
                 continue
             metric = result.check.metric
-            lacks_stage = bool(metric.stage) and evaluation.comparison.get_stage(metric) is None
+            stage = evaluation.comparison.get_stage(metric)
+            lacks_stage = bool(metric.stage) and not stage.answers
             if (lacks_stage or lacks_retriever) and _get_key(result) not in incomplete:
                 labels[result.label] = None
         if labels and not base.branch.get_context(suite).deselected_query_ids:

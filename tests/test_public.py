@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import pytest_irquality
-from pytest_irquality.plugin import hookspecs
+from pytest_irquality.plugin.entry import HookSpecs
 
 ROOT = Path(__file__).parents[1]
 MAX_ESSENTIAL_NAMES = 15
@@ -70,7 +70,7 @@ def test_public_function_describes_its_arguments_and_errors(name: str) -> None:
 
 
 def test_public_classes_of_docstrings_can_be_imported() -> None:
-    hooks = [hookspecs.pytest_ir_metrics]
+    hooks = [HookSpecs.pytest_ir_metrics]
 
     for value in [*PUBLIC.values(), *hooks]:
         for name in re.findall(r"``pytest_irquality\.(\w+)", inspect.getdoc(value) or ""):

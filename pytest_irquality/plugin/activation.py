@@ -15,17 +15,20 @@ from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.files import FileError, check_output
 from pytest_irquality.plugin import (
     collection,
-    command_line,
     conclusion,
     decision_reports,
-    fixtures,
     items,
     options as plugin_options,
     services,
 )
-from pytest_irquality.plugin.options import Options
+from pytest_irquality.plugin.items import STATE_KEY, PluginState, is_worker
+from pytest_irquality.plugin.options import (
+    OPTIONS_WITHOUT_RUNNING,
+    Options,
+    get_command_line,
+    is_only_in_addopts,
+)
 from pytest_irquality.plugin.session import SearchSession
-from pytest_irquality.plugin.state import STATE_KEY, PluginState, is_controller, is_worker
 
 # Options of pytest that write to a file, by their attribute.
 _PYTEST_OUTPUTS = {"xmlpath": "--junitxml", "log_file": "--log-file", "debug": "--debug"}
@@ -43,7 +46,7 @@ def activate(config: pytest.Config, options: Options) -> None:
     _refuse_addopts(config, options)
     _refuse_outputs(config, options)
     root = config.rootpath
-    overridden = command_line.get_command_line(config).overridden_ini_keys.get("ir_gate")
+    overridden = get_command_line(config).overridden_ini_keys.get("ir_gate")
     search = SearchSession(
         root,
         is_strict=options.gate == "strict",
@@ -70,10 +73,10 @@ def activate(config: pytest.Config, options: Options) -> None:
             if not is_worker(config):
                 search.save_checkpoint = partial(conclusion.save_checkpoint, state)
         if options.compares_with_commit:
-            from pytest_irquality.plugin import base_modules
+            from pytest_irquality.plugin import base_suites
 
-            base_modules.open_base_branch(config, state)
-            config.pluginmanager.register(base_modules, "irquality-base-modules")
+            base_suites.open_base_branch(config, state)
+            config.pluginmanager.register(base_suites, "irquality-base-modules")
         elif options.baseline:
             from pytest_irquality.baselines.saved_runs import SavedBaselines
 
@@ -90,11 +93,7 @@ def activate(config: pytest.Config, options: Options) -> None:
     manager = config.pluginmanager
     manager.register(collection, "irquality-collection")
     manager.register(items, "irquality-items")
-    manager.register(fixtures, "irquality-fixtures")
-    if is_controller(config):
-        from pytest_irquality.plugin import xdist
-
-        manager.register(xdist, "irquality-xdist")
+    manager.register(conclusion, "irquality-conclusion")
     if not is_worker(config):
         manager.register(decision_reports.Reporter(config), "irquality-reporter")
 
@@ -103,13 +102,13 @@ def _refuse_addopts(config: pytest.Config, options: Options) -> None:
     """Refuse options in ``addopts`` with which a change could accept its own results."""
     if is_worker(config):
         return
-    if options.updates_baseline and command_line.is_only_in_addopts(config, "ir_update_baseline"):
+    if options.updates_baseline and is_only_in_addopts(config, "ir_update_baseline"):
         raise pytest.UsageError(
             "--ir-update-baseline comes from 'addopts' in the ini file, so every run would accept"
             " its own results. Remove it there, and type it when you want to update."
         )
-    for name, flag in command_line.OPTIONS_WITHOUT_RUNNING.items():
-        if command_line.is_only_in_addopts(config, name):
+    for name, flag in OPTIONS_WITHOUT_RUNNING.items():
+        if is_only_in_addopts(config, name):
             raise pytest.UsageError(
                 f"{flag} comes from 'addopts' in the ini file, so no query would run. Remove it"
                 " there."

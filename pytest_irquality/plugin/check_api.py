@@ -14,7 +14,7 @@ from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.git import find_checkout
 from pytest_irquality.metrics import Definition
-from pytest_irquality.plugin.base_branch import load_base_suite
+from pytest_irquality.plugin.base_suites import load_base_suite
 from pytest_irquality.plugin.session import SearchSession, SessionBranch
 from pytest_irquality.reports.terminal import format_failure, render_terminal
 from pytest_irquality.reports.view import build_view

@@ -14,8 +14,17 @@ from pytest_irquality.io.files import FileError
 from pytest_irquality.io.text import find_closest
 from pytest_irquality.metrics import Definition, MetricError
 from pytest_irquality.plugin import compat
-from pytest_irquality.plugin.items import BrokenSuiteItem, SuiteGroup, SuiteItem, freeze_large_suite
-from pytest_irquality.plugin.state import PluginState, get_state, is_controller
+from pytest_irquality.plugin.items import (
+    BrokenSuiteItem,
+    PluginState,
+    SuiteGroup,
+    SuiteItem,
+    freeze_large_suite,
+    get_state,
+    is_controller,
+)
+from pytest_irquality.retrieval.corpus import BM25Retriever, CorpusError, load_corpus
+from pytest_irquality.retrieval.errors import RetrieverError
 from pytest_irquality.suite.model import ItemKind, RetrieverId, Suite
 from pytest_irquality.suite.parser import load_suite
 from pytest_irquality.suite.yaml_source import Mistake, SuiteError
@@ -224,14 +233,6 @@ def pytest_collection_modifyitems(
     return result
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Prepare the runs, once all items are known."""
-    from pytest_irquality.plugin import conclusion
-
-    selected = frozenset(item.nodeid for item in session.items)
-    conclusion.prepare_runs(session.config, get_state(session.config), selected)
-
-
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     """Say so if the command line asks for suites and there are none."""
     state = get_state(config)
@@ -258,3 +259,17 @@ def make_function(path: Path) -> FunctionType:
 
     code = check.__code__.replace(co_filename=str(path), co_firstlineno=1)
     return FunctionType(code, check.__globals__, "check")
+
+
+@pytest.fixture(scope="module")
+def bm25_retriever(request: pytest.FixtureRequest) -> BM25Retriever:
+    """Search the 'corpus' of the suite with BM25 (extra ``pytest-irquality[yardstick]``)."""
+    module = request.node
+    suite = module.suite if isinstance(module, SuiteModule) else None
+    if suite is None or not suite.settings.corpus.files:
+        path = suite.path if suite is not None else "This test"
+        pytest.fail(f"{path}: 'bm25_retriever' needs the key 'corpus'.", pytrace=False)
+    try:
+        return BM25Retriever(load_corpus(suite.settings))
+    except (CorpusError, RetrieverError) as error:
+        pytest.fail(f"{suite.path}: {error}", pytrace=False)

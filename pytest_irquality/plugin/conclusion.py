@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,14 +26,92 @@ from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.git import describe_commit
 from pytest_irquality.io.text import find_closest
-from pytest_irquality.plugin import command_line, compat
-from pytest_irquality.plugin.items import SuiteItem
-from pytest_irquality.plugin.session import SearchSession
-from pytest_irquality.plugin.state import PluginState
+from pytest_irquality.plugin import compat
+from pytest_irquality.plugin.base_suites import (
+    ANSWERS_INPUT,
+    ITEM_NAME,
+    create_base_items,
+    run_base_code,
+)
+from pytest_irquality.plugin.collection import SuiteModule, is_in_shard
+from pytest_irquality.plugin.items import PluginState, SuiteItem, get_state
+from pytest_irquality.plugin.options import (
+    WORKER_INPUT,
+    describe_addopts_selection,
+    format_update_command,
+    get_command_line,
+    is_only_in_addopts,
+    is_suite_path,
+)
+from pytest_irquality.plugin.session import SearchSession, decode_retrieval
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Suite
 
 CHECKPOINT_INTERVAL_S = 5.0
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Prepare the runs, once all items are known."""
+    selected = frozenset(item.nodeid for item in session.items)
+    prepare_runs(session.config, get_state(session.config), selected)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker what was typed, and which commit the base branch is."""
+    typed = get_command_line(node.config)
+    node.workerinput[WORKER_INPUT] = list(typed.arguments)
+    state = get_state(node.config)
+    if state.search.base is not None:
+        node.workerinput["ir_base_commit"] = state.search.base.source.commit
+    if state.answers_folder is not None:
+        node.workerinput[ANSWERS_INPUT] = str(state.answers_folder)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
+    """Collect the suites that the first worker collected, before any worker runs an item."""
+    state = get_state(node.config)
+    if state.session is not None and not state.modules:
+        _collect_suites(state.session, state, ids)
+
+
+def _collect_suites(session: pytest.Session, state: PluginState, ids: Sequence[str]) -> None:
+    """Collect suites in the controller, which needs them to decide and collects nothing itself."""
+    # With `--dist=loadgroup`, ids end with the name of a group.
+    selected = frozenset(ids) | {node_id.rpartition("@")[0] for node_id in ids}
+    folders: dict[Path, Any] = {}
+    current_ids = [node_id for node_id in ids if f"::{ITEM_NAME}" not in node_id]
+    for name in dict.fromkeys(node_id.partition("::")[0] for node_id in current_ids):
+        path = session.config.rootpath / name
+        if not is_suite_path(state.options, path, is_named=True) or not path.is_file():
+            continue
+        try:
+            folder = compat.build_folder_node(session, path.parent, folders)
+            SuiteModule.create(folder, path).collect()
+        except Exception as error:  # whatever a conftest raises
+            text = f"{type(error).__name__}: {error}"
+            state.search.current.add_error(name, text)
+    items = [item for module in state.modules.values() for item in module.items]
+    selected_items = [item for item in items if item.nodeid in selected]
+    if state.search.base is not None:
+        create_base_items(session, selected_items)
+    prepare_runs(session.config, state, selected)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Take what a worker retrieved."""
+    encoded = getattr(report, "ir_retrieval", None)
+    if encoded is not None and hasattr(report, "node"):
+        state = get_state(report.node.config)
+        state.search.add_retrieval(decode_retrieval(encoded))
+        if state.search.save_checkpoint is not None:
+            state.search.save_checkpoint()
+    error = getattr(report, "ir_error", None)
+    if error is not None and hasattr(report, "node"):
+        path, text = error
+        get_state(report.node.config).search.current.add_error(path, text)
 
 
 def prepare_runs(config: pytest.Config, state: PluginState, selected: Collection[str]) -> None:
@@ -69,8 +148,6 @@ def prepare_runs(config: pytest.Config, state: PluginState, selected: Collection
                 provenance = replace(run.provenance, is_interrupted=False)
                 search.runs[key] = replace(run, provenance=provenance)
         if search.base is not None and search.base.answers is not None:
-            from pytest_irquality.plugin.base_modules import run_base_code
-
             run_base_code(config, state)
     except BaselineError as error:
         raise pytest.UsageError(str(error)) from None
@@ -102,7 +179,7 @@ def record_selection(config: pytest.Config, state: PluginState, selected: Collec
             state.search.select_items(group.key, names, typed_names | names)
             left_out_count += len(typed_names - names)
     if left_out_count:
-        description = command_line.describe_addopts_selection(config)
+        description = describe_addopts_selection(config)
         state.search.facts = replace(
             state.search.facts,
             addopts_selection=description or "a conftest or plugin",
@@ -117,7 +194,7 @@ def _find_typed_items(
     selected: Collection[str],
 ) -> set[pytest.Item]:
     """Return the items that the typed command line alone selects."""
-    typed = command_line.get_command_line(config)
+    typed = get_command_line(config)
     namespace: argparse.Namespace = typed.namespace
     if getattr(namespace, "lf", False) or getattr(namespace, "stepwise", None):
         return {item for item in items if item.nodeid in selected}
@@ -127,8 +204,6 @@ def _find_typed_items(
         candidates = [item for item in candidates if _is_named(config, item, typed.paths)]
     shard = state.search.shard
     if shard is not None:
-        from pytest_irquality.plugin.collection import is_in_shard
-
         candidates = [item for item in candidates if is_in_shard(item, shard)]
     return set(candidates)
 
@@ -150,7 +225,7 @@ def complete_facts(config: pytest.Config, state: PluginState) -> None:
     options, search = state.options, state.search
     search.commit = describe_commit(search.root)
     saved_runs = ""
-    if options.runs and command_line.is_only_in_addopts(config, "ir_runs"):
+    if options.runs and is_only_in_addopts(config, "ir_runs"):
         saved_runs = " ".join(options.runs)
     history: dict[SuiteKey, list[float]] = {}
     if options.history:
@@ -167,7 +242,7 @@ def complete_facts(config: pytest.Config, state: PluginState) -> None:
         history=history,
         addopts_saved_runs=saved_runs,
         is_update=options.updates_baseline,
-        update_command=quote_command(command_line.format_update_command(config)),
+        update_command=quote_command(format_update_command(config)),
     )
 
 

@@ -9,19 +9,35 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_irquality.plugin import command_line, options as plugin_options
+from pytest_irquality.plugin import options as plugin_options
 from pytest_irquality.plugin.options import CHILD_VARIABLE, Options
+
+if TYPE_CHECKING:
+    from pytest_irquality.metrics import Definition
 
 _PACKAGE_PREFIX = "pytest_irquality."
 _OPTIONS_KEY = pytest.StashKey[Options]()
 _SUITES_KEY = pytest.StashKey[list[Path]]()
 MAX_LISTED_SUITES = 3
+
+
+class HookSpecs:
+    """The hooks that a project's conftest can implement."""
+
+    @staticmethod
+    @pytest.hookspec
+    def pytest_ir_metrics(config: pytest.Config) -> Iterable[Definition]:  # type: ignore[empty-body]
+        """Return own metrics, made with ``pytest_irquality.make_own_metric``.
+
+        The suites in and below the folder of the conftest can use them.
+        """
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,9 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Declare the hooks that a conftest can implement."""
-    from pytest_irquality.plugin import hookspecs
-
-    pluginmanager.add_hookspecs(hookspecs)
+    pluginmanager.add_hookspecs(HookSpecs)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -41,11 +55,11 @@ def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None, object, object]:
     """Rewrite arguments before pytest reads paths from them and captures output."""
-    command_line.prepare_arguments(early_config, parser, args)
+    plugin_options.prepare_arguments(early_config, parser, args)
     if any(argument.startswith(("--ir-json", "--ir-init")) for argument in args):
         given = parser.parse_known_args(args)
         if given.ir_json == plugin_options.STANDARD_OUTPUT and CHILD_VARIABLE not in os.environ:
-            from pytest_irquality.plugin.standard_output import StandardOutput
+            from pytest_irquality.plugin.decision_reports import StandardOutput
 
             StandardOutput(early_config)
         if given.ir_init:
@@ -69,7 +83,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Check the options, and activate the plugin if they need suites."""
     config.addinivalue_line("markers", "ir_suite: an item of a search-quality suite.")
-    typed = command_line.get_command_line(config)
+    typed = plugin_options.get_command_line(config)
     if plugin_options.find_implying_option(typed.arguments) and not config.option.ir_init:
         config.option.ir_suite = config.option.ir_suite or ""
     options = plugin_options.read_options(config)
@@ -175,7 +189,7 @@ def _needs_suites(config: pytest.Config, options: Options) -> bool:
         if option.needs_suites_at_once and getattr(config.option, option.name) not in (None, []):
             return True
     if options.collects_suites:
-        typed = command_line.get_command_line(config).arguments
+        typed = plugin_options.get_command_line(config).arguments
         is_distributed = bool(getattr(config.option, "tx", None)) or hasattr(config, "workerinput")
         if is_distributed or any(argument.startswith("--ir-") for argument in typed):
             return True

@@ -1,13 +1,13 @@
-"""The items of suites: the first item of a suite and retriever runs the queries, each reports.
-
-Retrieval happens in the setup phase, so an outage is an error and a broken rule is a failure.
-"""
+"""State of the plugin in a pytest session, and the items of suites."""
 
 from __future__ import annotations
 
 import gc
+import os
 import sys
+import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
@@ -23,10 +23,10 @@ from pytest_irquality.io.escaping import make_printable
 from pytest_irquality.io.text import find_closest
 from pytest_irquality.metrics import MetricError
 from pytest_irquality.plugin import compat
-from pytest_irquality.plugin.progress import create_progress
-from pytest_irquality.plugin.session import Retrieval
-from pytest_irquality.plugin.state import PluginState, get_state, is_worker
+from pytest_irquality.plugin.options import Options
+from pytest_irquality.plugin.session import Retrieval, SearchSession, encode_retrieval
 from pytest_irquality.retrieval.calling import ExceptionPolicy
+from pytest_irquality.retrieval.collect import ReportProgress
 from pytest_irquality.retrieval.corpus import CorpusError
 from pytest_irquality.retrieval.errors import ResultError, RetrieverError
 from pytest_irquality.retrieval.run import QueryError, Run
@@ -34,7 +34,95 @@ from pytest_irquality.suite.model import CheckItem, ItemKind, Query, RetrieverId
 from pytest_irquality.suite.parser import make_item_name
 
 if TYPE_CHECKING:
+    from pytest_irquality.baselines.history import HistoryEntry
+    from pytest_irquality.baselines.saved_runs import SaveTarget
+    from pytest_irquality.baselines.store import BaselineUpdate
     from pytest_irquality.evaluation.evaluate import Evaluation
+    from pytest_irquality.io.access import FileAccess
+
+STATE_KEY = pytest.StashKey["PluginState"]()
+
+
+@dataclass
+class PluginState:
+    """The state of an activated plugin.
+
+    Attributes:
+        options: The options and ini keys.
+        search: Suites, runs and evaluations.
+        modules: The ``SuiteModule`` of each collected suite by absolute path, selected or not.
+        declared_retrievers: Fixtures that suites may use, besides those that are named like one.
+        save_target: Where ``--ir-save-runs`` saves.
+        base_config: The ``BaseConfig`` of the base branch, if there is one.
+        base_suite_names: The suites of the base branch, relative to the root.
+        answers_folder: Where the answers of the base branch's code are for workers of pytest-xdist.
+        session: The session of pytest.
+        next_checkpoint: When answers are saved again, on the monotonic clock.
+        history: The earlier builds of ``--ir-history``.
+        history_error: Why the history cannot be read.
+        baseline_updates: The baselines that this session wrote.
+        file_access: Which files suites may name.
+    """
+
+    options: Options
+    search: SearchSession
+    modules: dict[Path, Any] = field(default_factory=dict)
+    declared_retrievers: tuple[str, ...] = ()
+    save_target: SaveTarget | None = None
+    base_config: Any = None
+    base_suite_names: tuple[str, ...] = ()
+    answers_folder: Path | None = None
+    session: pytest.Session | None = None
+    next_checkpoint: float = 0.0
+    history: Sequence[HistoryEntry] = ()
+    history_error: str = ""
+    baseline_updates: list[BaselineUpdate] = field(default_factory=list)
+    file_access: FileAccess | None = None
+
+    def get_relative_path(self, path: Path) -> str:
+        """Return a path relative to the root of the project, with ``/``."""
+        return os.path.relpath(path, self.search.root).replace(os.sep, "/")
+
+
+def get_state(config: pytest.Config) -> PluginState:
+    """Return the state of the session. The plugin must be activated."""
+    return config.stash[STATE_KEY]
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Return whether this process is a worker of pytest-xdist."""
+    return hasattr(config, "workerinput")
+
+
+def is_controller(config: pytest.Config) -> bool:
+    """Return whether this process distributes tests to workers of pytest-xdist."""
+    return bool(getattr(config.option, "tx", None)) and not is_worker(config)
+
+
+INTERVAL_S = 5.0
+
+
+def create_progress(config: pytest.Config, name: str) -> ReportProgress | None:
+    """Return a function that reports progress, or ``None`` if nobody would read it."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or reporter.verbosity < 0 or is_worker(config):
+        return None
+    capture = config.pluginmanager.get_plugin("capturemanager")
+    start = time.monotonic()
+    next_line = start + INTERVAL_S
+
+    def report_progress(done: int, total: int) -> None:
+        nonlocal next_line
+        now = time.monotonic()
+        if now < next_line or not 0 < done < total:
+            return
+        next_line = now + INTERVAL_S
+        seconds_left = round((now - start) * (total - done) / done)
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
+            reporter.write_line(f"{name}: {done} of {total} calls, {seconds_left} s left")
+
+    return report_progress
+
 
 MIN_FROZEN_ITEMS = 1_000
 # A fixture of ours that nobody means by a similar name.
@@ -437,8 +525,6 @@ def _attach_retrieval(item: pytest.Item, report: pytest.TestReport) -> None:
     """Add to a report what the process that decides needs."""
     retrieval = getattr(item, "retrieval", None)
     if retrieval is not None:
-        from pytest_irquality.plugin.xdist import encode_retrieval
-
         vars(report)["ir_retrieval"] = encode_retrieval(retrieval)
         vars(item)["retrieval"] = None
     elif isinstance(item, BrokenSuiteItem):

@@ -6,6 +6,7 @@ queries, suites are evaluated one by one, and in the end all of them are decided
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
@@ -706,6 +707,37 @@ class SearchSession:
                 )
             )
         return [request for request in requests if request.queries]
+
+
+def encode_retrieval(retrieval: Retrieval) -> str:
+    """Encode what an item retrieved as one string, which is cheaper to send than nested data."""
+    from pytest_irquality.baselines.run_files import encode_run
+
+    return json.dumps(
+        {
+            "key": retrieval.key,
+            "runs": [[key, encode_run(run)] for key, run in retrieval.runs.items()],
+            "corpus": retrieval.corpus,
+            "error": retrieval.error,
+            "skip": retrieval.skip_reason,
+            "is_base": retrieval.is_base,
+        }
+    )
+
+
+def decode_retrieval(text: str) -> Retrieval:
+    """Decode what a worker sent."""
+    from pytest_irquality.baselines.run_files import decode_run
+
+    data = json.loads(text)
+    path, retriever = data["key"]
+    runs = {}
+    for (run_retriever, *rest), run in data["runs"]:
+        runs[RunKey(RetrieverId(*run_retriever), *rest)] = decode_run(run)
+    key = SuiteKey(path, RetrieverId(*retriever))
+    return Retrieval(
+        key, runs, data["corpus"], data["error"], data["skip"], is_base=data["is_base"]
+    )
 
 
 def find_needed_queries(suite: Suite, item_names: Collection[str]) -> tuple[Query, ...]:

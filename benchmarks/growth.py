@@ -1,230 +1,265 @@
-"""How cost grows with the work: twice as much along one axis, again and again.
+"""How the cost grows if the work doubles along one axis: queries, tags, judgments and others.
 
-    python benchmarks/growth.py [--axis queries] [--doublings 4] [--rounds 3] [--most 2.2]
-
-Each size is a process of its own, which writes a suite, keeps a baseline, changes a third of the
-rankings, and then measures the whole path: the suite is read and asked, the baseline read, the run
-judged, the page and the terminal's text made. The sizes take turns, in several rounds. The exponent
-is fitted over the medians of all sizes: 1 is linear. "×" is what the last doubling cost, the median
-of the rounds; above ``--most`` the script fails. Seconds are those of the processor, the less of
-two in a process; memory is the peak of the process.
+Every axis is a project that is run by pytest with a page, compared with a baseline from which a
+third of the rankings differ. The work doubles three times. The ratio is that of the last doubling,
+without the start of Python and of pytest; a ratio above 2.2 fails. 40,000 queries written in one
+suite are the largest size of the axis "items".
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import resource
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Mapping
-from math import log
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import linear_regression, median
-from typing import NamedTuple
+from statistics import median
 
-from beside import MB, UNIT
+from benchmarks.timing import Figure, Options, make_pytest_command, run_benchmark, run_process
 
-from pytest_irquality import check
+MAX_RATIO = 2.2
+DOUBLINGS, SHORT_DOUBLINGS = 3, 1
+SHORT_DIVISOR = 4
+BEFORE = "BENCHMARK_BEFORE"
 
-Retriever = Callable[[str, int], list[object]]
-Rankings = Mapping[str, list[object]]
 HEAD = "metrics: [ndcg@10, recall@100]\nthresholds: {ndcg@10: {max_drop: 0.9}}\n"
+# Before the change, a third of the rankings begins with their third document.
+CONFTEST = f"""\
+import json
+import os
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+
+RETRIEVERS = [f"r{{number}}" for number in range(int(Path("retrievers.txt").read_text()))]
+IS_BEFORE = bool(os.environ.get("{BEFORE}"))
 
 
-def inline(texts: Iterable[str], relevant: int = 5, more: str = "") -> str:
-    """A suite of queries written in it; each has as many relevant documents."""
-    ids = ", ".join(f"d{n}" for n in range(relevant))
-    lines = (f"  - query: {json.dumps(text)}\n    relevant: [{ids}]\n{more}" for text in texts)
-    return HEAD + "queries:\n" + "".join(lines)
+@pytest.fixture(scope="session", params=RETRIEVERS)
+def retriever(request):
+    answers = json.loads(Path("answers.json").read_text())
+    default = answers.pop("", [])
+
+    def search(query, k):
+        hits = answers.get(query, default)[:k]
+        is_other = IS_BEFORE and crc32(query.encode()) % 3 == 0
+        return hits[2:] + hits[:2] if is_other else hits
+
+    return search
+"""
 
 
-def found(texts: Iterable[str], results: int = 20) -> Rankings:
-    """A ranking for each of some queries."""
-    return {
-        text: [f"d{(7 * place + n) % (results + 3)}" for place in range(results)]
-        for n, text in enumerate(texts)
-    }
+@dataclass(frozen=True)
+class Axis:
+    """One way in which a project grows.
+
+    Attributes:
+        write: Writes the files of a project of some size into a folder.
+        first_size: The smallest size.
+        unit: What the size counts.
+        arguments: More arguments of pytest.
+        has_baseline: Whether a baseline is recorded first.
+    """
+
+    write: Callable[[Path, int], None]
+    first_size: int
+    unit: str
+    arguments: tuple[str, ...] = ()
+    has_baseline: bool = True
 
 
-def words(count: int) -> list[str]:
-    """The texts of some queries."""
-    return [f"words of query {n}" for n in range(count)]
+def write_project(
+    folder: Path, suites: dict[str, str], answers: dict[str, object], retrievers: int = 1
+) -> None:
+    """Write suites and what the retriever returns. The answer to "" is that to other queries."""
+    (folder / "conftest.py").write_text(CONFTEST)
+    (folder / "retrievers.txt").write_text(str(retrievers))
+    (folder / "answers.json").write_text(json.dumps(answers))
+    for name, text in suites.items():
+        (folder / name).write_text(text)
 
 
-def queries(folder: Path, size: int) -> Rankings:
-    (folder / "s.ir.yaml").write_text(inline(words(size)))
-    return found(words(size))
+def list_docs(count: int) -> list[str]:
+    return [f"d{number}" for number in range(count)]
 
 
-def one_slug(folder: Path, size: int) -> Rankings:
-    texts = [f"shoe{'!' * (n % 50)}{'?' * (n // 50)}" for n in range(size)]
-    (folder / "s.ir.yaml").write_text(inline(texts))
-    return found(texts)
+def write_inline(texts: Iterable[str], head: str = HEAD, more: str = "") -> str:
+    """Write a suite with queries that have five relevant documents each."""
+    lines = [head, "queries:\n"]
+    for text in texts:
+        lines.append(f"  - query: {text}\n    relevant: [d0, d3, d5, d7, e1]\n{more}")
+    return "".join(lines)
 
 
-def results(folder: Path, size: int) -> Rankings:
-    (folder / "s.ir.yaml").write_text(f"depth: {size}\n" + inline(words(20)))
-    return found(words(20), size)
+def list_texts(count: int) -> list[str]:
+    return [f"words of query {number}" for number in range(count)]
 
 
-def judgments(folder: Path, size: int) -> Rankings:
-    texts = words(1000)
-    (folder / "topics.tsv").write_text("".join(f"{n}\t{text}\n" for n, text in enumerate(texts)))
-    lines = (f"{n % 1000} 0 d{n // 1000} {n % 3}\n" for n in range(size))
-    (folder / "qrels.txt").write_text("".join(sorted(lines)))
-    (folder / "s.ir.yaml").write_text(HEAD + "queries: topics.tsv\njudgments: qrels.txt\n")
-    return found(texts)
+def grow_queries(folder: Path, size: int) -> None:
+    rows = [json.dumps({"query": text, "relevant": ["d1", "d9"]}) for text in list_texts(size)]
+    (folder / "queries.jsonl").write_text("\n".join(rows))
+    suites = {"s.ir.yaml": f"{HEAD}queries: queries.jsonl\n"}
+    write_project(folder, suites, {"": list_docs(20)})
 
 
-def relevant(folder: Path, size: int) -> Rankings:
-    (folder / "s.ir.yaml").write_text(HEAD + "queries: topics.tsv\njudgments: qrels.txt\n")
-    (folder / "topics.tsv").write_text("0\tone query\n")
-    (folder / "qrels.txt").write_text("".join(f"0 0 d{n} 1\n" for n in range(size)))
-    return found(["one query"], 100)
+def grow_items(folder: Path, size: int) -> None:
+    text = write_inline(list_texts(size), more="    must_find: [d5]\n")
+    write_project(folder, {"s.ir.yaml": text}, {"": list_docs(20)})
 
 
-def tags(folder: Path, size: int) -> Rankings:
-    (folder / "s.ir.yaml").write_text(
-        "each_tag: {recall@10: {max_drop: 0.9}}\n"
-        + HEAD
-        + "queries:\n"
-        + "".join(
-            f"  - query: words {n}\n    tags: [t{n}, u{n}]\n    relevant: [d1, e{n}]\n"
-            for n in range(size)
-        )
-    )
-    return found([f"words {n}" for n in range(size)])
+def grow_tags(folder: Path, size: int) -> None:
+    lines = ["each_tag: {recall@10: {max_drop: 0.9}}\n", HEAD, "queries:\n"]
+    for number in range(size):
+        lines.append(f"  - query: words {number}\n    tags: [t{number}, u{number}]\n")
+        lines.append(f"    relevant: [d1, e{number}]\n")
+    write_project(folder, {"s.ir.yaml": "".join(lines)}, {"": list_docs(20)})
 
 
-def limits(folder: Path, size: int) -> Rankings:
-    lines = "".join(f"  recall@{n}: {{max_drop: 0.9}}\n" for n in range(1, size + 1))
-    text = inline(words(100)).replace("thresholds: {ndcg@10: {max_drop: 0.9}}\n", "")
-    (folder / "s.ir.yaml").write_text("thresholds:\n" + lines + text)
-    return found(words(100))
+def grow_variants(folder: Path, size: int) -> None:
+    lines = [HEAD, "queries:\n"]
+    for number in range(10):
+        variants = ", ".join(f"query {number} variant {variant}" for variant in range(size // 10))
+        lines.append(f"  - query: query {number}\n    relevant: [d1, d5]\n")
+        lines.append(f"    variants: [{variants}]\n")
+    write_project(folder, {"s.ir.yaml": "".join(lines)}, {"": list_docs(20)})
 
 
-def retrievers(folder: Path, size: int) -> Rankings:
-    (folder / "s.ir.yaml").write_text(inline(words(50)))
-    (folder / "retrievers").write_text(str(size))
-    return found(words(50))
+def grow_judgments(folder: Path, size: int) -> None:
+    topics = [f"{number}\t{text}\n" for number, text in enumerate(list_texts(1_000))]
+    (folder / "topics.tsv").write_text("".join(topics))
+    qrels = []
+    for query in range(1_000):
+        qrels += [f"{query} 0 d{number} {number % 3}\n" for number in range(size // 1_000)]
+    (folder / "qrels.txt").write_text("".join(qrels))
+    suites = {"s.ir.yaml": f"{HEAD}queries: topics.tsv\njudgments: qrels.txt\n"}
+    write_project(folder, suites, {"": list_docs(20)})
 
 
-def text_length(folder: Path, size: int) -> Rankings:
-    (folder / "s.ir.yaml").write_text(
-        "match: text\n"
-        + HEAD
-        + "".join(
-            ["queries:\n"]
-            + [
-                f"  - query: {text}\n    relevant: [the middle of it {n}]\n"
-                for n, text in enumerate(words(20))
-            ]
-        )
-    )
-    half = "many other words " * size
-    return {
-        text: [
-            {"text": f"{half} {'the middle of it' if place else ''} {n} {half}"}
-            for place in range(5)
-        ]
-        for n, text in enumerate(words(20))
-    }
+def grow_suites(folder: Path, size: int) -> None:
+    suites = {}
+    for number in range(size):
+        texts = [f"query {query} of suite {number}" for query in range(10)]
+        suites[f"s{number}.ir.yaml"] = write_inline(texts)
+    write_project(folder, suites, {"": list_docs(20)})
 
 
-AXES: Mapping[str, tuple[Callable[[Path, int], Rankings], int]] = {
-    "queries": (queries, 500),
-    "one slug": (one_slug, 1_000),
-    "results": (results, 500),
-    "judgments": (judgments, 250_000),
-    "relevant ids of one query": (relevant, 62_500),
-    "tags": (tags, 250),
-    "limits": (limits, 25),
-    "retrievers": (retrievers, 4),
-    "text length": (text_length, 100),
+def grow_retrievers(folder: Path, size: int) -> None:
+    suites = {"s.ir.yaml": write_inline(list_texts(50))}
+    write_project(folder, suites, {"": list_docs(20)}, retrievers=size)
+
+
+def grow_results(folder: Path, size: int) -> None:
+    text = write_inline(list_texts(100), f"depth: {size}\n{HEAD}")
+    write_project(folder, {"s.ir.yaml": text}, {"": list_docs(size)})
+
+
+def grow_repeats(folder: Path, size: int) -> None:
+    text = write_inline(list_texts(200), f"repeat: {size}\n{HEAD}")
+    write_project(folder, {"s.ir.yaml": text}, {"": list_docs(20)})
+
+
+def grow_corpus(folder: Path, size: int) -> None:
+    filler = "some other words that a chunk has as well "
+    rows = []
+    for number in range(size):
+        text = f"{filler * 10} chunk {number} says the answer {number % 100} here {filler * 10}"
+        rows.append(json.dumps({"id": f"c{number}", "text": text}))
+    (folder / "corpus.jsonl").write_text("\n".join(rows))
+    lines = ["match: text\ncorpus: {files: corpus.jsonl}\n", HEAD, "queries:\n"]
+    for number in range(100):
+        lines.append(f"  - query: words of query {number}\n")
+        lines.append(f"    relevant: [says the answer {number} here, says nothing of {number}]\n")
+    hits = [json.loads(row) for row in rows[:20]]
+    write_project(folder, {"s.ir.yaml": "".join(lines)}, {"": hits})
+
+
+def grow_run(folder: Path, size: int) -> None:
+    queries = size // 1_000
+    with (folder / "saved.run").open("w") as file:
+        for query in range(queries):
+            for rank in range(1, 1_001):
+                file.write(f"{query} Q0 d{rank} {rank} {1000 - rank / 7:.4f} bm25\n")
+    topics = [f"{number}\t{text}\n" for number, text in enumerate(list_texts(queries))]
+    (folder / "topics.tsv").write_text("".join(topics))
+    qrels = [f"{query} 0 d{query % 50} 1\n" for query in range(queries)]
+    (folder / "qrels.txt").write_text("".join(qrels))
+    suites = {"s.ir.yaml": f"depth: 1000\n{HEAD}queries: topics.tsv\njudgments: qrels.txt\n"}
+    write_project(folder, suites, {"": []})
+
+
+AXES = {
+    "queries": Axis(grow_queries, 1_000, "queries from a file"),
+    "items": Axis(grow_items, 5_000, "queries in the suite"),
+    "tags": Axis(grow_tags, 250, "queries with two tags of their own"),
+    "variants": Axis(grow_variants, 500, "variants"),
+    "judgments": Axis(grow_judgments, 250_000, "judgments"),
+    "suites": Axis(grow_suites, 20, "suites"),
+    "retrievers": Axis(grow_retrievers, 5, "retrievers"),
+    "results": Axis(grow_results, 500, "results of 100 queries"),
+    "repeats": Axis(grow_repeats, 4, "repeats of 200 queries"),
+    "corpus": Axis(grow_corpus, 2_500, "documents of a corpus"),
+    "run": Axis(
+        grow_run, 500_000, "lines of a TREC run", ("--ir-runs=saved.run",), has_baseline=False
+    ),
 }
-"""What makes the suite of a size, and the first size."""
 
 
-def measured(axis: str, size: int) -> None:
-    """Print the seconds and the peak memory of one size."""
-    make, _ = AXES[axis]
+def measure_size(axis: Axis, size: int, rounds: int) -> float:
+    """Return the seconds of the processor that a project of some size takes."""
+    command = make_pytest_command("--ir-suite", "-p", "no:random_order", *axis.arguments)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        os.chdir(folder)
-        now = make(folder, size)
-        then = {
-            text: ids[2:] + ids[:2] if n % 3 else ids for n, (text, ids) in enumerate(now.items())
-        }
-        many = folder / "retrievers"
-        names = [f"r{n}" for n in range(int(many.read_text()) if many.exists() else 1)]
-
-        def judged(rankings: Rankings, update: bool) -> str:
-            def ask(query: str, k: int) -> list[object]:
-                return rankings[query][:k]
-
-            asked = dict.fromkeys(names, ask)
-            result = check("s.ir.yaml", retrievers=asked, update_baseline=update)
-            return "" if update else result.to_html() + str(result)
-
-        judged(then, True)
-        took = []
-        for _ in range(2):
-            start = time.process_time()
-            judged(now, False)
-            took.append(time.process_time() - start)
-    print(min(took), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT / MB)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--axis", help="one axis: " + ", ".join(AXES))
-    parser.add_argument("--doublings", type=int, default=4)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--most", type=float, default=2.2, help="what a doubling may cost")
-    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if chosen.one:
-        measured(chosen.one[0], int(chosen.one[1]))
-        return
-    steep = []
-    print("| axis | sizes | seconds | exponent | × | peak, MB |\n|---|---|---|---:|---:|---:|")
-    for axis in [chosen.axis] if chosen.axis else AXES:
-        sizes = [AXES[axis][1] * 2**n for n in range(chosen.doublings + 1)]
-        rounds = [[child(axis, size) for size in sizes] for _ in range(chosen.rounds)]
-        taken = [median(cost.seconds for cost in column) for column in zip(*rounds, strict=True)]
-        exponent = linear_regression(list(map(log, sizes)), list(map(log, taken))).slope
-        last = median(largest.seconds / half.seconds for *_, half, largest in rounds)
-        steep += [axis] if last > chosen.most else []
-        shown = " ".join(f"{seconds:.2f}" for seconds in taken)
-        print(
-            f"| {axis} | {sizes[0]:,} to {sizes[-1]:,} | {shown} | {exponent:.2f} | {last:.2f} |"
-            f" {rounds[-1][-1].peak:,.0f} |",
-            flush=True,
+        axis.write(folder, size)
+        if axis.has_baseline:
+            os.environ[BEFORE] = "1"
+            run_process([*command, "--ir-update-baseline", "--ir-report=none"], folder)
+            os.environ.pop(BEFORE)
+        return min(
+            run_process([*command, "--ir-report=report.html"], folder).cpu for _ in range(rounds)
         )
-    sys.exit(f"steeper than {chosen.most}: {', '.join(steep)}" if steep else 0)
 
 
-class Cost(NamedTuple):
-    """Of one size: seconds, and megabytes at the peak."""
-
-    seconds: float
-    peak: float
+def measure_start(rounds: int) -> float:
+    """Return the seconds of the processor that the smallest project takes."""
+    return measure_size(AXES["queries"], 1, rounds)
 
 
-def child(axis: str, size: int) -> Cost:
-    """What one size takes in a process of its own."""
-    command = [sys.executable, __file__, "--one", axis, str(size)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(done.stderr[-3000:])
-    return Cost(*map(float, done.stdout.split()[-2:]))
+def measure(options: Options) -> list[Figure]:
+    doublings = SHORT_DOUBLINGS if options.short else DOUBLINGS
+    figures = []
+    for name, axis in AXES.items():
+        if options.only not in name:
+            continue
+        first_size = axis.first_size
+        if options.short:
+            first_size = max(axis.first_size // SHORT_DIVISOR, 2)
+        start = measure_start(options.rounds)
+        sizes = [first_size * 2**number for number in range(doublings + 1)]
+        seconds = [measure_size(axis, size, options.rounds) - start for size in sizes]
+        # A small size costs no more than the start differs from run to run.
+        ratio = seconds[-1] / max(seconds[-2], 0.01)
+        figure = Figure(
+            f"growth-{name}",
+            f"{axis.first_size * 2**DOUBLINGS:,} {axis.unit}",
+            "half as many",
+            ratio,
+            target=MAX_RATIO,
+            seconds=seconds[-1],
+        )
+        shown = ", ".join(
+            f"{size:,}: {cost:.2f} s" for size, cost in zip(sizes, seconds, strict=True)
+        )
+        print(f"{name}: {shown}", flush=True)
+        figures.append(figure)
+    if figures:
+        print(f"median of the ratios: {median(figure.value for figure in figures):.2f}")
+    steep = [figure.key for figure in figures if figure.value > MAX_RATIO]
+    if steep:
+        print(f"Steeper than {MAX_RATIO}: {', '.join(steep)}")
+    return figures
 
 
 if __name__ == "__main__":
-    main()
+    run_benchmark(__doc__, measure, rounds=2)

@@ -1,13 +1,11 @@
-"""Kills at random moments: no torn file of any kind, and nothing left over after the next write.
+"""Kill runs at random moments: no file may be torn, and nothing may be left behind.
 
-    python benchmarks/kills.py [kills] [seed]
-
-A small suite of 100 queries is run with everything that writes: an update of the baseline, kept
-runs as JSONL and TREC, a history, HTML, the page to grade in, JSON, Markdown and CSV. The run says
-when its last query was answered, since nothing is written before that; it is killed after a random
-part of the time from there to its end, as the last runs that reached it took. Then every file must
-be the old one or the new one, whole. It goes on until so many processes were really killed. After
-that two runs to their end must leave no other file behind.
+A suite of 100 queries is run with everything that writes: an update of the baseline, saved runs as
+JSON Lines and as a TREC run, a history, the page, the grading page, JSON and Markdown. The
+retriever says when the last query is answered, since nothing is written before. The run is killed
+after a random part of the time from there to its end. Then every file must be complete, either as
+it was before or as this run writes it. At the end, two runs that are not killed must leave no
+temporary files.
 """
 
 from __future__ import annotations
@@ -17,159 +15,174 @@ import multiprocessing
 import os
 import random
 import signal
-import statistics
-import sys
 import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 import pytest
 
+from benchmarks.timing import Figure, Options, run_benchmark
+
+KILLS, SHORT_KILLS = 300, 30
+SEED = 1
 FORK = multiprocessing.get_context("fork")
 QUERIES, DEPTH = 100, 50
+TURN, ANSWERED_FD = "BENCHMARK_TURN", "BENCHMARK_ANSWERED"
+
 SUITE = f"depth: {DEPTH}\nqueries: queries.jsonl\nthresholds: {{mrr: 0.9}}\n"
-LINES = "".join(f'{{"query": "q{n}", "relevant": ["d{n}"]}}\n' for n in range(QUERIES))
+# The ids of all documents but the first name the run that returned them.
 CONFTEST = f"""\
-import os, pytest
+import os
+
+import pytest
+
 @pytest.fixture
 def retriever():
-    turn = os.environ["TURN"]
-    def ask(query, k):
+    turn = os.environ["{TURN}"]
+
+    def search(query, k):
         if query == "q{QUERIES - 1}":
-            os.write(int(os.environ["ANSWERED"]), b".")
-        return ["d" + query[1:], *(f"{{turn}}-{{n}}" for n in range(k - 1))]
-    return ask
+            os.write(int(os.environ["{ANSWERED_FD}"]), b".")
+        return ["d" + query[1:], *(f"{{turn}}-{{number}}" for number in range(k - 1))]
+
+    return search
 """
-FILES = {
-    "report.html": ("<!doctype html>", "</html>"),
-    "grade.html": ("<!doctype html>", "</html>"),
-    "report.md": ("## ", "\n"),
-}
-SUFFIXES = (".html", ".json", ".jsonl", ".md", ".csv", ".run")
 OPTIONS = (
+    "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:xdist", "--ir-suite",
     "--ir-update-baseline", "--ir-report=report.html", "--ir-json=report.json",
-    "--ir-markdown=report.md", "--ir-judge=grade.html",
-    "--ir-history=history.jsonl",
+    "--ir-markdown=report.md", "--ir-grade=grade.html", "--ir-history=history.jsonl",
 )  # fmt: skip
-KEPT = ("runs", "run.run")
-MORE = 1.1
-"""Of the time that a run takes to its end: some are to get there, and say how long it is today."""
+SAVED_RUNS = ("runs", "saved.run")  # in turns
+SUFFIXES = (".html", ".json", ".jsonl", ".md", ".run")
+# Some runs must reach their end, to say how long a run takes now.
+MAX_FRACTION = 1.1
 
 
 class Project:
-    """The folder, and what became of the runs in it."""
+    """A project, and what happened to the runs in it."""
 
-    def __init__(self, folder: Path, dice: random.Random) -> None:
-        self.folder, self.dice = folder, dice
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.draw = random.Random(SEED)
         self.turn = 0
-        self.seen: Counter[str] = Counter()
-        self.lasted: deque[float] = deque(maxlen=9)
+        self.counts: Counter[str] = Counter()
+        self.durations: deque[float] = deque(maxlen=9)
         (folder / "shop.ir.yaml").write_text(SUITE)
-        (folder / "queries.jsonl").write_text(LINES)
+        lines = [f'{{"query": "q{n}", "relevant": ["d{n}"]}}\n' for n in range(QUERIES)]
+        (folder / "queries.jsonl").write_text("".join(lines))
         (folder / "conftest.py").write_text(CONFTEST)
 
-    def run(self, kill: bool) -> None:
-        """One run, which is killed or not."""
-        answered, says = os.pipe()
-        process = FORK.Process(target=self._killed, args=(says,))
+    def run(self, *, is_killed: bool) -> None:
+        """Run pytest in a forked process, and kill it if asked to."""
+        reader, writer = os.pipe()
+        process = FORK.Process(target=self._run_pytest_in_child, args=(writer,))
         process.start()
-        os.close(says)
-        if os.read(answered, 1) != b".":
-            raise SystemExit("a run ended before its last query was answered")
-        os.close(answered)
+        os.close(writer)
+        if os.read(reader, 1) != b".":
+            raise SystemExit("A run ended before its last query was answered")
+        os.close(reader)
         start = time.monotonic()
-        process.join(self.dice.uniform(0, MORE * statistics.median(self.lasted)) if kill else None)
+        timeout = None
+        if is_killed:
+            timeout = self.draw.uniform(0, MAX_FRACTION * median(self.durations))
+        process.join(timeout)
         process.kill()
         process.join()
         if process.exitcode == -signal.SIGKILL:
-            self.seen["killed"] += 1
+            self.counts["killed"] += 1
         else:
-            self.lasted.append(time.monotonic() - start)
-            self.seen["ended by themselves"] += 1
+            self.durations.append(time.monotonic() - start)
+            self.counts["finished"] += 1
         self.turn += 1
 
-    def warm(self) -> None:
-        """One run in this process: those that are about to be killed import nothing then."""
-        copy = os.dup(1)
-        self._pytest(os.open(os.devnull, os.O_WRONLY))
-        os.dup2(copy, 1)
-        os.dup2(copy, 2)
+    def import_everything(self) -> None:
+        """Run once in this process, so that forked processes have nothing to import."""
+        copies = os.dup(1), os.dup(2)
+        self._run_pytest(os.open(os.devnull, os.O_WRONLY))
+        for descriptor, copy in enumerate(copies, start=1):
+            os.dup2(copy, descriptor)
 
-    def _killed(self, says: int) -> None:
-        raise SystemExit(self._pytest(says))
+    def _run_pytest_in_child(self, answered: int) -> None:
+        raise SystemExit(self._run_pytest(answered))
 
-    def _pytest(self, says: int) -> int:
+    def _run_pytest(self, answered: int) -> int:
         os.chdir(self.folder)
-        os.environ |= {"TURN": f"t{self.turn}", "ANSWERED": str(says)}
+        os.environ |= {TURN: f"t{self.turn}", ANSWERED_FD: str(answered)}
         os.environ.pop("GITHUB_STEP_SUMMARY", None)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
-        plugins = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:xdist")
-        kept = f"--ir-save-runs={KEPT[self.turn % 2]}"
-        return pytest.main(["-q", *plugins, *OPTIONS, kept])
+        saved = SAVED_RUNS[self.turn % len(SAVED_RUNS)]
+        return pytest.main([*OPTIONS, f"--ir-save-runs={saved}"])
 
-    def look(self) -> None:
-        """Read every file to its end."""
+    def check_files(self) -> None:
+        """Read every file that was written, and count those that are torn."""
         for path in self.folder.rglob("*"):
             if path.name.endswith(".tmp"):
-                self.seen["temporary files seen"] += 1
-            elif path.is_file() and path.suffix in SUFFIXES:
-                for what in self.wrong(path):
-                    self.seen["TORN"] += 1
-                    print(f"turn {self.turn}: {path.relative_to(self.folder)}: {what}")
-                self.seen["files whole"] += 1
+                self.counts["temporary files seen"] += 1
+            elif path.is_file() and path.suffix in SUFFIXES and path.name != "queries.jsonl":
+                self.counts["complete files"] += 1
+                for problem in find_problems(path):
+                    self.counts["torn files"] += 1
+                    print(f"run {self.turn}: {path.relative_to(self.folder)}: {problem}")
 
-    def wrong(self, path: Path) -> Iterator[str]:
-        """What shows that a file is not as one run wrote it."""
-        try:
-            text = path.read_text(encoding="utf-8")
-            lines = text.splitlines()
-            if path.suffix == ".json":
-                json.loads(text)
-            read = [json.loads(line) for line in lines if line and path.suffix == ".jsonl"]
-        except ValueError as error:
-            yield f"torn: {error}"
-            return
-        if path.name in FILES:
-            start, end = FILES[path.name]
-            if not (text.lower().startswith(start) and text.lower().endswith(end)):
-                yield "torn"
-        elif path.name in ("history.jsonl", "queries.jsonl"):
-            return
-        elif path.suffix == ".jsonl" and sum("query" in line for line in read) != QUERIES:
-            yield f"{len(read)} lines"
-        elif path.suffix == ".run" and len(lines) != QUERIES * DEPTH:
-            yield f"{len(lines)} lines"
-        if path.suffix in (".jsonl", ".run"):
-            words = text.replace('"', " ").split()
-            turns = {word.partition("-")[0] for word in words if word[:1] == "t" and "-" in word}
-            if len({turn for turn in turns if turn[1:].isdigit()}) != 1:
-                yield f"a mixture of {turns}"
+    def list_temporary_files(self) -> list[str]:
+        return [path.name for path in self.folder.rglob("*.tmp")]
 
 
-def main() -> int:
-    """Kill, look, and in the end say what was seen."""
-    kills = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    dice = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+def find_problems(path: Path) -> Iterator[str]:
+    """Yield what shows that a file is not as one run writes it."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".json":
+            json.loads(text)
+        if path.suffix == ".jsonl":
+            for line in text.splitlines():
+                if line:
+                    json.loads(line)
+    except ValueError as error:
+        yield f"torn: {error}"
+        return
+    if path.suffix == ".html" and not text.rstrip().lower().endswith("</html>"):
+        yield "torn: the end is missing"
+    if path.suffix == ".run" and len(text.splitlines()) != QUERIES * DEPTH:
+        yield f"{len(text.splitlines())} lines"
+    if path.suffix in (".jsonl", ".run") and path.name != "history.jsonl":
+        turns = set()
+        for word in text.replace('"', " ").split():
+            turn, dash, number = word.partition("-")
+            if dash and turn[:1] == "t" and turn[1:].isdigit() and number.isdigit():
+                turns.add(turn)
+        if len(turns) != 1:
+            yield f"a mixture of the runs {sorted(turns)}"
+
+
+def measure(options: Options) -> list[Figure]:
+    kills = SHORT_KILLS if options.short else KILLS
     with tempfile.TemporaryDirectory() as name:
-        project = Project(Path(name), dice)
-        project.warm()
-        for _ in KEPT:
-            project.run(kill=False)
-        while project.seen["killed"] < kills:
-            project.run(kill=True)
-            project.look()
-        for _ in KEPT:
-            project.run(kill=False)
-        project.look()
-        left = [path.name for path in project.folder.rglob("*.tmp")]
-    print(", ".join(f"{what}: {many:,}" for what, many in sorted(project.seen.items())))
-    print(f"left after the last writes: {left or 'nothing'}")
-    return int(bool(project.seen["TORN"] or left))
+        project = Project(Path(name))
+        project.import_everything()
+        for _ in SAVED_RUNS:
+            project.run(is_killed=False)
+        while project.counts["killed"] < kills:
+            project.run(is_killed=True)
+            project.check_files()
+        for _ in SAVED_RUNS:
+            project.run(is_killed=False)
+        project.check_files()
+        left = project.list_temporary_files()
+    if left:
+        print(f"left: {left}")
+    print(", ".join(f"{what}: {count:,}" for what, count in sorted(project.counts.items())))
+    torn = project.counts["torn files"]
+    return [
+        Figure("kills", f"files torn by {kills} kills at random moments", "", torn, 0, "files"),
+        Figure("kills-left", "temporary files left by these kills", "", len(left), 0, "files"),
+    ]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_benchmark(__doc__, measure)

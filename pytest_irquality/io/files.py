@@ -219,6 +219,7 @@ def write_atomically(
         if sys.platform == "win32":  # an open file cannot be renamed
             file.close()
         os.replace(temporary, target)
+    _remove_leftovers(target)
 
 
 def write_new_file(path: Path, text: str) -> None:
@@ -295,10 +296,14 @@ def _find_committed_link(path: Path) -> str | None:
 
 @contextmanager
 def _open_temporary_file(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """Create a file next to the target that is removed after a failure."""
+    """Create a file next to the target, locked while it is open, that a failure removes."""
     # The module tempfile makes private files, but others should be able to read this one.
-    path = target.with_name(f".{target.name[:80]}.{os.urandom(8).hex()}.tmp")
-    file = path.open("xb")
+    while True:
+        path = target.with_name(f".{target.name[:80]}.{os.urandom(8).hex()}.tmp")
+        file = path.open("xb")
+        if _try_lock(file) is not False and path.exists():
+            break
+        file.close()  # Another process took it for a leftover before it was locked.
     try:
         yield path, file
     except BaseException:
@@ -307,6 +312,27 @@ def _open_temporary_file(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
         path.unlink(missing_ok=True)
         raise
     file.close()
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove the temporary files of processes that were killed, which nobody has locked."""
+    for path in target.parent.glob(f".{glob.escape(target.name[:80])}.{'[0-9a-f]' * 16}.tmp"):
+        with suppress(OSError), path.open("rb") as file:  # another process may be faster
+            if _try_lock(file):
+                path.unlink()
+
+
+def _try_lock(file: BinaryIO) -> bool | None:
+    """Lock a file. Return whether that worked, or ``None`` if the system cannot lock it."""
+    if sys.platform == "win32":
+        return None
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
 
 
 # Reports

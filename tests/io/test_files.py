@@ -313,3 +313,16 @@ def test_without_git_only_the_content_decides(
     write_file(tmp_path / "notes.md", "x")
     with pytest.raises(FileError, match="No report"):
         check_output(tmp_path / "notes.md", tmp_path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files are not locked on Windows")
+def test_temporary_files_of_killed_processes_are_removed(tmp_path: Path) -> None:
+    leftover = tmp_path / ".report.html.0123456789abcdef.tmp"
+    leftover.write_text("half a re")
+    other = tmp_path / ".other.html.0123456789abcdef.tmp"
+    other.write_text("half of another target")
+
+    write_atomically(tmp_path / "report.html", "a report")
+
+    assert not leftover.exists()
+    assert other.exists()

@@ -506,7 +506,9 @@ class _BaseLoader:
         covered: set[RetrieverId] = set()
         if module is not None and module.suite is not None:
             for retriever, group in module.groups.items():
-                if retriever.fixture == fixture and group in self.selected_groups:
+                is_compared_alike = module.suite.baseline_retriever == suite.baseline_retriever
+                is_selected = group in self.selected_groups and is_compared_alike
+                if retriever.fixture == fixture and is_selected:
                     base.add_suite(suite, retriever)
                     covered.add(retriever)
         if covered and module is not None and covered >= set(module.groups):
@@ -574,6 +576,7 @@ class BaseItem(pytest.Function):
                 exceptions=get_exception_policy(),
                 report_progress=create_progress(self.config, self.key.path),
             )
+            self._run_compared()
             if is_worker(self.config):
                 self.retrieval = search.create_retrieval(self.key, is_base=True)
         except (pytest.exit.Exception, KeyboardInterrupt):
@@ -586,6 +589,20 @@ class BaseItem(pytest.Function):
             pytest.skip(self.retrieval.error)
         if search.is_interrupted:
             self.session.shouldstop = "interrupted while queries ran"
+
+    def _run_compared(self) -> None:
+        """Run the queries on the retriever that the suite names under 'baseline'."""
+        search = get_state(self.config).search
+        assert search.base is not None
+        fixture = search.base.suites[self.key].baseline_retriever
+        if fixture:
+            search.collect_compared(
+                self.key,
+                find_retriever(fixture, self),
+                self.funcargs[fixture],
+                is_base=True,
+                exceptions=get_exception_policy(),
+            )
 
     def runtest(self) -> None:
         """Do nothing. The decision evaluates the answers."""

@@ -394,20 +394,32 @@ class SearchSession:
         retriever_id: RetrieverId,
         retriever: object,
         *,
+        is_base: bool = False,
         exceptions: ExceptionPolicy = ExceptionPolicy(),  # noqa: B008 - frozen
     ) -> None:
-        """Run the queries of a suite on the retriever that it names under ``baseline``."""
-        suite = replace(self.current.suites[key], retriever=retriever_id)
-        self._run_queries(retriever, suite, self.list_needed_queries(key), exceptions)
+        """Run the queries of a suite on the retriever that it names under ``baseline``.
+
+        Args:
+            key: The suite.
+            retriever_id: The retriever that it is compared with.
+            retriever: The value of its fixture.
+            is_base: Whether to run those of the base branch's suite.
+            exceptions: Which exceptions skip a query or end the run.
+        """
+        suite, queries = self.current.suites.get(key), self.list_needed_queries
+        if is_base and self.base is not None:
+            suite, queries = self.base.suites[key], self.list_needed_base_queries
+        assert suite is not None
+        compared_suite = replace(suite, retriever=retriever_id)
+        self._run_queries(retriever, compared_suite, queries(key), exceptions)
 
     def list_run_keys(self, key: SuiteKey) -> list[RunKey]:
         """Return the keys of all runs that the evaluation of a suite reads."""
         keys = [suite.run_key for suite, _ in self._plan_queries(key)]
-        suite = self.current.suites.get(key)
-        if suite is not None and suite.baseline_retriever:
-            for run_key in self.runs:
-                if run_key.retriever.fixture == suite.baseline_retriever:
-                    keys.append(run_key)
+        compared = {suite.baseline_retriever for suite, _ in self._plan_queries(key)}
+        for run_key in self.runs:
+            if run_key.retriever.fixture in compared:
+                keys.append(run_key)
         return list(dict.fromkeys(keys))
 
     def create_retrieval(self, key: SuiteKey, *, is_base: bool = False) -> Retrieval:

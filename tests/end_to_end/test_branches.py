@@ -703,3 +703,70 @@ def test_repeated_search_of_main_is_compared_by_its_means(shop: Shop) -> None:
     assert shop.build(AGAINST_MAIN, *STRICT).verdict == ("PASSED", 0)
     shop.vary({query: [sink(docs, 4) for docs in rankings] for query, rankings in answers.items()})
     assert shop.build(AGAINST_MAIN).verdict == ("FAILED", 1)
+
+
+# -- Checks that can no longer be made -------------------------------------------------------------
+
+COMPARED = f"baseline: {{retriever: old_retriever}}\n{LIMITS.replace('min: 0.8, ', '')}"
+
+
+@pytest.mark.parametrize("head", ["", COMPARED.replace("old_retriever", "retriever")])
+def test_comparison_with_another_retriever_is_made_for_main(shop: Shop, head: str) -> None:
+    """S34: the suite is no longer compared with the retriever that main compares it with."""
+    write_files(shop)
+    shop.write_suite(make_suite(head=COMPARED))
+    shop.commit()
+    shop.start_branch()
+    assert shop.build(AGAINST_MAIN, *STRICT).verdict == ("PASSED", 0)
+    shop.break_search()
+    shop.write_suite(make_suite(head=head or "thresholds: {ndcg@10: 0.5}\n"))
+
+    build = shop.build(AGAINST_MAIN)
+
+    assert build.verdict == ("REVIEW", 0), build.text
+    assert build.list_failed("base_checks") == ["ndcg@10"]
+
+
+def test_retriever_to_compare_with_that_is_gone_needs_a_review(shop: Shop) -> None:
+    """S53: the retriever that main compares a suite with is deleted."""
+    conftest = shop.read("conftest.py")
+    write_files(shop)
+    shop.write_suite(make_suite(head=COMPARED))
+    shop.commit()
+    shop.start_branch()
+    shop.break_search()
+    shop.write("conftest.py", conftest)
+    shop.write_suite(make_suite(head="thresholds: {ndcg@10: 0.5}\n"))
+
+    build = shop.build(AGAINST_MAIN)
+
+    assert build.verdict == ("REVIEW", 0), build.text
+    assert "can no longer be checked for main" in build.text
+
+
+STAGED = """
+class Search:
+    def search(self, query, k):
+        return [f"{query.replace(' ', '-')}-{number}" for number in range(1, 13)][:k]
+
+    def stages(self, query, k):
+        return {"candidates": self.search(query, k)}
+
+@pytest.fixture
+def retriever():
+    return Search()
+"""
+
+
+def test_stage_that_is_gone_needs_a_review(shop: Shop) -> None:
+    """S53: the retriever no longer says what its stages returned, and the threshold is removed."""
+    shop.write_conftest(STAGED)
+    shop.write_suite(make_suite(head="thresholds: {candidates recall@10: 0.9}\n"))
+    shop.start_change()
+    shop.write_conftest(STAGED.replace("def stages", "def other_stages"))
+    shop.write_suite(make_suite())
+
+    build = shop.build(AGAINST_MAIN)
+
+    assert build.verdict == ("REVIEW", 0), build.text
+    assert "candidates recall@10" in build.top

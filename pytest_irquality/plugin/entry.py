@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _PACKAGE_PREFIX = "pytest_irquality."
 _OPTIONS_KEY = pytest.StashKey[Options]()
 _SUITES_KEY = pytest.StashKey[list[Path]]()
-MAX_LISTED_SUITES = 3
 
 
 class HookSpecs:

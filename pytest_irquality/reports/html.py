@@ -39,10 +39,12 @@ MAX_STATIC_ROWS = 200
 MAX_BARS = 140
 BAR_SPAN = 280
 BAR_HEIGHT = 56
+MAX_REASONS = 3
+WEAK_VALUE = 0.9995  # shown as less than 1.000
 HEAT_STEPS = (0.005, 0.02, 0.05, 0.1)
 
-CHART_LEFT, CHART_RIGHT = 48.0, 632.0
-CHART_TOP, CHART_BOTTOM = 16.0, 164.0
+# Across, a chart is as wide as the page, so positions are percentages. Down, they are pixels.
+CHART_TOP, CHART_BOTTOM, CHART_HEIGHT = 16.0, 204.0, 240
 MAX_CHART_TICKS = 5
 # Titles of very many documents are cut, or they would be most of the page.
 MAX_TITLE_CHARACTERS = 1_000_000
@@ -82,6 +84,7 @@ def render_html(view: View) -> str:
         has_tags=any(suite.tags for suite in view.suites),
         tag_metrics=[_list_tag_metrics(suite) for suite in view.suites if suite.tags],
         groups=list(_group_rows(view)),
+        reasons=_list_reasons(view),
         limit=MAX_CARD_ROWS,
         positions=lambda row: positions[id(row)],
         static_rows=static_rows,
@@ -125,13 +128,34 @@ def _list_tabs(view: View, failed: int, *, has_history: bool) -> Iterator[dict[s
 
 
 def _group_rows(view: View) -> Iterator[tuple[str, str, Sequence[QueryRow], str]]:
-    """Yield the cards of the overview: identifier, title, rows, and the filter of the table."""
+    """Yield the cards of the overview: identifier, title, rows, and the address of the table."""
     if view.worse:
-        yield "worse", "What got worse", view.worse, "worse"
+        yield "worse", "What got worse", view.worse, "show=worse"
     if view.better:
-        yield "better", "What got better", view.better, "better"
+        yield "better", "What got better", view.better, "show=better"
     if view.changed:
-        yield "changed", "What changed at the top", view.changed, "changed"
+        yield "changed", "What changed at the top", view.changed, "show=changed"
+    rows = [row for suite in view.suites for row in suite.rows]
+    if any(row.direction is not Direction.NONE for row in rows):
+        return
+    # In a first run nothing could change, so the weakest queries are what to look at.
+    weak = [row for row in rows if row.now and row.now.value < WEAK_VALUE]
+    weak.sort(key=lambda row: row.now.value if row.now else 0.0)
+    if weak and len({suite.metric for suite in view.suites}) == 1:
+        yield "lowest", f"Lowest {view.suites[0].metric}", weak, "sort=now"
+
+
+def _list_reasons(view: View) -> list[CheckRow]:
+    """Return failed checks that neither a tile nor the headline shows."""
+    failed = [check for check in view.checks if check.outcome is Outcome.FAILED]
+    reasons = [check for check in failed if check.is_default]
+    is_on_tile = any(
+        tile.outcome is Outcome.FAILED for suite in view.suites for tile in suite.tiles
+    )
+    if not reasons and not is_on_tile:
+        reasons = failed
+    shown = {str(view.headline), *(str(notice.text) for notice in view.causes)}
+    return [check for check in reasons if str(check.text) not in shown][:MAX_REASONS]
 
 
 def _split_suites(suites: Sequence[SuiteView]) -> tuple[list[SuiteView], list[SuiteView]]:
@@ -214,6 +238,8 @@ def _build_bars(view: View) -> dict[str, Any] | None:
     shown = [gains[int(index * step)] for index in range(int(len(gains) / step))]
     shown[-1] = gains[-1]
     scale = BAR_HEIGHT / max(abs(gains[0]), abs(gains[-1]))
+    axis = max(gains[-1], 0.0) * scale + 4
+    bottom = axis + max(-gains[0], 0.0) * scale + 4
     span = BAR_SPAN / len(shown)
     bars = []
     for index, gain in enumerate(shown):
@@ -223,7 +249,7 @@ def _build_bars(view: View) -> dict[str, Any] | None:
                 {
                     "direction": "better" if gain > 0 else "worse",
                     "x": f"{index * span:.1f}",
-                    "y": f"{60 - height if gain > 0 else 60:.1f}",
+                    "y": f"{axis - height if gain > 0 else axis:.1f}",
                     "height": f"{height:.1f}",
                 }
             )
@@ -232,7 +258,13 @@ def _build_bars(view: View) -> dict[str, Any] | None:
     ungraded = len(list_ungraded(collect_rows(view.suites)))
     if ungraded:
         label += f", {ungraded:,} without grades"
-    return {"bars": bars, "width": f"{max(span - 1, span * 0.75):.1f}", "label": label}
+    return {
+        "bars": bars,
+        "width": f"{max(span - 1, span * 0.75):.1f}",
+        "axis": round(axis, 1),
+        "bottom": round(bottom, 1),
+        "label": label,
+    }
 
 
 def _build_chart(suite: SuiteView) -> dict[str, Any]:
@@ -241,7 +273,9 @@ def _build_chart(suite: SuiteView) -> dict[str, Any]:
     if suite.primary and suite.primary.value:
         points.append(HistoryPoint(suite.primary.value.value, "now"))
     values = [point.value for point in points]
-    low, high = min(values), max(values)
+    bound = suite.primary.bound if suite.primary else None
+    shown = [*values, bound.value] if bound else values
+    low, high = min(shown), max(shown)
     # A flat line is drawn in the middle, and small changes are not blown up to full height.
     margin = max(0.02 - (high - low), 0.0) / 2 + 0.1 * (high - low)
     low, high = low - margin, high + margin
@@ -249,21 +283,28 @@ def _build_chart(suite: SuiteView) -> dict[str, Any]:
     def place_y(value: float) -> float:
         return CHART_BOTTOM - (value - low) / (high - low) * (CHART_BOTTOM - CHART_TOP)
 
-    width = CHART_RIGHT - CHART_LEFT - 8
     dots = []
     for index, point in enumerate(points):
-        x = CHART_LEFT + 8 + width * index / max(len(points) - 1, 1)
+        x = 1 + 98 * index / max(len(points) - 1, 1)
         title = " ".join(filter(None, (f"{point.value:.3f}", point.date, point.commit)))
-        dots.append({"x": f"{x:.1f}", "y": f"{place_y(point.value):.1f}", "title": title})
+        dots.append({"x": f"{x:.2f}", "y": f"{place_y(point.value):.1f}", "title": title})
     step = max(1, -(-(len(points) - 1) // (MAX_CHART_TICKS - 1)))
     ticks = []
-    for index in {*range(0, len(points), step), len(points) - 1}:
+    indexes = sorted({*range(0, len(points), step), len(points) - 1})
+    for number, index in enumerate(indexes):
         anchor = "end" if index == len(points) - 1 else "start" if index == 0 else "middle"
-        ticks.append({"x": dots[index]["x"], "text": points[index].date[:10], "anchor": anchor})
+        tick = {"x": dots[index]["x"], "text": points[index].date[:10], "anchor": anchor}
+        # A phone has room for every other date, and always for the last.
+        tick["is_minor"] = number % 2 == 1 and index < len(points) - 1
+        ticks.append(tick)
     lines = []
     for fraction in (0.0, 0.5, 1.0):
         value = low + fraction * (high - low)
         lines.append({"y": round(place_y(value), 1), "text": f"{value:.3f}"})
+    threshold = {}
+    if bound and suite.primary:
+        name = f"{suite.primary.bound_name} {bound}"
+        threshold = {"y": round(place_y(bound.value), 1), "text": name}
     label = f"{suite.metric} of {suite.name}: {values[0]:.3f} to {values[-1]:.3f}"
     return {
         "title": f"{suite.name} · {suite.metric} over {format_count(len(points), 'build')}",
@@ -272,6 +313,9 @@ def _build_chart(suite: SuiteView) -> dict[str, Any]:
         "dots": dots,
         "ticks": ticks,
         "lines": lines,
+        "height": CHART_HEIGHT,
+        "bottom": CHART_BOTTOM,
+        "bound": threshold,
     }
 
 

@@ -202,6 +202,8 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
     values_now = comparison.values(metric, Side.RETURNED)
     changes = comparison.changes_by_id
     undecided = {change.query.id for change in comparison.list_undecided(metric)}
+    # One text for all rows, of which there may be thousands.
+    metric_name, retriever = str(metric), str(suite.retriever)
     rows = []
     for query in suite.queries:
         status = comparison.statuses[query.id]
@@ -216,11 +218,11 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
                 query=query,
                 suite=suite.name,
                 suite_path=suite.path,
-                retriever=str(suite.retriever),
+                retriever=retriever,
                 status=status,
                 direction=direction,
                 outcome=outcomes.get(query.id, Outcome.PASSED),
-                metric=str(metric),
+                metric=metric_name,
                 before=format_value(metric, before),
                 now=format_value(metric, now),
                 change=format_change(metric, before, now) if score else None,

@@ -202,6 +202,8 @@
         this.filters = filters;
         this.drawTools();
         this.rows = selectRows(this.suite);
+        const hasTags = this.suite.tags.some((tags) => tags.length);
+        this.table.classList.toggle("without-tags", !hasTags);
         this.lines.clear();
         this.body.replaceChildren();
         this.drawn = 0;

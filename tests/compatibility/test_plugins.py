@@ -85,8 +85,8 @@ COMBINABLE_PLUGINS = [plugin for plugin in PLUGINS if not plugin.is_alone]
 def run(neighborhood: Neighborhood, plugins: list[Plugin], is_failing: bool) -> pytest.RunResult:
     neighborhood.project.write_suite(FAILING_SUITE if is_failing else PASSING_SUITE)
     neighborhood.project.write_conftest(CONFTEST)
-    names = []
-    options = []
+    names: list[str] = []
+    options: list[str] = []
     for plugin in plugins:
         names += [*plugin.companions, plugin.name]
         options += plugin.options

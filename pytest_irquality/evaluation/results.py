@@ -76,7 +76,7 @@ class Requirement(Enum):
 Check = Rule | Threshold | DefaultCheck | Requirement
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CheckResult:
     """The outcome of a check.
 

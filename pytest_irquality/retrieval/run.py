@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
+
+_EMPTY_MAPPING: Mapping[Any, Any] = {}
 
 
 class Hit(NamedTuple):
@@ -21,7 +23,12 @@ class Hit(NamedTuple):
     score: float | None = None
 
 
-@dataclass(frozen=True)
+def _share_empty_mapping() -> Mapping[Any, Any]:
+    """Return one empty mapping for all rankings, of which there are often thousands."""
+    return _EMPTY_MAPPING
+
+
+@dataclass(frozen=True, slots=True)
 class Ranking:
     """One answer of a retriever: document ids, best first, duplicates included.
 
@@ -41,9 +48,11 @@ class Ranking:
     scores: Sequence[float] | None = None
     seconds: float | None = None
     texts: tuple[str, ...] = field(default=(), repr=False)
-    passages: Mapping[int, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    passages: Mapping[int, tuple[str, ...]] = field(
+        default_factory=_share_empty_mapping, repr=False
+    )
     fields: tuple[Mapping[str, object], ...] = field(default=(), repr=False)
-    sizes: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
+    sizes: Mapping[str, tuple[float, ...]] = field(default_factory=_share_empty_mapping, repr=False)
 
     @property
     def hits(self) -> Iterator[Hit]:

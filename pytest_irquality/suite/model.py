@@ -196,13 +196,17 @@ class Query:
     assessor_grades: Mapping[str, Mapping[str, float]] = field(default_factory=dict, repr=False)
     location: Location = field(default=Location(), compare=False)
 
-    @cached_property
+    @property
     def request(self) -> str:
         """Return the key of this query's answer in a run.
 
         The key depends on the text and parameters and not on the id, so a query keeps its baseline
         if it is renamed or moved, and has none if it searches for something else.
         """
+        return self._request_with_params if self.params else self.text
+
+    @cached_property
+    def _request_with_params(self) -> str:
         return make_request(self.text, self.params)
 
     @property
@@ -311,7 +315,7 @@ class ItemKind(Enum):
     DEFAULT_CHECKS = "default checks"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CheckItem:
     """One pytest item: an inline query, a line of thresholds, or something about all queries.
 

@@ -322,33 +322,64 @@ def read_judgments(path: Path, name: str) -> Content:
 
 
 def make_run(dice: Dice) -> tuple[Suite, Run]:
-    queries = tuple(Query(name, make_text(dice)) for name in make_words(dice))
+    texts = {make_text(dice): name for name in make_words(dice)}
+    queries = tuple(Query(name, text, params=_make_params(dice)) for text, name in texts.items())
     answers = {}
     errors = {}
+    stages = {}
     for query in queries:
         if dice.random() < 0.1:
             errors[query.request] = QueryError("timed out")
             continue
-        repeats = []
-        for _ in range(dice.choice([1, 1, 3])):
-            doc_ids = tuple(make_words(dice, 9))
-            scores = tuple(float(len(doc_ids) - rank) for rank in range(len(doc_ids)))
-            repeats.append(Ranking(doc_ids, scores if dice.random() < 0.5 else None))
+        repeats = [_make_ranking(dice) for _ in range(dice.choice([1, 1, 3]))]
         answers[query.request] = tuple(repeats)
-    titles = {"a": "An a"} if dice.random() < 0.5 else {}
-    run = Run(answers, errors, titles=titles, provenance=Provenance(depth=10))
+        if dice.random() < 0.3:
+            stages[query.request] = (_make_ranking(dice),)
+    titles = {}
+    for repeats in answers.values():
+        titles.update({doc_id: f"Title of {doc_id}" for doc_id in repeats[0].doc_ids})
+    depth = Provenance(depth=10)
+    runs = {"bm25": Run(stages, provenance=depth)} if stages else {}
+    run = Run(answers, errors, titles=titles, stages=runs, provenance=depth)
     return Suite("s", queries, path="s.ir.yaml"), run
+
+
+def _make_params(dice: Dice) -> dict[str, Any]:
+    return {"locale": "NO", "n": dice.randint(1, 9)} if dice.random() < 0.3 else {}
+
+
+def _make_ranking(dice: Dice) -> Ranking:
+    """Make a ranking with some of the columns that a file can have."""
+    doc_ids = tuple(make_words(dice, 9))
+    count = len(doc_ids)
+    columns: dict[str, Any] = {}
+    if dice.random() < 0.5:
+        columns["scores"] = tuple(float(count - rank) for rank in range(count))
+    if dice.random() < 0.3:
+        columns["seconds"] = 0.25
+    if dice.random() < 0.3:
+        columns["fields"] = tuple({"price": rank} for rank in range(count))
+    if dice.random() < 0.3:
+        columns["sizes"] = {"words": tuple(float(rank) for rank in range(count))}
+    if dice.random() < 0.3:
+        columns["passages"] = {0: ("the rent is due",)}
+    return Ranking(doc_ids, **columns)
 
 
 def describe_run(run: Run) -> Content:
     answers = {}
     for request, repeats in run.answers.items():
-        answers[request] = [(ranking.doc_ids, _list_scores(ranking)) for ranking in repeats]
-    return answers, {request: error.message for request, error in run.errors.items()}
+        answers[request] = [_describe_ranking(ranking) for ranking in repeats]
+    errors = {request: error.message for request, error in run.errors.items()}
+    return answers, errors, {name: describe_run(stage) for name, stage in run.stages.items()}
 
 
-def _list_scores(ranking: Ranking) -> list[float] | None:
-    return None if ranking.scores is None else list(ranking.scores)
+def _describe_ranking(ranking: Ranking) -> Content:
+    scores = None if ranking.scores is None else list(ranking.scores)
+    others = (ranking.seconds, list(map(dict, ranking.fields)), dict(ranking.sizes))
+    # An index below 0 has the passages that were looked for.
+    passages = {index: texts for index, texts in ranking.passages.items() if index >= 0}
+    return ranking.doc_ids, scores, *others, passages
 
 
 def write_run_file(dice: Dice) -> tuple[str, Content]:
@@ -478,8 +509,8 @@ def _is_same_shape(expected: Content, read: Content) -> bool:
 
     A text may be another text, since nothing says what it was.
     """
-    expected_answers, expected_errors = expected
-    answers, errors = read
+    expected_answers, expected_errors, _ = expected
+    answers, errors, _ = read
     if len(expected_answers) + len(expected_errors) != len(answers) + len(errors):
         return False
     shapes = [Counter(_list_shapes(each)) for each in (expected_answers, answers)]
@@ -488,7 +519,7 @@ def _is_same_shape(expected: Content, read: Content) -> bool:
 
 def _list_shapes(answers: Mapping[str, Any]) -> Iterator[tuple[int, ...]]:
     for repeats in answers.values():
-        yield tuple(len(doc_ids) for doc_ids, _ in repeats)
+        yield tuple(len(doc_ids) for doc_ids, *_ in repeats)
 
 
 READERS: Mapping[str, Reader] = {

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -129,4 +129,5 @@ def _is_number_table(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     numbers = value.values()
-    return all(type(number) in (int, float) and math.isfinite(number) for number in numbers)
+    # An integer may be too large for `isfinite`.
+    return all(type(each) in (int, float) and abs(each) <= sys.float_info.max for each in numbers)

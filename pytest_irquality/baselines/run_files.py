@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -658,7 +659,9 @@ def _shorten(text: str) -> str:
 
 
 def _is_number(value: object) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return abs(value) <= sys.float_info.max  # `isfinite` raises if an integer is too large.
 
 
 def _is_list_of_texts(value: object) -> bool:

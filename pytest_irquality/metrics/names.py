@@ -83,6 +83,9 @@ def _make_shape_error(text: str) -> MetricError:
 def _suggest_metric(shape: re.Match[str], definitions: Mapping[str, Definition]) -> str:
     """Word a suggestion that keeps what was written around the misspelt name."""
     name, cutoff = shape["name"].lower(), (shape["cutoff"] or "").strip()
+    words = shape["words"].lower().split()
+    if name.isdecimal() and len(words) == 2 and words[1] == "at" and words[0] in definitions:
+        return f" Did you mean '{words[0]}@{name}'?"
     closest = find_closest(name, definitions, MIN_SIMILARITY) if cutoff else None
     glued = _GLUED_NAME.fullmatch(name)
     # "ndgc_cut_10" and "ndcg5" have their cutoff in the name.

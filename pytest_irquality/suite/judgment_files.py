@@ -222,7 +222,9 @@ class _FileParser:
 def explain_grade(text: str, words: Mapping[str, float]) -> str:
     """Say that a grade is neither a number nor a word of the suite."""
     allowed = f" or a word of 'grades' ({list_words(list(words))})" if words else ""
-    return f"A grade must be a number{allowed}, not {quote(text)}{suggest(text, words)}"
+    hint = f"Write a number, or say what the word is worth: 'grades: {{{text}: 2}}'."
+    hint = suggest(text, words, "" if words or not text.isalpha() else hint)
+    return f"A grade must be a number{allowed}, not {quote(text)}{hint}"
 
 
 def _compute_mean(grades: Sequence[float]) -> float:

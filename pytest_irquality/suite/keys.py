@@ -143,7 +143,11 @@ def _explain_unknown_key(key: Node, keys: Mapping[str, object], owner: str) -> M
         return Mistake(key.line, f"Write a space after the colon of '{word}:'")
     if "@" in name and "thresholds" in keys:
         return Mistake(key.line, f"{message}. Write thresholds of metrics under 'thresholds'.")
-    hint = suggest(name, keys)
+    if keys is QUERY_KEYS and " " in name:
+        return Mistake(key.line, f"Queries are a list. Write {quote(f'- query: {name}')}.")
+    if name[:1].isspace():
+        return Mistake(key.line, "This line begins with a space of another kind. Type it again.")
+    hint = suggest(name, keys, min_similarity=0.7)
     if not hint and keys is SUITE_KEYS and name in QUERY_KEYS:
         hint = ", but of a query. Indent it below its query."
     elif not hint and keys is QUERY_KEYS and name in SUITE_KEYS:
@@ -213,9 +217,11 @@ def _make_table_kind(keys: Mapping[str, Key], form: str) -> Kind[dict[str, Any]]
     value_kinds = {name: entry.kind for name, entry in keys.items()}
     required = [name for name, entry in keys.items() if not entry.default]
     schema = make_keys_schema(keys)
-    return Kind(
-        lambda node, name: kinds.read_table(node, name, value_kinds, required), schema, form
-    )
+
+    def read(node: Node, name: str) -> dict[str, Any]:
+        return kinds.read_table(node, name, value_kinds, required, form)
+
+    return Kind(read, schema, form)
 
 
 def make_keys_schema(keys: Mapping[str, Key]) -> dict[str, Any]:

@@ -37,6 +37,7 @@ MAX_LISTED_WORDS = 8
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)", re.ASCII)
 _DECIMAL = re.compile(r"-?(0|[1-9]\d*)\.\d+([eE][+-]?\d+)?", re.ASCII)
+_TYPOGRAPHIC_QUOTES = re.compile("[“„”].*[”“]|[‘‚’].*[’‘]", re.DOTALL)
 _DURATION_UNITS = {"ms": 0.001, "min": 60.0, "s": 1.0}
 _RATE_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
@@ -93,7 +94,7 @@ def describe_node(node: Node) -> str:
 
 def list_words(words: Sequence[str], last: str = "or", limit: int | None = MAX_LISTED_WORDS) -> str:
     """List words in quotes, such as ``'id' or 'text'``."""
-    quoted = [f"'{word}'" for word in words[:limit]]
+    quoted = [quote(word) for word in words[:limit]]
     hidden = len(words) - len(quoted)
     if hidden:
         return f"{', '.join(quoted)} and {hidden} others"
@@ -102,9 +103,11 @@ def list_words(words: Sequence[str], last: str = "or", limit: int | None = MAX_L
     return f"{', '.join(quoted[:-1])} {last} {quoted[-1]}"
 
 
-def suggest(text: str, known: Iterable[str], otherwise: str = "") -> str:
+def suggest(
+    text: str, known: Iterable[str], otherwise: str = "", min_similarity: float = 0.6
+) -> str:
     """Return a sentence that suggests the closest known word, to follow another sentence."""
-    closest = find_closest(text, known)
+    closest = find_closest(text, known, min_similarity)
     if closest:
         return f". Did you mean '{closest}'?"
     return f". {otherwise}" if otherwise else ""
@@ -120,6 +123,9 @@ def read_text(node: Node, name: str) -> str:
         if isinstance(node, MappingNode):
             hint = ". Put a text that contains ': ' or braces in quotes."
         raise Mistake(node.line, f"{name} must be a text, not {describe_node(node)}{hint}")
+    if not node.is_quoted and _TYPOGRAPHIC_QUOTES.fullmatch(node.text):
+        hint = "Write \" instead, or put all of it between ' and '."
+        raise Mistake(node.line, f"{node.text[0]} is no quote to YAML. {hint}")
     if not node.text or node.text.isspace():
         hint = ""
         if node.comment:
@@ -301,9 +307,24 @@ def read_entries(node: Node, name: str) -> Sequence[tuple[ScalarNode, Node]]:
 
 
 def read_table(
-    node: Node, name: str, kinds: Mapping[str, Kind[Any]], required: Iterable[str] = ()
+    node: Node,
+    name: str,
+    kinds: Mapping[str, Kind[Any]],
+    required: Iterable[str] = (),
+    form: str = "",
 ) -> dict[str, Any]:
-    """Read a small mapping whose keys are known, each with its kind of value."""
+    """Read a small mapping whose keys are known, each with its kind of value.
+
+    Args:
+        node: The mapping.
+        name: What messages call it.
+        kinds: The keys.
+        required: The keys that it needs.
+        form: How it is written, such as "`{max: 2}`".
+    """
+    if form and isinstance(node, ScalarNode) and node.text and not find_missing_space(node.text):
+        example = form.replace("`", "")
+        raise Mistake(node.line, f"{name} must be written like {example}, not {quote(node.text)}")
     values = {}
     for key, value in read_entries(node, name):
         if key.text not in kinds:
@@ -352,11 +373,25 @@ def read_distinct_texts(node: Node, name: str) -> list[tuple[str, int]]:
     """Read a list of texts, each once, with their lines."""
     lines: dict[str, int] = {}
     for item in read_items(node, name):
+        if isinstance(item, MappingNode) and len(item.entries) == 1:
+            raise Mistake(item.line, _explain_pair(item, name))
         text = read_text(item, f"An entry of {name}")
         if text in lines:
             raise Mistake(item.line, f"{quote(text)} is twice in {name}")
         lines[text] = item.line
     return list(lines.items())
+
+
+def _explain_pair(node: MappingNode, name: str) -> str:
+    """Explain an entry of a list such as ``- sku-12: 3``."""
+    key, value = node.entries[0]
+    message = f"An entry of {name} must be a text, not a mapping"
+    if not isinstance(key, ScalarNode) or not isinstance(value, ScalarNode):
+        return message
+    pair = quote(f"{key.text}: {value.text}")
+    if parse_number(value.text) is not None:
+        return f"{message}. Remove the dash or the brackets around {pair}."
+    return f"{message}. Put a text that contains ': ' in quotes: {pair}."
 
 
 def read_texts(node: Node, name: str) -> tuple[str, ...]:

@@ -144,6 +144,9 @@ class QueryParser:
         key = find_missing_space(written)
         if key in QUERY_KEYS:
             raise Mistake(node.line, f"Write a space after the colon of '{key}:'")
+        word, equals, _ = written.partition("=")
+        if equals and word.strip() in QUERY_KEYS:
+            raise Mistake(node.line, f"Write a colon and a space after '{word.strip()}', not '='")
         try:
             return self.finder.find(written, node.line)
         except Mistake as mistake:

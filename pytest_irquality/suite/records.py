@@ -177,14 +177,19 @@ def _explain_ambiguity(meaning: str, names: Sequence[str]) -> str:
     if len(set(names)) == 1:
         return f"There are {len(names)} columns named {quote(names[0])}. Rename one."
     could = f"{list_words(names, 'and')} could both be {_name_meaning(meaning)}"
-    return f"{could}. Choose one with columns: {{{meaning}: {names[0]}}}."
+    return f"{could}. Choose one with columns: {{{meaning}: {_write_name(names[0])}}}."
+
+
+def _write_name(name: str) -> str:
+    """Return a column's name as it is written in a suite, or a word that stands for it."""
+    return name if re.fullmatch(r"\w[\w ().-]{,39}", name) else "NAME"
 
 
 def explain_missing(meaning: str, names: Sequence[str]) -> str:
     """Say that no column has a meaning, and how to name or choose one."""
     known = list_words(names, "and")
     spellings = {"query": "query", "document": "doc_id", "grade": "rating or grade"}[meaning]
-    example = names[-1] if names else "NAME"
+    example = _write_name(names[-1] if names else "")
     return (
         f"No column is {_name_meaning(meaning)}. The columns are {known}. Name one {spellings},"
         f" or write which it is, as in columns: {{{meaning}: {example}}}."

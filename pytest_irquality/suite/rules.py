@@ -588,7 +588,8 @@ class NewestFirst(Rule):
     def parse(cls, node: Node, location: Location) -> Rule | None:
         """Parse ``{within: FIELD, by: FIELD}``."""
         keys = ("within", "by")
-        paths = kinds.read_table(node, f"'{cls.key}'", dict.fromkeys(keys, kinds.TEXT), keys)
+        read = kinds.read_table
+        paths = read(node, f"'{cls.key}'", dict.fromkeys(keys, kinds.TEXT), keys, cls.form)
         return cls(paths["within"], paths["by"], location=location)
 
     @property
@@ -625,8 +626,15 @@ class NewestFirst(Rule):
                 oldest[_normalize(group)] = result
 
 
+_COMPARISON = re.compile("([<>])=? *(?=[0-9$])")
+
+
 def _parse_condition(path: str, node: Node) -> FieldCondition:
     name = f"'every_result: {path}'"
+    if isinstance(node, ScalarNode) and (sign := _COMPARISON.match(node.text)):
+        bound = "min" if sign[1] == ">" else "max"
+        number = node.text[sign.end() :]
+        raise Mistake(node.line, f"Write {path}: {{{bound}: {number}}}, not {quote(node.text)}")
     if not isinstance(node, MappingNode):
         return FieldCondition(path, equal=_read_condition_values(node, name))
     values: dict[str, Any] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -78,6 +79,7 @@ class ThresholdParser:
             path: The file, if it is not the suite.
         """
         lines: dict[Metric, int] = {}
+        _refuse_decimal_comma(node)
         for key, value in kinds.read_entries(node, name):
             try:
                 threshold = self.parse_threshold(key, value, path)
@@ -138,10 +140,24 @@ class ThresholdParser:
         return _parse_value_bound(metric, name, node, text)
 
 
+def _refuse_decimal_comma(node: Node) -> None:
+    """Refuse ``{ndcg@10: 0,8}``, which is a bound of 0 and an empty key 8 to YAML."""
+    if not isinstance(node, MappingNode):
+        return
+    for (_, before), (key, value) in pairwise(node.entries):
+        scalars = [each.text for each in (before, key, value) if isinstance(each, ScalarNode)]
+        if len(scalars) == 3 and all(map(str.isdecimal, scalars[:2])) and not scalars[2]:
+            whole, decimals, _ = scalars
+            message = f"Write {whole}.{decimals} with a point, not {whole},{decimals}"
+            raise Mistake(key.line, message)
+
+
 def _parse_value_bound(metric: Metric, name: str, node: ScalarNode, text: str) -> Bound:
     is_count = metric.aggregate == "sum"
     is_percentage = text.endswith("%") and (is_count or metric.range[1] == 1)
     number = kinds.parse_number(text.removesuffix("%") if is_percentage else text)
+    if number is None and is_percentage and kinds.parse_number(text.rstrip("% ")) is not None:
+        raise Mistake(node.line, f"Write {quote(text)} without the space")
     if number is None or (node.is_quoted and not is_percentage):
         message = f"'{name}' of {metric} must be a number without quotes, not {quote(text)}"
         raise Mistake(node.line, message)

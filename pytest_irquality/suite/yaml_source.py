@@ -267,6 +267,7 @@ _SPECIAL_CHARACTERS = {
     "]": "]",
     "}": "}",
 }
+_CONFLICT_MARKERS = ("<<<<<<< ", ">>>>>>> ")
 _CLOSING_BRACKETS = {"[": "]", "{": "}"}
 
 
@@ -315,6 +316,9 @@ def _explain_syntax_error(error: yaml.YAMLError, text: str) -> Mistake:
     row_text = lines[row]
     character = row_text[column : column + 1]
 
+    for above, text_above in enumerate(lines[: row + 1]):
+        if text_above.startswith(_CONFLICT_MARKERS):
+            return Mistake(above + 1, "A merge conflict begins here. Resolve it.")
     indentation = row_text[: len(row_text) - len(row_text.lstrip())]
     if "\t" in indentation:
         return Mistake(row + 1, "This line is indented with a tab. Use spaces.")
@@ -419,6 +423,10 @@ def _explain_indentation(lines: Sequence[str], row: int) -> Mistake:
     is_item = row_text.lstrip().startswith("- ")
     for above in range(row - 1, -1, -1):
         candidate = lines[above]
+        dash = re.match(r"\s*-(?=[A-Za-z_]+: )", candidate)
+        if dash:
+            item = candidate[dash.end() :].strip()
+            return Mistake(above + 1, f"Write a space after the dash: {quote(f'- {item}')}")
         if not candidate.strip() or candidate.lstrip().startswith("#"):
             continue
         marker = re.match(r"\s*(?:- +)*", candidate)

@@ -176,6 +176,7 @@ class BaselineUpdate(NamedTuple):
         removed: Texts of queries whose line is removed.
         refusal: Why nothing was written, or empty.
         is_written: Whether the file changed.
+        is_file_removed: Whether the file is gone, because no suite uses it.
     """
 
     path: str
@@ -185,6 +186,7 @@ class BaselineUpdate(NamedTuple):
     removed: tuple[str, ...] = ()
     refusal: str = ""
     is_written: bool = False
+    is_file_removed: bool = False
 
 
 def describe_update(update: BaselineUpdate) -> Text:
@@ -192,6 +194,8 @@ def describe_update(update: BaselineUpdate) -> Text:
     path = DataPart(update.path)
     if update.refusal:
         return write(path, " was not written. ", DataPart(update.refusal))
+    if update.is_file_removed:
+        return write(path, ": removed, because no suite uses it")
     changes = []
     for names, verb in (
         (update.changed, "changed"),
@@ -249,6 +253,39 @@ def update_baseline(
     if refusal:
         return BaselineUpdate(path, refusal=refusal, unanswered=tuple(update.unanswered))
     return update.write()
+
+
+def remove_unused_baselines(root: Path, suites: Sequence[Suite]) -> list[BaselineUpdate]:
+    """Remove the baseline files that no suite uses any more.
+
+    Call this after an update of all queries. Then every suite has its answers in a file of its own,
+    whatever its file or fixture was called before.
+
+    Args:
+        root: The root of the project.
+        suites: All current suites, one for each retriever.
+
+    Returns:
+        An update for each file that is removed.
+
+    Raises:
+        OSError: A file cannot be removed.
+    """
+    own_files = index_own_files(suites)
+    suite_paths = {suite.path for suite in suites}
+    updates = []
+    for path in list(list_baseline_files(root)):
+        if path in own_files:
+            continue
+        try:
+            owner = make_baseline(_read_stored_run(root / path, path, None), path).suite_path
+        except BaselineError:
+            continue  # A damaged file does not say whose it is.
+        # A suite that is not collected now may be in another job, so its file has to be gone.
+        if owner in suite_paths or not (root / owner).is_file():
+            (root / path).unlink()
+            updates.append(BaselineUpdate(path, is_written=True, is_file_removed=True))
+    return updates
 
 
 def _find_ignore_rule(file: Path) -> str:

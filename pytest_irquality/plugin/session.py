@@ -19,6 +19,7 @@ from pytest_irquality.baselines.store import (
     BaselineUpdate,
     CommittedBaselines,
     get_baseline_path,
+    remove_unused_baselines,
     update_baseline,
 )
 from pytest_irquality.evaluation.branches import (
@@ -688,6 +689,8 @@ class SearchSession:
                     compute_repeat_means=partial(_compute_repeat_means, evaluation),
                 )
             )
+        if not query_id and not self.selected_items and not self.current.errors:
+            updates += remove_unused_baselines(self.root, list(self.current.suites.values()))
         return updates
 
     def list_run_requests(self) -> list[RunRequest]:

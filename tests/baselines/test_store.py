@@ -17,6 +17,7 @@ from pytest_irquality.baselines.store import (
     CommittedBaselines,
     describe_update,
     get_baseline_path,
+    remove_unused_baselines,
     update_baseline,
 )
 from pytest_irquality.metrics import parse_metric
@@ -485,3 +486,22 @@ def test_suites_of_a_session_share_nothing_in_files(tmp_path: Path) -> None:
     update_baseline(tmp_path, other, run)
 
     assert list(read_rows(tmp_path, ".ir-baseline/other.jsonl")) == ["", "desk"]
+
+
+def test_baselines_that_no_suite_uses_are_removed(tmp_path: Path) -> None:
+    suite = replace(SUITE, path="shop.ir.yaml")
+    old = replace(SUITE, path="old.ir.yaml")
+    elsewhere = replace(SUITE, path="elsewhere.ir.yaml")
+    for each in (suite, old, elsewhere):
+        update_baseline(tmp_path, each, make_run(ANSWERS))
+    for name in ("shop.ir.yaml", "elsewhere.ir.yaml"):
+        (tmp_path / name).touch()
+
+    updates = remove_unused_baselines(tmp_path, [suite])
+
+    # The suite that another job collects keeps its file.
+    assert [update.path for update in updates] == [".ir-baseline/old.jsonl"]
+    assert sorted(path.name for path in (tmp_path / ".ir-baseline").iterdir()) == [
+        "elsewhere.jsonl",
+        "shop.jsonl",
+    ]

@@ -348,6 +348,7 @@ def _describe_drop(
     if is_failed:
         interval = compute_interval(sample.deltas)
         bounds = f", 90 % interval {interval[0]:+.3f} to {interval[1]:+.3f}" if interval else ""
+        bounds = bounds.replace("-", "−")  # as in all changes that reports show
         drop = f"by {-fmean(sample.deltas):.3f} on average"
         return write(f"{sample.metric} dropped significantly, {drop} ({p_value}{bounds}; {counts})")
     if not was_evaluated:

@@ -519,10 +519,14 @@ def _iter_steps(
         yield from _suggest_review(decision)
     if decision.coverage.total and decision.coverage.no_answer == decision.coverage.total:
         yield Step(write("Check that the search engine is running and reachable"))
+    can_fail = True
     for notice in causes:
         # To grade results may turn the outcome, but the search comes first.
         if notice.next_step and notice.code != "unjudged-results":
-            yield Step(notice.next_step)
+            is_first_run = not decision.coverage.comparable
+            can_fail = can_fail and notice.code != "nothing-can-fail"
+            command = "" if can_fail or not is_first_run else quote_command(settings.update_command)
+            yield Step(notice.next_step, command=command)
     for result in failures:
         if result.known_issue:
             issue = result.known_issue
@@ -531,12 +535,19 @@ def _iter_steps(
         yield _suggest_rerun(failures, settings)
         yield from _suggest_acceptance(decision, failures, settings)
     has_suites = bool(decision.current.evaluations)
-    if has_suites and not (failures or decision.coverage.comparable or decision.facts.is_update):
+    if (
+        has_suites
+        and can_fail
+        and not (failures or decision.coverage.comparable or decision.facts.is_update)
+    ):
         text = write("Record a baseline to see what later changes do, and commit it")
         yield Step(text, command=quote_command(settings.update_command))
+    has_several = len(decision.current.evaluations) > 1
     for notice in (*decision.notices, *decision.current.notices):
         if notice.next_step:
-            yield Step(notice.next_step)
+            is_graded = notice.code == "unjudged-results" and has_several and notice.subject
+            where = write(DataPart(notice.subject), ": ") if is_graded else Text()
+            yield Step(write(where, notice.next_step))
 
 
 def _suggest_review(decision: Decision) -> Iterator[Step]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_irquality.evaluation.comparison import DocChange
 from pytest_irquality.evaluation.query_changes import QueryStatus
-from pytest_irquality.evaluation.results import Notice, Outcome
+from pytest_irquality.evaluation.results import DefaultCheck, Notice, Outcome
 from pytest_irquality.io.escaping import clip, make_visible
 from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.io.text import CodePart, DocPart, QueryPart, Text, format_count, write
@@ -152,7 +152,10 @@ def _list_reasons(view: View) -> list[CheckRow]:
     is_on_tile = any(
         tile.outcome is Outcome.FAILED for suite in view.suites for tile in suite.tiles
     )
-    if not reasons and not is_on_tile:
+    if is_on_tile:
+        # The tile and the summary say that the mean dropped.
+        reasons = [check for check in reasons if check.label != DefaultCheck.SIGNIFICANT_DROP.value]
+    elif not reasons:
         reasons = failed
     shown = {str(view.headline), *(str(notice.text) for notice in view.causes)}
     return [check for check in reasons if str(check.text) not in shown][:MAX_REASONS]
@@ -273,7 +276,8 @@ def _build_chart(suite: SuiteView) -> dict[str, Any]:
     if suite.primary and suite.primary.value:
         points.append(HistoryPoint(suite.primary.value.value, "now"))
     values = [point.value for point in points]
-    bound = suite.primary.bound if suite.primary else None
+    tiles = [tile for tile in suite.tiles if tile.metric == suite.metric and not tile.tag]
+    bound = tiles[0].bound if tiles else None
     shown = [*values, bound.value] if bound else values
     low, high = min(shown), max(shown)
     # A flat line is drawn in the middle, and small changes are not blown up to full height.
@@ -302,8 +306,8 @@ def _build_chart(suite: SuiteView) -> dict[str, Any]:
         value = low + fraction * (high - low)
         lines.append({"y": round(place_y(value), 1), "text": f"{value:.3f}"})
     threshold = {}
-    if bound and suite.primary:
-        name = f"{suite.primary.bound_name} {bound}"
+    if bound:
+        name = f"{tiles[0].bound_name} {bound}"
         threshold = {"y": round(place_y(bound.value), 1), "text": name}
     label = f"{suite.metric} of {suite.name}: {values[0]:.3f} to {values[-1]:.3f}"
     return {

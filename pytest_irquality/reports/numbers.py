@@ -6,10 +6,10 @@ A tile is a metric over a suite or a tag, with its change, its threshold and its
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_irquality.evaluation.evaluate import Evaluation
-from pytest_irquality.evaluation.results import CheckResult, Outcome
+from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
 from pytest_irquality.metrics import Metric
 from pytest_irquality.suite.model import Bound, BoundUnit, ItemKind, Threshold
 
@@ -138,9 +138,20 @@ def build_tiles(evaluation: Evaluation) -> tuple[Tile, ...]:
     tiles = []
     for metric, tag in dict.fromkeys([*failed, *shown, *results]):
         tile = build_tile(evaluation, metric, tag, *results.get((metric, tag), ()))
+        if metric == suite.primary_metric and not tag:
+            tile = _mark_drop(tile, evaluation)
         if tile.value is not None or tile.outcome is not Outcome.PASSED:
             tiles.append(tile)
     return tuple(tiles)
+
+
+def _mark_drop(tile: Tile, evaluation: Evaluation) -> Tile:
+    """Mark the tile of the primary metric if its drop fails the build, but no threshold does."""
+    for result in evaluation.results:
+        is_drop = result.check is DefaultCheck.SIGNIFICANT_DROP
+        if is_drop and result.outcome is Outcome.FAILED and tile.outcome is Outcome.PASSED:
+            return replace(tile, outcome=result.outcome, status="dropped significantly")
+    return tile
 
 
 def build_tile(

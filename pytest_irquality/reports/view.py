@@ -92,7 +92,8 @@ def build_view(
         outcome=decision.outcome,
         exit_status=decision.exit_status,
         header=_build_header(suites, settings),
-        headline=headline.text,
+        # The title of a report on one suite names it.
+        headline=_capitalize(headline.sentence) if len(suites) == 1 else headline.text,
         summary=write_summary(decision, suites, headline),
         causes=tuple(shown_causes),
         suites=suites,
@@ -250,6 +251,11 @@ def _build_header(suites: Sequence[SuiteView], settings: ViewSettings) -> Header
         compared_with=", ".join(dict.fromkeys(sources or [compared_with])),
         date=settings.now.strftime("%d %b %Y, %H:%M") if settings.now else "",
     )
+
+
+def _capitalize(text: Text) -> Text:
+    first, *others = text.parts
+    return Text((first[:1].upper() + first[1:], *others)) if isinstance(first, str) else text
 
 
 def _find_causes(decision: Decision) -> list[Notice]:

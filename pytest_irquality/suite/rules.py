@@ -263,7 +263,7 @@ def _find_ranks(answer: Answer) -> dict[str, int]:
 
 
 def _describe_rank(ranks: Mapping[str, int], doc_id: str) -> str:
-    return f"is at rank {ranks[doc_id]}" if doc_id in ranks else "was not returned"
+    return f"is at rank {ranks[doc_id]}" if doc_id in ranks else "was not retrieved"
 
 
 class MustFind(DocumentRule):

@@ -71,7 +71,7 @@ def test_every_repeat_must_satisfy_a_rule() -> None:
     result = get_rule_result(evaluate(suite, answer({"red shoes": [GOOD, GOOD, EMPTY]})))
 
     assert result.outcome is Outcome.FAILED
-    assert "good was not returned" in str(result.text)
+    assert "good was not retrieved" in str(result.text)
 
 
 @pytest.mark.parametrize(

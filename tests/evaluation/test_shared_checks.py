@@ -86,7 +86,7 @@ def test_significant_drop_fails_whatever_its_size() -> None:
     assert result.query_ids == tuple(f"shop {number}" for number in range(10))
     assert str(result.text) == (
         "ndcg@10 dropped significantly, by 0.003 on average "
-        "(p < 0.001, 90 % interval -0.006 to -0.001; 10 of 225 queries worse, 0 better)"
+        "(p < 0.001, 90 % interval −0.006 to −0.001; 10 of 225 queries worse, 0 better)"
     )
 
 

@@ -124,7 +124,7 @@ def test_unreachable_engine_is_said_once_and_first() -> None:
 
     view = make_view(suite, make_run(suite, answers), make_run(suite))
 
-    assert str(view.headline) == "shop: No query has an answer: ConnectError: refused"
+    assert str(view.headline) == "No query has an answer: ConnectError: refused"
     assert "refused" not in " ".join(str(message.text) for message in view.causes)
     assert str(view.next_steps[0].text).startswith("Check that the search engine is running")
     assert [check.outcome for check in view.checks].count(Outcome.FAILED) == 1
@@ -147,7 +147,7 @@ def test_ids_that_differ_are_the_headline() -> None:
 
     view = make_view(suite, make_run(suite))
 
-    assert str(view.headline).startswith("shop: No result has an ID that the suite names")
+    assert str(view.headline).startswith("No result has an ID that the suite names")
     assert "`id_field`" in str(view.next_steps[0].text)
 
 
@@ -159,7 +159,7 @@ def test_fixed_known_issue_is_named_first() -> None:
 
     view = make_view(suite, make_run(suite), make_run(suite))
 
-    assert str(view.headline).startswith("shop: Known issue SEARCH-212 is fixed")
+    assert str(view.headline).startswith("Known issue SEARCH-212 is fixed")
     assert view.next_steps[0].location == "shop.ir.yaml:14"
 
 
@@ -201,7 +201,7 @@ def test_incomplete_build_says_what_is_out_of_date() -> None:
 
     view = make_view(suite, make_run(suite), make_run(suite, worse=7), strict=True)
 
-    assert str(view.headline) == "shop: baseline out of date: 7 rankings differ"
+    assert str(view.headline) == "Baseline out of date: 7 rankings differ"
     assert str(view.last_paragraph).startswith(
         "INCOMPLETE shop (shop.ir.yaml): baseline out of date: 7 rankings differ"
     )

@@ -82,6 +82,9 @@
       if (isSelected) panels[index].removeAttribute("hidden");
       else panels[index].setAttribute("hidden", "until-found");
     });
+    // On a phone, the selected tab may be out of sight.
+    const selected = tabButtons[tabKeys.indexOf(state.tab)];
+    if (state.tab !== "overview") selected.scrollIntoView({ block: "nearest", inline: "nearest" });
     suiteSelect.value = String(state.suite);
     suiteSelect.hidden = page.suites.length < 2 || state.tab !== "queries";
     if (state.tab === "queries" && page.suites.length) queryTable.show();

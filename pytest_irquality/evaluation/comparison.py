@@ -45,7 +45,7 @@ MAX_LISTED_DOCUMENTS = 20  # of each ranking
 MAX_SEARCHED_DOCUMENTS = 50
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # A report has a dozen for each of thousands of queries.
 class DocChange:
     """A document of a query in both rankings.
 

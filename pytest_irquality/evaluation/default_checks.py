@@ -388,7 +388,7 @@ def _check_few_drops(pools: Sequence[_Sample]) -> Iterator[CheckResult]:
     is_failed = False
     value: float | None = sum(large)
     bound: float | None = constants.MIN_SUM_OF_CHANGES
-    reason = f"their sum is {value:+.3f}"
+    reason = f"their sum is {value:+.3f}".replace("-", "−")
     text = write("no large drops in a few changed queries")
     if any(len(select_changed(pool.deltas)) >= constants.MIN_TESTABLE_QUERIES for pool in pools):
         text = write("enough queries changed to test their mean")

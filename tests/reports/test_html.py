@@ -191,3 +191,30 @@ def test_empty_build_has_a_page() -> None:
     page = Page(render_html(make_view([], make_run([]))))
 
     assert "INCOMPLETE" in page.text
+
+
+def test_failure_that_no_tile_shows_is_named_on_the_overview() -> None:
+    suite = make_suite(queries=60, thresholds=[make_threshold("ndcg@10", min=0.8)])
+    view = make_view(suite, make_run(suite, worse=1, ranking=LOST), make_run(suite))
+
+    overview = Page(render_html(view)).text.partition("What got worse")[0]
+
+    assert "1 query lost all relevant documents" in overview
+
+
+def test_first_run_shows_the_weakest_queries() -> None:
+    suite = make_suite(queries=5)
+
+    page = Page(render_html(make_view(suite, make_run(suite, worse=1))))
+
+    assert "Lowest ndcg@10 shop 0" in page.text
+
+
+def test_history_shows_the_threshold() -> None:
+    suite = make_suite(thresholds=[make_threshold("ndcg@10", min=0.8)])
+    entry = HistoryEntry(suite.path, str(suite.retriever), date="2026-11-01", values={"ndcg@10": 1})
+    settings = replace(SETTINGS, history=[entry])
+
+    page = Page(render_html(make_view(suite, make_run(suite), settings=settings)))
+
+    assert "minimum 0.8" in page.text.partition("over 2 builds")[2]

@@ -49,10 +49,15 @@ def retriever():
 """
 
 USER = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false")
+# Nothing has to survive a power failure, and no process has to clean up in the background.
+QUICK = ("-c", "core.fsync=none", "-c", "gc.auto=0", "-c", "maintenance.auto=false")
 # Settings of CI services, git and pytest would change results.
 FOREIGN_VARIABLES = ("CI", "GIT", "PYTEST_ADDOPTS", "BUILD_", "COLUMNS", "IRQUALITY")
 
 Rankings = Mapping[str, "Sequence[object] | str"]
+
+# What `start_change` leaves behind, by what there was before. Many tests start from the same files.
+prepared: dict[object, dict[str, bytes]] = {}
 
 
 class Project:
@@ -106,10 +111,14 @@ class Project:
 
     def run_pytest(self, *arguments: str, in_subprocess: bool = False) -> pytest.RunResult:
         """Run pytest."""
-        quiet = ["-p", "no:cacheprovider", "-p", "no:random_order", "-p", "no:hypothesispytest"]
         if in_subprocess:
-            return self.pytester.runpytest_subprocess(*quiet, *arguments)
-        return self.pytester.runpytest_inprocess(*quiet, *arguments)
+            others = ["-p", "no:random_order", "-p", "no:hypothesispytest"]
+            return self.pytester.runpytest_subprocess("-p", "no:cacheprovider", *others, *arguments)
+        # To look for plugins in all packages takes as long as to run a suite.
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+            plugins = ["-p", "irquality", "-p", "no:cacheprovider"]
+            return self.pytester.runpytest_inprocess(*plugins, *arguments)
 
     def run_json(self, *arguments: str) -> Any:
         """Run ``pytest --ir-suite``, and return the JSON report."""
@@ -135,11 +144,39 @@ class Project:
         """Create a branch and switch to it."""
         self.git("checkout", "-q", "-b", name)
 
+    def start_change(self, *arguments: str) -> None:
+        """Record the baseline, which must succeed, commit it to main, and start a branch."""
+        before = tuple(self._read_files().items())
+        key = arguments, before
+        if key not in prepared:
+            result = self.run("--ir-update-baseline", "--ir-report=none", *arguments)
+            assert result.ret == 0, result.outlines
+            self.commit("Suites and a baseline")
+            self.start_branch()
+            prepared[key] = self._read_files()
+        for name, content in prepared[key].items():
+            path = self.path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+
+    def _read_files(self) -> dict[str, bytes]:
+        """Return the contents of all files by name, those of git included."""
+        contents = {}
+        for path in sorted(self.path.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                contents[path.relative_to(self.path).as_posix()] = path.read_bytes()
+        return contents
+
     def git(self, *arguments: str) -> str:
         """Run git and return what it prints."""
-        environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+        environment = {
+            **os.environ,
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_TEMPLATE_DIR": "",
+        }
         result = subprocess.run(
-            ["git", *arguments],
+            ["git", *QUICK, *arguments],
             cwd=self.path,
             check=True,
             capture_output=True,

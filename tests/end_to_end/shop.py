@@ -173,12 +173,6 @@ class Shop(Project):
         build = self.build("--ir-update-baseline", *arguments)
         assert build.status == 0, build.text
 
-    def start_change(self, *arguments: str) -> None:
-        """Record the baseline, commit it to main, and start a branch."""
-        self.record(*arguments)
-        self.commit("Suites and a baseline")
-        self.start_branch()
-
     def break_search(
         self,
         queries: Iterable[str] = QUERIES[:10],

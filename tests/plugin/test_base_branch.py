@@ -25,9 +25,7 @@ def shop(project: Project) -> Project:
     project.write_suite(OTHER, "help/help.ir.yaml")
     project.write("test_unit.py", "def test_unit(): pass\n")
     project.write_rankings({**GOOD, "other": ["a"]})
-    assert project.run("--ir-update-baseline").ret == 0
-    project.commit("Search and its suites")
-    project.start_branch()
+    project.start_change()
     project.write_rankings({**BROKEN, "other": ["a"]})
     project.list_calls()
     return project

@@ -28,6 +28,7 @@ MAX_LINES = 15
 MAX_QUIET_COLUMNS = 119
 MAX_QUIET_LINES = 2
 MAX_ROWS = 3
+MAX_WHOLE_LINE = 32
 MAX_SUITES = 4
 MAX_MESSAGE_LINES = 2
 MAX_PARAGRAPH_LINES = 5
@@ -233,7 +234,8 @@ def _format_suites(suites: Sequence[SuiteView], columns: int, is_full: bool) -> 
         TextColumn("before", is_number=True),
         TextColumn("now", is_number=True),
         TextColumn("change", is_number=True),
-        TextColumn("queries", is_flexible=True),
+        # How many queries changed says more than the end of a long name.
+        TextColumn("queries", is_flexible=any(len(row[-1]) > MAX_WHOLE_LINE for row in rows)),
     ]
     table = format_table(table_columns, rows, columns)
     blocks = _rank_rows(table, [1] * len(rows))

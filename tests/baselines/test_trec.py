@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.baselines.trec import (
@@ -167,7 +167,6 @@ def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
 
 
 @given(st.text())
-@settings(max_examples=200)
 def test_an_encoded_id_has_no_space_and_is_decoded(text: str) -> None:
     encoded = encode_trec_id(text)
 

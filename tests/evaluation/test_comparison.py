@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_irquality.evaluation.comparison import Comparison, compare_runs
 from pytest_irquality.evaluation.query_changes import QueryChange, QueryStatus, Side
@@ -123,7 +123,6 @@ rankings = st.lists(
 ).map(lambda doc_ids: Ranking(tuple(doc_ids)))
 
 
-@settings(max_examples=50, deadline=None, database=None)
 @given(st.lists(st.tuples(rankings, rankings), min_size=1, max_size=5))
 def test_columns_have_the_values_of_single_rankings(pairs: list[tuple[Ranking, Ranking]]) -> None:
     suite = make_suite(queries=len(pairs), metrics=["ndcg@10", "recall@2", "zero_results"])

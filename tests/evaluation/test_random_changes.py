@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_irquality.baselines.sources import Baseline
 from pytest_irquality.evaluation.branches import Branch
@@ -240,7 +240,6 @@ def draw_search(draw: st.DrawFn, base: World) -> Answers:
     return search
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_no_change_passes_that_the_base_branch_objects_to(data: st.DataObject) -> None:
     base = data.draw(draw_base(), label="base")
@@ -262,7 +261,6 @@ def test_no_change_passes_that_the_base_branch_objects_to(data: st.DataObject) -
     assert coverage.removed == coverage.base_only == len(base_texts - texts)
 
 
-@settings(max_examples=40, deadline=None)
 @given(draw_base())
 def test_change_of_nothing_passes(world: World) -> None:
     decision = decide_on_worlds(world, world, world.baseline, strict=False)
@@ -275,7 +273,6 @@ def test_change_of_nothing_passes(world: World) -> None:
     assert decision.exit_status == 0
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_change_of_search_alone_fails_if_the_base_branch_objects(data: st.DataObject) -> None:
     """Without edits both sides agree, so nothing is left for a review but outweighed losses."""

@@ -23,12 +23,7 @@ from pytest_irquality.evaluation.statistics import (
     select_rejecting,
 )
 
-fewer_examples = settings(
-    max_examples=60,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.filter_too_much],
-)
+many_filtered = settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 
 # Differences of precision@10 and of reciprocal ranks are multiples of 1/2520.
 STEPS = 2520
@@ -74,7 +69,7 @@ def test_exact_p_values(deltas: list[float], p_value: float) -> None:
     assert compute_sign_flip_p_value(deltas) == p_value
 
 
-@fewer_examples
+@many_filtered
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=9))
 def test_p_value_is_the_fraction_of_sign_combinations_with_as_low_a_sum(
     deltas: list[float],
@@ -91,7 +86,7 @@ def test_p_value_is_the_fraction_of_sign_combinations_with_as_low_a_sum(
     assert p_value == sum(total <= observed + 1e-12 for total in sums) / len(sums)
 
 
-@fewer_examples
+@many_filtered
 @given(st.lists(tenths, max_size=24) | st.lists(reciprocal_ranks, max_size=24))
 def test_equal_sums_are_equal(steps: list[int]) -> None:
     p_value = compute_sign_flip_p_value([step / STEPS for step in steps])

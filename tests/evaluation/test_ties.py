@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby, permutations, product
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_irquality.evaluation.ties import align_ties
 from pytest_irquality.retrieval.run import Ranking
@@ -39,7 +39,6 @@ def test_tied_documents_take_the_order_of_the_baseline(now: str, before: str, al
 scores = st.lists(st.integers(1, 3), min_size=2, max_size=5).map(lambda s: sorted(s)[::-1])
 
 
-@settings(max_examples=80, deadline=None, database=None)
 @given(scores, st.data())
 def test_alignment_is_the_closest_order_that_equal_scores_allow(
     before_scores: list[int], data: st.DataObject

@@ -21,7 +21,7 @@ DOC_IDS = [f"d{number}" for number in range(14)]
 GRADES = (-2, -1, 0, 0, 1, 1, 2, 3, 4)
 BATCH_SIZE = 500
 # Each example is a batch, because drawing every case by itself takes longer than scoring it.
-EXAMPLE_COUNT = 5
+EXAMPLE_COUNT = max(5, settings().max_examples // 10)
 
 batches = settings(max_examples=EXAMPLE_COUNT)
 seeds = st.integers(0, 2**32)

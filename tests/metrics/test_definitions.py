@@ -7,7 +7,7 @@ from math import isclose, log2, prod
 from random import Random
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_irquality.metrics import (
     METRICS,
@@ -559,7 +559,6 @@ def test_a_perfect_ranking_has_an_ndcg_of_exactly_one(seed: int) -> None:
         assert set(values.values()) == {1.0}
 
 
-@settings(max_examples=200)
 @given(st.lists(st.floats(0, 5), min_size=1, max_size=8), st.randoms(use_true_random=False))
 def test_fractional_grades_stay_in_range(grades: list[float], draw: Random) -> None:
     judged = {str(number): grade for number, grade in enumerate(grades)}

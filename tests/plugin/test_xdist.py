@@ -25,36 +25,37 @@ def shop(project: Project) -> Project:
     return project
 
 
-def run_json(project: Project, *arguments: str) -> object:
-    project.run("--ir-json=out.json", *arguments, in_subprocess=True)
+def run_json(project: Project, *arguments: str) -> tuple[object, ...]:
+    """Return the outcomes of the items, the exit status, and the JSON report without times."""
+    result = project.run("--ir-json=out.json", *arguments, in_subprocess=True)
     document = json.loads(project.read("out.json"))
     del document["timing"]
     (project.path / "out.json").unlink()
     text = json.dumps(document)
     for argument in arguments:
         text = text.replace(f" {argument}", "")
-    return json.loads(text)
+    return result.parseoutcomes(), result.ret, json.loads(text)
 
 
-@pytest.mark.parametrize("distribution", ["load", "loadfile", "worksteal"])
-def test_report_is_the_same_with_workers(shop: Project, distribution: str) -> None:
+@pytest.mark.parametrize(
+    "distribution",
+    [
+        "load",
+        pytest.param("loadfile", marks=pytest.mark.slow),
+        pytest.param("worksteal", marks=pytest.mark.slow),
+    ],
+)
+def test_report_and_exit_status_are_the_same_with_workers(shop: Project, distribution: str) -> None:
     """S13."""
     alone = run_json(shop)
 
     distributed = run_json(shop, "-n2", f"--dist={distribution}")
 
     assert distributed == alone
+    assert alone[1] == 1
 
 
-def test_items_and_exit_status_are_the_same_with_workers(shop: Project) -> None:
-    alone = shop.run(in_subprocess=True)
-
-    distributed = shop.run("-n2", in_subprocess=True)
-
-    assert distributed.parseoutcomes() == alone.parseoutcomes()
-    assert (distributed.ret, alone.ret) == (1, 1)
-
-
+@pytest.mark.slow
 def test_workers_know_what_was_typed(shop: Project) -> None:
     distributed = shop.run("-n2", "-k", "query-1", in_subprocess=True)
 
@@ -62,6 +63,7 @@ def test_workers_know_what_was_typed(shop: Project) -> None:
     distributed.stdout.no_fnmatch_line("*addopts*")
 
 
+@pytest.mark.slow
 def test_own_metrics_of_a_conftest_are_known_to_the_controller(project: Project) -> None:
     project.write_conftest(
         "from pytest_irquality import make_own_metric\n"
@@ -79,6 +81,7 @@ def test_own_metrics_of_a_conftest_are_known_to_the_controller(project: Project)
     assert result.ret == 0
 
 
+@pytest.mark.slow
 def test_base_suites_run_with_workers(shop: Project) -> None:
     shop.write_rankings({query: ["a", "b", "x"] for query in [*QUERIES, "other"]})
     shop.commit()
@@ -93,6 +96,7 @@ def test_base_suites_run_with_workers(shop: Project) -> None:
     assert result.ret == 0
 
 
+@pytest.mark.slow
 def test_broken_suite_is_an_error_with_workers(shop: Project) -> None:
     shop.write_suite("queries:\n  - querry: a\n", "broken.ir.yaml")
 

@@ -171,7 +171,7 @@ def test_cells_of_our_own_files_are_unescaped(folder: SuiteFolder) -> None:
 IDS = st.text("abcd1234-_.#", min_size=1, max_size=4).filter(lambda text: text.strip("#"))
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.dictionaries(st.tuples(IDS, IDS), st.integers(-2, 3), min_size=1, max_size=12))
 def test_the_fast_way_to_read_qrels_gives_the_same_as_the_careful_one(
     folder: SuiteFolder, grades: dict[tuple[str, str], int]

@@ -291,6 +291,7 @@ class ReportWriter:
             now=self._now,
             command=tuple(format_command(self.config)),
             update_command=tuple(format_update_command(self.config)),
+            folder=_find_relative_folder(self.config.invocation_params.dir, search.root),
             node_suffixes=self._find_node_suffixes(),
             written=written,
             grading_link=grading_link,
@@ -330,6 +331,13 @@ def list_annotations(config: pytest.Config, view: View) -> Sequence[str]:
         view, root=config.rootpath, repository=Path(repository) if repository else None
     )
     return text.splitlines()
+
+
+def _find_relative_folder(folder: Path, root: Path) -> str:
+    try:
+        return os.path.relpath(folder, root).replace(os.sep, "/")
+    except ValueError:  # another drive of Windows
+        return ""
 
 
 def _read_branch(root: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -505,10 +506,33 @@ def create_command(settings: ViewSettings, targets: Sequence[str]) -> str:
 
 
 def create_node_id(settings: ViewSettings, suite_path: str, retriever: str, item: str = "") -> str:
-    """Create the node id of an item, or the path of the suite without one."""
+    """Create the node id of an item, or the path of the suite without one, to type in a command."""
+    # Suites are named relative to the root of the project, and commands are typed elsewhere.
+    path = posixpath.relpath(suite_path, settings.folder or ".")
     if not item:
-        return suite_path
-    return f"{suite_path}::{item}{settings.node_suffixes.get((suite_path, retriever), '')}"
+        return path
+    return f"{path}::{item}{settings.node_suffixes.get((suite_path, retriever), '')}"
+
+
+def create_acceptance_command(
+    settings: ViewSettings, row: QueryRow, suite_path: str, item: str
+) -> str:
+    """Create a command that makes the current ranking of one query its baseline.
+
+    Such an update touches one line of the baseline.
+
+    Args:
+        settings: The words of an update and the working directory.
+        row: The query.
+        suite_path: The path of its suite.
+        item: Its item, or empty for a query from a file, which is named in the option.
+    """
+    words = list(settings.update_command)
+    node = create_node_id(settings, suite_path, row.retriever, item)
+    if not item:
+        option = words.index("--ir-update-baseline")
+        words[option] += f"={row.query.id}"
+    return quote_command(words, [node])
 
 
 def _iter_steps(
@@ -584,7 +608,9 @@ def _suggest_acceptance(
     if not accepted:
         return
     paths = {result.suite_path for result in accepted}
-    targets = sorted(paths) if "" not in paths and len(paths) <= MAX_FILES else []
+    targets = []
+    if "" not in paths and len(paths) <= MAX_FILES:
+        targets = [create_node_id(settings, path, "") for path in sorted(paths)]
     others = len(failures) - len(accepted)
     if others > len(accepted):
         return

@@ -520,6 +520,7 @@ def _build_details(row: QueryRow, details: QueryDetails, numberings: _Numberings
         "values": values if any(any(entry) for entry in values) else [],
         "place": numberings.number_text(write(CodePart(str(row.query.location)))),
         "rerun": numberings.number_text(write(CodePart(details.rerun))),
+        "acceptance": make_visible(details.acceptance),
         "params": [
             [make_visible(str(key)), make_visible(str(value))]
             for key, value in row.query.params.items()

@@ -26,6 +26,7 @@ from pytest_irquality.io.text import DataPart, Text, format_count, write
 from pytest_irquality.reports.headlines import (
     STALE_BASELINE,
     collect_rows,
+    create_acceptance_command,
     create_command,
     create_node_id,
     suggest_next_steps,
@@ -366,11 +367,13 @@ class QueryDetails:
         values: Every metric shown, and those of the query's thresholds.
         results: The results of the checks that name the query.
         rerun: A command that runs the query again.
+        acceptance: A command that accepts the current ranking of this query alone, if it changed.
     """
 
     values: tuple[MetricValue, ...] = ()
     results: tuple[CheckResult, ...] = ()
     rerun: str = ""
+    acceptance: str = ""
 
 
 def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterator[QueryDetails]:
@@ -401,7 +404,12 @@ def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterat
         if item not in reruns:
             node = create_node_id(settings, suite.path, row.retriever, item)
             reruns[item] = create_command(settings, [node])
-        yield QueryDetails(tuple(values), tuple(results.get(query_id, ())), reruns[item])
+        acceptance = ""
+        if row.direction not in (Direction.UNCHANGED, Direction.NONE):
+            acceptance = create_acceptance_command(settings, row, suite.path, item)
+        yield QueryDetails(
+            tuple(values), tuple(results.get(query_id, ())), reruns[item], acceptance
+        )
 
 
 def _group_results(evaluation: Evaluation) -> Mapping[str, list[CheckResult]]:

@@ -54,6 +54,7 @@ class ViewSettings:
         now: When the session started.
         command: The words of a command that runs suites again, such as ``pytest --ir-suite``.
         update_command: The words of a command that updates baselines.
+        folder: Where commands are typed, relative to the root of the project, with ``/``.
         node_suffixes: What follows ``path::item`` in a node id, by (suite path, retriever).
         written: The reports that were written, by kind: ``{"report": "ir-report.html"}``.
         grading_link: A relative link from the HTML report to the grading page, if one is written.
@@ -69,6 +70,7 @@ class ViewSettings:
     now: datetime | None = None
     command: tuple[str, ...] = ("pytest", "--ir-suite")
     update_command: tuple[str, ...] = ("pytest", "--ir-update-baseline")
+    folder: str = ""
     node_suffixes: Mapping[tuple[str, str], str] = field(default_factory=dict)
     written: Mapping[str, str] = field(default_factory=dict)
     grading_link: str = ""

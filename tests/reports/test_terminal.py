@@ -129,7 +129,9 @@ def test_data_cannot_act_on_a_terminal_or_a_ci_system() -> None:
 
 def test_wrapping_makes_no_workflow_command() -> None:
     """GitHub also reads a command after the spaces of a continuation line."""
-    suite = make_suite("shop", [make_query(f"red shoes for winter and rain ::error ::{n}") for n in range(9)])
+    suite = make_suite(
+        "shop", [make_query(f"red shoes for winter and rain ::error ::{n}") for n in range(9)]
+    )
     view = make_view(suite, make_run(suite, worse=9, ranking=LOST), make_run(suite))
 
     for columns in range(40, 120):

@@ -3,11 +3,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from pytest_irquality.baselines.history import HistoryEntry
 from pytest_irquality.evaluation.branches import Branch
 from pytest_irquality.evaluation.decide import decide
 from pytest_irquality.evaluation.results import Outcome
-from pytest_irquality.reports.view import View, build_view
+from pytest_irquality.reports.headlines import create_node_id
+from pytest_irquality.reports.view import View, build_query_details, build_view
+from pytest_irquality.reports.view_model import ViewSettings
 from pytest_irquality.retrieval.run import Ranking
 from pytest_irquality.suite.model import KnownIssue, Location, RetrieverId
 from pytest_irquality.suite.rules import MustFind
@@ -319,3 +323,40 @@ def test_strict_base_branch_is_named() -> None:
     view = build_view(decide(current, {suite.run_key: run}, base))
 
     assert "main" in str(view.last_paragraph) or view.exit_status == 0
+
+
+@pytest.mark.parametrize(
+    ("folder", "node_id"),
+    [
+        ("", "sub/shop.ir.yaml::desk"),
+        (".", "sub/shop.ir.yaml::desk"),
+        ("sub", "shop.ir.yaml::desk"),
+        ("other", "../sub/shop.ir.yaml::desk"),
+    ],
+)
+def test_commands_name_suites_from_the_working_directory(folder: str, node_id: str) -> None:
+    settings = ViewSettings(folder=folder)
+
+    assert create_node_id(settings, "sub/shop.ir.yaml", "retriever", "desk") == node_id
+
+
+def test_changed_query_has_a_command_that_accepts_it_alone() -> None:
+    suite = make_suite()
+    inline, sampled = suite.queries[0], replace(suite.queries[1], is_sampled=True)
+    suite = replace(suite, queries=(inline, sampled), items=suite.items[:1])
+    view = make_view(suite, make_run(suite, worse=2), make_run(suite))
+
+    (suite_view,) = view.suites
+    commands = [details.acceptance for details in build_query_details(suite_view, SETTINGS)]
+
+    assert commands[0].endswith(f"--ir-update-baseline {suite.path}::{suite.items[0].name}")
+    assert commands[1].endswith(f"--ir-update-baseline={sampled.id} {suite.path}")
+
+
+def test_unchanged_query_has_nothing_to_accept() -> None:
+    suite = make_suite()
+    view = make_view(suite, make_run(suite), make_run(suite))
+
+    (suite_view,) = view.suites
+
+    assert not any(details.acceptance for details in build_query_details(suite_view, SETTINGS))

@@ -374,7 +374,18 @@
         renderText(page.texts[details.place]),
         details.rerun ? [" · run again: ", renderText(page.texts[details.rerun])] : [],
       ]),
+      details.acceptance ? createAcceptance(details.acceptance) : null,
     ]);
+  }
+
+  /** Offer the command that accepts the current ranking of one query, and a button that copies it. */
+  function createAcceptance(command) {
+    const button = createElement("button", { type: "button", class: "copy" }, "Copy");
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(command);
+      button.textContent = "Copied";
+    });
+    return createElement("p", { class: "about muted" }, ["Accept this ranking alone: ", createElement("code", {}, command), " ", button]);
   }
 
   function createRanking(title, documents, side, topK) {

@@ -240,6 +240,7 @@ def test_a_file_that_this_change_edits_is_not_read_by_the_base(shop: Path) -> No
     assert f"read {shop}/index, which this change edits." in get_error(shop)
 
 
+@pytest.mark.slow
 def test_untracked_files_are_linked_if_they_are_named(shop: Path) -> None:
     change_main(shop, shop_py=READING.format(folder="os.path.dirname(__file__)"))
     write_file(shop / "index", "d1 d2")

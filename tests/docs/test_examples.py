@@ -63,6 +63,7 @@ def test_shop(copy: Path) -> None:
     assert second.returncode == 1  # docs/tools/pages.py writes its output into the README
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copy", ["examples/rag"], indirect=True)
 def test_help_desk(copy: Path) -> None:
     shown_first, shown_second = find_blocks(copy / "README.md", "text")

@@ -230,7 +230,7 @@ def test_search_that_became_flaky_does_not_excuse_itself(shop: Shop) -> None:
     assert build.verdict == ("FAILED", 1)
     assert build.list_failed() == ["no large drops in a few changed queries"]
     (failed,) = [check for check in build.data["checks"] if check["outcome"] == "FAILED"]
-    assert "-2.667" in failed["text"]
+    assert "−2.667" in failed["text"]
     assert "unchanged code" not in build.text
     for query in QUERIES[:3]:
         assert query in build.text

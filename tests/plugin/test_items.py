@@ -266,7 +266,7 @@ def test_update_accepts_a_drop_and_shows_it(project: Project) -> None:
     assert (update.ret, after.ret) == (0, 0)
 
 
-@pytest.mark.parametrize("arguments", [[], ["-n2"]], ids=str)
+@pytest.mark.parametrize("arguments", [[], pytest.param(["-n2"], marks=pytest.mark.slow)], ids=str)
 def test_own_metric_that_fails_is_an_error_of_its_suites(
     project: Project, arguments: list[str]
 ) -> None:

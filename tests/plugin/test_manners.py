@@ -60,28 +60,28 @@ def test_nothing_runs_and_nothing_is_written_if_pytest_only_shows(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["-p", "no:terminal"],
         ["-p", "no:capture"],
         ["-p", "no:junitxml"],
         ["-W", "error"],
         ["--import-mode=importlib"],
         ["-s"],
-        ["-v"],
         ["-q"],
-        ["-vv"],
-        ["--tb=no"],
-        ["--setup-show"],
-        ["-o", "python_functions=check_*"],
-        ["-o", "collect_imported_tests=false"],
+        ["-vv", "--setup-show"],
+        ["--tb=no", "-o", "python_functions=check_*"],
         ["--strict-markers", "--strict-config"],
         ["--doctest-modules"],
+        pytest.param(["-p", "no:terminal"], marks=pytest.mark.slow),
+        pytest.param(["-v"], marks=pytest.mark.slow),
+        pytest.param(["-o", "collect_imported_tests=false"], marks=pytest.mark.slow),
     ],
     ids=str,
 )
 def test_options_of_pytest_change_nothing(shop: Project, arguments: list[str]) -> None:
-    passed = shop.run(*arguments, in_subprocess="no:terminal" in arguments)
+    in_subprocess = "no:terminal" in arguments
+
+    passed = shop.run(*arguments, in_subprocess=in_subprocess)
     shop.write_rankings({"red shoes": ["x"]})
-    failed = shop.run(*arguments, in_subprocess="no:terminal" in arguments)
+    failed = shop.run(*arguments, in_subprocess=in_subprocess)
 
     assert (passed.ret, failed.ret) == (0, 1)
 

@@ -336,8 +336,8 @@ def make_run(dice: Dice) -> tuple[Suite, Run]:
         if dice.random() < 0.3:
             stages[query.request] = (_make_ranking(dice),)
     titles = {}
-    for repeats in answers.values():
-        titles.update({doc_id: f"Title of {doc_id}" for doc_id in repeats[0].doc_ids})
+    for own_repeats in answers.values():
+        titles.update({doc_id: f"Title of {doc_id}" for doc_id in own_repeats[0].doc_ids})
     depth = Provenance(depth=10)
     runs = {"bm25": Run(stages, provenance=depth)} if stages else {}
     run = Run(answers, errors, titles=titles, stages=runs, provenance=depth)

@@ -222,7 +222,8 @@ class _FileParser:
 def explain_grade(text: str, words: Mapping[str, float]) -> str:
     """Say that a grade is neither a number nor a word of the suite."""
     allowed = f" or a word of 'grades' ({list_words(list(words))})" if words else ""
-    hint = f"Write a number, or say what the word is worth: 'grades: {{{text}: 2}}'."
+    example = quote(f"grades: {{{text}: 2}}")
+    hint = f"Write a number, or say what the word is worth: {example}."
     hint = suggest(text, words, "" if words or not text.isalpha() else hint)
     return f"A grade must be a number{allowed}, not {quote(text)}{hint}"
 

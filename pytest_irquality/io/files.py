@@ -265,16 +265,16 @@ def lock_folder(folder: Path) -> Iterator[None]:
     lock a folder, so nobody waits there.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    if sys.platform == "win32":
+    if sys.platform != "win32":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+    else:
         yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _find_committed_link(path: Path) -> str | None:
@@ -324,15 +324,15 @@ def _remove_leftovers(target: Path) -> None:
 
 def _try_lock(file: BinaryIO) -> bool | None:
     """Lock a file. Return whether that worked, or ``None`` if the system cannot lock it."""
-    if sys.platform == "win32":
-        return None
-    try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return None
+        return True
+    return None
 
 
 # Reports

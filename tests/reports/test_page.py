@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -47,12 +47,22 @@ AXE = Path(os.environ.get("IRQUALITY_AXE", "node_modules/axe-core/axe.min.js"))
 Open = Callable[..., "Page"]
 
 
+def skip(reason: str) -> NoReturn:
+    """Skip a test that lacks its browser, or fail it if nothing may be missing."""
+    if os.environ.get("IRQUALITY_BROWSER") == "required":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    try:
+        from playwright import sync_api
+    except ImportError:
+        skip("playwright is not installed")
     path = os.environ.get("IRQUALITY_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), "")
     if not path:
-        pytest.skip("Chromium is not installed, and IRQUALITY_CHROMIUM names no other browser")
+        skip("Chromium is not installed, and IRQUALITY_CHROMIUM names no other browser")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         yield browser
@@ -231,7 +241,7 @@ def test_report_has_no_accessibility_violations(
 
 def find_violations(page: Page) -> list[Any]:
     if not AXE.exists():
-        pytest.skip(f"axe-core is not at {AXE}; `npm install --no-save axe-core` puts it there")
+        skip(f"axe-core is not at {AXE}; `npm install --no-save axe-core` puts it there")
     page.evaluate(f"{AXE.read_text(encoding='utf-8')}; undefined")
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     return [

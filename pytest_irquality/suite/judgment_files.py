@@ -24,6 +24,8 @@ from pytest_irquality.suite.yaml_source import Location, Mistake, quote
 # Gains of Amazon's ESCI data set (Reddy et al., 2022): exact, substitute, complement, irrelevant.
 ESCI_GRADES = {"E": 1.0, "S": 0.1, "C": 0.01, "I": 0.0}
 ESCI_GRADES.update(exact=1.0, substitute=0.1, complement=0.01, irrelevant=0.0)
+ESCI_GRADES.update({word.swapcase(): grade for word, grade in ESCI_GRADES.items()})
+ESCI_GRADES.update({word.capitalize(): grade for word, grade in ESCI_GRADES.items()})
 MAX_NAMED_QUERIES = 3
 
 _DECISION = "\0decision"  # in place of an assessor

@@ -92,10 +92,10 @@ class Columns:
 
         A document without a grade judges nothing, and a grade alone does not either.
         """
-        unread = list(self.ignored)
+        unread = [name for name in self.ignored if _EXPECTATION.search(simplify(name))]
         if not self.has_judgments:
             unread += [self.names[name] for name in ("document", "grade") if name in self.names]
-        return [name for name in unread if _EXPECTATION.search(simplify(name))]
+        return unread
 
     def describe(self) -> str:
         """Say which column is what, for a note in the report."""
@@ -189,7 +189,9 @@ def explain_missing(meaning: str, names: Sequence[str]) -> str:
     """Say that no column has a meaning, and how to name or choose one."""
     known = list_words(names, "and")
     spellings = {"query": "query", "document": "doc_id", "grade": "rating or grade"}[meaning]
-    example = _write_name(names[-1] if names else "")
+    taken = {spelling for accepted in SPELLINGS.values() for spelling in accepted}
+    free = [name for name in names if simplify(name) not in taken]
+    example = _write_name(free[-1] if free else "")
     return (
         f"No column is {_name_meaning(meaning)}. The columns are {known}. Name one {spellings},"
         f" or write which it is, as in columns: {{{meaning}: {example}}}."
@@ -605,12 +607,13 @@ def read_query_file(file: DataFile, *, matches_text: bool = False) -> QueryFile:
         is_repeated = is_judged or "passage" in cells
         key: object = (cells.get("id"), text) if is_repeated else record.line
         records.setdefault(key, record)
-        if "document" in cells and not is_judged and reader.columns:
+        if not is_repeated and reader.columns and reader.columns.ignored:
             pair = (cells.get("id"), text)
             if pair in listed:
-                # One row a judgment, and the grade has an unknown name.
+                # One row a judgment, and the grade or the document has an unknown name.
                 names = [*reader.columns.names.values(), *reader.columns.ignored]
-                reader.fail(1, explain_missing("grade", names))
+                missing = "grade" if "document" in cells else "document"
+                reader.fail(1, explain_missing(missing, names))
             listed.add(pair)
         passage = cells.get("passage", "").strip()
         if passage and not is_judged:

@@ -36,10 +36,13 @@ from pytest_irquality.io.text import (
     write,
 )
 from pytest_irquality.passages.diagnosis import FindingKind
-from pytest_irquality.suite.model import KnownIssue, Query, Threshold
+from pytest_irquality.suite.model import KnownIssue, Probe, Query, Threshold
 
 MAX_COMPARED_IDS = 200  # ids of each side that are compared in their form
 MIN_NAMED_IDS = 3  # ids of the suite, below which it is no surprise that none is returned
+
+MIN_SHARED_PROBES = 3  # broken probes, below which something in common may be a coincidence
+MIN_CUT_FRACTION = 0.8  # of the broken quotes, which are behind the last one that was found
 
 
 @dataclass(frozen=True)
@@ -604,32 +607,34 @@ def _create_duplicate_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 def _create_probe_notices(facts: SuiteFacts) -> Iterator[Notice]:
     """Say what broken probes have in common, which points to what indexing loses."""
-    broken: list[Query] = []
+    found: list[Probe] = []
+    broken: dict[str, Probe] = {}
     ways_found: dict[str, set[str]] = defaultdict(set)
     for query in facts.comparison.answered_queries:
         if query.probe and _is_found(query, facts.comparison):
+            found.append(query.probe)
             ways_found[query.probe.doc_id].add(query.probe.way)
         elif query.probe:
-            broken.append(query)
+            broken[query.id] = query.probe
 
-    groups: dict[str, dict[str, str]] = defaultdict(dict)
-    for query in broken:
-        if query.probe is None:
-            continue
-        doc_id = query.probe.doc_id
+    groups: dict[str, dict[str, Probe]] = defaultdict(dict)
+    for query_id, probe in broken.items():
         state = "not found by title"
-        if doc_id in facts.comparison.run.missing_doc_ids:
+        if probe.doc_id in facts.comparison.run.missing_doc_ids:
             state = "not in the index"
-        elif query.probe.way == "quote" and "whole" in ways_found[doc_id]:
+        elif probe.way == "quote" and "whole" in ways_found[probe.doc_id]:
             state = "found by title but not by quote"
-        elif not ways_found[doc_id]:
+        elif not ways_found[probe.doc_id]:
             state = "not found by any field"
-        groups[state][query.id] = doc_id
+        groups[state][query_id] = probe
 
-    for state, doc_ids_by_query in groups.items():
-        query_ids, doc_ids = tuple(doc_ids_by_query), dict.fromkeys(doc_ids_by_query.values())
+    for state, probes in groups.items():
+        query_ids, doc_ids = tuple(probes), dict.fromkeys(probe.doc_id for probe in probes.values())
         count = format_count(len(doc_ids), "document is", "documents are")
         text = write(f"{count} {state}: ", list_some(map(facts.name_doc, doc_ids)))
+        text += _describe_source(found, list(probes.values()))
+        if state == "found by title but not by quote":
+            text += _describe_cut(found, list(probes.values()))
         code = "probes-" + state.replace(" ", "-")
         yield Notice(code, text, query_ids=query_ids, doc_ids=tuple(doc_ids), is_cause=True)
 
@@ -639,6 +644,28 @@ def _is_found(query: Query, comparison: Comparison) -> bool:
     relevant = query.judgments.relevant
     rankings = comparison.answers[query.id]
     return all(not relevant.isdisjoint(ranking.doc_ids[:top_k]) for ranking in rankings)
+
+
+def _describe_source(found: Sequence[Probe], broken: Sequence[Probe]) -> Text:
+    """Say from which source all broken probes are, if the others are from more than that one."""
+    sources = {probe.source for probe in broken}
+    other_sources = {probe.source for probe in found} - sources
+    if len(broken) < MIN_SHARED_PROBES or len(sources) > 1 or not other_sources:
+        return Text()
+    return write(", all from ", DataPart(sources.pop()))
+
+
+def _describe_cut(found: Sequence[Probe], broken: Sequence[Probe]) -> str:
+    """Say at which position texts seem to be cut, if most quotes behind it are missing."""
+    last = max((probe.position for probe in found if probe.way == "quote"), default=0)
+    behind_count = sum(probe.position > last for probe in broken)
+    if (
+        last == 0
+        or len(broken) < MIN_SHARED_PROBES
+        or behind_count < MIN_CUT_FRACTION * len(broken)
+    ):
+        return ""
+    return f". Texts seem to be cut at about character {last:,}."
 
 
 # -- Known issues and remarks ----------------------------------------------------------------------

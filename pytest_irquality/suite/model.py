@@ -155,6 +155,7 @@ class Probe:
         way: Whether the text is the whole field or a quote from it.
         position: Where the quote begins in the field, in characters.
         length: The length of the field in characters.
+        source: A value that says where the document comes from, to find what broken probes share.
     """
 
     doc_id: str
@@ -163,6 +164,7 @@ class Probe:
     way: Literal["whole", "quote"] = "whole"
     position: int = 0
     length: int = 0
+    source: str = ""
 
 
 @dataclass(frozen=True)

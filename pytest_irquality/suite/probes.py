@@ -30,6 +30,8 @@ MIN_QUOTE_WORDS = 8
 MAX_QUOTE_WORDS = 12
 QUOTE_REGIONS = 4  # a quote is from one of so many parts of the field, which its id selects
 TITLE_FIELDS = ("title", "name", "headline", "subject")
+# Broken probes often share one of these.
+SOURCE_FIELDS = ("source", "collection", "category", "section", "type", "tenant", "brand")
 SPECIFIC_ID_FIELDS = (*SPELLINGS["document"], "objectid")
 
 # A letter of a script without spaces is a word of its own.
@@ -41,6 +43,7 @@ _WORD = re.compile(
 class _Document(NamedTuple):
     doc_id: str
     title: str
+    source: str
     texts: Mapping[str, str]
 
 
@@ -141,6 +144,7 @@ def _describe_probe(document: _Document, path: str, quoted: _Quote | None) -> Pr
         way="whole" if quoted is None else "quote",
         position=0 if quoted is None else quoted.position,
         length=len(document.texts[path]),
+        source=document.source,
     )
 
 
@@ -174,7 +178,8 @@ class _DocumentReader:
                     if text:
                         texts[path] = text
                 title = _get_first(row, TITLE_FIELDS)
-                yield _Document(doc_id, title, texts)
+                source = _get_first(row, SOURCE_FIELDS) or file.name
+                yield _Document(doc_id, title, source, texts)
 
 
 def read_rows(file: DataFile) -> Iterator[tuple[int, dict[str, Any]]]:

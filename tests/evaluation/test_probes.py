@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Literal
 
 from pytest_irquality.evaluation.evaluate import Evaluation, evaluate
 from pytest_irquality.evaluation.results import Outcome
@@ -11,8 +12,13 @@ from pytest_irquality.suite.model import Probe, Query, Suite
 from tests.builders import make_query, make_suite, make_threshold, rank
 
 
-def make_probe(doc_id: str, way: str) -> Query:
-    probe = Probe(doc_id, way=way)  # type: ignore[arg-type]
+POSITIONS = {"a": 100, "b": 1500, "c": 2600, "d": 3100, "e": 4000}
+SOURCES = {"a": "manual", "b": "manual", "c": "blog", "d": "blog", "e": "blog"}
+
+
+def make_probe(doc_id: str, way: Literal["whole", "quote"]) -> Query:
+    position = POSITIONS[doc_id] if way == "quote" else 0
+    probe = Probe(doc_id, way=way, position=position, source=SOURCES[doc_id])
     return make_query(f"{way} of {doc_id}", {doc_id: 1.0}, probe=probe)
 
 
@@ -56,10 +62,27 @@ def test_probes_that_are_found_have_no_notice() -> None:
 
 
 def test_documents_that_are_found_by_title_but_not_by_quote() -> None:
+    evaluation = evaluate_probes(broken_quotes="ace")
+
+    assert list_texts(evaluation) == ["3 documents are found by title but not by quote: a, c, e"]
+    assert evaluation.outcome is Outcome.FAILED
+
+
+def test_quotes_behind_the_last_one_that_is_found_point_to_cut_texts() -> None:
     evaluation = evaluate_probes(broken_quotes="cde")
 
-    assert list_texts(evaluation) == ["3 documents are found by title but not by quote: c, d, e"]
-    assert evaluation.outcome is Outcome.FAILED
+    assert list_texts(evaluation) == [
+        "3 documents are found by title but not by quote: c, d, e, all from blog."
+        " Texts seem to be cut at about character 1,500."
+    ]
+
+
+def test_broken_probes_that_are_all_from_one_source_name_it() -> None:
+    evaluation = evaluate_probes(broken_titles="cde", broken_quotes="cde")
+
+    assert list_texts(evaluation) == [
+        "3 documents are not found by any field: c, d, e, all from blog"
+    ]
 
 
 def test_documents_that_are_missing_or_found_by_no_field() -> None:

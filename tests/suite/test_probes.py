@@ -121,7 +121,7 @@ def test_a_short_text_is_searched_as_it_is(folder: SuiteFolder) -> None:
     (query,) = load_probes(folder, "{description: quote}").queries
 
     assert query.text == "Only three words!"
-    assert query.probe == Probe("a", "x", "description", "whole", 0, 17)
+    assert query.probe == Probe("a", "x", "description", "whole", 0, 17, "catalog.jsonl")
 
 
 def test_scripts_without_spaces_are_quoted_by_letters(folder: SuiteFolder) -> None:
@@ -154,7 +154,7 @@ def test_a_catalog_may_be_a_table(folder: SuiteFolder) -> None:
 
     assert {query.text for query in suite.queries} == {"Chair; red", "Desk"}
     probes = {query.probe.doc_id: query.probe for query in suite.queries if query.probe}
-    assert probes["0123"].title == "Chair; red"
+    assert (probes["0123"].source, probes["0123"].title) == ("shop", "Chair; red")
 
 
 def test_the_corpus_may_be_the_catalog(folder: SuiteFolder) -> None:

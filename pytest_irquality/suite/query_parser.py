@@ -358,8 +358,8 @@ class QueryParser:
             if path not in useful:
                 named = list_words(columns, "and")
                 message = f"Nothing says what these queries should find, and {named} is not read"
-                columns = "{document: COLUMN, grade: COLUMN}}"
-                hint = f"Say what it is, as in {{file: FILE, columns: {columns}, or {{passage: COLUMN}}."
+                choice = "{document: COLUMN, grade: COLUMN}}, or {passage: COLUMN}."
+                hint = f"Say what it is, as in {{file: FILE, columns: {choice}"
                 self.mistakes.add(Mistake(1, f"{message}. {hint}"), path)
 
     # -- Probes -----------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Probe, Query, Suite
 from tests.builders import make_query, make_suite, make_threshold, rank
 
-
 POSITIONS = {"a": 100, "b": 1500, "c": 2600, "d": 3100, "e": 4000}
 SOURCES = {"a": "manual", "b": "manual", "c": "blog", "d": "blog", "e": "blog"}
 

@@ -119,12 +119,15 @@ class FirstSuiteItem(pytest.Function):
 
     def setup(self) -> None:
         """Run the queries and write the suite."""
-        __tracebackhide__ = True
+        has_fixture = True
         try:
             super().setup()
         except pytest.FixtureLookupError as error:
             if error.argname != USUAL_RETRIEVER:
                 raise
+            has_fixture = False
+        if not has_fixture:
+            # After the block, or pytest would show the lookup error as well.
             pytest.fail(
                 "There is no fixture 'retriever'. Write it in a conftest.py next to the list or"
                 " above, or set 'ir_url' or 'ir_command' in the ini file.",

@@ -42,7 +42,8 @@ MAX_COMPARED_IDS = 200  # ids of each side that are compared in their form
 MIN_NAMED_IDS = 3  # ids of the suite, below which it is no surprise that none is returned
 
 MIN_SHARED_PROBES = 3  # broken probes, below which something in common may be a coincidence
-MIN_CUT_FRACTION = 0.8  # of the broken quotes, which are behind the last one that was found
+MIN_CUT_FRACTION = 0.8  # of the broken quotes, which are behind the cut of a text
+MAX_CHANCE_FRACTION = 0.1  # quotes that are found by chance, as a fraction of the broken ones
 
 
 @dataclass(frozen=True)
@@ -656,16 +657,31 @@ def _describe_source(found: Sequence[Probe], broken: Sequence[Probe]) -> Text:
 
 
 def _describe_cut(found: Sequence[Probe], broken: Sequence[Probe]) -> str:
-    """Say at which position texts seem to be cut, if most quotes behind it are missing."""
-    last = max((probe.position for probe in found if probe.way == "quote"), default=0)
-    behind_count = sum(probe.position > last for probe in broken)
-    if (
-        last == 0
-        or len(broken) < MIN_SHARED_PROBES
-        or behind_count < MIN_CUT_FRACTION * len(broken)
-    ):
+    """Say that a field seems not to be indexed, or at which position texts seem to be cut.
+
+    A quote behind the cut may be found by chance, and one before it broken for another reason.
+    """
+    quotes = [(probe.position, False) for probe in found if probe.way == "quote"]
+    fields = {probe.field for probe in broken}
+    if len(broken) < MIN_SHARED_PROBES:
         return ""
-    return f". Texts seem to be cut at about character {last:,}."
+    if len(quotes) <= MAX_CHANCE_FRACTION * len(broken) and len(fields) == 1:
+        return f". The field '{fields.pop()}' seems not to be indexed."
+    quotes += [(probe.position, True) for probe in broken]
+    quotes.sort()
+    # The cut is where the fewest quotes are on the wrong side.
+    wrong_count = fewest = len(quotes) - len(broken)
+    cut = broken_before = broken_before_cut = 0
+    for position, is_broken in quotes:
+        wrong_count += 1 if is_broken else -1
+        broken_before += is_broken
+        if wrong_count < fewest:
+            fewest, cut, broken_before_cut = wrong_count, position, broken_before
+    found_behind = fewest - broken_before_cut
+    broken_behind = len(broken) - broken_before_cut
+    if not cut or broken_behind < max(2 * found_behind, MIN_CUT_FRACTION * len(broken)):
+        return ""
+    return f". Texts seem to be cut at about character {cut:,}."
 
 
 # -- Known issues and remarks ----------------------------------------------------------------------

@@ -17,7 +17,7 @@ SOURCES = {"a": "manual", "b": "manual", "c": "blog", "d": "blog", "e": "blog"}
 
 def make_probe(doc_id: str, way: Literal["whole", "quote"]) -> Query:
     position = POSITIONS[doc_id] if way == "quote" else 0
-    probe = Probe(doc_id, way=way, position=position, source=SOURCES[doc_id])
+    probe = Probe(doc_id, field="text", way=way, position=position, source=SOURCES[doc_id])
     return make_query(f"{way} of {doc_id}", {doc_id: 1.0}, probe=probe)
 
 
@@ -73,6 +73,15 @@ def test_quotes_behind_the_last_one_that_is_found_point_to_cut_texts() -> None:
     assert list_texts(evaluation) == [
         "3 documents are found by title but not by quote: c, d, e, all from blog."
         " Texts seem to be cut at about character 1,500."
+    ]
+
+
+def test_no_quote_that_is_found_points_to_a_field_that_is_not_indexed() -> None:
+    evaluation = evaluate_probes(broken_quotes="abcde")
+
+    assert list_texts(evaluation) == [
+        "5 documents are found by title but not by quote: a, b, c and 2 more."
+        " The field 'text' seems not to be indexed."
     ]
 
 

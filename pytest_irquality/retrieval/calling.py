@@ -59,10 +59,16 @@ def find_call(retriever: object, params: Mapping[str, Any]) -> Call:
     Raises:
         RetrieverError: The retriever cannot be called, or not with these parameters.
     """
+    function, name, subject = _find_function(retriever)
+    return _bind(function, name, params, subject)
+
+
+def _find_function(retriever: object) -> tuple[Callable[..., Any], str, str]:
+    """Return the function to call, its name, and what it takes: ``query`` or ``queries``."""
     _refuse_unusable(retriever)
     if takes_batches(retriever):
-        batch = retriever.batch  # type: ignore[attr-defined]
-        return _bind(batch, f"{type(retriever).__name__}.batch", params, "queries")
+        batch: Callable[..., Any] = retriever.batch  # type: ignore[attr-defined]
+        return batch, f"{type(retriever).__name__}.batch", "queries"
     found = _find_single_call(retriever)
     if found is None:
         raise RetrieverError(
@@ -70,7 +76,7 @@ def find_call(retriever: object, params: Mapping[str, Any]) -> Call:
             f" ({type(retriever).__name__}). It must return a function of (query) or (query, k), or"
             f" an object with one of the methods {', '.join(_METHODS)} or batch"
         )
-    return _bind(*found, params, "query")
+    return *found, "query"
 
 
 def takes_batches(retriever: object) -> bool:
@@ -308,7 +314,7 @@ def _find_calls(retriever: object, queries: Sequence[Query]) -> Calls:
                 raise
             raise RetrieverError(f"{query.location}: {error}") from None
     if not calls:  # a retriever that cannot be called is an error without any query, too
-        find_call(retriever, {})
+        _find_function(retriever)
     return calls
 
 

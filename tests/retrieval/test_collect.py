@@ -54,6 +54,18 @@ def test_queries_that_share_a_request_are_sent_once() -> None:
     assert list(run.answers) == ["office chair", "hose"]
 
 
+def test_known_answers_need_no_parameters() -> None:
+    """The base branch has the same requests, so no call is left, and none has parameters."""
+
+    def search(query: str, k: int, *, tenant: str) -> list[str]:
+        return [f"{tenant}-1"]
+
+    queries = [Query("q1", "office chair", params={"tenant": "acme"})]
+    known = collect_run(search, queries)
+
+    assert collect_run(search, queries, known=known).answers == known.answers
+
+
 def test_all_queries_run_before_any_of_them_is_repeated() -> None:
     engine = CountingEngine()
 

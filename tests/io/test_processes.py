@@ -82,7 +82,7 @@ def test_the_environment_can_be_given(tmp_path: Path) -> None:
 def test_a_command_is_ended_by_its_signal(tmp_path: Path) -> None:
     code = "trap 'echo ended; exit 5' INT; echo started; while true; do sleep 0.05; done"
     process = SupervisedProcess(
-        ["sh", "-c", code], tmp_path, subprocess.PIPE, end_signal=signal.SIGINT
+        ["sh", "-c", code], tmp_path, subprocess.PIPE, end_signal=signal.SIGINT, patience=60
     )
     assert read_line(process) == "started"
     assert process.popen.poll() is None

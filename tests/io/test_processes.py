@@ -80,9 +80,19 @@ def test_the_environment_can_be_given(tmp_path: Path) -> None:
 
 
 def test_a_command_is_ended_by_its_signal(tmp_path: Path) -> None:
-    code = "trap 'echo ended; exit 5' INT; echo started; while true; do sleep 0.05; done"
+    code = (
+        "import signal, sys, time\n"
+        "def end(number, frame):\n    print('ended', flush=True)\n    sys.exit(5)\n"
+        "signal.signal(signal.SIGINT, end)\n"
+        "print('started', flush=True)\n"
+        "time.sleep(60)\n"
+    )
     process = SupervisedProcess(
-        ["sh", "-c", code], tmp_path, subprocess.PIPE, end_signal=signal.SIGINT, patience=60
+        [sys.executable, "-c", code],
+        tmp_path,
+        subprocess.PIPE,
+        end_signal=signal.SIGINT,
+        patience=60,
     )
     assert read_line(process) == "started"
     assert process.popen.poll() is None

@@ -296,7 +296,9 @@ def save_checkpoint(state: PluginState) -> None:
         return
     with suppress(OSError, BaselineError):  # the end of the session reports what is wrong
         save_answers(state)
-    state.next_checkpoint = time.monotonic() + CHECKPOINT_INTERVAL_S
+    # All answers are written each time, so saving many may take a tenth of the time at most.
+    end = time.monotonic()
+    state.next_checkpoint = end + max(CHECKPOINT_INTERVAL_S, 9 * (end - now))
 
 
 def _list_history_entries(search: SearchSession, decision: Decision) -> list[HistoryEntry]:

@@ -344,8 +344,16 @@ class SearchSession:
             CorpusError: The corpus of the suite cannot be read.
         """
         for suite, queries in self._plan_queries(key):
+            needs = self._find_needs(suite)
             for part in self._split_queries(queries):
-                run = self._run_queries(retriever, suite, part, exceptions, report_progress)
+                run = self._run_queries(
+                    retriever,
+                    suite,
+                    part,
+                    needs,
+                    exceptions=exceptions,
+                    report_progress=report_progress,
+                )
                 if self.save_checkpoint is not None:
                     self.save_checkpoint()
                 if run.provenance.is_interrupted:
@@ -360,10 +368,11 @@ class SearchSession:
         retriever: object,
         suite: Suite,
         queries: Sequence[Query],
+        needs: Needs,
+        *,
         exceptions: ExceptionPolicy,
         report_progress: ReportProgress | None = None,
     ) -> Run:
-        needs = self._find_needs(suite)
         run = collect_run(
             retriever,
             queries,
@@ -386,8 +395,14 @@ class SearchSession:
         """Split queries so that a job that is killed has saved most of its answers."""
         if self.save_checkpoint is None:
             return [queries]
-        size = CHECKPOINT_QUERIES
-        return [queries[start : start + size] for start in range(0, len(queries), size)]
+        parts = []
+        start = 0
+        while start < len(queries):
+            # Every part is added to the answers so far, so equal parts would take quadratic time.
+            size = max(CHECKPOINT_QUERIES, start // 8)
+            parts.append(queries[start : start + size])
+            start += size
+        return parts
 
     def collect_compared(
         self,
@@ -412,7 +427,8 @@ class SearchSession:
             suite, queries = self.base.suites[key], self.list_needed_base_queries
         assert suite is not None
         compared_suite = replace(suite, retriever=retriever_id)
-        self._run_queries(retriever, compared_suite, queries(key), exceptions)
+        needs = self._find_needs(compared_suite)
+        self._run_queries(retriever, compared_suite, queries(key), needs, exceptions=exceptions)
 
     def list_run_keys(self, key: SuiteKey) -> list[RunKey]:
         """Return the keys of all runs that the evaluation of a suite reads."""

@@ -40,6 +40,7 @@ ELLIPSIS = "…"
 GAP = "  "
 MIN_COLUMN_WIDTH = 12
 MAX_TITLE = 40
+MAX_BROKEN_RULES = 3
 MIN_TITLE = 8
 
 
@@ -110,6 +111,8 @@ def _compose(view: View, columns: int, is_full: bool) -> list[_Block]:
     for number, message in enumerate(view.causes):
         blocks.append(_format_message(message.text, 1 + number, columns, is_full))
     blocks += _format_base_checks(view, columns, is_full)
+    if not is_full:
+        blocks += _format_broken_rules(view.checks, columns)
     if len(view.suites) > 1:
         blocks += _format_suites(view.suites, columns, is_full)
     for suite in view.suites:
@@ -284,6 +287,23 @@ def _format_base_checks(view: View, columns: int, is_full: bool) -> list[_Block]
         if edit.texts and (is_full or number < MAX_ROWS):
             text = write(DataPart(edit.subject), ": ", join(edit.texts))
             blocks.append(_format_message(text, 2 + number, columns, is_full))
+    return blocks
+
+
+def _format_broken_rules(checks: Sequence[CheckRow], columns: int) -> list[_Block]:
+    """Show some broken rules in a line each, unless the headline names the only failed check.
+
+    Tables show thresholds, and headlines and queries what default checks find.
+    """
+    failed = []
+    for check in checks:
+        if check.outcome is Outcome.FAILED and not check.known_issue and not check.is_warning:
+            failed.append(check)
+    blocks: list[_Block] = []
+    for check in failed if len(failed) > 1 else ():
+        if check.bound is None and not check.is_default and len(blocks) < MAX_BROKEN_RULES:
+            text = write(f"{MARKS[Outcome.FAILED]} ", check.text)
+            blocks.append(_Block([fit(render_plain(text, max_title=MAX_TITLE), columns)], 2))
     return blocks
 
 

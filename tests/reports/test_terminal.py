@@ -10,6 +10,7 @@ from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.text import DataPart, write
 from pytest_irquality.reports.terminal import format_failure, measure_width, render_terminal
 from pytest_irquality.reports.view import View, build_view
+from pytest_irquality.suite.rules import MustNotFind
 from tests.reports.builders import (
     GOOD,
     LOST,
@@ -125,6 +126,17 @@ def test_data_cannot_act_on_a_terminal_or_a_ci_system() -> None:
 
     assert "\x1b" not in output
     assert not any(line.lstrip().startswith("::") for line in output.splitlines())
+
+
+def test_broken_rules_are_named_next_to_broken_thresholds() -> None:
+    query = make_query("office chair", rules=(MustNotFind({"best:office-chair": None}),))
+    suite = make_suite("shop", [query], thresholds=[make_threshold("ndcg@10", min=0.99)])
+    view = make_view(suite, make_run(suite, worse=1, ranking=WORSE))
+
+    lines = render_terminal(view).splitlines()
+
+    assert lines[0] == "2 of 3 checks failed."
+    assert lines[1].startswith('✗ "office chair": ')
 
 
 def test_wrapping_makes_no_workflow_command() -> None:

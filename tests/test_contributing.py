@@ -238,7 +238,7 @@ OPTION = (
     ),
     Step("plugin/options.py", '    branch: str = ""\n', '    json: str = ""\n'),
     Step("plugin/options.py", '        branch=given.ir_branch or "",\n', "        json=given.ir_"),
-    Step("plugin/report_files.py", "options.branch or ", "_read_branch(search.root),"),
+    Step("plugin/decision_reports.py", "options.branch or ", "_read_branch(search.root),"),
 )
 SUITE_KEY = (
     Step(

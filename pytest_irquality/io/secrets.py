@@ -117,7 +117,7 @@ def _match_character(character: str) -> str:
 
 
 def _encode_character(character: str) -> list[str]:
-    """Return patterns for a character as text, in JSON, in HTML and percent-encoded.
+    """Return patterns for a character as text, in JSON, in HTML, percent-encoded and in bytes.
 
     A character beyond the 16-bit range is a pair of escapes in JSON.
     """
@@ -130,12 +130,14 @@ def _encode_character(character: str) -> list[str]:
         # JSON inside JSON doubles the backslash.
         in_json += r"\\\\*[uU]" + _ignore_case(utf16[index : index + 2].hex())
     encodings.append(in_json)
-    if character in '"\\/':
+    if character in "\"'\\/":
         encodings.append(r"\\\\*" + re.escape(character))
-    percent = ""
+    percent = in_bytes = ""
     for byte in character.encode("utf-8", "surrogatepass"):
-        percent += "%(?:25)?" + _ignore_case(f"{byte:02x}")
-    encodings.append(percent)
+        digits = _ignore_case(f"{byte:02x}")
+        percent += f"%(?:25)?{digits}"
+        in_bytes += rf"\\\\*x{digits}"
+    encodings += [percent, in_bytes]
     if character == " ":
         encodings.append(r"\+")
     code = ord(character)

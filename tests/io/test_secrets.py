@@ -31,6 +31,8 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
     "HTML decimal": lambda secret: "".join(f"&#{ord(character)};" for character in secret),
     "HTML hexadecimal": lambda secret: "".join(f"&#x{ord(character):X};" for character in secret),
     "HTML names": lambda secret: secret.replace("+", "&plus;").replace("/", "&sol;"),
+    "repr": lambda secret: repr(secret)[1:-1],
+    "repr of bytes": lambda secret: repr(secret.encode())[2:-1],
     "hex": lambda secret: secret.encode().hex(),
     "hex in upper case": lambda secret: secret.encode().hex().upper(),
 }

@@ -234,7 +234,7 @@ def test_langchain() -> None:
     assert len(run_search(store, {"search_type": "similarity"})[0].doc_ids) == 4
     texts = run_search(store, match="text")[0].texts
     assert set(texts) <= set(DOCUMENTS.values())
-    with pytest.raises(AssertionError, match=r"'id_field: metadata\.source'"):
+    with pytest.raises(AssertionError, match=r"'id_field'.* fields .*metadata\.source"):
         run_search(lambda query: [make_document(page_content="x", metadata={"source": "51"})])
 
 

@@ -30,7 +30,7 @@ def test_rerun_runs_only_queries_without_an_answer(project: Project) -> None:
         "queries:\n  - {query: steady, must_find: [a]}\n  - {query: flaky, must_find: [a]}\n"
     )
 
-    result = project.run("--reruns=1")
+    result = project.run("-p", "rerunfailures", "--reruns=1")
 
     assert project.list_calls() == ["steady", "flaky", "flaky"]
     assert result.parseoutcomes()["rerun"] == 1
@@ -41,7 +41,7 @@ def test_rerun_does_not_turn_a_broken_rule_green(project: Project) -> None:
     project.write_conftest(CONFTEST)
     project.write_suite("queries:\n  - {query: steady, must_find: [b]}\n")
 
-    result = project.run("--reruns=2")
+    result = project.run("-p", "rerunfailures", "--reruns=2")
 
     assert project.list_calls() == ["steady"]
     assert result.ret == 1

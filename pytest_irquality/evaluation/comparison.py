@@ -174,7 +174,7 @@ class Comparison:
         changes: list[QueryChange] = []
         before: list[float | None] = []
         now: list[float | None] = []
-        for change, value_before, value_now in self._iterate_pairs(metric):
+        for change, value_before, value_now in self._iterate_pairs(metric, tag):
             if change.query.id not in query_ids:
                 continue
             changes.append(change)
@@ -201,11 +201,17 @@ class Comparison:
         query_count = sum(weight > 0 for weight in weights) or len(changes)
         return MetricChange(metric, mean_before, mean_now, lowest, highest, query_count)
 
-    def _iterate_pairs(self, metric: Metric) -> Iterator[tuple[QueryChange, float, float]]:
+    def _iterate_pairs(
+        self, metric: Metric, tag: str = ""
+    ) -> Iterator[tuple[QueryChange, float, float]]:
         """Yield the changes with the values of both sides, if both are defined."""
         before = self._columns.get_column(metric, Side.BEFORE)
         now = self._columns.get_column(metric, Side.NOW)
-        for change, value_before, value_now in zip(self.changes, before, now, strict=True):
+        for query in self.suite.list_queries(tag):
+            change = self.changes_by_id.get(query.id)
+            if change is None:
+                continue
+            value_before, value_now = before[change.row], now[change.row]
             if value_before is not None and value_now is not None:
                 yield change, value_before, value_now
 
@@ -228,22 +234,28 @@ class Comparison:
         if metric.stage:
             return self.get_stage(metric)._collect_values(replace(metric, stage=""), tag)
         side = Side.NOW if metric.compares else Side.RETURNED
-        queries: Sequence[Query] = self.answered_queries
-        if side is Side.NOW:
-            queries = [change.query for change in self.changes]
+        rows = self._compared_rows if metric.compares else self._answered_rows
         query_ids = self.list_query_ids_in_mean(metric, tag)
+        queries = []
+        for query in self.suite.list_queries(tag):
+            if query.id in rows and query.id in query_ids:
+                queries.append(query)
         values: list[float | None] = []
-        weights: list[float] = []
         if metric.unit == "seconds":
-            for row, query in enumerate(queries):
-                if query.id in query_ids:
-                    values += self._columns.get_repeats(metric, side, row)
+            for query in queries:
+                values += self._columns.get_repeats(metric, side, rows[query.id])
             return values, None
-        for query, value in zip(queries, self._columns.get_column(metric, side), strict=True):
-            if query.id in query_ids:
-                values.append(value)
-                weights.append(_get_weight(query, metric))
-        return values, weights
+        column = self._columns.get_column(metric, side)
+        values += [column[rows[query.id]] for query in queries]
+        return values, [_get_weight(query, metric) for query in queries]
+
+    @cached_property
+    def _answered_rows(self) -> Mapping[str, int]:
+        return {query_id: row for row, query_id in enumerate(self.answers)}
+
+    @cached_property
+    def _compared_rows(self) -> Mapping[str, int]:
+        return {change.query.id: change.row for change in self.changes}
 
     def list_query_ids_in_mean(
         self, metric: Metric, tag: str = "", *, includes_variants: bool = False
@@ -253,18 +265,16 @@ class Comparison:
         is_about_variants = not metric.needs_judgments or tag == VARIANT_TAG
         includes_variants = includes_variants or is_about_variants
         query_ids = set()
-        for query in self.suite.queries:
-            has_tag = not tag or tag in query.tags
-            if has_tag and (includes_variants or not query.variant_of):
-                query_ids.add(query.id)
         # No value of a query that expects no results is good, but its latency counts.
-        if metric.unit != "seconds":
-            query_ids.difference_update(self._no_result_ids)
+        excluded_ids = self._no_result_ids if metric.unit != "seconds" else ()
+        for query in self.suite.list_queries(tag):
+            if (includes_variants or not query.variant_of) and query.id not in excluded_ids:
+                query_ids.add(query.id)
         return query_ids
 
     @cached_property
-    def _no_result_ids(self) -> list[str]:
-        return [query.id for query in self.suite.queries if query.expects_no_results]
+    def _no_result_ids(self) -> frozenset[str]:
+        return frozenset(query.id for query in self.suite.queries if query.expects_no_results)
 
     # -- Changes -----------------------------------------------------------------------------------
 

@@ -97,6 +97,7 @@ class MetricColumns:
         self._judgments: list[Judgments] = []
         self._rankings: list[Ranking] = []
         self._rows: dict[Side, list[tuple[int, ...]]] = {side: [] for side in Side}
+        self._sides_with_repeats: set[Side] = set()
         self._baseline_rows: list[tuple[Judgments, Sequence[Ranking]]] = []
         self._batch: RankingBatch | None = None
         self._scores: dict[Metric, list[float | None]] = {}
@@ -115,6 +116,8 @@ class MetricColumns:
     def add_row(self, side: Side, positions: tuple[int, ...]) -> None:
         """Add the next row of a side."""
         self._rows[side].append(positions)
+        if len(positions) > 1:
+            self._sides_with_repeats.add(side)
 
     def add_baseline(self, judgments: Judgments, before: Sequence[Ranking]) -> None:
         """Add the baseline's rankings of the next compared row."""
@@ -181,7 +184,7 @@ class MetricColumns:
 
     def has_repeats(self, side: Side) -> bool:
         """Return whether any query of a side has several answers."""
-        return any(len(positions) > 1 for positions in self._rows[side])
+        return side in self._sides_with_repeats
 
     @cached_property
     def _baseline_columns(self) -> MetricColumns:

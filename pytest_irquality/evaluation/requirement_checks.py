@@ -467,7 +467,8 @@ class _Subject:
         if self.query is not None:
             return (self.query,)
         query_ids = self.comparison.list_query_ids_in_mean(self.metric, self.tag)
-        return [query for query in self.comparison.suite.queries if query.id in query_ids]
+        queries = self.comparison.suite.list_queries(self.tag)
+        return [query for query in queries if query.id in query_ids]
 
     @property
     def is_too_deep(self) -> bool:

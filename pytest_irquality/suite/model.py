@@ -407,9 +407,13 @@ class Suite:
         """Return the queries of each tag, tags in the order of their first use."""
         tags: dict[str, list[Query]] = {}
         for query in self.queries:
-            for tag in query.tags:
+            for tag in dict.fromkeys(query.tags):  # a tag counts once
                 tags.setdefault(tag, []).append(query)
         return tags
+
+    def list_queries(self, tag: str = "") -> Sequence[Query]:
+        """Return the queries of a tag, or all without one."""
+        return self.queries_by_tag.get(tag, ()) if tag else self.queries
 
     @cached_property
     def has_requirements(self) -> bool:

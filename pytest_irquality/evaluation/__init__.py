@@ -1,1 +1,1 @@
-"""See the modules of this package."""
+"""What suites and runs are evaluated to: comparisons, checks, notices and the decision."""

@@ -1,1 +1,1 @@
-"""See the modules of this package."""
+"""Reading and writing safely: files, git, encodings, secrets and child processes."""

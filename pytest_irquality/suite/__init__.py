@@ -1,1 +1,1 @@
-"""See the modules of this package."""
+"""Suites: their files, keys, queries, judgments, rules and thresholds."""

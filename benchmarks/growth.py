@@ -131,7 +131,7 @@ def grow_judgments(folder: Path, size: int) -> None:
     (folder / "topics.tsv").write_text("".join(topics))
     qrels = []
     for query in range(1_000):
-        qrels += [f"{query} 0 d{number} {number % 3}\n" for number in range(size // 1_000)]
+        qrels += [f"{query} 0 d{number} {(number + 1) % 3}\n" for number in range(size // 1_000)]
     (folder / "qrels.txt").write_text("".join(qrels))
     suites = {"s.ir.yaml": f"{HEAD}queries: topics.tsv\njudgments: qrels.txt\n"}
     write_project(folder, suites, {"": list_docs(20)})
@@ -171,7 +171,7 @@ def grow_corpus(folder: Path, size: int) -> None:
     for number in range(100):
         lines.append(f"  - query: words of query {number}\n")
         lines.append(f"    relevant: [says the answer {number} here, says nothing of {number}]\n")
-    hits = [json.loads(row) for row in rows[:20]]
+    hits = [json.loads(row) for row in rows[:10]]
     write_project(folder, {"s.ir.yaml": "".join(lines)}, {"": hits})
 
 
@@ -190,15 +190,15 @@ def grow_run(folder: Path, size: int) -> None:
 
 
 AXES = {
-    "queries": Axis(grow_queries, 1_000, "queries from a file"),
+    "queries": Axis(grow_queries, 2_000, "queries from a file"),
     "items": Axis(grow_items, 5_000, "queries in the suite"),
-    "tags": Axis(grow_tags, 250, "queries with two tags of their own"),
-    "variants": Axis(grow_variants, 500, "variants"),
+    "tags": Axis(grow_tags, 500, "queries with two tags of their own"),
+    "variants": Axis(grow_variants, 1_000, "variants"),
     "judgments": Axis(grow_judgments, 250_000, "judgments"),
-    "suites": Axis(grow_suites, 20, "suites"),
-    "retrievers": Axis(grow_retrievers, 5, "retrievers"),
-    "results": Axis(grow_results, 500, "results of 100 queries"),
-    "repeats": Axis(grow_repeats, 4, "repeats of 200 queries"),
+    "suites": Axis(grow_suites, 40, "suites"),
+    "retrievers": Axis(grow_retrievers, 10, "retrievers"),
+    "results": Axis(grow_results, 5_000, "results of 100 queries"),
+    "repeats": Axis(grow_repeats, 16, "repeats of 200 queries"),
     "corpus": Axis(grow_corpus, 2_500, "documents of a corpus"),
     "run": Axis(
         grow_run, 500_000, "lines of a TREC run", ("--ir-runs=saved.run",), has_baseline=False

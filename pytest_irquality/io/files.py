@@ -364,6 +364,8 @@ def check_output(path: Path, root: Path, suite_patterns: Sequence[str] = _SUITE_
         if any(fnmatchcase(name, pattern) for name in names):
             message = "A report cannot replace a suite, code or configuration. Choose another file."
             raise FileError(shown, message)
+    if ".ir-baseline" in Path(os.path.realpath(path)).parts:
+        raise FileError(shown, "This folder is for baselines. Choose another for the report.")
     if path.is_dir():
         raise FileError(shown, "This is a folder. Choose a file for the report.")
     try:

@@ -129,6 +129,8 @@ def _refuse_outputs(config: pytest.Config, options: Options) -> None:
         flag: getattr(config.option, name, None) for name, flag in _PYTEST_OUTPUTS.items()
     }
     others.update({"--ir-save-runs": options.save_runs, "--ir-history": options.history})
+    if config.pluginmanager.has_plugin("logging"):
+        others["Ini key log_file"] = config.getini("log_file")
     for flag, value in others.items():
         if isinstance(value, str) and value and any(map(Path(value).match, patterns)):
             raise pytest.UsageError(

@@ -298,7 +298,7 @@ class SearchSession:
         selected_items = None
         if key in self.base.deselected:
             deselected = frozenset(query.id for query in suite.queries)
-        elif key in self.deselected_query_ids:
+        elif key in self.deselected_query_ids and key in self.current.suites:
             current = self.current.suites[key]
             left_out = self.deselected_query_ids[key]
             selected = {query.request for query in current.queries if query.id not in left_out}
@@ -567,6 +567,8 @@ class SearchSession:
             MetricError: A metric of the project's own failed.
         """
         if key not in self._evaluations:
+            # A shard may have none of the queries of a suite.
+            self.runs.setdefault(self.current.suites[key].run_key, Run())
             evaluation = self._evaluate(key)
             if retriever is not None and self._explain(evaluation, retriever):
                 evaluation = self._evaluate(key)

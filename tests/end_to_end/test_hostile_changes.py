@@ -202,7 +202,14 @@ def set_field(name: str, value: object) -> Edit:
 
 
 def add_ini(line: str) -> Edit:
-    return lambda tree: tree.ini.append(line)
+    key = line.partition(" ")[0]
+
+    def edit(tree: Tree) -> None:
+        # pytest refuses a key that appears twice, so the later edit counts.
+        tree.ini[:] = [other for other in tree.ini if other.partition(" ")[0] != key]
+        tree.ini.append(line)
+
+    return edit
 
 
 def add_hook(code: str) -> Edit:

@@ -149,7 +149,7 @@ class BM25Retriever:
 
     def __init__(self, documents: Iterable[CorpusDocument]) -> None:
         try:
-            import bm25s  # type: ignore[import-untyped]
+            import bm25s
         except ImportError:
             command = "`pip install 'pytest-irquality[yardstick]'`"
             raise RetrieverError(f"bm25_retriever needs the library bm25s. Run {command}") from None

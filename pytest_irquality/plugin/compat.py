@@ -227,7 +227,8 @@ def read_ini_file(folder: Path, arguments: Sequence[str], ini_name: str | None =
 
     keywords: dict[str, Any] = {
         "inifile": ini_name,
-        "args": list(arguments),
+        # Without arguments, pytest 8.0 starts in the working directory of the process.
+        "args": list(arguments) or [str(folder)],
         "rootdir_cmd_arg": None,
         "invocation_dir": folder,
     }

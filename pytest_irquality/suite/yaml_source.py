@@ -99,7 +99,7 @@ class SuiteError(Exception):
         from pytest_irquality.io.escaping import make_printable
 
         super().__init__("\n".join(map(make_printable, lines)))
-        self.location = Location(mistakes[0].path or path, mistakes[0].line)
+        self.location: Location = Location(mistakes[0].path or path, mistakes[0].line)
 
 
 class MistakeList:

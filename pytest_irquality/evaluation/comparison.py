@@ -335,6 +335,7 @@ class Comparison:
         limit = min(max(constants.TOP, top_k), MAX_LISTED_DOCUMENTS)
         before = change.before if change else ()
         expected = _list_expected_doc_ids(query)
+        expected_ids = set(expected)
         listed = dict.fromkeys((*_list_first(now, limit), *_list_first(before, limit), *expected))
         ranks_before = _find_ranks_of(listed, before)
         ranks_now = _find_ranks_of(listed, now)
@@ -345,7 +346,7 @@ class Comparison:
         for doc_id in listed:
             rank_before, rank_now = ranks_before.get(doc_id), ranks_now.get(doc_id)
             finding = None
-            if doc_id in expected and (rank_now is None or rank_now > top_k):
+            if doc_id in expected_ids and (rank_now is None or rank_now > top_k):
                 finding = self._explain_absence(query, doc_id, rank_before, rank_now)
             rank_in_first = ranks_in_first.get(doc_id)
             score = first.scores[rank_in_first - 1] if first.scores and rank_in_first else None

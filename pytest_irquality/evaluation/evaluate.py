@@ -17,6 +17,7 @@ from pytest_irquality.evaluation.results import (
     assign_suites,
     find_worst_outcome,
 )
+from pytest_irquality.io.decoding import pause_garbage_collection
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Suite
 
@@ -65,13 +66,16 @@ def evaluate(
         The evaluation. It lacks the default checks that all suites of a build share.
     """
     context = context or EvaluationContext()
-    comparison = compare_runs(
-        suite, run, baseline_run, is_new=is_new, corpus_texts=context.corpus_texts
-    )
-    results = check_suite(comparison, context)
-    labels = _list_checks_that_unjudged_break(comparison, results, context)
-    facts = SuiteFacts(comparison, results, context, labels)
-    return Evaluation(suite, run, comparison, results, create_notices(facts), baseline_run)
+    # What is created here stays, so the collector would look for garbage in vain.
+    with pause_garbage_collection():
+        comparison = compare_runs(
+            suite, run, baseline_run, is_new=is_new, corpus_texts=context.corpus_texts
+        )
+        results = check_suite(comparison, context)
+        labels = _list_checks_that_unjudged_break(comparison, results, context)
+        facts = SuiteFacts(comparison, results, context, labels)
+        notices = create_notices(facts)
+    return Evaluation(suite, run, comparison, results, notices, baseline_run)
 
 
 def check_suite(comparison: Comparison, context: EvaluationContext) -> tuple[CheckResult, ...]:

@@ -124,7 +124,7 @@ def create_progress(config: pytest.Config, name: str) -> ReportProgress | None:
     return report_progress
 
 
-MIN_FROZEN_ITEMS = 1_000
+MIN_FROZEN_QUERIES = 1_000
 # A fixture of ours that nobody means by a similar name.
 YARDSTICK = "bm25_retriever"
 MARK_EXCEPTIONS = (pytest.skip.Exception, pytest.xfail.Exception)
@@ -544,7 +544,7 @@ def freeze_large_suite(suite: Suite) -> None:
 
     They live until the end of the session, and each item makes it look at all of them.
     """
-    if len(suite.items) >= MIN_FROZEN_ITEMS:
+    if len(suite.queries) >= MIN_FROZEN_QUERIES:
         gc.freeze()
 
 

@@ -51,8 +51,6 @@ def retriever():
 USER = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false")
 # Nothing has to survive a power failure, and no process has to clean up in the background.
 QUICK = ("-c", "core.fsync=none", "-c", "gc.auto=0", "-c", "maintenance.auto=false")
-# Settings of CI services, git and pytest would change results.
-FOREIGN_VARIABLES = ("CI", "GIT", "PYTEST_ADDOPTS", "BUILD_", "COLUMNS", "IRQUALITY")
 
 Rankings = Mapping[str, "Sequence[object] | str"]
 
@@ -70,7 +68,7 @@ class Project:
         self.pytester = pytester
         self.path = pytester.path
         for name in list(os.environ):
-            if name.startswith(FOREIGN_VARIABLES):
+            if name.startswith("IRQUALITY_"):
                 monkeypatch.delenv(name)
         self.write("pytest.ini", "[pytest]\n")
         self.write_conftest()

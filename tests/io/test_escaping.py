@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 import subprocess
 
@@ -220,7 +221,10 @@ class TestCommands:
         command = quote_command(["printf", r"%s\0", *words])
 
         assert command.isprintable()
-        result = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
+        environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+        result = subprocess.run(
+            ["bash", "-c", command], env=environment, capture_output=True, check=True
+        )
         # Bash keeps no characters that its own escapes cannot name.
         assert result.stdout.decode().split("\0")[:-1] == words
 

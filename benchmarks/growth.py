@@ -37,7 +37,7 @@ RETRIEVERS = [f"r{{number}}" for number in range(int(Path("retrievers.txt").read
 IS_BEFORE = bool(os.environ.get("{BEFORE}"))
 
 
-@pytest.fixture(scope="session", params=RETRIEVERS)
+@pytest.fixture(scope="session", params=RETRIEVERS if len(RETRIEVERS) > 1 else None)
 def retriever(request):
     answers = json.loads(Path("answers.json").read_text())
     default = answers.pop("", [])
@@ -197,7 +197,7 @@ AXES = {
     "judgments": Axis(grow_judgments, 250_000, "judgments"),
     "suites": Axis(grow_suites, 40, "suites"),
     "retrievers": Axis(grow_retrievers, 10, "retrievers"),
-    "results": Axis(grow_results, 5_000, "results of 100 queries"),
+    "results": Axis(grow_results, 1_250, "results of 100 queries"),
     "repeats": Axis(grow_repeats, 16, "repeats of 200 queries"),
     "corpus": Axis(grow_corpus, 2_500, "documents of a corpus"),
     "run": Axis(

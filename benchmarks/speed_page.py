@@ -81,11 +81,13 @@ def write_page() -> str:
         if figures:
             parts.append(format_table(title, figures))
     dates = sorted({result["date"] for result in results.values()})
-    commits = sorted({result["commit"] for result in results.values()})
     machines = sorted({result["machine"] for result in results.values()})
     parts.append(EXPLANATION)
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-    parts.append(f"Measured {when} at {', '.join(commits)} on {'; '.join(machines)}.\n")
+    parts.append(
+        f"Measured {when} on {'; '.join(machines)}. `benchmarks/results.json` has the commit of each"
+        " figure.\n"
+    )
     return "\n".join(parts)
 
 

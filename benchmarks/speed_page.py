@@ -85,8 +85,8 @@ def write_page() -> str:
     parts.append(EXPLANATION)
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
     parts.append(
-        f"Measured {when} on {'; '.join(machines)}. `benchmarks/results.json` has the commit of each"
-        " figure.\n"
+        f"Measured {when} on {'; '.join(machines)}. `benchmarks/results.json` has the commit of"
+        " each figure.\n"
     )
     return "\n".join(parts)
 

@@ -121,6 +121,7 @@ def test_what_the_command_leaves_behind_is_ended(tmp_path: Path) -> None:
     assert wait_for_end(int((tmp_path / "pid").read_text()))
 
 
+@pytest.mark.slow
 def test_everything_ends_if_the_starter_is_killed(tmp_path: Path) -> None:
     starter = (
         "import subprocess, sys, time; from pathlib import Path; "

@@ -270,6 +270,7 @@ def test_unrequested_data_does_not_answer_the_next_query() -> None:
     assert get_first_ids(run_on(respond, "q0", "q1", "q2")) == ["q0", "q1", "q2"]
 
 
+@pytest.mark.slow
 def test_a_late_answer_does_not_answer_the_next_query() -> None:
     released = threading.Event()
 

@@ -162,6 +162,7 @@ def test_a_program_that_ignores_the_end_of_its_input_is_killed(
     assert all(map(has_ended, list_starts(tmp_path)))
 
 
+@pytest.mark.slow
 @needs_posix
 def test_a_daemon_that_holds_its_output_holds_nothing_up(tmp_path: Path) -> None:
     """A process in a session of its own outlives the group, and keeps the pipes open."""
@@ -273,6 +274,7 @@ def test_a_silent_program_is_given_up_with_a_hint_to_flush(tmp_path: Path) -> No
     assert all(map(has_ended, list_starts(tmp_path)))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_start")
 def test_a_hang_costs_one_query(tmp_path: Path) -> None:
     code = LOOP + "time.sleep(60 if request['query'] == 'q1' else 0); answer(request)"
@@ -286,6 +288,7 @@ def test_a_hang_costs_one_query(tmp_path: Path) -> None:
     assert len(list_starts(tmp_path)) == 2
 
 
+@pytest.mark.slow
 def test_the_start_is_not_part_of_the_time_limit(tmp_path: Path) -> None:
     run = run_program(tmp_path, "time.sleep(1.5)\n" + LOOP + "answer(request)", timeout=1.0)
 
@@ -363,7 +366,11 @@ def test_a_program_that_closes_its_output_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("short_start")
 @pytest.mark.parametrize(
     "code",
-    ["say('x' * 100_000_000)", "while True: say('x' * 1_000_000, '')", "while True: say('noise')"],
+    [
+        "say('x' * 100_000_000)",
+        pytest.param("while True: say('x' * 1_000_000, '')", marks=pytest.mark.slow),
+        pytest.param("while True: say('noise')", marks=pytest.mark.slow),
+    ],
 )
 def test_endless_output_ends_with_the_time_limit(tmp_path: Path, code: str) -> None:
     run = run_program(tmp_path, LOOP + code, "q0", timeout=1.0)

@@ -58,8 +58,15 @@ def run_queries(retriever: object, count: int, **settings: Any) -> Run:
     return collect_run(retriever, queries, Settings(**settings))
 
 
-@pytest.mark.parametrize("concurrency", [1, 8])
-@pytest.mark.parametrize("method", ["search", "search_async"])
+@pytest.mark.parametrize(
+    ("method", "concurrency"),
+    [
+        ("search", 1),
+        ("search_async", 8),
+        pytest.param("search", 8, marks=pytest.mark.slow),
+        pytest.param("search_async", 1, marks=pytest.mark.slow),
+    ],
+)
 def test_calls_are_spaced_as_the_rate_says(method: str, concurrency: int) -> None:
     engine = Bucket(50, 30)
     start = time.monotonic()
@@ -72,8 +79,15 @@ def test_calls_are_spaced_as_the_rate_says(method: str, concurrency: int) -> Non
     assert median(seconds) < 0.2  # waiting is not a call's own time
 
 
-@pytest.mark.parametrize("concurrency", [1, 8])
-@pytest.mark.parametrize("method", ["search", "search_async"])
+@pytest.mark.parametrize(
+    ("method", "concurrency"),
+    [
+        ("search", 8),
+        pytest.param("search", 1, marks=pytest.mark.slow),
+        pytest.param("search_async", 1, marks=pytest.mark.slow),
+        pytest.param("search_async", 8, marks=pytest.mark.slow),
+    ],
+)
 def test_without_a_rate_one_is_found_that_holds(method: str, concurrency: int) -> None:
     engine = Bucket(100, 60, 0.4)
 

@@ -7,10 +7,8 @@ long all calls took at least.
 from __future__ import annotations
 
 import asyncio
-import random
 import threading
 import time
-from heapq import heappop, heappush
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -19,8 +17,7 @@ import pytest
 
 from pytest_irquality.retrieval import rate_limit
 from pytest_irquality.retrieval.collect import collect_run
-from pytest_irquality.retrieval.errors import find_wait
-from pytest_irquality.retrieval.rate_limit import CallClock, RateLimiter, RateLimiters
+from pytest_irquality.retrieval.rate_limit import RateLimiter, RateLimiters
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, Settings
 from tests.retrieval.test_retries import HttpError
@@ -77,25 +74,6 @@ def test_calls_are_spaced_as_the_rate_says(method: str, concurrency: int) -> Non
     assert engine.times[-1] - start >= 29 / 50
     seconds = [rankings[0].seconds or 0.0 for rankings in run.answers.values()]
     assert median(seconds) < 0.2  # waiting is not a call's own time
-
-
-@pytest.mark.parametrize(
-    ("method", "concurrency"),
-    [
-        ("search", 8),
-        pytest.param("search", 1, marks=pytest.mark.slow),
-        pytest.param("search_async", 1, marks=pytest.mark.slow),
-        pytest.param("search_async", 8, marks=pytest.mark.slow),
-    ],
-)
-def test_without_a_rate_one_is_found_that_holds(method: str, concurrency: int) -> None:
-    engine = Bucket(100, 60, 0.4)
-
-    run = run_queries(getattr(engine, method), 150, concurrency=concurrency)
-
-    assert not run.errors
-    assert run.provenance.retry_count == engine.refusal_count
-    assert engine.refusal_count <= 0.5 * 150
 
 
 def test_a_pause_is_for_all_calls() -> None:
@@ -162,112 +140,100 @@ def test_a_limiter_without_a_rate_never_waits() -> None:
     assert [limiter.acquire() for _ in range(100)] == [0.0] * 100
 
 
-# The clock, over simulated time.
+# The limiter, over simulated time.
 
 
-def simulate(
-    clock: CallClock,
-    size: int,
-    callers: int,
-    seed: int,
-    *,
-    outage: tuple[float, float] = (0, 0),
-    answer_rate: float = 100,
-) -> tuple[float, float]:
-    """Make 300 calls to a bucket of 20 a second that does not say for how long it refuses.
+class Clock:
+    """A time that only a test moves."""
 
-    Calls arrive half a millisecond late on average. A caller gets ``answer_rate`` answers a second.
-    All calls between the two seconds of ``outage`` are refused.
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1_000.0
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
 
-    Returns:
-        The time relative to the ideal time, and the fraction of refused calls.
-    """
-    draw = random.Random(seed)
-    tokens, filled, refusal_count, rest, end = float(size), 1.0, 0, 300, 0.0
-    events = [(1.0, caller, "next", 0.0) for caller in range(callers)]
-    while events:
-        now, caller, kind, began = heappop(events)
-        if kind == "next":
-            rest -= 1
-            if rest >= 0:
-                heappush(events, (now, caller, "acquire", 0.0))
-        elif kind == "acquire":
-            wait = clock.acquire(now)
-            if wait:
-                heappush(events, (now + wait, caller, "acquire", 0.0))
-            else:
-                heappush(events, (now + draw.expovariate(2000), caller, "arrive", now))
-        elif kind == "arrive":
-            tokens, filled = min(size, tokens + 20 * (now - filled)), now
-            is_up = not outage[0] <= now - 1.0 < outage[1]
-            outcome = "answer" if is_up and tokens >= 1 else "refusal"
-            tokens -= outcome == "answer"
-            seconds = draw.expovariate(answer_rate if outcome == "answer" else 100)
-            heappush(events, (now + seconds, caller, outcome, began))
-        elif kind == "answer":
-            clock.record_answer(began)
-            end = now
-            heappush(events, (now, caller, "next", 0.0))
-        else:
-            refusal_count += 1
-            clock.record_refusal(now, began)
-            clock.pause_until(now + find_wait(max(clock.pause_count - 1, 0), []))
-            heappush(events, (now, caller, "acquire", 0.0))
-    assert rest == -callers  # each call was answered
-    return (end - 1.0) * 20 / 300, refusal_count / (300 + refusal_count)
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def refuse(limiter: RateLimiter, clock: Clock, retry_after: object = None) -> float:
+    """Let a call that begins now be refused. Return the pause."""
+    assert limiter.record(HttpError(429, retry_after), clock.now, clock.now)
+    return limiter.acquire()
+
+
+def test_calls_never_follow_each_other_faster(clock: Clock) -> None:
+    limiter = RateLimiter(10)
+
+    assert limiter.acquire() == 0
+    assert limiter.acquire() == pytest.approx(0.1)
+    clock.now += 60
+    assert limiter.acquire() == 0
+    assert limiter.acquire() == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize(
-    ("size", "most"), [(60, 1.0), (20, 1.1), (10, 1.2), (5, 1.25), (2, 1.35), (1, 1.6)]
+    ("retry_after", "pauses"), [(None, [1, 2, 4]), (0, [0, 0.25, 0.75]), (7, [7, 7, 7])]
 )
-@pytest.mark.parametrize("callers", [1, 8])
-def test_the_rate_of_an_engine_is_found(size: int, most: float, callers: int) -> None:
-    for seed in range(3):
-        duration, refused = simulate(CallClock(), size, callers, seed)
-        assert duration < most
-        assert refused < 0.05
-
-
-@pytest.mark.parametrize("size", [2, 5, 20])
-@pytest.mark.parametrize("callers", [1, 8])
-def test_a_known_rate_is_kept(size: int, callers: int) -> None:
-    duration, refused = simulate(CallClock(20, 20, 20), size, callers, 1)
-
-    assert duration == pytest.approx(1, abs=0.01)
-    assert refused == 0
-
-
-def test_a_rate_that_is_too_high_is_lowered() -> None:
-    duration, refused = simulate(CallClock(30, 30, 30), 5, 8, 1)
-
-    assert duration < 1.5
-    assert refused < 0.05
-
-
-@pytest.mark.parametrize(
-    ("rate", "outage", "most"),  # seconds until the first call after the outage, and of all calls
-    [
-        (5, (2, 22), 33 + 60), (5, (0, 60), 64 + 75), (20, (2, 62), 65 + 15),
-        (None, (0, 60), 64 + 30), (None, (5, 65), 69 + 17),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("callers", [1, 8])
-@pytest.mark.parametrize("size", [5, 60])
-def test_after_an_outage_the_rate_is_what_it_was(
-    rate: float | None, outage: tuple[float, float], most: float, callers: int, size: int
+def test_pauses_get_longer_until_a_call_is_answered(
+    clock: Clock, retry_after: object, pauses: list[float]
 ) -> None:
-    clock = CallClock(rate, rate, rate) if rate else CallClock()
+    limiter = RateLimiter()
 
-    duration, _ = simulate(clock, size, callers, 1, outage=outage)
+    for pause in pauses:
+        assert refuse(limiter, clock, retry_after) == pytest.approx(pause)
+        clock.now += pause + 0.01
+    limiter.record(None, clock.now, clock.now)
 
-    assert duration * 300 / 20 < most
+    assert refuse(limiter, clock, retry_after) == pytest.approx(pauses[0])
 
 
-@pytest.mark.parametrize("rate", [30, None])
-def test_slow_answers_do_not_look_like_an_outage(rate: float | None) -> None:
-    clock = CallClock(rate, rate, rate) if rate else CallClock()
+def test_calls_in_flight_count_as_one_refusal(clock: Clock) -> None:
+    limiter = RateLimiter()
+    began = clock.now
 
-    duration, refused = simulate(clock, 1, 64, 1, answer_rate=1 / 5)
+    clock.now += 0.1
+    for _ in range(8):
+        assert limiter.record(HttpError(429), began, began)
 
-    assert duration < 3.5
-    assert refused < 0.25
+    assert limiter.acquire() == pytest.approx(1)
+
+
+def test_the_longest_wait_of_calls_in_flight_counts(clock: Clock) -> None:
+    limiter = RateLimiter()
+
+    for retry_after in (3, 9, 1):
+        limiter.record(HttpError(429, retry_after), clock.now, clock.now)
+
+    assert limiter.acquire() == pytest.approx(9)
+
+
+def test_a_refused_call_is_not_made_again_after_two_minutes(clock: Clock) -> None:
+    limiter = RateLimiter()
+    began = clock.now
+
+    assert refuse(limiter, clock, 60)
+    clock.now += 119
+    assert limiter.record(HttpError(429, 60), clock.now, began)
+    clock.now += 1
+    assert not limiter.record(HttpError(429, 60), clock.now, began)
+    assert not limiter.record(HttpError(429, 60), clock.now, clock.now)
+
+
+def test_a_pause_is_for_all_processes(clock: Clock, tmp_path: Path) -> None:
+    first, second = (RateLimiters(tmp_path / "rate").get("search") for _ in range(2))
+
+    assert refuse(first, clock, 5) == pytest.approx(5)
+
+    assert second.acquire() == pytest.approx(5)
+    clock.now += 5
+    assert second.acquire() == first.acquire() == 0
+
+
+def test_other_failures_pause_nothing(clock: Clock) -> None:
+    limiter = RateLimiter()
+
+    assert not limiter.record(HttpError(500), clock.now, clock.now)
+    assert not limiter.record(ValueError("429"), clock.now, clock.now)
+
+    assert limiter.acquire() == 0

@@ -42,7 +42,7 @@ INTRODUCTION = (
     " to do. A ratio of 1.5 means half as much again.\n"
 )
 EXPLANATION = (
-    "`pip install -e '.[bench]'` and `python -m benchmarks.NAME` repeat a measurement. \"Growth\""
+    "`pip install -e . --group bench` and `python -m benchmarks.NAME` repeat a measurement. \"Growth\""
     " doubles a project along one axis three times; the ratio is that of the last doubling, so 2 is"
     " linear.\n\n"
     "The page needs Jinja2 and one pass over all queries: `--ir-report=none` leaves it out. After"

@@ -1,8 +1,13 @@
-"""How the documentation is built: `sphinx-build -nW --keep-going docs site`."""
+"""How one version of the documentation is built: `sphinx-build -nW --keep-going docs site`.
+
+`docs/tools/site.py` builds the site with all versions.
+"""
 
 from __future__ import annotations
 
 import html
+import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -27,7 +32,7 @@ exclude_patterns = ["README.md"]
 nitpicky = True
 
 html_theme = "furo"
-html_title = f"{project} {release}"
+html_title = project
 html_theme_options = {
     "navigation_with_keys": True,
     # These make the link "Edit this page".
@@ -42,7 +47,18 @@ html_theme_options = {
 html_show_copyright = False
 html_show_sphinx = False
 html_static_path = ["_static"]
-html_css_files = ["narrow.css"]
+html_css_files = ["site.css"]
+templates_path = ["_templates"]
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "versions.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
 
 # The same Markdown and the same anchors as on GitHub.
 myst_enable_extensions = ["strikethrough", "tasklist"]
@@ -91,6 +107,13 @@ def add_description(app, pagename, templatename, context, doctree):
         )
 
 
+def add_versions(app, pagename, templatename, context, doctree):
+    """Add the versions of the site. A build of one version has none to switch to."""
+    path = os.environ.get("DOCS_VERSIONS")
+    context["site_versions"] = json.loads(Path(path).read_text("utf-8")) if path else []
+    context["site_folder"] = Path(app.outdir).name
+
+
 def write_llms_txt(app, exception):
     """Write `llms.txt` (llmstxt.org): what each page is about, with its Markdown source."""
     if exception is not None or app.builder.format != "html":
@@ -122,4 +145,5 @@ def setup(app):
     """Connect the functions above."""
     app.connect("source-read", link_to_repository)
     app.connect("html-page-context", add_description)
+    app.connect("html-page-context", add_versions)
     app.connect("build-finished", write_llms_txt)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("sybil", reason="needs `pip install -e '.[test]'`")
+pytest.importorskip("sybil", reason="needs `pip install -e . --group test`")
 
 from tests.docs.team import TESTS, Team, commit, copy_team, create_team, git, write
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("sybil", reason="needs `pip install -e '.[test]'`")
+pytest.importorskip("sybil", reason="needs `pip install -e . --group test`")
 
 from tests.docs.shown_pages import (
     DOCS,

@@ -14,7 +14,7 @@ from urllib.request import urlopen
 
 import pytest
 
-pytest.importorskip("sybil", reason="needs `pip install -e '.[test]'`")
+pytest.importorskip("sybil", reason="needs `pip install -e . --group test`")
 
 from tests.docs.shown_pages import ROOT, find_blocks, run_command
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("sybil", reason="needs `pip install -e '.[test]'`")
+pytest.importorskip("sybil", reason="needs `pip install -e . --group test`")
 
 from tests.docs.shown_pages import (
     DOCS,

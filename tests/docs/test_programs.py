@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-pytest.importorskip("sybil", reason="needs `pip install -e '.[test]'`")
+pytest.importorskip("sybil", reason="needs `pip install -e . --group test`")
 
 from tests.docs.shown_pages import DOCS, ROOT, find_file_block, run_command
 

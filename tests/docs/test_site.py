@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("sphinx", reason="needs `pip install -e '.[docs]'`")
+pytest.importorskip("sphinx", reason="needs `pip install -e . --group docs`")
 
+from docs.tools.site import build_site, find_newest_release
 from tests.docs.shown_pages import ROOT
 
 pytestmark = pytest.mark.slow
@@ -80,3 +82,50 @@ def test_llms_txt_lists_every_page(site: Path) -> None:
         name = page.relative_to(ROOT / "docs").as_posix()
         if name != "index.md":
             assert f"(_sources/{name}.txt)" in text
+
+
+def test_a_single_version_links_to_no_other(site: Path) -> None:
+    versions = list_versions(site / "faq.html")
+
+    assert len(versions) == 1
+    assert re.fullmatch(r"\d+\.\d+\.\d+", versions[0])
+
+
+def test_each_version_links_to_the_other_without_a_service(tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    (repository / "docs").mkdir(parents=True)
+    for name in ("conf.py", "_static", "_templates"):
+        source = ROOT / "docs" / name
+        copy = shutil.copy if source.is_file() else shutil.copytree
+        copy(source, repository / "docs" / name)
+    shutil.copy(ROOT / "pyproject.toml", repository)
+    (repository / "docs/index.md").write_text("# A page\n\nThe text of the release.\n")
+    for arguments in (
+        ["init", "-q", "-b", "main"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "Add a page"],
+        ["tag", "v0.9.0"],
+        ["tag", "v0.10.0"],
+        ["tag", "v0.11.0-rc1"],
+    ):
+        subprocess.run(["git", *arguments], cwd=repository, check=True)
+    (repository / "docs/index.md").write_text("# A page\n\nThe text of the main branch.\n")
+    site = tmp_path / "site"
+
+    build_site(repository, site)
+
+    assert find_newest_release(repository) == "v0.10.0"
+    assert list_versions(site / "stable/index.html") == ["0.10.0 (stable)", "development"]
+    assert list_versions(site / "dev/index.html") == ["0.10.0 (stable)", "development"]
+    for folder, other, text in (("stable", "dev", "release"), ("dev", "stable", "main branch")):
+        page = (site / folder / "index.html").read_text("utf-8")
+        assert f"The text of the {text}." in page
+        assert f'<a href="./../{other}/index.html">' in page
+    assert "url=stable/index.html" in (site / "index.html").read_text("utf-8")
+
+
+def list_versions(page: Path) -> list[str]:
+    """Return the names in the version switch of a page."""
+    switch = re.search(r'<nav class="versions".*?</nav>', page.read_text("utf-8"), re.DOTALL)
+    assert switch
+    return re.findall(r">([^<>\n]+)</(?:a|strong)>", switch[0])

@@ -42,9 +42,9 @@ INTRODUCTION = (
     " to do. A ratio of 1.5 means half as much again.\n"
 )
 EXPLANATION = (
-    "`pip install -e . --group bench` and `python -m benchmarks.NAME` repeat a measurement. \"Growth\""
-    " doubles a project along one axis three times; the ratio is that of the last doubling, so 2 is"
-    " linear.\n\n"
+    "`pip install -e . --group bench` and `python -m benchmarks.NAME` repeat a measurement."
+    ' "Growth" doubles a project along one axis three times; the ratio is that of the last'
+    " doubling, so 2 is linear.\n\n"
     "The page needs Jinja2 and one pass over all queries: `--ir-report=none` leaves it out. After"
     " an installation, the first run is slower, because Python and Jinja2 compile.\n"
 )

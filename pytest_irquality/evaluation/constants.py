@@ -35,10 +35,10 @@ MIN_MEAN_DROP = 0.002  # that the mean drop of the tested queries must exceed
 
 # -- Check 3: large drops in a few queries ---------------------------------------------------------
 
-# Three or four changes cannot reach any level, so their sum must be large instead.
+# Three or four changes cannot reach any level, so all of them must be drops, and their sum large.
 MIN_LARGE_CHANGE = 0.05  # that a large change exceeds
-MIN_LARGE_DROPS = 3  # large drops, if three or four changes are large
-MIN_SUM_OF_CHANGES = -0.6  # that the sum of three or four large changes must be below
+MIN_LARGE_DROPS = 3  # large drops without a large gain
+MIN_SUM_OF_CHANGES = -0.6  # that the sum of three or four large drops must be below
 LARGE_CHANGES_ALPHA = 0.05  # level of the test of five or more large changes
 
 # -- Check 4: queries without judgments ------------------------------------------------------------

@@ -35,7 +35,7 @@ from pytest_irquality.baselines.run_files import (
     read_run_lines,
 )
 from pytest_irquality.baselines.sources import BaselineError
-from pytest_irquality.baselines.trec import read_trec_run, write_trec_run
+from pytest_irquality.baselines.trec import read_trec_run
 from pytest_irquality.io.decoding import open_lines
 from pytest_irquality.io.files import FileError
 from pytest_irquality.retrieval.errors import ResultError
@@ -396,16 +396,15 @@ def read_run_file(path: Path, name: str = "") -> Content:
 
 
 def write_trec_file(dice: Dice) -> tuple[str, Content]:
-    suite, run = make_run(dice)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "a.run")
-        write_trec_run(path, suite, run)
-        text = path.read_text("utf-8")
+    lines = []
     rankings = {}
-    for query in suite.queries:
-        if query.request in run.answers:
-            rankings[query.id] = run.answers[query.request][0].doc_ids
-    return text, rankings
+    for number in range(dice.randint(1, 8)):
+        doc_ids = tuple(make_words(dice, 9))
+        if doc_ids:
+            rankings[f"q{number}"] = doc_ids
+        for rank, doc_id in enumerate(doc_ids, start=1):
+            lines.append(f"q{number} Q0 {doc_id} {rank} {9.5 - rank} tag\n")
+    return "".join(lines), rankings
 
 
 def read_trec_file(path: Path, name: str = "") -> Content:

@@ -24,6 +24,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from pytest_irquality.baselines.sources import BaselineError
@@ -31,10 +32,12 @@ from pytest_irquality.io.decoding import (
     JsonError,
     encode_json_line,
     exceeds_nesting,
+    open_lines,
     parse_json,
     pause_garbage_collection,
 )
 from pytest_irquality.io.escaping import clip, make_printable
+from pytest_irquality.io.files import FileError
 from pytest_irquality.passages.location import ALL_PASSAGES
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
 from pytest_irquality.suite.model import make_request
@@ -329,6 +332,17 @@ def read_run_lines(
         DamagedFileError: The file is damaged. The message names the line and its query.
     """
     return _RunReader(name, repair, keep_lines).read(lines)
+
+
+def read_run_file(
+    path: Path, name: str, *, repair: str = "", keep_lines: bool = False
+) -> StoredRun:
+    """Read a file. The arguments and errors are those of ``read_run_lines``."""
+    try:
+        return read_run_lines(open_lines(path), name, repair=repair, keep_lines=keep_lines)
+    except FileError as error:
+        place = f"{name}:{error.line}" if error.line else name
+        raise DamagedFileError(f"{place}: {error.message}") from None
 
 
 def decode_run(text: str) -> Run:

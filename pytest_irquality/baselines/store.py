@@ -14,7 +14,6 @@ from pytest_irquality.baselines import run_files
 from pytest_irquality.baselines.run_files import RunHeader, StoredRun
 from pytest_irquality.baselines.sources import Baseline, BaselineError
 from pytest_irquality.io.access import FileAccess
-from pytest_irquality.io.decoding import open_lines
 from pytest_irquality.io.escaping import make_file_name, quote_command
 from pytest_irquality.io.files import FileError, write_atomically
 from pytest_irquality.io.git import GitError, Repository
@@ -114,19 +113,6 @@ def index_own_files(suites: Iterable[Suite]) -> dict[str, Suite]:
     return {get_baseline_path(suite.path, suite.retriever.parameter): suite for suite in suites}
 
 
-def _read_stored_run(
-    path: Path, name: str, suite: Suite | None, *, keep_lines: bool = False
-) -> StoredRun:
-    repair = make_repair_hint(suite)
-    try:
-        return run_files.read_run_lines(
-            open_lines(path), name, repair=repair, keep_lines=keep_lines
-        )
-    except FileError as error:
-        place = f"{name}:{error.line}" if error.line else name
-        raise run_files.DamagedFileError(f"{place}: {error.message}") from None
-
-
 class CommittedBaselines:
     """The baseline files of the working tree (a ``BaselineSource``).
 
@@ -152,7 +138,9 @@ class CommittedBaselines:
             suite = own_files.get(path)
             try:
                 access.check_baseline_file(self.root / path, (self.root / path).parent)
-                stored = _read_stored_run(self.root / path, path, suite)
+                stored = run_files.read_run_file(
+                    self.root / path, path, repair=make_repair_hint(suite)
+                )
             except BaselineError as error:
                 self.errors[path] = str(error)
             except FileError as error:
@@ -245,7 +233,8 @@ def update_baseline(
     damage = ""
     try:
         if os.path.lexists(root / path):
-            old = _read_stored_run(root / path, path, suite, keep_lines=True)
+            hint = make_repair_hint(suite)
+            old = run_files.read_run_file(root / path, path, repair=hint, keep_lines=True)
     except BaselineError as error:
         damage = str(error)
     update = _Update(root, path, suite=suite, run=run, old=old, query_ids=frozenset(query_ids))
@@ -278,7 +267,7 @@ def remove_unused_baselines(root: Path, suites: Sequence[Suite]) -> list[Baselin
         if path in own_files:
             continue
         try:
-            owner = make_baseline(_read_stored_run(root / path, path, None), path).suite_path
+            owner = make_baseline(run_files.read_run_file(root / path, path), path).suite_path
         except BaselineError:
             continue  # A damaged file does not say whose it is.
         # A suite that is not collected now may be in another job, so its file has to be gone.

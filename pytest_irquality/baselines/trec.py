@@ -1,30 +1,21 @@
-"""Run files of TREC: ``query Q0 document rank score tag``, plain or gzip.
-
-Foreign ids cannot contain spaces. Ours can, so a file that we wrote has them percent-encoded, and
-its tag says so.
-"""
+"""Run files of TREC: ``query Q0 document rank score tag``, plain or gzip."""
 
 from __future__ import annotations
 
 import codecs
-import gzip
 import math
-import re
 import sys
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import gt
 from pathlib import Path
 from typing import NamedTuple
 
 from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.io.decoding import MAX_LINE_LENGTH, open_line_blocks, pause_garbage_collection
-from pytest_irquality.io.files import FileError, open_binary, write_atomically
-from pytest_irquality.retrieval.run import Ranking, Run
-from pytest_irquality.suite.model import Suite
+from pytest_irquality.io.files import FileError, open_binary
+from pytest_irquality.retrieval.run import Ranking
 
 TREC_ENDINGS = (".run", ".trec", ".run.gz", ".trec.gz")
-TAG = b"pytest-irquality"
 MAX_SCORE = sys.float_info.max
 
 _FIELDS = 6
@@ -37,16 +28,11 @@ _BLOCK_LINES = 1_000
 # With fewer lines per query, reading the queries of a block together is faster.
 _MIN_LINES_AT_ONCE = 50
 _ENCODED_STARTS = (b"\x1f\x8b", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_UNSAFE_IN_ID = re.compile(r"\s|[\ud800-\udfff]|%(?=[0-9A-Fa-f]{2})|^%$")
-_ENCODED_BYTES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 
 def is_trec_path(path: Path) -> bool:
     """Return whether a file is named like a run: ``.run``, ``.trec``, or the same with ``.gz``."""
     return path.name.lower().endswith(TREC_ENDINGS)
-
-
-# Reading
 
 
 def read_trec_run(path: Path, *, name: str = "") -> Mapping[str, Ranking]:
@@ -116,7 +102,6 @@ class _TrecReader:
         self._unordered: set[str] = set()
         self._score_table = _ScoreTable()
         self._parse_score: Callable[[str], float] = self._score_table.__getitem__
-        self._is_ours = False
 
     def add_lines(self, block: bytes) -> None:
         """Add some complete lines."""
@@ -137,9 +122,8 @@ class _TrecReader:
         """Return the rankings, each in the order of its scores."""
         rankings = {}
         for query in list(self._lines):
-            query_id = self._decode_id(query)
             is_ordered = query not in self._unordered
-            rankings[query_id] = self._make_ranking(query_id, self._lines.pop(query), is_ordered)
+            rankings[query] = self._make_ranking(query, self._lines.pop(query), is_ordered)
         return rankings
 
     def _add_ascii_lines(self, block: bytes) -> bytes:
@@ -192,7 +176,6 @@ class _TrecReader:
         scores = self._parse_scores(score_texts) if is_usual else None
         if scores is None:
             return start
-        self._is_ours = self._is_ours or tag.startswith(TAG)
         self._add_documents(query.decode(), fields[::4], scores)
         self._line_count += line_count
         return end
@@ -213,8 +196,6 @@ class _TrecReader:
         scores = self._parse_scores(score_texts.decode("ascii", "replace").split(" "))
         if scores is None:
             return False
-        if TAG in marked:
-            self._is_ours = any(tag.startswith(TAG) for tag in fields[5::step])
         queries = fields[::step]
         doc_ids = self._decode(b" ".join(fields[2::step])).split(" ")
         del fields
@@ -247,14 +228,13 @@ class _TrecReader:
                 f"{self._name}:{number}: A line needs six fields, `query Q0 document rank score"
                 f" tag`, and this one has {len(fields)}"
             )
-        query, _, doc_id, _, score, tag = fields
+        query, _, doc_id, _, score, _ = fields
         try:
             value = float(score.replace(b"_", b"?"))
         except ValueError:
             shown = score[:60].decode(errors="replace")
             message = f"The score '{shown}' is not a number"
             raise BaselineError(f"{self._name}:{number}: {message}") from None
-        self._is_ours = self._is_ours or tag.startswith(TAG)
         self._add_documents(self._decode(query), [self._decode(doc_id)], [value])
 
     def _add_documents(self, query: str, doc_ids: list[str], scores: list[float]) -> None:
@@ -283,8 +263,6 @@ class _TrecReader:
             scores = array("d", [scores[index] for index in order])
         if scores[0] > MAX_SCORE or scores[-1] < -MAX_SCORE:
             scores = array("d", [min(max(score, -MAX_SCORE), MAX_SCORE) for score in scores])
-        if self._is_ours:
-            doc_ids = list(map(decode_trec_id, doc_ids))
         return Ranking(tuple(doc_ids), scores)
 
     def _decode(self, data: bytes) -> str:
@@ -292,9 +270,6 @@ class _TrecReader:
             return data.decode()
         except UnicodeDecodeError:
             raise BaselineError(f"{self._name}: The ids are not valid UTF-8") from None
-
-    def _decode_id(self, text: str) -> str:
-        return decode_trec_id(text) if self._is_ours else text
 
 
 class _Lines(NamedTuple):
@@ -321,78 +296,3 @@ def _find_end_of_query(queries: Sequence[bytes], start: int) -> int:
         if queries[end] != query:
             return end
     return len(queries)
-
-
-def decode_trec_id(text: str) -> str:
-    """Return the id that ``encode_trec_id`` encoded."""
-    return "" if text == "%" else _ENCODED_BYTES.sub(_decode_bytes, text)
-
-
-def _decode_bytes(match: re.Match[str]) -> str:
-    try:
-        return bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        return match[0]
-
-
-# Writing
-
-
-def write_trec_run(path: Path, suite: Suite, run: Run) -> None:
-    """Write the first answer to each query of a suite, each document once.
-
-    A query that returned nothing, or has no answer, has no line. Scores are the retriever's own if
-    they decrease strictly as the 32-bit numbers of other tools. Otherwise they count down to 1, so
-    that tools which sort by score keep the order.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
-    lines = _format_lines(suite, run)
-    is_packed = path.suffix == ".gz"
-    write_atomically(path, gzip.compress(b"".join(lines), mtime=0) if is_packed else lines)
-
-
-def _format_lines(suite: Suite, run: Run) -> Iterator[bytes]:
-    parameter = suite.retriever.parameter
-    tag = TAG.decode()
-    if parameter:
-        tag += f":{encode_trec_id(parameter)}"
-    for query in suite.queries:
-        answers = run.answers.get(query.request)
-        if not answers:
-            continue
-        ranking = answers[0]
-        indexes: dict[str, int] = {}
-        for index, doc_id in enumerate(ranking.doc_ids):
-            indexes.setdefault(doc_id, index)
-        scores = [ranking.scores[index] for index in indexes.values()] if ranking.scores else []
-        scores = _make_decreasing(scores, len(indexes))
-        for rank, (doc_id, score) in enumerate(zip(indexes, scores, strict=True), start=1):
-            line = (
-                f"{encode_trec_id(query.id)} Q0 {encode_trec_id(doc_id)} {rank} {score!r} {tag}\n"
-            )
-            yield line.encode()
-
-
-def _make_decreasing(scores: Sequence[float], count: int) -> list[float]:
-    """Return the scores if they decrease as 32-bit numbers, otherwise ``count`` down to 1."""
-    try:
-        rounded = array("f", scores)
-    except OverflowError:
-        rounded = array("f")
-    is_finite = all(map(math.isfinite, rounded))
-    if len(rounded) == count and is_finite and all(map(gt, rounded, rounded[1:])):
-        return list(scores)
-    return [float(count - index) for index in range(count)]
-
-
-def encode_trec_id(text: str) -> str:
-    """Percent-encode white space in an id, which a line of a run cannot contain."""
-    if not text:
-        return "%"
-    return _UNSAFE_IN_ID.sub(_encode_bytes, text)
-
-
-def _encode_bytes(match: re.Match[str]) -> str:
-    return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogatepass"))

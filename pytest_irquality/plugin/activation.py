@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -63,15 +62,10 @@ def activate(config: pytest.Config, options: Options) -> None:
     folder = config.invocation_params.dir
     try:
         if options.save_runs:
-            from pytest_irquality.baselines.saved_runs import parse_save_target
+            from pytest_irquality.baselines.saved_runs import parse_shard
 
-            shard = f",shard={options.shard}" if options.shard else ""
-            resume = ",resume" if options.resumes_runs else ""
-            target = parse_save_target(f"{options.save_runs}{resume}{shard}", folder)
-            state.save_target = target
-            search.shard = target.shard
-            if not is_worker(config):
-                search.save_checkpoint = partial(conclusion.save_checkpoint, state)
+            state.save_folder = folder / options.save_runs
+            search.shard = parse_shard(options.shard) if options.shard else None
         if options.compares_with_commit:
             from pytest_irquality.plugin import base_suites
 
@@ -86,7 +80,7 @@ def activate(config: pytest.Config, options: Options) -> None:
                     f"--ir-baseline: There is no file or folder '{options.baseline}'. A branch or"
                     f" commit is `git:{options.baseline}`."
                 )
-            search.current.source = SavedBaselines([path], root=root)
+            search.current.source = SavedBaselines(path, root=root)
     except BaselineError as error:
         raise pytest.UsageError(str(error)) from None
     _set_side(config)

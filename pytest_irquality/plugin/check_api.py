@@ -151,7 +151,7 @@ def check(
     elif baseline is False:
         session.current.is_compared = False
     elif baseline is not True:
-        session.current.source = SavedBaselines([Path.cwd() / baseline], root=root)
+        session.current.source = SavedBaselines(Path.cwd() / baseline, root=root)
 
     named = {"": retriever} if retrievers is None else dict(retrievers)
     compared = None

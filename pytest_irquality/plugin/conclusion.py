@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -46,8 +44,6 @@ from pytest_irquality.plugin.options import (
 from pytest_irquality.plugin.session import SearchSession, decode_retrieval
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Suite
-
-CHECKPOINT_INTERVAL_S = 5.0
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -106,8 +102,6 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if encoded is not None and hasattr(report, "node"):
         state = get_state(report.node.config)
         state.search.add_retrieval(decode_retrieval(encoded))
-        if state.search.save_checkpoint is not None:
-            state.search.save_checkpoint()
     error = getattr(report, "ir_error", None)
     if error is not None and hasattr(report, "node"):
         path, text = error
@@ -131,22 +125,14 @@ def prepare_runs(config: pytest.Config, state: PluginState, selected: Collection
     suites = list(search.current.suites.values())
     if options.update_query_id and suites:
         _refuse_unknown_query(options.update_query_id, suites)
-    if search.base is not None:
-        suites += search.base.suites.values()
     try:
         if options.runs:
             from pytest_irquality.baselines.saved_runs import read_saved_runs
 
             paths = [folder / name for name in options.runs]
-            search.use_saved_runs(read_saved_runs(paths, suites, root=search.root))
-        elif state.save_target is not None and state.save_target.is_resumed:
-            from pytest_irquality.baselines.saved_runs import read_resumed_runs
-
-            keys = list(dict.fromkeys(suite.run_key for suite in suites))
-            for key, run in read_resumed_runs(state.save_target, keys).items():
-                # The interruption of the job that saved the run ends with this one.
-                provenance = replace(run.provenance, is_interrupted=False)
-                search.runs[key] = replace(run, provenance=provenance)
+            base_suites = list(search.base.suites.values()) if search.base is not None else []
+            saved = read_saved_runs(paths, suites, base_suites=base_suites, root=search.root)
+            search.use_saved_runs(saved)
         if search.base is not None and search.base.answers is not None:
             run_base_code(config, state)
     except BaselineError as error:
@@ -264,41 +250,14 @@ def write_answers(config: pytest.Config, state: PluginState, decision: Decision)
         except OSError as error:
             errors.append(f"The baseline could not be written. {error.strerror or error}")
         errors += [update.refusal for update in state.baseline_updates if update.refusal]
-    try:
-        save_answers(state)
-    except (OSError, BaselineError) as error:
-        errors.append(f"--ir-save-runs: {error}")
+    if state.save_folder is not None and search.runs:
+        from pytest_irquality.baselines.saved_runs import save_runs
+
+        try:
+            save_runs(state.save_folder, search.runs, shard=search.shard, commit=search.commit)
+        except OSError as error:
+            errors.append(f"--ir-save-runs: {error}")
     return errors
-
-
-def save_answers(state: PluginState) -> None:
-    """Save all answers so far, if ``--ir-save-runs`` says where.
-
-    Raises:
-        BaselineError: A TREC file cannot hold the runs.
-        OSError: A file cannot be written.
-    """
-    search = state.search
-    if state.save_target is None or not search.runs:
-        return
-    from pytest_irquality.baselines.saved_runs import save_runs
-
-    suites = list(search.current.suites.values())
-    if search.base is not None:
-        suites += search.base.suites.values()
-    save_runs(state.save_target, search.runs, suites, commit=search.commit)
-
-
-def save_checkpoint(state: PluginState) -> None:
-    """Save the answers so far every few seconds, so a job that is killed can be resumed."""
-    now = time.monotonic()
-    if now < state.next_checkpoint:
-        return
-    with suppress(OSError, BaselineError):  # the end of the session reports what is wrong
-        save_answers(state)
-    # All answers are written each time, so saving many may take a tenth of the time at most.
-    end = time.monotonic()
-    state.next_checkpoint = end + max(CHECKPOINT_INTERVAL_S, 9 * (end - now))
 
 
 def _list_history_entries(search: SearchSession, decision: Decision) -> list[HistoryEntry]:

@@ -35,7 +35,6 @@ from pytest_irquality.suite.parser import make_item_name
 
 if TYPE_CHECKING:
     from pytest_irquality.baselines.history import HistoryEntry
-    from pytest_irquality.baselines.saved_runs import SaveTarget
     from pytest_irquality.baselines.store import BaselineUpdate
     from pytest_irquality.evaluation.evaluate import Evaluation
     from pytest_irquality.io.access import FileAccess
@@ -52,12 +51,11 @@ class PluginState:
         search: Suites, runs and evaluations.
         modules: The ``SuiteModule`` of each collected suite by absolute path, selected or not.
         declared_retrievers: Fixtures that suites may use, besides those that are named like one.
-        save_target: Where ``--ir-save-runs`` saves.
+        save_folder: Where ``--ir-save-runs`` saves.
         base_config: The ``BaseConfig`` of the base branch, if there is one.
         base_suite_names: The suites of the base branch, relative to the root.
         answers_folder: Where the answers of the base branch's code are for workers of pytest-xdist.
         session: The session of pytest.
-        next_checkpoint: When answers are saved again, on the monotonic clock.
         history: The earlier builds of ``--ir-history``.
         history_error: Why the history cannot be read.
         baseline_updates: The baselines that this session wrote.
@@ -68,12 +66,11 @@ class PluginState:
     search: SearchSession
     modules: dict[Path, Any] = field(default_factory=dict)
     declared_retrievers: tuple[str, ...] = ()
-    save_target: SaveTarget | None = None
+    save_folder: Path | None = None
     base_config: Any = None
     base_suite_names: tuple[str, ...] = ()
     answers_folder: Path | None = None
     session: pytest.Session | None = None
-    next_checkpoint: float = 0.0
     history: Sequence[HistoryEntry] = ()
     history_error: str = ""
     baseline_updates: list[BaselineUpdate] = field(default_factory=list)

@@ -97,17 +97,16 @@ OPTIONS = (
     Option(
         "--ir-save-runs",
         "text",
-        "DIR[,resume][,shard=I/N]",
-        "Save the current answers in DIR, or in FILE.run in TREC format. 'resume' runs only queries"
-        " that DIR lacks or that failed. 'shard=I/N' runs shard I of N of each suite's queries.",
+        "DIR[,shard=I/N]",
+        "Save the current answers in DIR. 'shard=I/N' runs shard I of N of each suite's queries.",
         needs_suites_at_once=True,
     ),
     Option(
         "--ir-runs",
         "texts",
         "PATH",
-        "Evaluate the saved runs in this folder or file instead of running the retriever. Can be"
-        " given several times.",
+        "Evaluate the saved runs in this folder or file instead of running the retriever. Shards in"
+        " several folders need the option several times.",
         needs_suites_at_once=True,
     ),
     Option(
@@ -239,7 +238,6 @@ class Options(NamedTuple):
     updates_baseline: bool = False
     update_query_id: str = ""
     save_runs: str = ""
-    resumes_runs: bool = False
     shard: str = ""
     runs: tuple[str, ...] = ()
     concurrency: int | None = None
@@ -296,9 +294,7 @@ def read_options(config: pytest.Config, namespace: argparse.Namespace | None = N
         pytest.UsageError: A value is wrong.
     """
     given = namespace or config.option
-    save_runs, save_words = _split_words(
-        "--ir-save-runs", given.ir_save_runs, {"resume": "", "shard": "I/N"}
-    )
+    save_runs, save_words = _split_words("--ir-save-runs", given.ir_save_runs, {"shard": "I/N"})
     grade, grade_words = _split_words("--ir-grade", given.ir_grade, {"depth": "N"})
     if grade and not grade.endswith((".html", ".csv")):
         raise pytest.UsageError(f"--ir-grade: '{grade}' must end with .html or .csv.")
@@ -309,7 +305,6 @@ def read_options(config: pytest.Config, namespace: argparse.Namespace | None = N
         updates_baseline=update is not None,
         update_query_id=update or "",
         save_runs=save_runs,
-        resumes_runs="resume" in save_words,
         shard=save_words.get("shard", ""),
         runs=tuple(given.ir_runs),
         concurrency=given.ir_concurrency,
@@ -357,10 +352,12 @@ def check_options(config: pytest.Config, options: Options) -> None:
             "A shard runs some of the queries, so --ir-runs and --ir-update-baseline cannot be used"
             " with it."
         )
-    if options.resumes_runs and (options.runs or options.save_runs.endswith((".run", ".trec"))):
+    if options.shard and not options.save_runs:
+        raise pytest.UsageError("--ir-save-runs: the folder is missing.")
+    if options.save_runs.endswith((".run", ".trec", ".gz")):
         raise pytest.UsageError(
-            "'resume' runs the queries that a folder of saved runs lacks. It cannot be used with"
-            " --ir-runs or a TREC file."
+            f"--ir-save-runs: '{options.save_runs}' is named like a TREC run, and runs are saved as"
+            " JSON lines. Name a folder."
         )
     paths: dict[str, str] = {}
     for flag, path in options.outputs.items():
@@ -423,7 +420,7 @@ def _read_depth(text: str | None) -> int | None:
 
 
 def _split_words(flag: str, value: str | None, known: dict[str, str]) -> tuple[str, dict[str, str]]:
-    """Split ``DIR,resume,shard=1/4`` into the path and the words behind it."""
+    """Split ``DIR,shard=1/4`` into the path and the words behind it."""
     text = value or ""
     words: dict[str, str] = {}
     while match := re.fullmatch(_WORD, text):

@@ -7,7 +7,7 @@ queries, suites are evaluated one by one, and in the end all of them are decided
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
 from functools import partial
@@ -61,7 +61,6 @@ if TYPE_CHECKING:
 
 
 MAX_EXPLAINED_QUERIES = 100
-CHECKPOINT_QUERIES = 128  # as many as a batch has by default
 
 
 @dataclass
@@ -218,7 +217,6 @@ class SearchSession:
         self.uses_saved_runs = False
         self.is_interrupted = False
         self.commit = ""
-        self.save_checkpoint: Callable[[], None] | None = None
         self._evaluations: dict[SuiteKey, Evaluation] = {}
         self.corpora: dict[SuiteKey, Mapping[str, str]] = {}
         self._broken_suites: dict[SuiteKey, str] = {}
@@ -345,20 +343,17 @@ class SearchSession:
         """
         for suite, queries in self._plan_queries(key):
             needs = self._find_needs(suite)
-            for part in self._split_queries(queries):
-                run = self._run_queries(
-                    retriever,
-                    suite,
-                    part,
-                    needs,
-                    exceptions=exceptions,
-                    report_progress=report_progress,
-                )
-                if self.save_checkpoint is not None:
-                    self.save_checkpoint()
-                if run.provenance.is_interrupted:
-                    self.is_interrupted = True
-                    return
+            run = self._run_queries(
+                retriever,
+                suite,
+                queries,
+                needs,
+                exceptions=exceptions,
+                report_progress=report_progress,
+            )
+            if run.provenance.is_interrupted:
+                self.is_interrupted = True
+                return
             if suite.settings.match == "text" and has_corpus(suite.settings, retriever):
                 documents = load_corpus(suite.settings, retriever)
                 self.corpora[key] = {document.doc_id: document.text for document in documents}
@@ -390,19 +385,6 @@ class SearchSession:
         )
         self.add_run(suite.run_key, run)
         return run
-
-    def _split_queries(self, queries: tuple[Query, ...]) -> list[tuple[Query, ...]]:
-        """Split queries so that a job that is killed has saved most of its answers."""
-        if self.save_checkpoint is None:
-            return [queries]
-        parts = []
-        start = 0
-        while start < len(queries):
-            # Every part is added to the answers so far, so equal parts would take quadratic time.
-            size = max(CHECKPOINT_QUERIES, start // 8)
-            parts.append(queries[start : start + size])
-            start += size
-        return parts
 
     def collect_compared(
         self,

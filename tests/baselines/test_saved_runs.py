@@ -1,4 +1,4 @@
-"""Saved runs: writing, reading, shards, builds and TREC files."""
+"""Saved runs: writing, reading, shards and TREC files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ import pytest
 from pytest_irquality.baselines.saved_runs import (
     SavedBaselines,
     SavedRuns,
-    SaveTarget,
     Shard,
-    parse_save_target,
-    read_resumed_runs,
+    parse_shard,
     read_saved_runs,
     save_runs,
 )
@@ -40,7 +38,7 @@ def save(
     if shard:
         answers = {text: found for text, found in run.answers.items() if shard.has_request(text)}
         run = replace(run, answers=answers)
-    save_runs(SaveTarget(folder, shard), {suite.run_key: run}, [suite], commit=commit)
+    save_runs(folder, {suite.run_key: run}, shard=shard, commit=commit)
 
 
 def read(*paths: Path, suites: Sequence[Suite] = (SUITE,), root: Path | None = None) -> SavedRuns:
@@ -55,30 +53,17 @@ def get_run(saved: SavedRuns, suite: Suite = SUITE) -> Run:
 # Options
 
 
-def test_a_target_is_parsed(tmp_path: Path) -> None:
-    assert parse_save_target("runs", tmp_path) == SaveTarget(tmp_path / "runs")
-    assert parse_save_target("runs,resume, shard=2/5", tmp_path) == SaveTarget(
-        tmp_path / "runs", Shard(2, 5), True
-    )
+def test_a_shard_is_parsed() -> None:
+    assert parse_shard("2/5") == Shard(2, 5)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("runs,shard=6/5", "'6/5' is not a shard. Write I/N, such as 2/5, with I from 1 to N."),
-        ("runs,shard=0/5", "'0/5' is not a shard"),
-        ("runs,shard=2", "'2' is not a shard"),
-        ("runs,shard", "'' is not a shard"),
-        ("runs,shards=1/2", "'shards=1/2' is unknown. Use 'shard=I/N' and 'resume'."),
-        ("a.run,resume", "A TREC file holds one complete run"),
-        (",resume", "The folder is missing"),
-    ],
-)
-def test_a_wrong_target_is_refused(tmp_path: Path, text: str, message: str) -> None:
+@pytest.mark.parametrize("text", ["6/5", "0/5", "2", "", "1/20000", "a/b"])
+def test_a_wrong_shard_is_refused(text: str) -> None:
     with pytest.raises(BaselineError) as caught:
-        parse_save_target(text, tmp_path)
+        parse_shard(text)
 
-    assert str(caught.value).startswith(f"--ir-save-runs={text}: {message}")
+    expected = f"'{text}' is not a shard. Write I/N, such as 2/5, with I from 1 to N."
+    assert str(caught.value) == expected
 
 
 # Our files
@@ -110,7 +95,7 @@ def test_each_retriever_has_a_file(tmp_path: Path) -> None:
     for number, suite in enumerate(suites):
         runs[suite.run_key] = make_run({text: [f"d{number}"] for text in TEXTS})
 
-    paths = save_runs(SaveTarget(tmp_path / "runs"), runs, suites)
+    paths = save_runs(tmp_path / "runs", runs)
     saved = read(tmp_path / "runs", suites=suites)
 
     names = [Path(path).name for path in paths]
@@ -218,53 +203,32 @@ def test_shards_that_do_not_fit_are_reported(tmp_path: Path, case: str) -> None:
 
 def test_a_shard_with_queries_of_others_is_foreign(tmp_path: Path) -> None:
     save(tmp_path / "runs", shard=Shard(1, 2))
-    save_runs(
-        SaveTarget(tmp_path / "runs", Shard(2, 2)), {SUITE.run_key: RUN}, [SUITE], commit="c1"
-    )
+    save_runs(tmp_path / "runs", {SUITE.run_key: RUN}, shard=Shard(2, 2), commit="c1")
 
     (message,) = read(tmp_path / "runs").errors.values()
 
     assert message.endswith("Shard 2/2 has queries of other shards")
 
 
-# Builds
-
-
-def test_builds_add_repeats(tmp_path: Path) -> None:
-    save(tmp_path / "1", make_run({"desk": ["a"], "lamp": ["b"], "rug": ["c"]}))
-    save(tmp_path / "2", make_run({"desk": ["d"], "rug": ["c"]}, errors={"lamp": QueryError("x")}))
-
-    run = get_run(read(tmp_path / "1", tmp_path / "2"))
-
-    assert get_doc_ids(run) == {"desk": [["a"], ["d"]], "rug": [["c"], ["c"]]}
-    assert list(run.errors) == ["lamp"]
-    assert run.provenance.source == "1/retriever.jsonl, 2/retriever.jsonl"
-
-
-def test_builds_of_several_commits_are_refused(tmp_path: Path) -> None:
-    save(tmp_path / "1", commit="c1")
-    save(tmp_path / "2", commit="c2")
-    (tmp_path / "3").mkdir()
+def test_two_complete_runs_are_never_chosen_from(tmp_path: Path) -> None:
+    save(tmp_path / "1")
+    save(tmp_path / "2")
 
     (message,) = read(tmp_path / "1", tmp_path / "2").errors.values()
-    assert "The builds are of several commits (c1, c2)" in message
-    (message,) = read(tmp_path / "1", tmp_path / "3").errors.values()
-    assert message.startswith("--ir-runs 3: There is no run of 'retriever', and other builds")
+
+    assert message == (
+        "--ir-runs 1, 2: There are several runs of 'retriever': 1/retriever.jsonl,"
+        " 2/retriever.jsonl. Name one of them."
+    )
 
 
-# Resuming
+def test_a_complete_run_next_to_shards_is_foreign(tmp_path: Path) -> None:
+    save(tmp_path / "runs", shard=Shard(1, 2))
+    save(tmp_path / "runs")
 
+    (message,) = read(tmp_path / "runs").errors.values()
 
-def test_a_resumed_run_has_its_answers_only(tmp_path: Path) -> None:
-    target = SaveTarget(tmp_path / "runs", is_resumed=True)
-    assert read_resumed_runs(target, [SUITE.run_key]) == {}
-    save(tmp_path / "runs", replace(RUN, errors={"mint": QueryError("down")}))
-
-    run = read_resumed_runs(target, [SUITE.run_key], commit="c1")[SUITE.run_key]
-
-    assert (run.answers, run.errors) == (RUN.answers, {})
-    with pytest.raises(BaselineError, match="The answers are from commit c1, and this is c2"):
-        read_resumed_runs(target, [SUITE.run_key], commit="c2")
+    assert message.endswith("This is a complete run next to shards of one")
 
 
 # TREC
@@ -295,7 +259,7 @@ def test_ids_that_differ_between_a_trec_run_and_the_suite_are_reported(tmp_path:
 
 def test_a_query_that_a_trec_run_lacks_has_no_baseline_answer(tmp_path: Path) -> None:
     path = write_trec(tmp_path / "other.run", TREC)
-    source = SavedBaselines([path], root=tmp_path)
+    source = SavedBaselines(path, root=tmp_path)
 
     (baseline,) = source.read_baselines([TEA])
 
@@ -330,7 +294,7 @@ def test_trec_runs_in_a_folder_are_found_by_their_names(tmp_path: Path) -> None:
     [
         (("a.run",), replace(TEA, queries=(Query("x", "x"),)), "a.run has no query of s.ir.yaml"),
         (("a.run",), replace(TEA, settings=Settings(match="text")), "A TREC run has no texts"),
-        (("s.run", "s.trec"), TEA, "Several TREC runs could belong to s.ir.yaml"),
+        (("s.run", "s.trec"), TEA, "Several TREC runs could be meant"),
         (("a.run", "b.run"), TEA, "There is no run of 'retriever' for s.ir.yaml, only runs/a.run"),
     ],
 )
@@ -345,14 +309,42 @@ def test_a_trec_run_that_does_not_fit_is_an_error(
     assert message in found
 
 
-def test_a_trec_file_holds_one_run(tmp_path: Path) -> None:
-    target = SaveTarget(tmp_path / "a.run")
+def test_trec_shards_are_joined(tmp_path: Path) -> None:
+    write_trec(tmp_path / "runs/1/bm25.1-of-2.run", "1 Q0 t1 1 9.0 x\n")
+    write_trec(tmp_path / "runs/2/bm25.2-of-2.run", "2 Q0 t2 1 9.0 x\n")
 
-    assert save_runs(target, {SUITE.run_key: RUN}, [SUITE, SUITE]) == (str(tmp_path / "a.run"),)
-    assert get_doc_ids(get_run(read(tmp_path / "a.run"))) == get_doc_ids(RUN)
-    other = replace(SUITE, path="other.ir.yaml")
-    with pytest.raises(BaselineError, match="one suite and retriever, and there are 2"):
-        save_runs(target, {SUITE.run_key: RUN}, [SUITE, other])
+    for saved in (
+        read(tmp_path / "runs", suites=[TEA]),
+        read(tmp_path / "runs/1", tmp_path / "runs/2", suites=[TEA], root=tmp_path),
+    ):
+        assert get_doc_ids(get_run(saved, TEA)) == {"green tea": [["t1"]], "mint tea": [["t2"]]}
+        assert saved.notices == ()
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (
+            ["s.1-of-3.run", "s.3-of-3.run"],
+            "1 shard missing: 2/3. There is 1/3 (runs/s.1-of-3.run)",
+        ),
+        (["s.1-of-2.run", "s.1-of-2.trec"], "Shard 1/2 is there twice"),
+        (["s.1-of-2.run", "s.2-of-3.run"], "Shard 2/3 belongs to another division"),
+        (["s.1-of-2.run", "s.run"], "Several TREC runs could be meant"),
+        (["s.1-of-2.run", "s.2-of-2.run"], "runs/s.2-of-2.run: Query '1' is in another shard, too"),
+        (["s.1-of-1.run", "s.0-of-1.run"], "'0/1' is not a shard"),
+    ],
+)
+def test_trec_shards_that_do_not_fit_are_reported(
+    tmp_path: Path, names: Sequence[str], message: str
+) -> None:
+    for name in names:
+        write_trec(tmp_path / "runs" / name, "1 Q0 t1 1 9.0 x\n")
+
+    saved = read(tmp_path / "runs", suites=[TEA], root=tmp_path)
+
+    assert saved.runs == {}
+    assert message in saved.errors["s.ir.yaml"]
 
 
 # Baselines
@@ -363,7 +355,7 @@ def test_a_folder_of_baselines_is_a_baseline(tmp_path: Path) -> None:
     update_baseline(tmp_path, SUITE, RUN)
     update_baseline(tmp_path, other, make_run({"vase": ["v1"]}))
     (tmp_path / ".ir-baseline").rename(tmp_path / "old")
-    source = SavedBaselines([tmp_path / "old"], root=tmp_path)
+    source = SavedBaselines(tmp_path / "old", root=tmp_path)
 
     (baseline,) = source.read_baselines([SUITE, other])
 
@@ -375,6 +367,6 @@ def test_a_baseline_path_without_any_run_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
 
     with pytest.raises(BaselineError, match="--ir-baseline old: There is no run of 'retriever'"):
-        SavedBaselines([tmp_path / "old"], root=tmp_path).read_baselines([SUITE])
+        SavedBaselines(tmp_path / "old", root=tmp_path).read_baselines([SUITE])
     with pytest.raises(BaselineError, match="A revision is `git:main`"):
-        SavedBaselines([tmp_path / "main"], root=tmp_path).read_baselines([SUITE])
+        SavedBaselines(tmp_path / "main", root=tmp_path).read_baselines([SUITE])

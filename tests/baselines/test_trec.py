@@ -1,4 +1,4 @@
-"""Run files of TREC: what is read, in which order, and what is written."""
+"""Run files of TREC: what is read, and in which order."""
 
 from __future__ import annotations
 
@@ -6,23 +6,12 @@ import codecs
 import gzip
 import math
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
 
 from pytest_irquality.baselines.sources import BaselineError
-from pytest_irquality.baselines.trec import (
-    decode_trec_id,
-    encode_trec_id,
-    is_trec_path,
-    read_trec_run,
-    write_trec_run,
-)
-from pytest_irquality.retrieval.run import Ranking, Run
-from pytest_irquality.suite.model import Query, RetrieverId
-from tests.baselines.builders import make_suite
+from pytest_irquality.baselines.trec import is_trec_path, read_trec_run
 
 TEXT = "1 Q0 t1 1 9.0 old\n1 Q0 t9 2 8.5 old\n2 Q0 t9 1 9 old\n"
 EXPECTED = {"1": (("t1", 9.0), ("t9", 8.5)), "2": (("t9", 9.0),)}
@@ -139,36 +128,3 @@ def test_a_wrong_line_is_named(tmp_path: Path, case: str) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(BaselineError, match=r"^b\.run: No such file"):
         read(tmp_path / "b.run")
-
-
-# Writing
-
-
-@pytest.mark.parametrize("name", ["shop.run", "shop.trec.gz"])
-def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
-    queries = (Query("q 1", "desk"), Query("", "lamp"), Query("100%", "rug"), Query("none", "none"))
-    suite = replace(make_suite(), queries=queries, retriever=RetrieverId(parameter="bm 25"))
-    run = Run(
-        {
-            "desk": (Ranking(("a b", "%41", "a b", "%"), (3.5, 2.0, 1.75, 1.0)),),
-            "lamp": (Ranking(("x", "y", "z"), (1.0, 2.0, 2.0)), Ranking(("q",))),
-            "rug": (Ranking(("x\u2003\udc00",)),),
-            "none": (Ranking(),),
-        }
-    )
-
-    write_trec_run(tmp_path / name, suite, run)
-
-    assert read(tmp_path / name) == {
-        "q 1": (("a b", 3.5), ("%41", 2.0), ("%", 1.0)),
-        "": (("x", 3.0), ("y", 2.0), ("z", 1.0)),
-        "100%": (("x\u2003\udc00", 1.0),),
-    }
-
-
-@given(st.text())
-def test_an_encoded_id_has_no_space_and_is_decoded(text: str) -> None:
-    encoded = encode_trec_id(text)
-
-    assert len(encoded.split()) == 1
-    assert decode_trec_id(encoded) == text

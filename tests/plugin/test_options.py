@@ -28,6 +28,11 @@ def shop(project: Project) -> Project:
         (["--ir-update-baseline", "--ir-baseline=git:main"], "ERROR: *cannot be used with*"),
         (["--ir-save-runs=runs,shard=3/2"], "ERROR: *shard*"),
         (["--ir-save-runs=runs,half"], "ERROR: --ir-save-runs: 'half' is unknown*"),
+        (["--ir-save-runs=,shard=1/2"], "ERROR: --ir-save-runs: the folder is missing."),
+        (
+            ["--ir-save-runs=shop.run"],
+            "ERROR: --ir-save-runs: 'shop.run' is named like a TREC run*",
+        ),
         (["--ir-save-runs=runs,shard=1/2", "--ir-runs=runs"], "ERROR: A shard runs some*"),
         (["--ir-grade=page.txt"], "ERROR: --ir-grade: 'page.txt' must end with .html or .csv."),
         (["--ir-grade=page.html,depth=x"], "ERROR: --ir-grade: depth must be*"),
@@ -158,19 +163,6 @@ def test_shards_are_saved_and_evaluated_together(project: Project) -> None:
     assert not project.list_calls()
     joined.stdout.fnmatch_lines(["PASSED *"])
     assert joined.ret == 0
-
-
-def test_resume_runs_only_what_failed(shop: Project) -> None:
-    shop.write_suite(SUITE + "  - {query: blue shoes, must_find: [b]}\n")
-    shop.write_rankings({"red shoes": ["a"], "blue shoes": "down"})
-    shop.run("--ir-save-runs=runs")
-    shop.write_rankings({"red shoes": ["a"], "blue shoes": ["b"]})
-    shop.list_calls()
-
-    result = shop.run("--ir-save-runs=runs,resume")
-
-    assert shop.list_calls() == ["blue shoes"]
-    assert result.ret == 0
 
 
 def test_update_of_one_query_keeps_the_others(shop: Project) -> None:

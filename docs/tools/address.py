@@ -18,16 +18,18 @@ PATTERNS = ("*.*", "docs/**/*.*", "pytest_irquality/**/*.*", ".github/**/*.yml")
 CITATION = ROOT / "CITATION.cff"
 
 _NAME = r"[\w-]+/pytest-irquality"
+ACTION = re.compile(rf"(uses: {_NAME}@v)\d+\.\d+\.\d+")
 MENTION = re.compile(rf"(github\.com/|githubusercontent\.com/|uses: |--repo )({_NAME})\b")
 
 
 def generate() -> Iterator[tuple[Path, str]]:
     """Yield every file that mentions the address, and the citation."""
     name = read_name()
+    version, date = read_version()
     for path in list_files():
-        text = path.read_text("utf-8")
+        text = pin_action(path.read_text("utf-8"), version)
         if path == CITATION:
-            text = insert_version(text, *read_version())
+            text = insert_version(text, version, date)
         yield path, replace_mentions(text, name)
 
 
@@ -59,6 +61,11 @@ def list_files() -> Iterator[Path]:
 def replace_mentions(text: str, name: str) -> str:
     """Replace the name of the repository in all addresses of a text."""
     return MENTION.sub(lambda match: match[1] + name, text)
+
+
+def pin_action(text: str, version: str) -> str:
+    """Replace the version of our action in examples."""
+    return ACTION.sub(rf"\g<1>{version}", text)
 
 
 def insert_version(text: str, version: str, date: str) -> str:

@@ -9,7 +9,17 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from docs.tools import ROOT, address, constants, keys, metrics, options, pages, pins
+from docs.tools import (
+    ROOT,
+    action_inputs,
+    address,
+    constants,
+    keys,
+    metrics,
+    options,
+    pages,
+    pins,
+)
 from docs.tools.report_schema import create_schema
 from pytest_irquality.suite.keys import format_schema
 
@@ -29,6 +39,7 @@ GENERATORS: Mapping[str, Callable[[], Iterator[tuple[Path, str]]]] = {
     "options": options.generate,
     "metrics": metrics.generate,
     "constants": constants.generate,
+    "action": action_inputs.generate,
     "schemas": generate_schemas,
     "pages": pages.generate,
     # These change pages that the others write.

@@ -14,6 +14,7 @@ from docs.tools.address import (
     MENTION,
     insert_version,
     list_files,
+    pin_action,
     read_name,
     read_version,
     replace_mentions,
@@ -55,6 +56,25 @@ def test_citation_has_the_version_and_its_date() -> None:
     )
 
 
+def test_examples_use_the_action_of_this_version() -> None:
+    version, _ = read_version()
+    pages = ["README.md", "action.yml", "docs/recipes/github-actions.md"]
+
+    for name in pages:
+        assert f"{read_name()}@v{version}\n" in (ROOT / name).read_text("utf-8"), name
+    assert pin_action("- uses: a/pytest-irquality@v0.0.9", "1.2.0") == (
+        "- uses: a/pytest-irquality@v1.2.0"
+    )
+
+
+def test_action_has_what_its_marketplace_asks_for() -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+
+    assert action["name"] == "pytest-irquality"
+    assert action["author"] and 20 < len(action["description"]) <= 125
+    assert action["branding"] == {"icon": "search", "color": "blue"}
+
+
 def test_changelog_has_a_place_for_changes() -> None:
     assert "\n## [Unreleased]\n" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
@@ -66,6 +86,8 @@ def test_metadata_agrees_with_itself() -> None:
 
     assert f'requires-python = ">={versions[0]}"' in PYPROJECT
     assert f"python: {json.dumps(versions)}" in workflow
+    for version in versions:
+        assert version in (ROOT / ".ci/run").read_text("utf-8")
     assert f"Python {versions[0]} to {versions[-1]}" in readme
     assert '"Framework :: Pytest"' in PYPROJECT
     assert 'license = "MIT"' in PYPROJECT
@@ -78,13 +100,15 @@ def test_entry_for_schemastore_names_the_files_and_the_schema() -> None:
 
     entry = json.loads(block)
 
-    assert entry["fileMatch"] == list(SUITE_PATTERNS)
+    # Every file with such a name is a suite, wherever it is. Editors ask the catalog for all files.
+    assert entry["fileMatch"] == [SUITE_PATTERNS[0]]
     assert entry["url"] == SUITE_SCHEMA["$id"]
 
 
 def test_every_action_of_our_workflows_is_pinned() -> None:
     for path in list_workflows():
-        text = path.read_text("utf-8")
+        # Comments show how to use our action.
+        text = re.sub(r"^#.*$", "", path.read_text("utf-8"), flags=re.MULTILINE)
         assert len(USE.findall(text)) == len(PINNED_USE.findall(text)), path.name
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from pytest_irquality.baselines.worktree import (
     write_child_answers,
 )
 from pytest_irquality.plugin import compat, services
-from pytest_irquality.plugin.collection import find_retriever, is_declared, make_function
+from pytest_irquality.plugin.collection import find_retriever, is_declared
 from pytest_irquality.plugin.items import get_exception_policy
 from pytest_irquality.plugin.options import OPTIONS, read_options
 from pytest_irquality.retrieval.collect import collect_run
@@ -103,12 +102,14 @@ class BaseChild:
         )
         module.fixture = fixture
         items = []
-        for case in module.collect():
-            if isinstance(case, pytest.Function):
-                if compat.find_fixture(case, fixture) is None:
-                    self.missing[index] = f"there is no fixture '{fixture}'"
-                    return ()
-                items.append(RequestItem.create(module, case, self, index))
+        for case in module.collect_cases():
+            if compat.find_fixture(case, fixture) is None:
+                self.missing[index] = f"there is no fixture '{fixture}'"
+                return ()
+            item = compat.create_item(RequestItem, case, "request")
+            item.child = self
+            item.index = index
+            items.append(item)
         return items
 
     def pytest_sessionfinish(self) -> None:
@@ -121,14 +122,9 @@ class RequestModule(compat.SynthesizedModule):
 
     fixture = ""
 
-    def make_module(self) -> ModuleType:
-        """Make the module."""
-        module = ModuleType(self.path.name)
-        function = make_function(self.path)
-        function.__module__ = module.__name__
-        module.check = function  # type: ignore[attr-defined]
-        self.add_marker(pytest.mark.usefixtures(self.fixture))
-        return module
+    def list_fixtures(self) -> Sequence[str]:
+        """Return the fixture of the request."""
+        return [self.fixture]
 
 
 class RequestItem(pytest.Function):
@@ -136,18 +132,6 @@ class RequestItem(pytest.Function):
 
     child: BaseChild
     index: int
-
-    @classmethod
-    def create(
-        cls, module: pytest.Module, case: pytest.Function, child: BaseChild, index: int
-    ) -> RequestItem:
-        """Create an item with the fixtures and parameters of a case."""
-        item: RequestItem = cls.from_parent(
-            module, name=case.name, **compat.get_clone_arguments(case)
-        )
-        item.child = child
-        item.index = index
-        return item
 
     def setup(self) -> None:
         """Run the queries. Whatever prevents it is reported to the current process."""
@@ -174,6 +158,3 @@ class RequestItem(pytest.Function):
             self.child.missing[self.index] = f"{type(error).__name__}: {error}"
             raise
         self.child.answers.append(ChildAnswer(self.index, retriever_id, run))
-
-    def runtest(self) -> None:
-        """Do nothing, because the setup runs the queries."""

@@ -35,6 +35,7 @@ from pytest_irquality.plugin.collection import (
     collect_own_metrics,
     find_retriever,
     is_declared,
+    list_suite_fixtures,
 )
 from pytest_irquality.plugin.items import (
     PluginState,
@@ -517,29 +518,30 @@ class _BaseLoader:
             folder, path=self.state.search.root / name
         )
         base_module.suite = suite
-        base_module.groups = {}
-        return [item for item in base_module.collect() if item.key.retriever not in covered]
+        return [
+            item for item in base_module.create_items(base) if item.key.retriever not in covered
+        ]
 
 
-class BaseSuiteModule(SuiteModule):
+class BaseSuiteModule(compat.SynthesizedModule):
     """A suite of the base branch, with one item for each retriever."""
 
-    def load(self, state: PluginState) -> Suite:
-        """Return the suite, which is loaded already."""
-        assert self.suite is not None
-        return self.suite
+    suite: Suite
 
-    def collect(self) -> list[BaseItem]:
-        """Collect an item for each retriever, which runs the queries and never fails."""
-        assert self.suite is not None
-        base = get_state(self.config).search.base
-        assert base is not None
+    def list_fixtures(self) -> Sequence[str]:
+        """Return the fixtures of the suite."""
+        self.add_marker(pytest.mark.ir_suite)
+        return list_suite_fixtures(self.suite)
+
+    def create_items(self, base: SessionBranch) -> list[BaseItem]:
+        """Create an item for each retriever, which runs the queries and never fails."""
         items: dict[RetrieverId, BaseItem] = {}
         for case in self.collect_cases():
             retriever = find_retriever(self.suite.retriever.fixture, case)
             if retriever not in items:
-                key = base.add_suite(self.suite, retriever)
-                items[retriever] = BaseItem.create_for(self, key, case)
+                item = compat.create_item(BaseItem, case, ITEM_NAME)
+                item.key = base.add_suite(self.suite, retriever)
+                items[retriever] = item
         return list(items.values())
 
 
@@ -548,19 +550,6 @@ class BaseItem(pytest.Function):
 
     key: SuiteKey
     retrieval: Retrieval | None = None
-
-    @classmethod
-    def create_for(cls, module: pytest.Module, key: SuiteKey, case: pytest.Function) -> BaseItem:
-        """Create an item with the fixtures and parameters of a case of the same module."""
-        variant = case.name.removeprefix(case.originalname)
-        item: BaseItem = cls.from_parent(
-            module,
-            name=ITEM_NAME + variant,
-            originalname=ITEM_NAME,
-            **compat.get_clone_arguments(case),
-        )
-        item.key = key
-        return item
 
     def setup(self) -> None:
         """Run the queries. Whatever prevents it is recorded, and the item is skipped."""
@@ -603,6 +592,3 @@ class BaseItem(pytest.Function):
                 is_base=True,
                 exceptions=get_exception_policy(),
             )
-
-    def runtest(self) -> None:
-        """Do nothing. The decision evaluates the answers."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
-from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -78,54 +77,30 @@ class SuiteModule(compat.SynthesizedModule):
         """Return the path of the suite as messages name it."""
         return get_state(self.config).get_relative_path(self.path)
 
-    def make_module(self) -> ModuleType:
-        """Load the suite, and make a module of one function that has its fixtures."""
-        module = ModuleType(self.path.name.partition(".")[0] or "suite")
-        module.__file__ = str(self.path)
+    def list_fixtures(self) -> Sequence[str]:
+        """Load the suite, and return the fixtures that its items use."""
         self.add_marker(pytest.mark.ir_suite)
         self._load()
-        if self.suite is not None:
-            fixtures = self.list_fixtures(self.suite)
-            self.add_marker(pytest.mark.usefixtures(*fixtures))
-        function = make_function(self.path)
-        function.__module__ = module.__name__
-        module.check = function  # type: ignore[attr-defined]
         compat.hide_source(self.path)
-        return module
-
-    def list_fixtures(self, suite: Suite) -> list[str]:
-        """Return the fixtures that the items of a suite use."""
-        names = [suite.retriever.fixture]
-        if suite.baseline_retriever:
-            names.append(suite.baseline_retriever)
-        return names
+        return () if self.suite is None else list_suite_fixtures(self.suite)
 
     def _load(self) -> None:
         if self.error:
             return
         state = get_state(self.config)
         try:
-            suite = self.load(state)
+            suite = load_suite(
+                self.path,
+                root=state.search.root,
+                own_metrics=collect_own_metrics(self),
+                id_field_default=state.options.id_field,
+                access=state.file_access,
+            )
             check_retriever(state, suite)
         except (SuiteError, MetricError) as error:
             self.error = str(error)
         else:
             self.suite = suite
-
-    def load(self, state: PluginState) -> Suite:
-        """Load the suite.
-
-        Raises:
-            SuiteError: The suite has mistakes.
-            MetricError: A metric of the project is not a metric.
-        """
-        return load_suite(
-            self.path,
-            root=state.search.root,
-            own_metrics=collect_own_metrics(self),
-            id_field_default=state.options.id_field,
-            access=state.file_access,
-        )
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """Collect an item for each check and retriever."""
@@ -140,7 +115,10 @@ class SuiteModule(compat.SynthesizedModule):
         items = []
         for check in self.suite.items:
             for case, group in zip(cases, groups, strict=True):
-                items.append(SuiteItem.create(self, check, group, case))
+                item = compat.create_item(SuiteItem, case, check.name)
+                item.check = check
+                item.group = group
+                items.append(item)
         self.items = items
         freeze_large_suite(self.suite)
         return items
@@ -153,10 +131,6 @@ class SuiteModule(compat.SynthesizedModule):
         item.path_name = self.relative_path
         return item
 
-    def collect_cases(self) -> list[pytest.Function]:
-        """Collect the one function of the module, once for each parameter of its fixtures."""
-        return [case for case in super().collect() if isinstance(case, pytest.Function)]
-
     def _get_group(self, state: PluginState, suite: Suite, case: pytest.Function) -> SuiteGroup:
         retriever = find_retriever(suite.retriever.fixture, case)
         if retriever not in self.groups:
@@ -166,6 +140,11 @@ class SuiteModule(compat.SynthesizedModule):
                 current.texts[suite.path] = self.path.read_text(encoding="utf-8", errors="replace")
             self.groups[retriever] = SuiteGroup(state, key)
         return self.groups[retriever]
+
+
+def list_suite_fixtures(suite: Suite) -> list[str]:
+    """Return the fixtures of a suite's retriever, and of the one that it is compared with."""
+    return [name for name in (suite.retriever.fixture, suite.baseline_retriever) if name]
 
 
 def find_retriever(fixture: str, case: pytest.Function) -> RetrieverId:
@@ -251,21 +230,10 @@ def is_in_shard(item: pytest.Item, shard: Shard) -> bool:
     return item.check.kind is ItemKind.ANSWERS
 
 
-def make_function(path: Path) -> FunctionType:
-    """Return a test function without arguments, whose place is the first line of a file."""
-
-    def check() -> None:
-        """Stand for every check of the suite."""
-
-    code = check.__code__.replace(co_filename=str(path), co_firstlineno=1)
-    return FunctionType(code, check.__globals__, "check")
-
-
 @pytest.fixture(scope="module")
 def bm25_retriever(request: pytest.FixtureRequest) -> BM25Retriever:
     """Search the 'corpus' of the suite with BM25 (extra ``pytest-irquality[yardstick]``)."""
-    module = request.node
-    suite = module.suite if isinstance(module, SuiteModule) else None
+    suite: Suite | None = getattr(request.node, "suite", None)
     if suite is None or not suite.settings.corpus.files:
         path = suite.path if suite is not None else "This test"
         pytest.fail(f"{path}: 'bm25_retriever' needs the key 'corpus'.", pytrace=False)

@@ -10,8 +10,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import FunctionType, ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pytest
 
@@ -27,27 +27,68 @@ else:
 
 
 class SynthesizedModule(pytest.Module):
-    """A file that is not Python, collected as a module that is made from it.
+    """A file that is not Python, collected as a module of one function that uses some fixtures.
 
     pytest's own machinery then provides fixtures of all scopes, parameters, marks and reports.
     """
 
     _synthesized: ModuleType | None = None
 
+    def list_fixtures(self) -> Sequence[str]:
+        """Return the fixtures that the function uses. This is called once, before collecting."""
+        raise NotImplementedError
+
     def _getobj(self) -> ModuleType:
         # pytest's source says "may be overwritten by subclasses". With `collect_imported_tests =
         # false` it is called for each attribute.
         if self._synthesized is None:
-            self._synthesized = self.make_module()
+            module = ModuleType(self.path.name.partition(".")[0] or "suite")
+            module.__file__ = str(self.path)
+            function = _make_function(self.path)
+            function.__module__ = module.__name__
+            module.check = function  # type: ignore[attr-defined]
+            self.add_marker(pytest.mark.usefixtures(*self.list_fixtures()))
+            self._synthesized = module
         return self._synthesized
-
-    def make_module(self) -> ModuleType:
-        """Make the module, with one attribute for each test function."""
-        raise NotImplementedError
 
     def funcnamefilter(self, name: str) -> bool:
         """Take every function for a test, whatever ``python_functions`` says."""
         return not name.startswith("_")
+
+    def collect_cases(self) -> list[pytest.Function]:
+        """Collect the function once for each parameter of its fixtures."""
+        return [case for case in pytest.Module.collect(self) if isinstance(case, pytest.Function)]
+
+
+def _make_function(path: Path) -> FunctionType:
+    """Return a test function without arguments, whose place is the first line of a file."""
+
+    def check() -> None:
+        """Stand for everything in the file."""
+
+    code = check.__code__.replace(co_filename=str(path), co_firstlineno=1)
+    return FunctionType(code, check.__globals__, "check")
+
+
+Item = TypeVar("Item", bound=pytest.Function)
+
+
+def create_item(kind: type[Item], case: pytest.Function, name: str) -> Item:
+    """Create an item with the fixtures and parameters of a case of the same module.
+
+    Resolving fixtures is most of what collecting an item costs, and this does it once for all.
+    """
+    callspec = getattr(case, "callspec", None)
+    item: Item = kind.from_parent(
+        case.parent,
+        name=name + case.name.removeprefix(case.originalname),
+        originalname=name,
+        callspec=callspec,
+        keywords={callspec.id: True} if callspec else None,
+        fixtureinfo=case._fixtureinfo,
+        callobj=case.obj,
+    )
+    return item
 
 
 # -- Fixtures and parameters ---------------------------------------------------------------------
@@ -101,20 +142,6 @@ def _find_parameter(
         return str(callspec.id) if dependencies.intersection(names) else ""
     used = [str(id_) for param, id_ in zip(names, ids, strict=True) if param in dependencies]
     return "-".join(used)
-
-
-def get_clone_arguments(item: pytest.Function) -> dict[str, Any]:
-    """Return the arguments for a function item with the fixtures and parameters of another one.
-
-    Resolving fixtures is most of what collecting an item costs.
-    """
-    callspec = getattr(item, "callspec", None)
-    return {
-        "callspec": callspec,
-        "keywords": {callspec.id: True} if callspec else None,
-        "fixtureinfo": item._fixtureinfo,
-        "callobj": item.obj,
-    }
 
 
 def list_available_fixtures(error: pytest.FixtureLookupError) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -17,7 +16,6 @@ from pytest_irquality.plugin import compat
 from pytest_irquality.plugin.collection import (
     USUAL_RETRIEVER,
     find_retriever,
-    make_function,
 )
 from pytest_irquality.plugin.items import ERRORS, get_exception_policy
 from pytest_irquality.plugin.options import Options
@@ -74,32 +72,19 @@ class FirstSuiteModule(compat.SynthesizedModule):
     source: InitSource
     runs: list[Run]
 
-    def make_module(self) -> ModuleType:
-        """Read the list."""
+    def list_fixtures(self) -> Sequence[str]:
+        """Read the list, and return the retriever if there are queries to run."""
         self.runs = []
         try:
             self.source = read_init_source(self.path, root=self.root, access=self.access)
         except SuiteError as error:
             raise self.CollectError(make_printable(str(error))) from None
-        module = ModuleType("ir_init")
-        function = make_function(self.path)
-        function.__module__ = module.__name__
-        module.check = function  # type: ignore[attr-defined]
-        if self.source.kind is InitSourceKind.QUERIES:
-            self.add_marker(pytest.mark.usefixtures(USUAL_RETRIEVER))
-        return module
+        return [USUAL_RETRIEVER] if self.source.kind is InitSourceKind.QUERIES else []
 
     def collect(self) -> Sequence[pytest.Item]:
         """Collect an item for each parameter of the retriever."""
-        items = []
-        for case in super().collect():
-            if isinstance(case, pytest.Function):
-                name = case.name.replace(case.originalname, "write-suite", 1)
-                item: FirstSuiteItem = FirstSuiteItem.from_parent(
-                    self, name=name, **compat.get_clone_arguments(case)
-                )
-                items.append(item)
-        return items
+        cases = self.collect_cases()
+        return [compat.create_item(FirstSuiteItem, case, "write-suite") for case in cases]
 
     @property
     def root(self) -> Path:
@@ -165,9 +150,6 @@ class FirstSuiteItem(pytest.Function):
             message = next(iter(run.errors.values())).message
             pytest.fail(f"No query has an answer, so nothing was written. {message}", pytrace=False)
         return run
-
-    def runtest(self) -> None:
-        """Do nothing, because the setup writes the suite."""
 
 
 def _write_suite(module: FirstSuiteModule, queries: Sequence[Query], retriever: RetrieverId) -> str:

@@ -213,22 +213,6 @@ class SuiteItem(pytest.Function):
     retrieval: Retrieval | None = None
     is_own_outcome = False
 
-    @classmethod
-    def create(
-        cls, module: pytest.Module, check: CheckItem, group: SuiteGroup, case: pytest.Function
-    ) -> SuiteItem:
-        """Create an item with the fixtures and parameters of a case of the same module."""
-        variant = case.name.removeprefix(case.originalname)
-        item: SuiteItem = cls.from_parent(
-            module,
-            name=check.name + variant,
-            originalname=check.name,
-            **compat.get_clone_arguments(case),
-        )
-        item.check = check
-        item.group = group
-        return item
-
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the line of the check in the suite."""
         path, line = _find_place(self)

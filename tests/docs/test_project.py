@@ -71,7 +71,8 @@ def test_action_has_what_its_marketplace_asks_for() -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 
     assert action["name"] == "pytest-irquality"
-    assert action["author"] and 20 < len(action["description"]) <= 125
+    assert action["author"]
+    assert 20 < len(action["description"]) <= 125
     assert action["branding"] == {"icon": "search", "color": "blue"}
 
 

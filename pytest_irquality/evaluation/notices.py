@@ -543,17 +543,18 @@ def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:
         text += " and new in queries that got worse"
     # Documents that are high in many rankings cost the most.
     worst_first = sorted(ranks, key=lambda doc_id: -sum(1 / rank for rank in ranks[doc_id]))
-    docs = []
+    # Chunks and editions of a document have one title, which a reader needs once.
+    docs: dict[str, DocPart] = {}
     for doc_id in worst_first:
-        count = format_count(len(ranks[doc_id]), "query", "queries")
-        docs.append(write(facts.name_doc(doc_id), f" in {count}"))
+        doc = facts.name_doc(doc_id)
+        docs.setdefault(doc.title or doc_id, doc)
     yield Notice(
         "unjudged-results",
         text,
         query_ids=tuple(query_ids),
         doc_ids=tuple(worst_first),
         is_cause=bool(labels),
-        next_step=write("Grade these first: ", list_some(docs)),
+        next_step=write("Grade these first: ", list_some(docs.values())),
     )
 
 

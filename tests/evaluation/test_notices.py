@@ -282,7 +282,7 @@ def test_unjudged_documents_that_decide_are_named(has_threshold: bool) -> None:
     if has_threshold:
         finding = ", and without them these checks would hold: mrr@10"
     assert str(notice.text) == f"5 of 20 results are unjudged {finding}".replace(" ,", ",")
-    assert str(notice.next_step) == "Grade these first: junk in 5 queries"
+    assert str(notice.next_step) == "Grade these first: junk"
     assert notice.is_cause is has_threshold
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Union
 
-from pytest_irquality.evaluation.comparison import DocChange
+from pytest_irquality.evaluation.documents import DocChange
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.io.text import Text

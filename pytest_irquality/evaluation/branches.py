@@ -14,10 +14,10 @@ from datetime import date
 from typing import NamedTuple
 
 from pytest_irquality.baselines.sources import Baseline
+from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.constants import MIN_COMPARED_PER_5
 from pytest_irquality.evaluation.default_checks import check_shared
 from pytest_irquality.evaluation.evaluate import Evaluation, evaluate
-from pytest_irquality.evaluation.query_changes import QueryStatus
 from pytest_irquality.evaluation.results import (
     CheckResult,
     DefaultCheck,

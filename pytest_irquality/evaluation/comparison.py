@@ -1,4 +1,4 @@
-"""Comparison of a run with a baseline: pairs of rankings, and how every metric changed.
+"""Comparison of a run with a baseline: what every query returned before and now, and its values.
 
 Metrics are computed from the same pairs of rankings on demand, so a threshold on recall and a
 headline on nDCG are certain to read the same rankings.
@@ -7,67 +7,277 @@ headline on nDCG are certain to read the same rankings.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
-from operator import is_
+from statistics import fmean
 from sys import maxsize
 
 from pytest_irquality.evaluation import constants
-from pytest_irquality.evaluation.query_changes import (
-    MetricChange,
-    MetricColumns,
-    QueryChange,
-    QueryStatus,
-    Side,
-)
 from pytest_irquality.evaluation.ties import align_ties
-from pytest_irquality.io.text import DataPart, DocPart, Part, Text, join, write
-from pytest_irquality.metrics import Metric, aggregate_values
-from pytest_irquality.passages.diagnosis import (
-    CorpusTexts,
-    FindingKind,
-    PassageFinding,
-    diagnose_passage,
+from pytest_irquality.metrics import (
+    Judgments,
+    Metric,
+    RankingBatch,
+    aggregate_values,
+    compute_overlap,
 )
+from pytest_irquality.passages.diagnosis import CorpusTexts
 from pytest_irquality.passages.location import (
-    find_ranks,
+    has_shared_hits,
     list_unknown_passages,
     locate_passages,
+    score_passages,
 )
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import VARIANT_TAG, Query, Suite
 from pytest_irquality.suite.parser import get_needed_depth, list_metrics
 
-MAX_LISTED_DOCUMENTS = 20  # of each ranking
-# Up to this many documents, a search for each in a ranking is faster than a dict of the ranking.
-MAX_SEARCHED_DOCUMENTS = 50
+
+class QueryStatus(Enum):
+    """The status of a query in a comparison."""
+
+    COMPARED = "compared"
+    NEW = "new"
+    NO_ANSWER = "no answer"
+    NOT_RUN = "not run"
 
 
-@dataclass(frozen=True, slots=True)  # A report has a dozen for each of thousands of queries.
-class DocChange:
-    """A document of a query in both rankings.
-
-    With repeats, a rank is the median over the repeats, and the score is of the first repeat.
+class Side(Enum):
+    """The rankings that a value is computed from.
 
     Attributes:
-        doc_id: The document, or the passage or chunk with ``match: text``.
-        grade: Its grade, or ``None`` if it is unjudged.
-        rank_before: Its rank in the baseline from 1, or ``None``.
-        rank_now: Its current rank in the order as returned, or ``None``.
-        score: The retriever's current score.
-        finding: Why an expected document is missing or lower, such as ``no longer in the index``.
+        BEFORE: Those of the baseline. Only queries with a baseline have values.
+        NOW: The current ones of the same queries, with ties in the baseline's order.
+        RETURNED: The current ones of all answered queries, in the order as returned.
     """
 
-    doc_id: str
-    title: str = ""
-    grade: float | None = None
-    is_relevant: bool = False
-    rank_before: int | None = None
-    rank_now: int | None = None
-    score: float | None = None
-    finding: Text | None = None
+    BEFORE = "before"
+    NOW = "now"
+    RETURNED = "returned"
+
+
+@dataclass(frozen=True)
+class MetricChange:
+    """A metric before and now: the mean over repeats and, for a suite, over queries.
+
+    A median over repeats would hide a search that returns nothing every third time.
+
+    Attributes:
+        lowest_before: The lowest value among the repeats of the baseline. Current repeats do not
+            count, or a search that became nondeterministic would excuse itself.
+        highest_before: The highest value among them.
+        query_count: Over how many queries the values are.
+    """
+
+    metric: Metric
+    before: float
+    now: float
+    lowest_before: float
+    highest_before: float
+    query_count: int = 1
+
+    @property
+    def delta(self) -> float:
+        """Return ``now - before``, and 0 if they differ by rounding only."""
+        delta = self.now - self.before
+        # The mean of equal values can differ from them in the last digit.
+        return delta if abs(delta) > constants.ROUNDING_ERROR else 0.0
+
+    @property
+    def gain(self) -> float:
+        """Return the change for the better: positive if the metric improved, negative if not."""
+        return self.delta if self.metric.higher_is_better else -self.delta
+
+    @property
+    def is_within_baseline(self) -> bool:
+        """Return whether the current mean is within the range of the baseline's answers."""
+        is_low = self.now < self.lowest_before - constants.ROUNDING_ERROR
+        is_high = self.now > self.highest_before + constants.ROUNDING_ERROR
+        return not (is_low or is_high)
+
+
+# -- One query -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class QueryChange:
+    """The answers to a query in the baseline and in the current run.
+
+    Attributes:
+        query: The query.
+        before: The rankings of the baseline, one for each repeat, cut to the compared depth and,
+            with ``match: text``, in terms of passages.
+        now: The current rankings as returned, cut alike.
+        aligned: The current rankings with ties in the baseline's order.
+        test_unit: What the query shares with its variants and copies (see ``Comparison``).
+        restored: The relevant documents that are taken to be in their old place, because a tie at
+            the end of the current ranking may hide them, with this rank.
+        is_unchanged: Whether both sides have one and the same ranking.
+    """
+
+    query: Query
+    before: tuple[Ranking, ...]
+    now: tuple[Ranking, ...]
+    aligned: tuple[Ranking, ...]
+    test_unit: str
+    restored: Mapping[str, int] = field(repr=False)
+    is_unchanged: bool
+
+    @property
+    def doc_ids_before(self) -> set[str]:
+        """Return the documents of all rankings of the baseline."""
+        return {doc_id for ranking in self.before for doc_id in ranking.doc_ids}
+
+    @cached_property
+    def lost_doc_ids(self) -> tuple[str, ...]:
+        """Return the relevant documents of the baseline's top 10, if none is in the top 10 now."""
+        return self._list_vanished_doc_ids(self.before, self.now)
+
+    @cached_property
+    def gained_doc_ids(self) -> tuple[str, ...]:
+        """Return the relevant documents in the top 10 now, if the baseline had none there."""
+        return self._list_vanished_doc_ids(self.now, self.before)
+
+    @property
+    def can_lose(self) -> bool:
+        """Return whether the baseline has a relevant document in its top 10."""
+        tops = list(map(_get_top, self.before))
+        return any(_is_present(doc_id, tops) for doc_id in self.query.judgments.relevant)
+
+    def _list_vanished_doc_ids(
+        self, before: Sequence[Ranking], now: Sequence[Ranking]
+    ) -> tuple[str, ...]:
+        """Return the relevant documents that were present, best first, if all are absent now."""
+        if self.is_unchanged:
+            return ()
+        tops_before, tops_now = list(map(_get_top, before)), list(map(_get_top, now))
+        judgments = self.query.judgments
+        vanished = []
+        for doc_id in judgments.relevant:
+            if _compute_fraction_with(doc_id, tops_now) >= constants.MAX_ABSENT_FRACTION:
+                return ()
+            if _is_present(doc_id, tops_before):
+                vanished.append(doc_id)
+        return tuple(sort_by_grade(vanished, judgments))
+
+    @property
+    def overlap(self) -> float:
+        """Return the mean overlap@10 of the current rankings with the first of the baseline."""
+        reference = self.before[0].doc_ids
+        return fmean(
+            compute_overlap(ranking.doc_ids, reference, constants.TOP) for ranking in self.aligned
+        )
+
+    @property
+    def is_first_hit_new(self) -> bool:
+        """Return whether no current ranking starts with a document that the baseline had first."""
+        known = {ranking.doc_ids[:1] for ranking in self.before}
+        return all(ranking.doc_ids[:1] not in known for ranking in self.aligned)
+
+    @property
+    def is_newly_empty(self) -> bool:
+        """Return whether the query returns nothing now, but always returned hits before."""
+        was_empty = not all(ranking.doc_ids for ranking in self.before)
+        return not was_empty and not any(ranking.doc_ids for ranking in self.now)
+
+    @property
+    def is_reordered(self) -> bool:
+        """Return whether a current ranking differs from every ranking of the baseline."""
+        if self.is_unchanged:
+            return False
+        known = {ranking.doc_ids for ranking in self.before}
+        return any(ranking.doc_ids not in known for ranking in self.aligned)
+
+
+def sort_by_grade(doc_ids: Iterable[str], judgments: Judgments) -> list[str]:
+    """Sort judged documents, those with the best grade first."""
+    return sorted(doc_ids, key=lambda doc_id: (-judgments.grades[doc_id], doc_id))
+
+
+def _get_top(ranking: Ranking) -> set[str]:
+    """Return the first documents, and the passages in them."""
+    top = set(ranking.doc_ids[: constants.TOP])
+    for index, passages in ranking.passages.items():
+        if index < constants.TOP:
+            top.update(passages)
+    return top
+
+
+def _is_present(doc_id: str, tops: Sequence[set[str]]) -> bool:
+    return _compute_fraction_with(doc_id, tops) > constants.MIN_PRESENT_FRACTION
+
+
+def _compute_fraction_with(doc_id: str, tops: Sequence[set[str]]) -> float:
+    return sum(doc_id in top for top in tops) / len(tops)
+
+
+# -- All queries of a suite ------------------------------------------------------------------------
+
+
+class _RankingPool:
+    """The rankings of all queries and sides of a suite, so that a metric scores them in one batch.
+
+    Sides share the positions of rankings that are equal, and these are scored once.
+
+    Attributes:
+        positions: Where the rankings of each query are in the pool, by side and query id.
+    """
+
+    def __init__(self, suite: Suite) -> None:
+        self.positions: dict[Side, dict[str, tuple[int, ...]]] = {side: {} for side in Side}
+        self._metrics = [suite.primary_metric, *list_metrics(suite)]
+        self._undefined = suite.settings.undefined
+        self._rankings: list[Ranking] = []
+        self._judgments: list[Judgments] = []
+        self._references: list[tuple[str, ...] | None] = []
+        self._scores: dict[Metric, list[float | None]] = {}
+
+    def add(
+        self, query: Query, rankings: Sequence[Ranking], reference: Ranking | None = None
+    ) -> tuple[int, ...]:
+        """Add the rankings of a query, compared with ``reference``. Return their positions."""
+        start = len(self._rankings)
+        for ranking in rankings:
+            self._rankings.append(ranking)
+            self._judgments.append(query.judgments)
+            self._references.append(reference.doc_ids if reference else None)
+        return tuple(range(start, len(self._rankings)))
+
+    def score(self, metric: Metric) -> list[float | None]:
+        """Return the value of every ranking, by position."""
+        if metric not in self._scores:
+            scores = self._batch.score(metric, self._undefined)
+            if metric.needs_judgments and not metric.budget:
+                self._score_shared_hits(metric, scores)
+            self._scores[metric] = scores
+        return self._scores[metric]
+
+    def list_duplicated(self) -> list[str]:
+        """Return the queries of which a current ranking contains a document twice."""
+        duplicated = self._batch.find_duplicated()
+        returned = self.positions[Side.RETURNED]
+        return [query_id for query_id, at in returned.items() if not duplicated.isdisjoint(at)]
+
+    @cached_property
+    def _batch(self) -> RankingBatch:
+        batch = RankingBatch(
+            self._judgments,
+            [ranking.doc_ids for ranking in self._rankings],
+            baseline_rankings=self._references,
+            sizes=[ranking.sizes for ranking in self._rankings],
+        )
+        batch.prepare(self._metrics)
+        return batch
+
+    def _score_shared_hits(self, metric: Metric, scores: list[float | None]) -> None:
+        """Score rankings in which a hit contains several passages, which a batch cannot know."""
+        for position, ranking in enumerate(self._rankings):
+            if ranking.passages and has_shared_hits(ranking):
+                judgments = self._judgments[position]
+                values = score_passages([metric], judgments, ranking, undefined=self._undefined)
+                scores[position] = values[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +313,10 @@ class Comparison:
     unusable_query_ids: tuple[str, ...]
     corpus_texts: Mapping[str, str] | None = field(repr=False)
     stages: Mapping[str, Comparison] = field(repr=False)
-    _columns: MetricColumns = field(repr=False)
+    _pool: _RankingPool = field(repr=False)
+    _repeats: dict[tuple[Metric, Side], dict[str, list[float | None]]] = field(
+        default_factory=dict, repr=False
+    )
     _values: dict[tuple[Metric, Side], dict[str, float | None]] = field(
         default_factory=dict, repr=False
     )
@@ -131,29 +344,133 @@ class Comparison:
         """Return the corpus, prepared to look for passages, if its texts are known."""
         return None if self.corpus_texts is None else CorpusTexts(self.corpus_texts)
 
-    def list_query_ids(self, status: QueryStatus) -> tuple[str, ...]:
-        """Return the ids of queries with a status, in the order of the suite."""
-        query_ids = []
-        for query_id, query_status in self.statuses.items():
-            if query_status is status:
-                query_ids.append(query_id)
-        return tuple(query_ids)
-
-    # -- Values ------------------------------------------------------------------------------------
+    @cached_property
+    def query_ids_with_duplicates(self) -> list[str]:
+        """Return the ids of queries whose answers contain a document twice."""
+        return self._pool.list_duplicated()
 
     def get_stage(self, metric: Metric) -> Comparison:
         """Return the comparison of the stage that a metric scores."""
-        return self.stages[metric.stage] if metric.stage else self
+        return self.stages.get(metric.stage, self)
+
+    def list_query_ids(self, status: QueryStatus) -> tuple[str, ...]:
+        """Return the ids of queries with a status, in the order of the suite."""
+        statuses = self.statuses
+        return tuple(query_id for query_id in statuses if statuses[query_id] is status)
+
+    def list_undecided(self, metric: Metric) -> list[QueryChange]:
+        """Return the changes whose value is decided by a tie at the end of the rankings."""
+        undecided = []
+        for change in self.changes:
+            depth = metric.cutoff or len(change.now[0].doc_ids)
+            if any(rank <= depth for rank in change.restored.values()):
+                undecided.append(change)
+        return undecided
+
+    def list_outdated(self, metric: Metric) -> list[QueryChange]:
+        """Return the changes of which the baseline no longer describes the current answers.
+
+        With repeats, no ranking may ever recur, so only its value has to be within the range.
+        """
+        outdated = []
+        for change in self.changes:
+            is_outdated = change.is_reordered
+            score = self.score_query(metric, change.query.id) if len(change.before) > 1 else None
+            if score is not None:
+                is_outdated = not score.is_within_baseline
+            if is_outdated:
+                outdated.append(change)
+        return outdated
+
+    # -- Values of queries -------------------------------------------------------------------------
 
     def values(self, metric: Metric, side: Side) -> Mapping[str, float | None]:
         """Return the value of each query, the mean over its repeats, by query id."""
-        if metric.stage:
-            return self.get_stage(metric).values(replace(metric, stage=""), side)
-        if (metric, side) not in self._values:
-            query_ids = self.answers if side is Side.RETURNED else self.changes_by_id
-            column = self._columns.get_column(metric, side)
-            self._values[metric, side] = dict(zip(query_ids, column, strict=True))
-        return self._values[metric, side]
+        stage = self.get_stage(metric)
+        key = (metric, side)
+        if key not in stage._values:
+            values = {}
+            for query_id, repeats in stage._collect_repeats(metric, side).items():
+                values[query_id] = repeats[0] if len(repeats) == 1 else _average(repeats)
+            stage._values[key] = values
+        return stage._values[key]
+
+    def repeats(self, metric: Metric, side: Side) -> Mapping[str, list[float | None]]:
+        """Return the values of each query, one for each repeat, by query id."""
+        stage = self.get_stage(metric)
+        key = (metric, side)
+        if key not in stage._repeats:
+            stage._repeats[key] = stage._collect_repeats(metric, side)
+        return stage._repeats[key]
+
+    def _collect_repeats(self, metric: Metric, side: Side) -> dict[str, list[float | None]]:
+        repeats: dict[str, list[float | None]] = {}
+        if metric.unit == "seconds":
+            # Equal rankings share their scores, but every call took its own time.
+            for query_id, rankings in self._get_rankings(side).items():
+                repeats[query_id] = [ranking.seconds for ranking in rankings]
+            return repeats
+        if metric.compares and side is Side.BEFORE:
+            return {change.query.id: [None] for change in self.changes}
+        scores = self._pool.score(metric)
+        for query_id, positions in self._pool.positions[side].items():
+            repeats[query_id] = [scores[position] for position in positions]
+        return repeats
+
+    def _get_rankings(self, side: Side) -> Mapping[str, Sequence[Ranking]]:
+        if side is Side.BEFORE:
+            return {change.query.id: change.before for change in self.changes}
+        if side is Side.NOW:
+            return {change.query.id: change.now for change in self.changes}
+        return self.answers
+
+    def score_query(self, metric: Metric, query_id: str) -> MetricChange | None:
+        """Return the change of a query, or ``None`` if it is undefined on one of the sides."""
+        before = self.values(metric, Side.BEFORE).get(query_id)
+        now = self.values(metric, Side.NOW).get(query_id)
+        if before is None or now is None:
+            return None
+        lowest = highest = before
+        if len(self.get_stage(metric).changes_by_id[query_id].before) > 1:
+            repeats = self.repeats(metric, Side.BEFORE)[query_id]
+            defined = [value for value in repeats if value is not None]
+            lowest, highest = min(defined), max(defined)
+        return MetricChange(metric, before, now, lowest, highest)
+
+    # -- Values of suites and tags -----------------------------------------------------------------
+
+    def list_queries_in_mean(
+        self, metric: Metric, tag: str = "", *, includes_variants: bool = False
+    ) -> list[Query]:
+        """Return the queries of the suite or of a tag that enter the mean of a metric."""
+        # A variant would count its query several times, but it can be slow or find nothing.
+        is_about_variants = not metric.needs_judgments or tag == VARIANT_TAG
+        includes_variants = includes_variants or is_about_variants
+        # No value of a query that expects no results is good, but its latency counts.
+        includes_all = metric.unit == "seconds"
+        queries = []
+        for query in self.suite.list_queries(tag):
+            is_expected = includes_all or query.id not in self._no_result_ids
+            if is_expected and (includes_variants or not query.variant_of):
+                queries.append(query)
+        return queries
+
+    @cached_property
+    def _no_result_ids(self) -> frozenset[str]:
+        return frozenset(query.id for query in self.suite.queries if query.expects_no_results)
+
+    def suite_value(self, metric: Metric, tag: str = "") -> float | None:
+        """Return the metric over all answered queries, with hits in the order as returned.
+
+        Metrics that compare with the baseline are over compared queries, with ties in its order.
+        """
+        side = Side.NOW if metric.compares else Side.RETURNED
+        return self._aggregate(metric, side, self._list_valued_queries(metric, tag, side))
+
+    def count_values(self, metric: Metric, tag: str = "") -> int:
+        """Count the queries that ``suite_value`` is computed over."""
+        side = Side.NOW if metric.compares else Side.RETURNED
+        return len(self._list_valued_queries(metric, tag, side))
 
     def score(self, metric: Metric, tag: str = "") -> MetricChange | None:
         """Return the metric over the compared queries of the suite or of a tag.
@@ -161,132 +478,64 @@ class Comparison:
         Suite means leave variants out, and those of the tag ``variant`` do not. Latencies are over
         all calls.
         """
-        if metric.stage:
-            return self.get_stage(metric).score(replace(metric, stage=""), tag)
-        if (metric, tag) not in self._scores:
-            self._scores[metric, tag] = self._compute_score(metric, tag)
-        return self._scores[metric, tag]
+        key = (metric, tag)
+        if key not in self._scores:
+            self._scores[key] = self._compute_score(metric, tag)
+        return self._scores[key]
 
     def _compute_score(self, metric: Metric, tag: str) -> MetricChange | None:
-        columns = self._columns
-        is_latency = metric.unit == "seconds"
-        query_ids = self.list_query_ids_in_mean(metric, tag)
-        changes: list[QueryChange] = []
-        before: list[float | None] = []
-        now: list[float | None] = []
-        for change, value_before, value_now in self._iterate_pairs(metric, tag):
-            if change.query.id not in query_ids:
-                continue
-            changes.append(change)
-            if is_latency:
-                before += columns.get_repeats(metric, Side.BEFORE, change.row)
-                now += columns.get_repeats(metric, Side.NOW, change.row)
-            else:
-                before.append(value_before)
-                now.append(value_now)
-        weights = [] if is_latency else [_get_weight(change.query, metric) for change in changes]
-        mean_before = aggregate_values(metric, before, weights)
-        mean_now = aggregate_values(metric, now, weights)
-        if mean_before is None or mean_now is None:
+        queries = self._list_valued_queries(metric, tag, Side.BEFORE, Side.NOW)
+        before = self._aggregate(metric, Side.BEFORE, queries)
+        now = self._aggregate(metric, Side.NOW, queries)
+        if before is None or now is None:
             return None
-        lowest = highest = mean_before
-        if columns.has_repeats(Side.BEFORE) and not is_latency:
-            repeats = [columns.get_repeats(metric, Side.BEFORE, each.row) for each in changes]
+        lowest = highest = before
+        weights = [query.weight for query in queries]
+        has_repeats = any(len(change.before) > 1 for change in self.get_stage(metric).changes)
+        if has_repeats and metric.unit != "seconds":
+            repeats = self.repeats(metric, Side.BEFORE)
             means = []
             # If queries have different numbers of repeats, the smallest number counts.
-            for repeat in zip(*repeats, strict=False):
+            for repeat in zip(*[repeats[query.id] for query in queries], strict=False):
                 mean = aggregate_values(metric, repeat, weights)
-                means.append(mean_before if mean is None else mean)
+                means.append(before if mean is None else mean)
             lowest, highest = min(means), max(means)
-        query_count = sum(weight > 0 for weight in weights) or len(changes)
-        return MetricChange(metric, mean_before, mean_now, lowest, highest, query_count)
+        query_count = len(queries)
+        if metric.weighted:
+            query_count = sum(weight > 0 for weight in weights)
+        return MetricChange(metric, before, now, lowest, highest, query_count)
 
-    def _iterate_pairs(
-        self, metric: Metric, tag: str = ""
-    ) -> Iterator[tuple[QueryChange, float, float]]:
-        """Yield the changes with the values of both sides, if both are defined."""
-        before = self._columns.get_column(metric, Side.BEFORE)
-        now = self._columns.get_column(metric, Side.NOW)
-        for query in self.suite.list_queries(tag):
-            change = self.changes_by_id.get(query.id)
-            if change is None:
-                continue
-            value_before, value_now = before[change.row], now[change.row]
-            if value_before is not None and value_now is not None:
-                yield change, value_before, value_now
+    def _list_valued_queries(self, metric: Metric, tag: str, *sides: Side) -> list[Query]:
+        """Return the queries in the mean of a metric that have a value on these sides."""
+        queries = self.list_queries_in_mean(metric, tag)
+        for side in sides:
+            values = self.values(metric, side)
+            queries = [query for query in queries if values.get(query.id) is not None]
+        return queries
 
-    def suite_value(self, metric: Metric, tag: str = "") -> float | None:
-        """Return the metric over all answered queries, with hits in the order as returned.
-
-        Metrics that compare with the baseline are over compared queries, with ties in its order.
-        """
-        values, weights = self._collect_values(metric, tag)
-        return aggregate_values(metric, values, weights)
-
-    def count_values(self, metric: Metric, tag: str = "") -> int:
-        """Count the queries (for latencies: calls) that ``suite_value`` is computed over."""
-        values, _ = self._collect_values(metric, tag)
-        return sum(value is not None for value in values)
-
-    def _collect_values(
-        self, metric: Metric, tag: str
-    ) -> tuple[list[float | None], list[float] | None]:
-        if metric.stage:
-            return self.get_stage(metric)._collect_values(replace(metric, stage=""), tag)
-        side = Side.NOW if metric.compares else Side.RETURNED
-        rows = self._compared_rows if metric.compares else self._answered_rows
-        query_ids = self.list_query_ids_in_mean(metric, tag)
-        queries = []
-        for query in self.suite.list_queries(tag):
-            if query.id in rows and query.id in query_ids:
-                queries.append(query)
-        values: list[float | None] = []
+    def _aggregate(self, metric: Metric, side: Side, queries: Sequence[Query]) -> float | None:
+        """Combine the values of queries. Percentiles of latencies are over all calls."""
         if metric.unit == "seconds":
+            seconds: list[float | None] = []
             for query in queries:
-                values += self._columns.get_repeats(metric, side, rows[query.id])
-            return values, None
-        column = self._columns.get_column(metric, side)
-        values += [column[rows[query.id]] for query in queries]
-        return values, [_get_weight(query, metric) for query in queries]
+                seconds += self.repeats(metric, side)[query.id]
+            return aggregate_values(metric, seconds)
+        values = self.values(metric, side)
+        weights = [query.weight for query in queries]
+        return aggregate_values(metric, [values[query.id] for query in queries], weights)
 
-    @cached_property
-    def _answered_rows(self) -> Mapping[str, int]:
-        return {query_id: row for row, query_id in enumerate(self.answers)}
-
-    @cached_property
-    def _compared_rows(self) -> Mapping[str, int]:
-        return {change.query.id: change.row for change in self.changes}
-
-    def list_query_ids_in_mean(
-        self, metric: Metric, tag: str = "", *, includes_variants: bool = False
-    ) -> Collection[str]:
-        """Return the queries of the suite or of a tag that enter the mean of a metric."""
-        # A variant would count its query several times, but it can be slow or find nothing.
-        is_about_variants = not metric.needs_judgments or tag == VARIANT_TAG
-        includes_variants = includes_variants or is_about_variants
-        query_ids = set()
-        # No value of a query that expects no results is good, but its latency counts.
-        excluded_ids = self._no_result_ids if metric.unit != "seconds" else ()
-        for query in self.suite.list_queries(tag):
-            if (includes_variants or not query.variant_of) and query.id not in excluded_ids:
-                query_ids.add(query.id)
-        return query_ids
-
-    @cached_property
-    def _no_result_ids(self) -> frozenset[str]:
-        return frozenset(query.id for query in self.suite.queries if query.expects_no_results)
-
-    # -- Changes -----------------------------------------------------------------------------------
+    # -- Changes of queries ------------------------------------------------------------------------
 
     def collect_gains(self, metric: Metric) -> dict[str, float]:
         """Return how far each compared query changed for the better, by query id."""
-        if metric.stage:
-            return self.get_stage(metric).collect_gains(replace(metric, stage=""))
         sign = 1 if metric.higher_is_better else -1
+        values_now = self.values(metric, Side.NOW)
         gains = {}
-        for change, value_before, value_now in self._iterate_pairs(metric):
-            gain = sign * (value_now - value_before)
-            gains[change.query.id] = gain if abs(gain) > constants.ROUNDING_ERROR else 0.0
+        for query_id, before in self.values(metric, Side.BEFORE).items():
+            now = values_now[query_id]
+            if before is not None and now is not None:
+                gain = sign * (now - before)
+                gains[query_id] = gain if abs(gain) > constants.ROUNDING_ERROR else 0.0
         return gains
 
     def collect_deltas(
@@ -301,212 +550,27 @@ class Comparison:
             tag: The tag that a query must have, or empty for all queries.
             includes_variants: Whether variants count, which ``score`` leaves out.
         """
-        if metric.stage:
-            plain = replace(metric, stage="")
-            stage = self.get_stage(metric)
-            return stage.collect_deltas(plain, tag, includes_variants=includes_variants)
         gains = self.collect_gains(metric)
-        query_ids = self.list_query_ids_in_mean(metric, tag, includes_variants=includes_variants)
-        changes = []
-        for change in self.changes:
-            if change.query.id in gains and change.query.id in query_ids:
-                changes.append(change)
-        total = sum(_get_weight(change.query, metric) for change in changes)
+        weights = {}
+        for query in self.list_queries_in_mean(metric, tag, includes_variants=includes_variants):
+            if query.id in gains:
+                weights[query.id] = query.weight if metric.weighted else 1.0
+        total = sum(weights.values())
         deltas: dict[str, list[float]] = {}
         if total > 0:
-            scale = len(changes) / total
-            for change in changes:
-                delta = gains[change.query.id] * _get_weight(change.query, metric) * scale
-                deltas.setdefault(change.test_unit, []).append(delta)
+            changes = self.get_stage(metric).changes_by_id
+            for query_id, weight in weights.items():
+                delta = gains[query_id] * weight * len(weights) / total
+                deltas.setdefault(changes[query_id].test_unit, []).append(delta)
         return deltas
 
-    def list_undecided(self, metric: Metric) -> tuple[QueryChange, ...]:
-        """Return the changes that a tie at the end of the rankings leaves undecided."""
-        return tuple(change for change in self.changes if change.is_undecided(metric))
 
-    # -- Documents ---------------------------------------------------------------------------------
-
-    def list_documents(self, query_id: str) -> tuple[DocChange, ...]:
-        """List the first documents of both rankings of a query, then missing expected ones."""
-        query = self.suite.queries_by_id[query_id]
-        change = self.changes_by_id.get(query_id)
-        now = self.answers.get(query_id, ())
-        top_k = self.suite.settings.top_k
-        limit = min(max(constants.TOP, top_k), MAX_LISTED_DOCUMENTS)
-        before = change.before if change else ()
-        expected = _list_expected_doc_ids(query)
-        expected_ids = set(expected)
-        listed = dict.fromkeys((*_list_first(now, limit), *_list_first(before, limit), *expected))
-        ranks_before = _find_ranks_of(listed, before)
-        ranks_now = _find_ranks_of(listed, now)
-        # The score is of the first repeat, in which a document may have another rank.
-        first = now[0] if now else Ranking()
-        ranks_in_first = ranks_now if len(now) == 1 else find_ranks(first)
-        documents = []
-        for doc_id in listed:
-            rank_before, rank_now = ranks_before.get(doc_id), ranks_now.get(doc_id)
-            finding = None
-            if doc_id in expected_ids and (rank_now is None or rank_now > top_k):
-                finding = self._explain_absence(query, doc_id, rank_before, rank_now)
-            rank_in_first = ranks_in_first.get(doc_id)
-            score = first.scores[rank_in_first - 1] if first.scores and rank_in_first else None
-            documents.append(
-                DocChange(
-                    doc_id=doc_id,
-                    title=self.titles.get(doc_id, ""),
-                    grade=query.judgments.grades.get(doc_id),
-                    is_relevant=doc_id in query.judgments.relevant,
-                    rank_before=rank_before,
-                    rank_now=rank_now,
-                    score=score,
-                    finding=finding,
-                )
-            )
-        return tuple(documents)
-
-    def _explain_absence(
-        self, query: Query, doc_id: str, rank_before: int | None, rank_now: int | None
-    ) -> Text:
-        """Say why an expected document is not among the first results."""
-        if self.suite.settings.match == "text":
-            return _describe_finding(self.diagnose(query, doc_id))
-        if doc_id in self.run.missing_doc_ids:
-            return write("no longer in the index" if rank_before else "not in the index")
-        if rank_now is not None:
-            return write("ranked lower")
-        for name, ranking in reversed(list(self._get_stage_rankings(query).items())):
-            if doc_id in ranking.doc_ids:
-                rank = ranking.doc_ids.index(doc_id) + 1
-                return write("not retrieved, but at rank ", rank, " of ", DataPart(name))
-        return write("not retrieved")
-
-    def diagnose(self, query: Query, passage: str) -> PassageFinding:
-        """Say what happened to a relevant passage."""
-        returned = self.run.answers.get(query.request, (Ranking(),))
-        return diagnose_passage(
-            passage,
-            returned[0],
-            top_k=self.suite.settings.top_k,
-            stages=self._get_stage_rankings(query),
-            corpus=self.corpus,
-        )
-
-    def _get_stage_rankings(self, query: Query) -> dict[str, Ranking]:
-        """Return the rankings of earlier stages by name, in their order."""
-        stages = {}
-        for name, stage_run in self.run.stages.items():
-            if query.request in stage_run.answers:
-                stages[name] = stage_run.answers[query.request][0]
-        return stages
-
-    def list_query_ids_with_duplicates(self) -> list[str]:
-        """Return the ids of queries whose answers contain a document twice."""
-        query_ids = list(self.answers)
-        return [query_ids[row] for row in self._columns.list_rows_with_duplicates()]
-
-    def list_unreturned_doc_ids(self) -> tuple[str, ...]:
-        """Return the expected documents that no current answer has, to ask ``exists`` about.
-
-        Of a compared query, these are the relevant documents of the baseline and those that rules
-        want, since most documents of a large judgment file were never returned.
-        """
-        if self.suite.settings.match == "text":
-            return ()
-        doc_ids: dict[str, None] = {}
-        for query in self.answered_queries:
-            change = self.changes_by_id.get(query.id)
-            if change and change.is_unchanged and not query.rules:
-                continue
-            expected = _list_expected_doc_ids(query)
-            if change:
-                named = change.doc_ids_before
-                for rule in query.rules:
-                    named.update(rule.wanted_doc_ids)
-                expected = [doc_id for doc_id in expected if doc_id in named]
-            for doc_id in expected:
-                if not any(doc_id in ranking.doc_ids for ranking in self.answers[query.id]):
-                    doc_ids[doc_id] = None
-        return tuple(doc_ids)
+def _average(repeats: Sequence[float | None]) -> float | None:
+    defined = [value for value in repeats if value is not None]
+    return fmean(defined) if defined else None
 
 
-def _get_weight(query: Query, metric: Metric) -> float:
-    """Return how much a query counts in the mean of a metric."""
-    return query.weight if metric.weighted else 1.0
-
-
-# -- Documents -------------------------------------------------------------------------------------
-
-
-def _list_expected_doc_ids(query: Query) -> list[str]:
-    """Return the relevant documents, best first, and then those that rules want."""
-    grades = query.judgments.grades
-    expected = sorted(query.judgments.relevant)
-    expected.sort(key=lambda doc_id: grades.get(doc_id, 0), reverse=True)
-    for rule in query.rules:
-        expected += rule.wanted_doc_ids
-    return list(dict.fromkeys(expected))
-
-
-def find_median_ranks(rankings: Sequence[Ranking]) -> dict[str, int]:
-    """Return the median rank of every document over the repeats, best first.
-
-    A repeat without the document counts as a rank below all others, so a document that fewer than
-    half of the repeats have is left out.
-    """
-    if len(rankings) == 1:
-        return find_ranks(rankings[0])
-    ranks_by_doc_id: dict[str, list[int]] = {}
-    for ranking in rankings:
-        for doc_id, rank in find_ranks(ranking).items():
-            ranks_by_doc_id.setdefault(doc_id, []).append(rank)
-    middle = (len(rankings) - 1) // 2
-    medians = {}
-    for doc_id, ranks in ranks_by_doc_id.items():
-        if len(ranks) > middle:
-            medians[doc_id] = sorted(ranks)[middle]
-    return dict(sorted(medians.items(), key=lambda item: item[1]))
-
-
-def _describe_finding(finding: PassageFinding) -> Text:
-    """Word what happened to a passage, with chunks, ranks and stages."""
-    text = write(finding.kind.value)
-    if finding.kind in (FindingKind.FOUND, FindingKind.RANKED_LOWER) and finding.rank:
-        text += f" at rank {finding.rank}"
-    if finding.kind is FindingKind.SPLIT:
-        chunks: list[Part | Text] = []
-        for chunk in finding.chunks:
-            rank = f" at rank {chunk.rank}" if chunk.rank else ""
-            chunks.append(write(DocPart(chunk.chunk_id), rank))
-        text += write(" (", join(chunks), "" if finding.is_complete else ", and a part is missing")
-        text += ")"
-    if finding.stage:
-        text += write(", at rank ", finding.stage_rank or 0, " of ", DataPart(finding.stage))
-    elif finding.corpus_chunk:
-        text += write(", but in the index as chunk ", DocPart(finding.corpus_chunk))
-    return text
-
-
-def _list_first(rankings: Sequence[Ranking], limit: int) -> list[str]:
-    """Return the documents down to a (median) rank."""
-    if len(rankings) == 1 and not rankings[0].passages:
-        return list(rankings[0].doc_ids[:limit])
-    return [doc_id for doc_id, rank in find_median_ranks(rankings).items() if rank <= limit]
-
-
-def _find_ranks_of(doc_ids: Collection[str], rankings: Sequence[Ranking]) -> Mapping[str, int]:
-    """Return the (median) ranks of documents, and maybe of others."""
-    if len(rankings) != 1 or rankings[0].passages or len(doc_ids) > MAX_SEARCHED_DOCUMENTS:
-        return find_median_ranks(rankings)
-    # Most documents are at the top, and a thousand others need not be put into a dict for them.
-    returned = rankings[0].doc_ids
-    ranks = {}
-    for doc_id in doc_ids:
-        with suppress(ValueError):  # not returned
-            ranks[doc_id] = returned.index(doc_id) + 1
-    return ranks
-
-
-# -- Pairs of rankings -----------------------------------------------------------------------------
+# -- Comparing two runs ----------------------------------------------------------------------------
 
 
 def compare_runs(
@@ -530,15 +594,15 @@ def compare_runs(
     for name in {metric.stage for metric in list_metrics(suite) if metric.stage}:
         stage_run = run.stages.get(name, Run())
         baseline_stage = baseline_run.stages.get(name) if baseline_run else None
-        pairing = _Pairing(suite, stage_run, baseline_stage, needed_depth=maxsize)
-        stages[name] = pairing.compare(is_new=is_new)
+        comparer = _Comparer(suite, stage_run, baseline_stage, needed_depth=maxsize)
+        stages[name] = comparer.compare(is_new=is_new)
     needed_depth = get_needed_depth(suite, has_baseline=baseline_run is not None)
-    pairing = _Pairing(suite, run, baseline_run, needed_depth=needed_depth)
-    return pairing.compare(is_new=is_new, corpus_texts=corpus_texts, stages=stages)
+    comparer = _Comparer(suite, run, baseline_run, needed_depth=needed_depth)
+    return comparer.compare(is_new=is_new, corpus_texts=corpus_texts, stages=stages)
 
 
-class _Pairing:
-    """Pairs the rankings of both runs, query by query.
+class _Comparer:
+    """Compares two runs, query by query.
 
     Args:
         needed_depth: To which depth rankings are evaluated.
@@ -555,10 +619,9 @@ class _Pairing:
         for compared_run in (run, baseline_run):
             if compared_run and compared_run.provenance.depth is not None:
                 self.compared_depth = min(self.compared_depth, compared_run.provenance.depth)
-        self.finds_passages = suite.settings.match == "text"
+        self._finds_passages = suite.settings.match == "text"
         self._max_tie_length = int(suite.settings.top_k * constants.MAX_TIE_FRACTION)
-        metrics = [suite.primary_metric, *list_metrics(suite)]
-        self._columns = MetricColumns(metrics, suite.settings.undefined)
+        self._pool = _RankingPool(suite)
         self._answers: dict[str, tuple[Ranking, ...]] = {}
         self._changes: list[QueryChange] = []
 
@@ -577,7 +640,7 @@ class _Pairing:
         for query in self.suite.queries:
             request = query.request
             before = baseline_answers.get(request, ())
-            if self.finds_passages and _has_unknown_passages(query, before):
+            if self._finds_passages and _has_unknown_passages(query, before):
                 unusable.append(query.id)
                 before = ()
             statuses[query.id] = _find_status(request, run, bool(before) and not is_new)
@@ -596,64 +659,47 @@ class _Pairing:
             unusable_query_ids=tuple(unusable),
             corpus_texts=corpus_texts,
             stages=stages or {},
-            _columns=self._columns,
+            _pool=self._pool,
         )
 
-    def _add(self, query: Query, rankings: Sequence[Ranking], before: Sequence[Ranking]) -> None:
+    def _add(
+        self, query: Query, rankings: Sequence[Ranking], baseline_rankings: Sequence[Ranking]
+    ) -> None:
         """Add the current rankings of a query, paired with those of the baseline if there are."""
-        now = self._prepare(rankings, query, self.needed_depth)
-        self._answers[query.id] = now
-        positions = self._columns.add(query.judgments, now)
-        self._columns.add_row(Side.RETURNED, positions)
-        if before:
-            self._changes.append(self._pair(query, now, positions, before))
-
-    def _pair(
-        self,
-        query: Query,
-        now: tuple[Ranking, ...],
-        positions: tuple[int, ...],
-        baseline_rankings: Sequence[Ranking],
-    ) -> QueryChange:
-        """Pair current rankings, and their positions in the columns, with those of the baseline."""
-        columns, judgments = self._columns, query.judgments
+        pool = self._pool
+        returned = self._answers[query.id] = self._prepare(rankings, query, self.needed_depth)
         before = self._prepare(baseline_rankings, query, self.compared_depth)
-        if any(len(ranking.doc_ids) > self.compared_depth for ranking in now):
-            now = tuple(ranking.cut(self.compared_depth) for ranking in now)
-            positions = columns.add(judgments, now)
-        is_unchanged = len(now) == len(before) == 1 and _are_equal(now[0], before[0])
+        reference = before[0] if before else None
+        positions = pool.positions[Side.RETURNED][query.id] = pool.add(query, returned, reference)
+        if reference is None:
+            return
+
+        now = returned
+        if any(len(ranking.doc_ids) > self.compared_depth for ranking in returned):
+            now = tuple(ranking.cut(self.compared_depth) for ranking in returned)
+        is_unchanged = len(now) == len(before) == 1 and _are_equal(now[0], reference)
         aligned = now
         restored: dict[str, int] = {}
-        if is_unchanged:
-            positions_before = positions
-        else:
-            aligned, restored = self._align(now, before[0], judgments.relevant)
-            if aligned is not now:
-                positions = columns.add(judgments, aligned)
+        if not is_unchanged:
+            aligned, restored = self._align(now, reference, query.judgments.relevant)
+        if aligned is not returned:
+            positions = pool.add(query, aligned, reference)
+        pool.positions[Side.NOW][query.id] = positions
+        if not is_unchanged:
             # Repeats of the baseline differ by their ties as well.
-            aligned_before, _ = self._align(before, before[0], ())
-            positions_before = columns.add(judgments, aligned_before)
-        columns.add_row(Side.NOW, positions)
-        columns.add_row(Side.BEFORE, positions_before)
-        columns.add_baseline(judgments, before)
+            aligned_before, _ = self._align(before, reference, ())
+            positions = pool.add(query, aligned_before)
+        pool.positions[Side.BEFORE][query.id] = positions
         original = self.suite.queries_by_id.get(query.variant_of, query)
-        return QueryChange(
-            query=query,
-            before=before,
-            now=now,
-            aligned=aligned,
-            test_unit=original.request,
-            restored=restored,
-            is_unchanged=is_unchanged,
-            row=len(self._changes),
-            _columns=columns,
+        self._changes.append(
+            QueryChange(query, before, now, aligned, original.request, restored, is_unchanged)
         )
 
     def _prepare(
         self, rankings: Sequence[Ranking], query: Query, depth: int
     ) -> tuple[Ranking, ...]:
         """Return the rankings cut to a depth and, if need be, in terms of passages."""
-        if self.finds_passages:
+        if self._finds_passages:
             grades = dict.fromkeys(query.passages, 0.0)
             grades.update(query.judgments.grades)
             return tuple(locate_passages(ranking.cut(depth), grades) for ranking in rankings)
@@ -665,6 +711,7 @@ class _Pairing:
         """Return the rankings with ties in the order of the reference, and restored documents."""
         aligned = []
         restored: dict[str, int] = {}
+        is_same = True
         for ranking in rankings:
             result = align_ties(
                 ranking,
@@ -675,7 +722,7 @@ class _Pairing:
             )
             aligned.append(result.ranking)
             restored.update(result.restored)
-        is_same = all(map(is_, aligned, rankings))
+            is_same = is_same and result.ranking is ranking
         return (rankings if is_same else tuple(aligned)), restored
 
 
@@ -695,4 +742,6 @@ def _find_status(request: str, run: Run, has_baseline: bool) -> QueryStatus:
 
 
 def _are_equal(ranking: Ranking, other: Ranking) -> bool:
-    return ranking.doc_ids == other.doc_ids and ranking.passages == other.passages
+    """Return whether two rankings have the same values of all metrics, times aside."""
+    has_same_hits = ranking.doc_ids == other.doc_ids and ranking.passages == other.passages
+    return has_same_hits and ranking.sizes == other.sizes

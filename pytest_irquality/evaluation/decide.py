@@ -23,10 +23,9 @@ from pytest_irquality.evaluation.branches import (
     collect_answers,
     count_coverage,
 )
-from pytest_irquality.evaluation.comparison import compare_runs
+from pytest_irquality.evaluation.comparison import Comparison, compare_runs
 from pytest_irquality.evaluation.edits import EditKind, SuiteEdit, find_edits, summarize_edits
 from pytest_irquality.evaluation.evaluate import Evaluation
-from pytest_irquality.evaluation.query_changes import QueryChange
 from pytest_irquality.evaluation.results import (
     CheckResult,
     DefaultCheck,
@@ -443,9 +442,11 @@ def _create_stale_notice(decision: Decision) -> Iterator[Notice]:
     suites = []
     query_ids = []
     for evaluation in decision.current.evaluations:
-        for change in _compare_with_committed(evaluation, decision.current.branch):
-            if change.is_outdated(evaluation.suite.primary_metric):
-                suites.append(evaluation.suite)
+        suite = evaluation.suite
+        if not suite.baseline_retriever:
+            comparison = _compare_with_committed(evaluation, decision.current.branch)
+            for change in comparison.list_outdated(suite.primary_metric):
+                suites.append(suite)
                 query_ids.append(change.query.id)
     if query_ids:
         number = format_count(len(query_ids), "ranking differs", "rankings differ")
@@ -453,15 +454,12 @@ def _create_stale_notice(decision: Decision) -> Iterator[Notice]:
         yield _create_update_notice("stale-baseline", text, decision, suites, query_ids)
 
 
-def _compare_with_committed(evaluation: Evaluation, branch: Branch) -> Sequence[QueryChange]:
-    suite = evaluation.suite
-    if suite.baseline_retriever:
-        return ()
-    committed_run = collect_answers(suite, branch.committed_files)
+def _compare_with_committed(evaluation: Evaluation, branch: Branch) -> Comparison:
+    committed_run = collect_answers(evaluation.suite, branch.committed_files)
     baseline_run = evaluation.baseline_run
     if baseline_run is not None and baseline_run.answers == committed_run.answers:
-        return evaluation.comparison.changes
-    return compare_runs(suite, evaluation.run, committed_run).changes
+        return evaluation.comparison
+    return compare_runs(evaluation.suite, evaluation.run, committed_run)
 
 
 def _create_missing_baseline_notice(decision: Decision) -> Iterator[Notice]:

@@ -22,8 +22,7 @@ from itertools import islice
 from statistics import fmean
 
 from pytest_irquality.evaluation import constants
-from pytest_irquality.evaluation.comparison import Comparison
-from pytest_irquality.evaluation.query_changes import QueryChange, Side
+from pytest_irquality.evaluation.comparison import Comparison, QueryChange, Side
 from pytest_irquality.evaluation.requirement_checks import has_drop_threshold, is_expired
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome, assign_suites
 from pytest_irquality.evaluation.statistics import (

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from pytest_irquality.evaluation import constants
-from pytest_irquality.evaluation.comparison import Comparison, find_median_ranks
-from pytest_irquality.evaluation.query_changes import QueryStatus, Side
+from pytest_irquality.evaluation.comparison import Comparison, QueryStatus, Side
+from pytest_irquality.evaluation.documents import diagnose, find_median_ranks
 from pytest_irquality.evaluation.requirement_checks import format_value, is_expired
 from pytest_irquality.evaluation.results import (
     CheckResult,
@@ -411,7 +411,7 @@ def _create_few_changes_notice(facts: SuiteFacts) -> Iterator[Notice]:
     changed = [query_id for query_id, gain in gains.items() if gain]
     worse = []
     for query_id in changed:
-        score = facts.comparison.changes_by_id[query_id].score(metric)
+        score = facts.comparison.score_query(metric, query_id)
         if score and score.gain < 0 and len(changed) < constants.MIN_FEW_CHANGES:
             values = f" from {format_value(metric, score.before)} to "
             values += format_value(metric, score.now)
@@ -495,7 +495,7 @@ def _create_passage_notice(facts: SuiteFacts) -> Iterator[Notice]:
         change = facts.comparison.changes_by_id.get(query.id)
         ranks_before = find_median_ranks(change.before if change else ())
         for passage in query.judgments.relevant:
-            counts[facts.comparison.diagnose(query, passage).kind] += 1
+            counts[diagnose(facts.comparison, query, passage).kind] += 1
             found_before += ranks_before.get(passage, settings.top_k + 1) <= settings.top_k
     if counts.total() == counts[FindingKind.FOUND]:
         return
@@ -592,7 +592,7 @@ def _list_low_query_ids(facts: SuiteFacts, result: CheckResult) -> list[str]:
 
 
 def _create_duplicate_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    query_ids = facts.comparison.list_query_ids_with_duplicates()
+    query_ids = facts.comparison.query_ids_with_duplicates
     if query_ids:
         count = format_count(len(query_ids), "ranking contains", "rankings contain")
         answers = facts.comparison.answers[query_ids[0]]

@@ -10,8 +10,7 @@ from math import inf
 from statistics import fmean
 
 from pytest_irquality.evaluation import constants
-from pytest_irquality.evaluation.comparison import Comparison
-from pytest_irquality.evaluation.query_changes import MetricChange, QueryStatus, Side
+from pytest_irquality.evaluation.comparison import Comparison, MetricChange, QueryStatus, Side
 from pytest_irquality.evaluation.results import CheckResult, Outcome, Requirement
 from pytest_irquality.evaluation.statistics import (
     SignificanceTest,
@@ -466,9 +465,7 @@ class _Subject:
         """Return the queries whose mean is compared."""
         if self.query is not None:
             return (self.query,)
-        query_ids = self.comparison.list_query_ids_in_mean(self.metric, self.tag)
-        queries = self.comparison.suite.list_queries(self.tag)
-        return [query for query in queries if query.id in query_ids]
+        return self.comparison.list_queries_in_mean(self.metric, self.tag)
 
     @property
     def is_too_deep(self) -> bool:
@@ -483,8 +480,7 @@ class _Subject:
             return None
         if self.query is None:
             return self.comparison.score(self.metric, self.tag)
-        change = self.comparison.get_stage(self.metric).changes_by_id.get(self.query.id)
-        return change.score(replace(self.metric, stage="")) if change else None
+        return self.comparison.score_query(self.metric, self.query.id)
 
     @cached_property
     def value(self) -> float | None:

@@ -108,6 +108,13 @@ class RankingBatch:
             self._judged_rankings = self._find_judged_documents()
         return self._judged_rankings
 
+    def find_duplicated(self) -> set[int]:
+        """Return the positions of rankings with a document twice, as deep as metrics read."""
+        # The search for judged documents copies only rankings with duplicates.
+        distinct = self.judged_rankings.rankings
+        pairs = zip(self._rankings, distinct, strict=True)
+        return {at for at, (ranking, without) in enumerate(pairs) if without is not ranking}
+
     def _find_judged_documents(self) -> JudgedRankings:
         rankings: list[DocIds] = []
         gains: list[RankedGains] = []

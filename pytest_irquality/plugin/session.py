@@ -29,9 +29,10 @@ from pytest_irquality.evaluation.branches import (
     SuiteKey,
     find_baseline,
 )
+from pytest_irquality.evaluation.comparison import QueryChange
 from pytest_irquality.evaluation.decide import Decision, decide
+from pytest_irquality.evaluation.documents import list_unreturned_doc_ids
 from pytest_irquality.evaluation.evaluate import Evaluation
-from pytest_irquality.evaluation.query_changes import QueryChange
 from pytest_irquality.evaluation.results import EvaluationContext
 from pytest_irquality.io.text import DataPart, Text, write
 from pytest_irquality.metrics import Metric, MetricError, aggregate_values, score_rankings
@@ -586,7 +587,7 @@ class SearchSession:
         run = self.runs[suite.run_key]
         missing: frozenset[str] = frozenset()
         if callable(getattr(retriever, "exists", None)):
-            missing = ask_exists(retriever, evaluation.comparison.list_unreturned_doc_ids())
+            missing = ask_exists(retriever, list_unreturned_doc_ids(evaluation.comparison))
         stages: Mapping[str, Run] = {}
         lost = [change.query for change in evaluation.comparison.changes if _has_lost(change)]
         if lost and not run.stages and has_stages(retriever):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from pytest_irquality.evaluation.comparison import DocChange
-from pytest_irquality.evaluation.query_changes import QueryStatus
+from pytest_irquality.evaluation.comparison import QueryStatus
+from pytest_irquality.evaluation.documents import DocChange
 from pytest_irquality.evaluation.results import DefaultCheck, Notice, Outcome
 from pytest_irquality.io.escaping import clip, make_visible
 from pytest_irquality.io.files import OUTPUT_MARKER

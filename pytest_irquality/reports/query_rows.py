@@ -10,9 +10,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
-from pytest_irquality.evaluation.comparison import Comparison, DocChange
+from pytest_irquality.evaluation.comparison import (
+    Comparison,
+    QueryChange,
+    QueryStatus,
+    Side,
+)
+from pytest_irquality.evaluation.documents import DocChange, list_documents
 from pytest_irquality.evaluation.evaluate import Evaluation
-from pytest_irquality.evaluation.query_changes import QueryChange, QueryStatus, Side
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
 from pytest_irquality.io.text import DataPart, DocPart, QueryPart, Text, join, list_some, write
 from pytest_irquality.reports.numbers import Number, format_change, format_value
@@ -109,7 +114,7 @@ class QueryRow:
         """Return the documents of both rankings."""
         if self.comparison is None or self.status not in (QueryStatus.COMPARED, QueryStatus.NEW):
             return ()
-        return self.comparison.list_documents(self.query.id)
+        return list_documents(self.comparison, self.query.id)
 
     @cached_property
     def moves(self) -> tuple[Move, ...]:
@@ -208,7 +213,7 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
     for query in suite.queries:
         status = comparison.statuses[query.id]
         change = changes.get(query.id)
-        score = change.score(metric) if change else None
+        score = comparison.score_query(metric, query.id) if change else None
         direction = _find_direction(change, score.gain if score else None, query.id in undecided)
         error = evaluation.run.errors.get(query.request)
         before = score.before if score else None

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from unicodedata import category, combining, east_asian_width
 
-from pytest_irquality.evaluation.comparison import DocChange
+from pytest_irquality.evaluation.comparison import Side
+from pytest_irquality.evaluation.documents import DocChange, list_documents
 from pytest_irquality.evaluation.evaluate import Evaluation
-from pytest_irquality.evaluation.query_changes import Side
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import disarm_commands, make_printable
 from pytest_irquality.io.text import CodePart, DataPart, DocPart, Part, Text, join, write
@@ -337,7 +337,7 @@ def format_failure(results: Sequence[CheckResult], evaluation: Evaluation) -> st
         if query.why:
             lines.append(f"  why: {render_plain(write(DataPart(query.why)))}")
         if query.id in evaluation.comparison.answers:
-            lines += _format_documents(evaluation.comparison.list_documents(query.id))
+            lines += _format_documents(list_documents(evaluation.comparison, query.id))
     else:
         lines += _format_worst_queries(first, query_ids, evaluation)
     location = first.location

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from pytest_irquality.baselines.history import select_series
 from pytest_irquality.evaluation.branches import BranchEvaluation, Coverage
+from pytest_irquality.evaluation.comparison import QueryStatus, Side
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.evaluate import Evaluation
-from pytest_irquality.evaluation.query_changes import QueryStatus, Side
 from pytest_irquality.evaluation.results import (
     CheckResult,
     DefaultCheck,

@@ -9,8 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_irquality.evaluation.comparison import Comparison, compare_runs
-from pytest_irquality.evaluation.query_changes import QueryChange, QueryStatus, Side
+from pytest_irquality.evaluation.comparison import (
+    Comparison,
+    QueryChange,
+    QueryStatus,
+    Side,
+    compare_runs,
+)
+from pytest_irquality.evaluation.documents import list_unreturned_doc_ids
 from pytest_irquality.metrics import Judgments, parse_metric, score_rankings
 from pytest_irquality.passages.location import ALL_PASSAGES
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
@@ -36,13 +42,19 @@ LOW = rank(*"uvwxyz", "best")
 SUNK = rank(*"qrstuvwxyz", "best")
 
 
+def compare_repeats(
+    before: Sequence[Ranking], now: Sequence[Ranking], top_k: int = 10, **fields: Any
+) -> Comparison:
+    """Compare the repeats of one query."""
+    suite = make_suite(queries=[make_query("red shoes", **fields)], settings=Settings(top_k=top_k))
+    return compare_runs(suite, answer({"red shoes": now}), answer({"red shoes": before}))
+
+
 def compare_one(
     before: Sequence[Ranking], now: Sequence[Ranking], top_k: int = 10, **fields: Any
 ) -> QueryChange:
-    """Compare the repeats of one query."""
-    suite = make_suite(queries=[make_query("red shoes", **fields)], settings=Settings(top_k=top_k))
-    comparison = compare_runs(suite, answer({"red shoes": now}), answer({"red shoes": before}))
-    return comparison.changes[0]
+    """Return the change of the only query."""
+    return compare_repeats(before, now, top_k, **fields).changes[0]
 
 
 def compare_variants() -> Comparison:
@@ -180,9 +192,9 @@ def test_queries_that_expect_no_results_are_in_no_mean() -> None:
 
 
 def test_repeats_count_by_their_mean() -> None:
-    change = compare_one([GOOD, GOOD, GOOD], [GOOD, GOOD, EMPTY])
+    comparison = compare_repeats([GOOD, GOOD, GOOD], [GOOD, GOOD, EMPTY])
 
-    score = change.score(NDCG)
+    score = comparison.score_query(NDCG, "red shoes")
 
     assert score is not None
     assert score.delta == pytest.approx(-1 / 3)
@@ -269,7 +281,7 @@ def test_stage_metrics_are_over_the_rankings_of_their_stage() -> None:
     baseline_run = make_run(suite, stages={"candidates": make_run(suite)})
 
     comparison = compare_runs(suite, run, baseline_run)
-    change = comparison.changes[0].score(metric)
+    change = comparison.score_query(metric, "shop 0")
 
     assert comparison.suite_value(metric) == pytest.approx(1 / 3)
     assert change is not None
@@ -336,25 +348,25 @@ def test_relevant_document_at_the_end_of_a_tie_is_undecided(
     head = "fair:19 " + " ".join(f"h{number}:{18 - number}" for number in range(7))
     grades = {"best": 3.0, "fair": 1.0}
 
-    change = compare_one(
+    comparison = compare_repeats(
         [parse_ranking(f"{head} x1:1 best:1")],
         [parse_ranking(f"{head} {now_end}")],
         grades=grades,
     )
-    score = change.score(NDCG)
+    score = comparison.score_query(NDCG, "red shoes")
 
-    assert change.is_undecided(NDCG) is is_undecided
-    assert not change.is_undecided(parse_metric("ndcg@5"))
+    assert bool(comparison.list_undecided(NDCG)) is is_undecided
+    assert not comparison.list_undecided(parse_metric("ndcg@5"))
     assert score is not None
     assert score.delta == pytest.approx(delta, abs=0.001)
 
 
 def test_repeats_of_the_baseline_have_one_order_of_ties() -> None:
-    """Otherwise an engine that breaks ties at random would seem to change."""
+    """Otherwise an engine that breaks ties at random would seem to comparison.changes[0]."""
     first, second = parse_ranking("best:1 x:1 y:0.5"), parse_ranking("x:1 best:1 y:0.5")
 
-    change = compare_one([first, second], [second, first])
-    score = change.score(NDCG)
+    comparison = compare_repeats([first, second], [second, first])
+    score = comparison.score_query(NDCG, "red shoes")
 
     assert score is not None
     assert score.delta == 0
@@ -438,7 +450,7 @@ def test_first_hits_overlap_and_order() -> None:
 def test_with_repeats_a_baseline_is_outdated_only_outside_its_range(
     before: list[Ranking], now: list[Ranking], is_outdated: bool
 ) -> None:
-    assert compare_one(before, now).is_outdated(NDCG) is is_outdated
+    assert bool(compare_repeats(before, now).list_outdated(NDCG)) is is_outdated
 
 
 # -- Documents -------------------------------------------------------------------------------------
@@ -451,8 +463,8 @@ def test_unreturned_documents_are_those_that_the_baseline_or_a_rule_had() -> Non
     comparison = compare_runs(suite, answer({"a": rank("good"), "b": rank("x")}), baseline_run)
     without_baseline = compare_runs(suite, answer({"a": rank("good"), "b": EMPTY}))
 
-    assert comparison.list_unreturned_doc_ids() == ("best",)
-    assert without_baseline.list_unreturned_doc_ids() == ("best", "fair", "never")
+    assert list_unreturned_doc_ids(comparison) == ("best",)
+    assert list_unreturned_doc_ids(without_baseline) == ("best", "fair", "never")
 
 
 # -- Passages --------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_irquality.evaluation.comparison import Comparison, DocChange, compare_runs
+from pytest_irquality.evaluation.comparison import Comparison, compare_runs
+from pytest_irquality.evaluation.documents import DocChange, list_documents
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Settings
 from pytest_irquality.suite.rules import MustFind
@@ -30,7 +31,7 @@ def test_documents_of_both_rankings_and_expected_ones_are_listed() -> None:
         GOOD, rank("junk", "good", scores=(2, 1)), titles={"good": "Good shoe", "best": "Best"}
     )
 
-    documents = comparison.list_documents("shoes")
+    documents = list_documents(comparison, "shoes")
 
     assert list_ranks(documents) == {
         "junk": (None, 1),
@@ -43,19 +44,19 @@ def test_documents_of_both_rankings_and_expected_ones_are_listed() -> None:
         "good", "Good shoe", grade=2.0, is_relevant=True, rank_before=2, rank_now=2, score=1
     )
     assert (documents[0].grade, documents[0].is_relevant) == (None, False)
-    assert comparison.list_documents("shoes") == documents
+    assert list_documents(comparison, "shoes") == documents
 
 
 def test_new_query_has_documents_as_well() -> None:
     comparison = compare(None, GOOD)
 
-    assert list_ranks(comparison.list_documents("shoes"))["best"] == (None, 1)
+    assert list_ranks(list_documents(comparison, "shoes"))["best"] == (None, 1)
 
 
 def test_ranks_are_medians_over_repeats() -> None:
     comparison = compare([GOOD, GOOD, EMPTY], [rank("best"), rank("good", "x", "best"), EMPTY])
 
-    ranks = list_ranks(comparison.list_documents("shoes"))
+    ranks = list_ranks(list_documents(comparison, "shoes"))
 
     assert ranks["best"] == (1, 3)
     assert ranks["good"] == (2, None)
@@ -73,7 +74,7 @@ def test_findings_say_why_an_expected_document_is_missing() -> None:
         stages={"candidates": stage, "rerank": Run()},
     )
 
-    documents = comparison.list_documents("shoes")
+    documents = list_documents(comparison, "shoes")
 
     assert find_finding(documents, "best") == "no longer in the index"
     assert find_finding(documents, "wanted") == "not in the index"
@@ -85,7 +86,7 @@ def test_document_below_top_k_is_ranked_lower() -> None:
     suite = make_suite(queries=1, settings=Settings(top_k=2, depth=5))
     run = answer({"shop 0": rank("good", "fair", "best")})
 
-    documents = compare_runs(suite, run, answer({"shop 0": GOOD})).list_documents("shop 0")
+    documents = list_documents(compare_runs(suite, run, answer({"shop 0": GOOD})), "shop 0")
 
     assert find_finding(documents, "best") == "ranked lower"
 
@@ -104,7 +105,7 @@ def test_passages_say_how_they_were_divided() -> None:
     texts = {"c4": "Green socks!", "c5": "Other things."}
 
     comparison = compare_runs(suite, run, corpus_texts=texts)
-    documents = comparison.list_documents("q")
+    documents = list_documents(comparison, "q")
 
     assert find_finding(documents, "red shoes are in stock today") == (
         "split across chunks (c1 at rank 1, c2 at rank 2)"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pytest_irquality.evaluation.query_changes import QueryStatus
+from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS, Direction, QueryRow
 from tests.reports.builders import (

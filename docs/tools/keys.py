@@ -12,9 +12,8 @@ from pytest_irquality.suite.keys import (
     QUERY_KEYS,
     SUITE_KEYS,
     THRESHOLD_KEYS,
-    Key,
 )
-from pytest_irquality.suite.kinds import Schema
+from pytest_irquality.suite.kinds import Key, Schema
 
 PAGE = ROOT / "docs/reference/keys.md"
 

@@ -77,7 +77,7 @@ def test_drop_fails_and_an_update_makes_it_a_review(team: Team) -> None:
     assert "::error" in job.output
     assert "FAILED" in job.summary
 
-    output = team.run(clone, find_commands("A drop that is wanted"))
+    output = team.run(clone, find_commands("A drop on purpose"))
     accepted = team.run_pull_request("synonyms", SEARCH)
 
     assert DROP in output
@@ -90,7 +90,7 @@ def test_drop_fails_and_an_update_makes_it_a_review(team: Team) -> None:
 
 def test_label_accepts_what_a_strict_gate_refuses(team: Team) -> None:
     clone = team.push("synonyms", {"synonyms.txt": "lamp d2\ndesk d2\n"})
-    team.run(clone, find_commands("A drop that is wanted"))
+    team.run(clone, find_commands("A drop on purpose"))
     workflow = make_strict_workflow()
 
     assert team.run_pull_request("synonyms", workflow).has_failed
@@ -120,7 +120,7 @@ def test_conflict_in_the_baseline_is_settled_by_an_update(team: Team) -> None:
     theirs = team.push("boosts", {"boosts.txt": "lamp d2\n"})
     ours = team.push("synonyms", {"synonyms.txt": "lamp d3\n"})
     for clone in (theirs, ours):
-        team.run(clone, find_commands("A drop that is wanted"))
+        team.run(clone, find_commands("A drop on purpose"))
     team.merge("boosts")
 
     output = team.run(ours, find_commands("A merge conflict"))

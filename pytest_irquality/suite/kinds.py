@@ -1,19 +1,20 @@
 """Kinds of values that keys have: how each is read, its JSON Schema, and its name in the docs.
 
-Editors read YAML with types (``0123`` is a number to them), and this package reads texts.
-Therefore the schema allows any single value where a text is expected, and leaves what needs the
-complete file (ids, tags, words for grades) to the parser.
+Kinds are made of smaller ones (``make_list``, ``make_mapping``, ``make_table``), so a value is
+described once. Editors read YAML with types (``0123`` is a number to them), and this package reads
+texts. Therefore the schema allows any single value where a text is expected, and leaves what needs
+the complete file (ids, tags, words for grades) to the parser.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
-from pytest_irquality.io.text import find_closest
+from pytest_irquality.io.text import find_closest, format_count
 from pytest_irquality.suite.yaml_source import (
     ListNode,
     MappingNode,
@@ -30,7 +31,8 @@ Schema = Mapping[str, Any]
 
 MAX_NUMBER = 1e30  # a grade or weight; sums of these stay finite
 MAX_DIGITS = 400
-MAX_CUTOFF = 100_000
+MAX_COUNT = 1_000_000
+MAX_CUTOFF = 10_000  # results of a query; a baseline holds as many
 MAX_REPEATS = 1_000
 MAX_LISTED_WORDS = 8
 
@@ -40,8 +42,6 @@ _DECIMAL = re.compile(r"-?(0|[1-9]\d*)\.\d+([eE][+-]?\d+)?", re.ASCII)
 _TYPOGRAPHIC_QUOTES = re.compile("[“„”].*[”“]|[‘‚’].*[’‘]", re.DOTALL)
 _DURATION_UNITS = {"ms": 0.001, "min": 60.0, "s": 1.0}
 _RATE_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
-
-ANY_TEXT: Schema = {"type": ["string", "number", "boolean"]}
 
 
 @dataclass(frozen=True)
@@ -59,25 +59,26 @@ class Kind(Generic[T]):
     form: str
 
 
-def make_reference(name: str) -> Schema:
-    """Return the schema that refers to a definition by name."""
-    return {"$ref": f"#/definitions/{name}"}
+@dataclass(frozen=True)
+class Key:
+    """One key of a mapping.
 
+    Attributes:
+        help: One sentence for editors and the reference page.
+        default: What holds if the key is not written. Empty if it must be written.
+        expects_results: Whether the key of a query contradicts ``expect_no_results``.
+    """
 
-def make_object_schema(properties: Mapping[str, Schema], **more: object) -> dict[str, Any]:
-    """Return the schema of a mapping with these keys and no others."""
-    schema = {"type": "object", "properties": dict(properties), "additionalProperties": False}
-    return {**schema, **more}
+    kind: Kind[Any]
+    help: str
+    default: str = ""
+    expects_results: bool = False
 
-
-def make_list_schema(items: Schema, **more: object) -> Schema:
-    """Return the schema of a list of distinct values."""
-    return {"type": "array", "items": items, "uniqueItems": True, **more}
-
-
-def make_one_or_many_schema(schema: Schema) -> Schema:
-    """Return the schema of a value or a list of such values."""
-    return {"anyOf": [schema, {"type": "array", "items": schema}]}
+    @property
+    def schema(self) -> Schema:
+        """Return the JSON Schema of the value, with the text that an editor shows."""
+        default = f" Default: {self.default}." if self.default else ""
+        return {**self.kind.schema, "description": f"{self.help}{default}"}
 
 
 # -- Words for messages ---------------------------------------------------------------------------
@@ -92,15 +93,14 @@ def describe_node(node: Node) -> str:
     return quote(node.text) if node.text else "empty"
 
 
-def list_words(words: Sequence[str], last: str = "or", limit: int | None = MAX_LISTED_WORDS) -> str:
+def list_words(words: Iterable[str], last: str = "or", limit: int | None = MAX_LISTED_WORDS) -> str:
     """List words in quotes, such as ``'id' or 'text'``."""
-    quoted = [quote(word) for word in words[:limit]]
-    hidden = len(words) - len(quoted)
+    every = list(words)
+    quoted = [quote(word) for word in every[:limit]]
+    hidden = len(every) - len(quoted)
     if hidden:
         return f"{', '.join(quoted)} and {hidden} others"
-    if len(quoted) < 2:
-        return "".join(quoted)
-    return f"{', '.join(quoted[:-1])} {last} {quoted[-1]}"
+    return f" {last} ".join(filter(None, [", ".join(quoted[:-1]), *quoted[-1:]]))
 
 
 def suggest(
@@ -134,6 +134,17 @@ def read_text(node: Node, name: str) -> str:
     return node.text
 
 
+def _read_query_text(node: Node, name: str) -> str:
+    text = read_text(node, name)
+    # Linters want two spaces before a comment. Somebody who writes one may mean a query.
+    if isinstance(node, ScalarNode) and node.comment:
+        complete = quote(f"{text} {node.comment}")
+        message = f"{name} is only {quote(text)}, because '#' begins a comment"
+        hint = f"Write {complete} in quotes, or two spaces before the '#'."
+        raise Mistake(node.line, f"{message}. {hint}")
+    return text
+
+
 def parse_number(text: str) -> float | None:
     """Parse a number. ``1_000``, ``nan`` and ``inf`` are none."""
     if len(text) > MAX_DIGITS or not _NUMBER.fullmatch(text):
@@ -151,8 +162,7 @@ def parse_duration(text: str) -> float | None:
     return None
 
 
-def read_number(node: Node, name: str) -> float:
-    """Read a finite number without quotes."""
+def _read_number(node: Node, name: str) -> float:
     text = read_text(node, name)
     value = parse_number(text)
     if value is None:
@@ -162,33 +172,40 @@ def read_number(node: Node, name: str) -> float:
     return value
 
 
-def read_count(node: Node, name: str, least: int = 1, most: int = 1_000_000) -> int:
-    """Read a whole number within bounds."""
-    value = read_number(node, name)
-    if value != int(value) or value < least:
+def make_count(least: int = 1, most: int = MAX_COUNT) -> Kind[int]:
+    """Make the kind of whole numbers within bounds."""
+
+    def read(node: Node, name: str) -> int:
+        value = _read_number(node, name)
+        if value != int(value) or value < least:
+            message = f"{name} must be a whole number from {least}"
+            raise Mistake(node.line, f"{message}, not {quote(read_text(node, name))}")
+        if value > most:
+            raise Mistake(node.line, f"{name} can be at most {most:,}, not {value:,.0f}")
+        return int(value)
+
+    schema: dict[str, Any] = {"type": "integer", "minimum": least}
+    form = f"a whole number from {least}"
+    if most < MAX_COUNT:
+        schema["maximum"] = most
+        form += f" to {most:,}"
+    return Kind(read, schema, form)
+
+
+def make_choice(*words: Word) -> Kind[Word]:
+    """Make the kind of value that is one of some words."""
+
+    def read(node: Node, name: str) -> Word:
         text = read_text(node, name)
-        raise Mistake(node.line, f"{name} must be a whole number from {least}, not {quote(text)}")
-    if value > most:
-        raise Mistake(node.line, f"{name} can be at most {most:,}, not {value:,.0f}")
-    return int(value)
+        if text not in words:
+            raise Mistake(node.line, f"{name} must be {list_words(words)}, not {quote(text)}")
+        return words[words.index(text)]
+
+    return Kind(read, {"enum": list(words)}, " or ".join(f"`{word}`" for word in words))
 
 
-def read_cutoff(node: Node, name: str) -> int:
-    """Read a number of results."""
-    return read_count(node, name, most=MAX_CUTOFF)
-
-
-def read_choice(node: Node, name: str, words: Sequence[str]) -> str:
-    """Read one of some words."""
-    text = read_text(node, name)
-    if text not in words:
-        raise Mistake(node.line, f"{name} must be {list_words(words)}, not {quote(text)}")
-    return text
-
-
-def read_flag(node: Node, name: str) -> bool:
-    """Read ``true`` or ``false``."""
-    return read_choice(node, name, ("true", "false")) == "true"
+def _read_flag(node: Node, name: str) -> bool:
+    return make_choice("true", "false").read(node, name) == "true"
 
 
 def _read_fixture_name(node: Node, name: str) -> str:
@@ -218,23 +235,21 @@ def _read_rate(node: Node, name: str) -> float:
     return calls / seconds
 
 
-def read_weight(node: Node, name: str) -> float:
-    """Read a number of 0 or more."""
-    value = read_number(node, name)
+def _read_weight(node: Node, name: str) -> float:
+    value = _read_number(node, name)
     if value < 0:
         raise Mistake(node.line, f"{name} must not be negative")
     return value
 
 
 def _read_relevant_from(node: Node, name: str) -> float:
-    value = read_number(node, name)
+    value = _read_number(node, name)
     if value <= 0:
         raise Mistake(node.line, f"{name} must be above 0, because grade 0 means not relevant")
     return value
 
 
-def read_date(node: Node, name: str) -> date:
-    """Read a day such as ``2027-03-01``."""
+def _read_date(node: Node, name: str) -> date:
     text = read_text(node, name)
     try:
         # `fromisoformat` of Python 3.11 also takes other forms, which 3.10 refuses.
@@ -244,6 +259,14 @@ def read_date(node: Node, name: str) -> date:
     except ValueError:
         message = f"{name} must be a day such as 2027-03-01, not {quote(text)}"
         raise Mistake(node.line, message) from None
+
+
+def _read_retry_failure(node: Node, name: str) -> str:
+    failure = read_text(node, name)
+    if failure != "timeout" and not re.fullmatch(r"[45](\d\d|xx)", failure, re.ASCII):
+        message = f"{name} must be a status such as 429 or 5xx, or timeout"
+        raise Mistake(node.line, f"{message}, not {quote(failure)}")
+    return failure
 
 
 def read_value(node: Node, name: str) -> Any:
@@ -280,14 +303,58 @@ def _read_params(node: Node, name: str) -> Mapping[str, Any]:
     return params
 
 
-# -- Lists and mappings ---------------------------------------------------------------------------
+# -- Lists ----------------------------------------------------------------------------------------
 
 
-def read_items(node: Node, name: str) -> Sequence[Node]:
-    """Return the items of a list."""
-    if not isinstance(node, ListNode):
-        raise Mistake(node.line, f"{name} must be a list, not {describe_node(node)}")
-    return node.items
+def make_list(item: Kind[T], form: str, least: int = 0) -> Kind[tuple[T, ...]]:
+    """Make the kind of lists of distinct values."""
+
+    def read(node: Node, name: str) -> tuple[T, ...]:
+        if not isinstance(node, ListNode):
+            raise Mistake(node.line, f"{name} must be a list, not {describe_node(node)}")
+        values: dict[T, None] = {}
+        for each in node.items:
+            if isinstance(each, MappingNode) and len(each.entries) == 1:
+                raise Mistake(each.line, _explain_pair(each, name))
+            value = item.read(each, f"An entry of {name}")
+            if value in values:
+                raise Mistake(each.line, f"{quote(str(value))} is twice in {name}")
+            values[value] = None
+        if len(values) < least:
+            raise Mistake(
+                node.line, f"{name} needs at least {format_count(least, 'entry', 'entries')}"
+            )
+        return tuple(values)
+
+    schema: Schema = {"type": "array", "items": item.schema, "uniqueItems": True}
+    if least:
+        schema = {**schema, "minItems": least}
+    return Kind(read, schema, form)
+
+
+def make_one_or_many(item: Kind[T], form: str) -> Kind[tuple[T, ...]]:
+    """Make the kind of a value or a list of distinct values."""
+    many = make_list(item, form)
+
+    def read(node: Node, name: str) -> tuple[T, ...]:
+        return many.read(node, name) if isinstance(node, ListNode) else (item.read(node, name),)
+
+    return Kind(read, {"anyOf": [item.schema, many.schema]}, form)
+
+
+def _explain_pair(node: MappingNode, name: str) -> str:
+    """Explain an entry of a list such as ``- sku-12: 3``."""
+    key, value = node.entries[0]
+    message = f"An entry of {name} must be a text, not a mapping"
+    if not isinstance(key, ScalarNode) or not isinstance(value, ScalarNode):
+        return message
+    pair = quote(f"{key.text}: {value.text}")
+    if parse_number(value.text) is not None:
+        return f"{message}. Remove the dash or the brackets around {pair}."
+    return f"{message}. Put a text that contains ': ' in quotes: {pair}."
+
+
+# -- Mappings -------------------------------------------------------------------------------------
 
 
 def read_entries(node: Node, name: str) -> Sequence[tuple[ScalarNode, Node]]:
@@ -306,38 +373,6 @@ def read_entries(node: Node, name: str) -> Sequence[tuple[ScalarNode, Node]]:
     return entries
 
 
-def read_table(
-    node: Node,
-    name: str,
-    kinds: Mapping[str, Kind[Any]],
-    required: Iterable[str] = (),
-    form: str = "",
-) -> dict[str, Any]:
-    """Read a small mapping whose keys are known, each with its kind of value.
-
-    Args:
-        node: The mapping.
-        name: What messages call it.
-        kinds: The keys.
-        required: The keys that it needs.
-        form: How it is written, such as "`{max: 2}`".
-    """
-    if form and isinstance(node, ScalarNode) and node.text and not find_missing_space(node.text):
-        example = form.replace("`", "")
-        raise Mistake(node.line, f"{name} must be written like {example}, not {quote(node.text)}")
-    values = {}
-    for key, value in read_entries(node, name):
-        if key.text not in kinds:
-            keys = "Its key is" if len(kinds) == 1 else "Its keys are"
-            hint = suggest(key.text, kinds, f"{keys} {list_words(list(kinds), 'and')}.")
-            raise Mistake(key.line, f"{quote(key.text)} is not a key of {name}{hint}")
-        values[key.text] = kinds[key.text].read(value, f"'{key.text}' of {name}")
-    for key_name in required:
-        if key_name not in values:
-            raise Mistake(node.line, f"{name} needs '{key_name}'")
-    return values
-
-
 def _explain_missing_mapping(node: Node, name: str) -> str:
     message = f"{name[:1].upper()}{name[1:]} must have lines such as 'key: value'"
     if isinstance(node, ListNode):
@@ -347,14 +382,14 @@ def _explain_missing_mapping(node: Node, name: str) -> str:
     return f"{message}, and is {describe_node(node)}"
 
 
-def check_pair(key: ScalarNode, value: Node, what: str, list_key: str) -> None:
+def check_pair(key: ScalarNode, value: Node, what: str, owner: str) -> None:
     """Find an entry without a value, such as ``{sku-609:3}``, which YAML reads as one key.
 
     Args:
         key: The key.
         value: The value.
         what: What the value is, such as "grade".
-        list_key: The key of the mapping, which may be a list instead.
+        owner: The key of the mapping in quotes, which may be a list instead.
 
     Raises:
         Mistake: The value is empty.
@@ -365,87 +400,210 @@ def check_pair(key: ScalarNode, value: Node, what: str, list_key: str) -> None:
     if colon and number.isdecimal():
         hint = f"Write a space after the colon: '{doc_id}: {number}'."
         raise Mistake(key.line, f"{quote(key.text)} has no {what}. {hint}")
-    hint = f"Write a number, or a list such as {list_key.strip(chr(39))}: [{key.text}]."
+    hint = f"Write a number, or a list such as {owner.strip(chr(39))}: [{key.text}]."
     raise Mistake(key.line, f"The {what} of {quote(key.text)} is empty. {hint}")
 
 
-def read_distinct_texts(node: Node, name: str) -> list[tuple[str, int]]:
-    """Read a list of texts, each once, with their lines."""
-    lines: dict[str, int] = {}
-    for item in read_items(node, name):
-        if isinstance(item, MappingNode) and len(item.entries) == 1:
-            raise Mistake(item.line, _explain_pair(item, name))
-        text = read_text(item, f"An entry of {name}")
-        if text in lines:
-            raise Mistake(item.line, f"{quote(text)} is twice in {name}")
-        lines[text] = item.line
-    return list(lines.items())
+def make_mapping(
+    value: Kind[T],
+    form: str,
+    value_name: str = "'{key}' of {owner}",
+    known_keys: Iterable[str] = (),
+    least: int = 0,
+) -> Kind[dict[str, T]]:
+    """Make the kind of mappings whose values are of one kind.
+
+    Args:
+        value: The kind of values.
+        form: What the reference page calls the mapping.
+        value_name: What messages call a value.
+        known_keys: The keys that it may have. Without them, it may have any.
+        least: How many entries it needs.
+    """
+    known = list(known_keys)
+
+    def read(node: Node, name: str) -> dict[str, T]:
+        values = {}
+        for key, each in read_entries(node, name):
+            if known and key.text not in known:
+                raise explain_unknown_key(key, known, name)
+            values[key.text] = value.read(each, value_name.format(key=key.text, owner=name))
+        if len(values) < least:
+            raise Mistake(node.line, f"{name} is empty. Write {form}.")
+        return values
+
+    schema: dict[str, Any] = {"type": "object"}
+    if known:
+        schema["properties"] = dict.fromkeys(known, value.schema)
+    schema["additionalProperties"] = False if known else value.schema
+    if least:
+        schema["minProperties"] = least
+    return Kind(read, schema, form)
 
 
-def _explain_pair(node: MappingNode, name: str) -> str:
-    """Explain an entry of a list such as ``- sku-12: 3``."""
-    key, value = node.entries[0]
-    message = f"An entry of {name} must be a text, not a mapping"
-    if not isinstance(key, ScalarNode) or not isinstance(value, ScalarNode):
-        return message
-    pair = quote(f"{key.text}: {value.text}")
-    if parse_number(value.text) is not None:
-        return f"{message}. Remove the dash or the brackets around {pair}."
-    return f"{message}. Put a text that contains ': ' in quotes: {pair}."
+@dataclass
+class Fields:
+    """The keys that are written in one place, with their values and lines.
+
+    Attributes:
+        has_mistakes: Whether something in this place was left out, because it is a mistake.
+    """
+
+    line: int
+    values: dict[str, Any] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    has_mistakes: bool = False
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of a key, or the default if it is not written."""
+        return self.values.get(name, default)
+
+    def get_line(self, name: str) -> int:
+        """Return the line of a key, or of the place if the key is not written."""
+        return self.lines.get(name, self.line)
 
 
-def read_texts(node: Node, name: str) -> tuple[str, ...]:
-    """Read a text or a list of distinct texts."""
-    if isinstance(node, ListNode):
-        return tuple(text for text, _ in read_distinct_texts(node, name))
-    return (read_text(node, name),)
+def read_fields(
+    node: Node,
+    keys: Mapping[str, Key],
+    owner: str,
+    report: Callable[[Mistake], object],
+    *,
+    value_name: str = "'{key}'",
+    elsewhere: Mapping[str, str] | None = None,
+) -> Fields:
+    """Read a mapping whose keys are known.
+
+    Args:
+        node: The mapping.
+        keys: The keys that it may have.
+        owner: What the mapping is, for messages, such as "a query".
+        report: Receives each mistake in a key or value, which is left out then.
+        value_name: What messages call a value.
+        elsewhere: What to say of keys that belong to another place.
+
+    Raises:
+        Mistake: The node is no mapping, or lacks a key that must be written. If it has an unknown
+            key instead, only that one is reported.
+    """
+    fields = Fields(node.line)
+    if not isinstance(node, MappingNode):
+        raise Mistake(node.line, _explain_missing_mapping(node, owner))
+    lines, values = fields.lines, fields.values
+    for key, value in node.entries:
+        name = key.text if isinstance(key, ScalarNode) else ""
+        try:
+            if name not in keys:
+                raise explain_unknown_key(key, keys, owner, elsewhere)
+            if name in lines:
+                raise Mistake(key.line, f"'{name}' is already in line {lines[name]}")
+            lines[name] = key.line
+            values[name] = keys[name].kind.read(value, value_name.format(key=name))
+        except Mistake as mistake:
+            fields.has_mistakes = True
+            report(mistake)
+    for name, entry in keys.items():
+        # An unknown key is probably the missing one, misspelt.
+        if not entry.default and name not in lines and not fields.has_mistakes:
+            raise Mistake(node.line, f"{owner[:1].upper()}{owner[1:]} needs '{name}'")
+    return fields
 
 
-def _read_text_list(node: Node, name: str) -> tuple[str, ...]:
-    return tuple(text for text, _ in read_distinct_texts(node, name))
+def explain_unknown_key(
+    key: Node, known: Iterable[str], owner: str, elsewhere: Mapping[str, str] | None = None
+) -> Mistake:
+    """Say that a place has no such key, and which it has."""
+    if not isinstance(key, ScalarNode):
+        return Mistake(key.line, f"A key of {owner} must be a text, not {describe_node(key)}")
+    keys = list(known)
+    name = key.text
+    message = f"{quote(name)} is not a key of {owner}"
+    word, colon, _ = name.partition(":")
+    if name.startswith("-") and name[1:] in keys:
+        return Mistake(key.line, f"Write a space after the dash: '- {name[1:]}'")
+    if colon and word in keys:
+        return Mistake(key.line, f"Write a space after the colon of '{word}:'")
+    if "@" in name and "thresholds" in keys:
+        return Mistake(key.line, f"{message}. Write thresholds of metrics under 'thresholds'.")
+    if " " in name and owner == "a query":
+        return Mistake(key.line, f"Queries are a list. Write {quote(f'- query: {name}')}.")
+    if name[:1].isspace():
+        return Mistake(key.line, "This line begins with a space of another kind. Type it again.")
+    verb = "Its key is" if len(keys) == 1 else "Its keys are"
+    every = f"{verb} {list_words(keys, 'and', limit=None)}."
+    hint = suggest(name, keys, min_similarity=0.7) or (elsewhere or {}).get(name) or f". {every}"
+    return Mistake(key.line, message + hint)
 
 
-def _read_retry_failures(node: Node, name: str) -> tuple[str, ...]:
-    failures = read_texts(node, name)
-    for failure in failures:
-        if failure != "timeout" and not re.fullmatch(r"[45](\d\d|xx)", failure, re.ASCII):
-            message = f"{name} must be statuses such as 429 and 5xx, or timeout"
-            raise Mistake(node.line, f"{message}, not {quote(failure)}")
-    return failures
+def _raise(mistake: Mistake) -> NoReturn:
+    raise mistake
 
 
-def _read_grade_words(node: Node, name: str) -> Mapping[str, float]:
-    grades = {}
-    for key, value in read_entries(node, name):
-        if parse_number(key.text) is not None:
-            raise Mistake(key.line, f"{name} gives grades to words, and {quote(key.text)} is none")
-        grades[key.text] = read_number(value, f"The grade of {quote(key.text)}")
-    return grades
+def make_table(keys: Mapping[str, Key], form: str, make: Callable[..., Any] = dict) -> Kind[Any]:
+    """Make the kind of a small mapping whose keys are known.
+
+    Args:
+        keys: The keys.
+        form: How it is written, such as "`{max: 2}`".
+        make: Makes the value of the keys that are written.
+    """
+
+    def read(node: Node, name: str) -> Any:
+        if isinstance(node, ScalarNode) and node.text and not find_missing_space(node.text):
+            example = form.replace("`", "")
+            message = f"{name} must be written like {example}, not {quote(node.text)}"
+            raise Mistake(node.line, message)
+        fields = read_fields(node, keys, name, _raise, value_name=f"'{{key}}' of {name}")
+        return make(**fields.values)
+
+    return Kind(read, make_keys_schema(keys), form)
+
+
+def make_either(scalar: Kind[T], mapping: Kind[T]) -> Kind[T]:
+    """Make the kind of what is a single value or a mapping."""
+
+    def read(node: Node, name: str) -> T:
+        kind = mapping if isinstance(node, MappingNode) else scalar
+        return kind.read(node, name)
+
+    schema = {"anyOf": [scalar.schema, mapping.schema]}
+    return Kind(read, schema, f"{scalar.form}, or {mapping.form}")
+
+
+def make_keys_schema(keys: Mapping[str, Key]) -> dict[str, Any]:
+    """Return the JSON Schema of a mapping that has these keys and no others."""
+    properties = {name: entry.schema for name, entry in keys.items()}
+    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    schema["additionalProperties"] = False
+    required = [name for name, entry in keys.items() if not entry.default]
+    if required:
+        schema["required"] = required
+    return schema
+
+
+def make_node_kind(schema: Schema, form: str) -> Kind[Node]:
+    """Make the kind of a value that depends on other keys, so the parser reads it later."""
+    return Kind(lambda node, _: node, schema, form)
+
+
+def make_reference(name: str) -> Schema:
+    """Return the schema that refers to a definition by name."""
+    return {"$ref": f"#/definitions/{name}"}
 
 
 # -- Kinds ----------------------------------------------------------------------------------------
 
+ANY_TEXT: Schema = {"type": ["string", "number", "boolean"]}
+
 TEXT: Kind[str] = Kind(read_text, ANY_TEXT, "text")
-TEXTS: Kind[tuple[str, ...]] = Kind(read_texts, make_one_or_many_schema(ANY_TEXT), "texts")
-TEXT_LIST: Kind[tuple[str, ...]] = Kind(
-    _read_text_list, make_list_schema(ANY_TEXT), "a list of texts"
-)
+QUERY_TEXT: Kind[str] = Kind(_read_query_text, ANY_TEXT, "text")
+TEXTS = make_one_or_many(TEXT, "texts")
+TEXT_LIST = make_list(TEXT, "a list of texts")
 FIXTURE: Kind[str] = Kind(_read_fixture_name, {"type": "string"}, "the name of a fixture")
-FLAG: Kind[bool] = Kind(read_flag, {"type": "boolean"}, "`true` or `false`")
-COUNT: Kind[int] = Kind(read_count, {"type": "integer", "minimum": 1}, "a whole number from 1")
-COUNT_FROM_0: Kind[int] = Kind(
-    lambda node, name: read_count(node, name, 0),
-    {"type": "integer", "minimum": 0},
-    "a whole number from 0",
-)
-REPEATS: Kind[int] = Kind(
-    lambda node, name: read_count(node, name, most=MAX_REPEATS),
-    {"type": "integer", "minimum": 1, "maximum": MAX_REPEATS},
-    f"a whole number from 1 to {MAX_REPEATS:,}",
-)
-CUTOFF: Kind[int] = Kind(
-    read_cutoff, {"type": "integer", "minimum": 1, "maximum": MAX_CUTOFF}, "a whole number from 1"
-)
+FLAG: Kind[bool] = Kind(_read_flag, {"type": "boolean"}, "`true` or `false`")
+COUNT = make_count()
+CUTOFF = make_count(most=MAX_CUTOFF)
+NUMBER: Kind[float] = Kind(_read_number, {"type": "number"}, "a number")
 DURATION: Kind[float] = Kind(
     _read_duration,
     {"type": "string", "pattern": r"^[+]?(\d+(\.\d*)?|\.\d+)\s*(ms|s|min)$"},
@@ -456,28 +614,14 @@ RATE: Kind[float] = Kind(
     {"type": "string", "pattern": r"^(\d+(\.\d*)?|\.\d+)\s*/\s*(s|min|h)$"},
     "`20/s`, `600/min`",
 )
-WEIGHT: Kind[float] = Kind(read_weight, {"type": "number", "minimum": 0}, "a number from 0")
-DATE: Kind[date] = Kind(
-    read_date, {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"}, "a day such as `2027-03-01`"
-)
-PARAMS: Kind[Mapping[str, Any]] = Kind(_read_params, {"type": "object"}, "a mapping")
-RETRY_FAILURES: Kind[tuple[str, ...]] = Kind(
-    _read_retry_failures, make_one_or_many_schema(ANY_TEXT), "statuses (`429`, `5xx`), `timeout`"
-)
+WEIGHT: Kind[float] = Kind(_read_weight, {"type": "number", "minimum": 0}, "a number from 0")
 RELEVANT_FROM: Kind[float] = Kind(
     _read_relevant_from, {"type": "number", "exclusiveMinimum": 0}, "a number above 0"
 )
-GRADE_WORDS: Kind[Mapping[str, float]] = Kind(
-    _read_grade_words,
-    {"type": "object", "additionalProperties": {"type": "number"}},
-    "words, each with its number",
+DATE: Kind[date] = Kind(
+    _read_date, {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"}, "a day such as `2027-03-01`"
 )
-
-
-def make_choice(*words: Word) -> Kind[Word]:
-    """Make the kind of value that is one of some words."""
-
-    def read(node: Node, name: str) -> Word:
-        return words[words.index(read_choice(node, name, words))]
-
-    return Kind(read, {"enum": list(words)}, " or ".join(f"`{word}`" for word in words))
+PARAMS: Kind[Mapping[str, Any]] = Kind(_read_params, {"type": "object"}, "a mapping")
+RETRY_FAILURES = make_one_or_many(
+    Kind(_read_retry_failure, ANY_TEXT, "a status"), "statuses (`429`, `5xx`), `timeout`"
+)

@@ -7,17 +7,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.decoding import pause_garbage_collection, read_text
 from pytest_irquality.io.files import FileError
 from pytest_irquality.metrics import Definition, Metric
 from pytest_irquality.suite import kinds
-from pytest_irquality.suite.keys import (
-    EACH_QUERY_RULES,
-    SUITE_KEYS,
-    read_fields,
-)
+from pytest_irquality.suite.keys import EACH_QUERY_RULES, LOST_QUERIES, read_suite_keys
 from pytest_irquality.suite.kinds import suggest
 from pytest_irquality.suite.model import (
     DEFAULT_METRIC,
@@ -25,10 +22,8 @@ from pytest_irquality.suite.model import (
     Corpus,
     ItemKind,
     Location,
-    LostQueriesMode,
     LostQueriesSetting,
     RetrieverId,
-    Retry,
     Settings,
     Suite,
 )
@@ -42,7 +37,6 @@ from pytest_irquality.suite.thresholds import (
 )
 from pytest_irquality.suite.yaml_source import (
     ListNode,
-    MappingNode,
     Mistake,
     MistakeList,
     Node,
@@ -54,8 +48,6 @@ from pytest_irquality.suite.yaml_source import (
 
 SUITE_SUFFIXES = (".ir.yaml", ".ir.yml", ".yaml", ".yml")
 MIN_BASELINE_DEPTH = 10
-# Every other key with the name of a setting is the setting as it is.
-_PARSED_SETTINGS = ("corpus", "retry")
 USUAL_METRICS = ("ndcg", "mrr", "recall")
 METRIC_WITHOUT_JUDGMENTS = "overlap"
 
@@ -141,20 +133,16 @@ class _SuiteParser:
 
     def parse(self, root: Node) -> Suite:
         """Parse the suite."""
-        fields = read_fields(root, SUITE_KEYS, "the suite", self.mistakes)
+        fields = read_suite_keys(root, self.mistakes.add)
         self.fields = fields
         if "queries" not in fields.lines and "probes" not in fields.lines:
             self.mistakes.add(Mistake(1, "A suite needs 'queries' or 'probes'"))
-        self.settings = self._make_settings()
+        settings = self._make_settings()
         self.thresholds = ThresholdParser(
-            self.mistakes,
-            self.path,
-            self.settings.top_k,
-            self.own_metrics,
-            self.settings.match == "text",
+            self.mistakes, self.path, settings.top_k, self.own_metrics, settings.match == "text"
         )
         query_parser = QueryParser(
-            self.path, fields, self.settings, self.thresholds, self.finder, self.mistakes
+            self.path, fields, settings, self.thresholds, self.finder, self.mistakes
         )
         queries = query_parser.parse()
         self.mistakes.raise_any()
@@ -164,20 +152,23 @@ class _SuiteParser:
             queries=tuple(queries),
             path=self.path,
             retriever=RetrieverId(fields.get("retriever", "retriever")),
-            settings=self.settings,
+            settings=settings,
             grades=fields.get("grades", {}),
             baseline_retriever=fields.get("baseline", {}).get("retriever", ""),
             is_probe_suite="probes" in fields.values,
             files=tuple(self.finder.found),
             notes=tuple(query_parser.notes),
         )
-        checks, lost_queries = self._parse_checks(suite)
-        suite = replace(suite, lost_queries=lost_queries, items=make_items(suite, checks))
-        if not metrics:
-            has_own_metrics = suite.is_probe_suite
-            metrics = self._choose_metrics(suite)
-            suite = replace(suite, has_own_metrics=has_own_metrics)
-        suite = replace(suite, metrics=metrics)
+        self.lost_queries = LostQueriesSetting()
+        checks = list(self._parse_checks(suite))
+        if suite.is_probe_suite:
+            self._refuse_comparisons(suite, checks)
+        suite = replace(suite, lost_queries=self.lost_queries, items=make_items(suite, checks))
+        suite = replace(
+            suite,
+            metrics=metrics or self._choose_metrics(suite),
+            has_own_metrics=bool(metrics) or suite.is_probe_suite,
+        )
         self._check_depth(suite)
         self.mistakes.raise_any()
         return suite
@@ -194,20 +185,17 @@ class _SuiteParser:
         corpus = fields.get("corpus", {})
         corpus_files: list[str] = []
         for written in corpus.get("files", ()):
-            try:
+            with self.mistakes.collect():
                 found = self.finder.find(written, fields.get_line("corpus"))
                 corpus_files += [str(file.path) for file in found]
-            except Mistake as mistake:
-                self.mistakes.add(mistake)
-        plain = {}
+        plain: dict[str, Any] = {"id_field": self.id_field_default}
         for name, value in fields.values.items():
-            if name in Settings.__dataclass_fields__ and name not in _PARSED_SETTINGS:
+            # Every other key with the name of a setting is the setting as it is.
+            if name in Settings.__dataclass_fields__ and name != "corpus":
                 plain[name] = value
-        plain.setdefault("id_field", self.id_field_default)
         return Settings(
             **plain,
             corpus=Corpus(tuple(corpus_files), corpus.get("missing", "warn")),
-            retry=Retry(**fields.get("retry", {})),
             max_errors=fields.get("errors", {}).get("max", 0),
         )
 
@@ -215,14 +203,13 @@ class _SuiteParser:
 
     def _parse_metrics(self) -> tuple[Metric, ...]:
         node = self.fields.get("metrics")
-        metrics: dict[Metric, None] = {}
         if node is None:
             return ()
-        for text, line in kinds.read_distinct_texts(node, "'metrics'"):
-            try:
-                metrics[self.thresholds.parse_metric(ScalarNode(text, line))] = None
-            except Mistake as mistake:
-                self.mistakes.add(mistake)
+        kinds.TEXT_LIST.read(node, "'metrics'")
+        metrics: dict[Metric, None] = {}
+        for item in node.items:
+            with self.mistakes.collect():
+                metrics[self.thresholds.parse_metric(item)] = None
         return tuple(metrics)
 
     def _choose_metrics(self, suite: Suite) -> tuple[Metric, ...]:
@@ -238,31 +225,24 @@ class _SuiteParser:
         usual = [self.thresholds.parse_metric(ScalarNode(name, 1)) for name in names]
         return tuple(dict.fromkeys([*usual, *limited]))
 
-    def _parse_checks(self, suite: Suite) -> tuple[list[CheckItem], LostQueriesSetting]:
-        """Parse everything that is required of several queries."""
-        checks: list[CheckItem] = []
-        lost_queries = LostQueriesSetting()
-        for name in ("thresholds", "tags", "each_tag", "each_query"):
-            node = self.fields.get(name)
-            try:
-                if node is None:
-                    continue
-                if name == "thresholds":
-                    checks += self._parse_thresholds(node, "'thresholds'")
-                elif name == "tags":
-                    checks += self._parse_tags(node, suite)
-                elif name == "each_tag":
-                    if not suite.queries_by_tag:
-                        message = "'each_tag' needs queries with tags"
-                        raise Mistake(self.fields.get_line(name), message)
-                    checks += self._parse_thresholds(node, "'each_tag'", "each_tag")
-                else:
-                    lost_queries = self._parse_each_query(node, suite, checks)
-            except Mistake as mistake:
-                self.mistakes.add(mistake)
-        if suite.is_probe_suite:
-            self._refuse_comparisons(suite, checks)
-        return checks, lost_queries
+    def _parse_checks(self, suite: Suite) -> Iterator[CheckItem]:
+        """Yield everything that is required of several queries."""
+        written = self.fields.values
+        if "thresholds" in written:
+            with self.mistakes.collect():
+                yield from self._parse_thresholds(written["thresholds"], "'thresholds'")
+        if "tags" in written:
+            with self.mistakes.collect():
+                yield from self._parse_tags(written["tags"], suite)
+        if "each_tag" in written:
+            with self.mistakes.collect():
+                if not suite.queries_by_tag:
+                    line = self.fields.get_line("each_tag")
+                    raise Mistake(line, "'each_tag' needs queries with tags")
+                yield from self._parse_thresholds(written["each_tag"], "'each_tag'", "each_tag")
+        if "each_query" in written:
+            with self.mistakes.collect():
+                yield from self._parse_each_query(written["each_query"], suite)
 
     def _parse_thresholds(
         self, node: Node, name: str, prefix: str = "", *, tag: str = ""
@@ -281,45 +261,37 @@ class _SuiteParser:
     def _parse_tags(self, node: Node, suite: Suite) -> Iterator[CheckItem]:
         for key, block in kinds.read_entries(node, "'tags'"):
             tag = key.text
-            if tag in suite.queries_by_tag:
+            with self.mistakes.collect():
+                if tag not in suite.queries_by_tag:
+                    hint = suggest(tag, suite.queries_by_tag)
+                    raise Mistake(key.line, f"No query has the tag {quote(tag)}{hint}")
                 yield from self._parse_thresholds(block, f"the tag {quote(tag)}", tag, tag=tag)
-            else:
-                hint = suggest(tag, suite.queries_by_tag)
-                self.mistakes.add(Mistake(key.line, f"No query has the tag {quote(tag)}{hint}"))
 
-    def _parse_each_query(
-        self, node: Node, suite: Suite, checks: list[CheckItem]
-    ) -> LostQueriesSetting:
-        lost_queries = LostQueriesSetting()
+    def _parse_each_query(self, node: Node, suite: Suite) -> Iterator[CheckItem]:
         lines: dict[Metric, int] = {}
         for key, value in kinds.read_entries(node, "'each_query'"):
-            location = Location(self.path, key.line)
-            rule = threshold = None
-            try:
-                if key.text == "lost_all_relevant":
-                    lost_queries = _parse_lost_queries(value)
-                elif key.text in EACH_QUERY_RULES:
-                    rule = EACH_QUERY_RULES[key.text].parse(value, location)
+            name = key.text
+            check = CheckItem(
+                "", f"each_query {name}", ItemKind.EACH_QUERY, Location(self.path, key.line)
+            )
+            with self.mistakes.collect():
+                if name == "lost_all_relevant":
+                    self.lost_queries = LOST_QUERIES.read(value, f"'{name}'")
+                elif name in EACH_QUERY_RULES:
+                    made = EACH_QUERY_RULES[name]
+                    rule = made.make(made.kind.read(value, f"'{name}'"), check.location)
                     if rule:
                         check_params(rule, suite.queries)
-                elif key.text in RULES:
-                    message = f"'{key.text}' is a rule of one query. Write it below its query."
+                        yield replace(check, rule=rule)
+                elif name in RULES:
+                    message = f"'{name}' is a rule of one query. Write it below its query."
                     raise Mistake(key.line, message)
                 else:
                     threshold = self.thresholds.parse_threshold(key, value)
                     check_repeated(threshold, lines)
                     check_for_single_queries(threshold)
-                    if threshold.known_issue and threshold.compares:
-                        message = "'known_issue' would hide a drop of any query"
-                        raise Mistake(key.line, message)
-            except Mistake as mistake:
-                self.mistakes.add(mistake)
-                continue
-            if rule or threshold:
-                name = key.text if threshold is None else threshold.metric
-                check = CheckItem("", f"each_query {name}", ItemKind.EACH_QUERY, location)
-                checks.append(replace(check, threshold=threshold, rule=rule))
-        return lost_queries
+                    label = f"each_query {threshold.metric}"
+                    yield replace(check, label=label, threshold=threshold)
 
     def _refuse_comparisons(self, suite: Suite, checks: Sequence[CheckItem]) -> None:
         """Refuse what needs a baseline in a suite of probes, which has none."""
@@ -351,16 +323,6 @@ class _SuiteParser:
 
 
 # -- Helpers --------------------------------------------------------------------------------------
-
-
-def _parse_lost_queries(node: Node) -> LostQueriesSetting:
-    """Parse ``net``, ``fail``, ``warn``, ``ignore`` or ``{max: 2}``."""
-    name = "'lost_all_relevant'"
-    if not isinstance(node, MappingNode):
-        words = [mode.value for mode in LostQueriesMode if mode is not LostQueriesMode.MAX]
-        return LostQueriesSetting(LostQueriesMode(kinds.read_choice(node, name, words)))
-    values = kinds.read_table(node, name, {"max": kinds.COUNT_FROM_0}, ["max"])
-    return LostQueriesSetting(LostQueriesMode.MAX, values["max"])
 
 
 def list_limited_metrics(suite: Suite) -> list[Metric]:
@@ -457,21 +419,29 @@ def make_items(suite: Suite, checks: Sequence[CheckItem]) -> tuple[CheckItem, ..
         or thresholds, then the checks in the order of the file, then one for all answers and one
         for the default checks.
     """
+    first_line = Location(suite.path)
+    every_check = sorted(checks, key=lambda check: check.location.line)
+    every_check.append(
+        CheckItem("answers", "every query has an answer", ItemKind.ANSWERS, first_line)
+    )
+    if suite.has_stored_baseline:
+        every_check.append(
+            CheckItem("baseline", "default checks", ItemKind.DEFAULT_CHECKS, first_line)
+        )
+    # Checks are named first, so a new query never renames one.
+    names = _ItemNames()
+    named_checks = []
+    for check in every_check:
+        named_checks.append(replace(check, name=names.choose(check.name or check.label, "check")))
+    names.reserved = frozenset(names.taken)
     items = []
     for query in suite.queries:
         if not query.is_sampled or query.rules or query.thresholds:
+            name = names.choose(query.id, "query")
             items.append(
-                CheckItem(query.id, query.text, ItemKind.QUERY, query.location, query_id=query.id)
+                CheckItem(name, query.text, ItemKind.QUERY, query.location, query_id=query.id)
             )
-    items += sorted(checks, key=lambda check: check.location.line)
-    first_line = Location(suite.path)
-    items.append(CheckItem("answers", "every query has an answer", ItemKind.ANSWERS, first_line))
-    if not suite.is_probe_suite and not suite.baseline_retriever:
-        items.append(CheckItem("baseline", "default checks", ItemKind.DEFAULT_CHECKS, first_line))
-    named = []
-    for item, name in zip(items, _choose_names(items), strict=True):
-        named.append(item if item.name == name else replace(item, name=name))
-    return tuple(named)
+    return (*items, *named_checks)
 
 
 def make_item_name(text: str) -> str:
@@ -486,25 +456,28 @@ def make_item_name(text: str) -> str:
     return name
 
 
-def _choose_names(items: Sequence[CheckItem]) -> list[str]:
-    """Choose unique names. Checks come first, so a new query never renames one."""
-    wanted = [make_item_name(item.label if item.name == "" else item.name) for item in items]
-    is_query = [item.kind is ItemKind.QUERY for item in items]
-    check_names = {name for name, of_query in zip(wanted, is_query, strict=True) if not of_query}
-    names = wanted.copy()
-    taken: set[str] = set()
-    next_numbers: dict[str, int] = {}
-    for index in sorted(range(len(items)), key=is_query.__getitem__):
-        name = wanted[index]
-        if is_query[index] and (name in check_names or _SPECIAL.fullmatch(name)):
-            name = f"query-{name}"
-        elif _SPECIAL.fullmatch(name):
-            name = f"check-{name}"
-        unique, number = name, next_numbers.get(name, 2)
-        while unique in taken:
+class _ItemNames:
+    """Chooses unique names.
+
+    Attributes:
+        taken: The names so far.
+        reserved: Names that get a prefix instead of a number.
+    """
+
+    def __init__(self) -> None:
+        self.taken: set[str] = set()
+        self.reserved: frozenset[str] = frozenset()
+        self._next_numbers: dict[str, int] = {}
+
+    def choose(self, text: str, prefix: str) -> str:
+        """Choose the name of an item that a text describes."""
+        name = make_item_name(text)
+        if name in self.reserved or _SPECIAL.fullmatch(name):
+            name = f"{prefix}-{name}"
+        unique, number = name, self._next_numbers.get(name, 2)
+        while unique in self.taken:
             unique = f"{name}-{number}"
             number += 1
-        next_numbers[name] = number
-        taken.add(unique)
-        names[index] = unique
-    return names
+        self._next_numbers[name] = number
+        self.taken.add(unique)
+        return unique

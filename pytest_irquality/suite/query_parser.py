@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite import kinds
-from pytest_irquality.suite.keys import FILE_KEYS, QUERY_KEYS, Fields, get_known_issue, read_fields
-from pytest_irquality.suite.kinds import describe_node, list_words
+from pytest_irquality.suite.keys import FILE, FILE_KEYS, QUERY_KEYS, read_query_keys
+from pytest_irquality.suite.kinds import Fields, describe_node, list_words
 from pytest_irquality.suite.model import VARIANT_TAG, Location, Query, Settings
 from pytest_irquality.suite.rules import RULES, Rule
 from pytest_irquality.suite.suite_files import DataFile, FileFinder
@@ -29,10 +30,6 @@ from pytest_irquality.suite.yaml_source import (
 
 if TYPE_CHECKING:
     from pytest_irquality.suite.judgment_files import JudgmentFile, JudgmentFiles
-
-
-# Every other key with the name of an attribute of queries is the attribute as it is.
-_PARSED_KEYS = ("id", "params", "known_issue", "thresholds")
 
 
 @dataclass
@@ -95,12 +92,10 @@ class QueryParser:
         files = JudgmentFiles(self._judgment_files, {entry.id: entry.text for entry in entries})
         queries: list[Query] = []
         for entry in entries:
-            try:
+            with self.mistakes.collect(entry.location.path):
                 query = self._parse_query(entry, files)
                 queries.append(query)
                 queries += self._make_variants(query, entry)
-            except Mistake as mistake:
-                self.mistakes.add(mistake, entry.location.path)
         self._check_promising_columns(queries)
         self.notes += files.list_notes()
         return queries
@@ -109,20 +104,16 @@ class QueryParser:
         """Read all queries and all files of judgments."""
         entries: list[_QueryEntry] = []
         for item in _list_items(self.fields.get("queries")):
-            try:
+            with self.mistakes.collect():
                 if isinstance(item, MappingNode) and not _has_file_key(item):
                     entries.append(self._read_entry(item, self.path))
                 else:
                     for file in self._find_files(item, is_query=True):
                         entries += self._read_query_source(file)
-            except Mistake as mistake:
-                self.mistakes.add(mistake)
         for item in _list_items(self.fields.get("judgments")):
-            try:
+            with self.mistakes.collect():
                 for file in self._find_files(item):
                     self._read_judgments(file)
-            except Mistake as mistake:
-                self.mistakes.add(mistake)
         self.mistakes.raise_any()
         if not entries:
             raise Mistake(self.fields.get_line("queries"), "There is no query under 'queries'")
@@ -131,15 +122,9 @@ class QueryParser:
     def _find_files(self, node: Node, *, is_query: bool = False) -> list[DataFile]:
         """Find the files that an entry of ``queries`` or ``judgments`` names."""
         if not isinstance(node, ScalarNode):
-            fields = read_fields(node, FILE_KEYS, "a file", self.mistakes)
-            if "file" not in fields.values:
-                return []
-            return self.finder.find(
-                fields.values["file"],
-                fields.get_line("file"),
-                fields.get("format", ""),
-                fields.get("columns"),
-            )
+            values = FILE.read(node, "a file")
+            format, columns = values.get("format", ""), values.get("columns")
+            return self.finder.find(values["file"], node.line, format, columns)
         written = kinds.read_text(node, "The path of a file")
         key = find_missing_space(written)
         if key in QUERY_KEYS:
@@ -171,13 +156,10 @@ class QueryParser:
         if queries.promising_columns:
             self._promising_columns[file.name] = queries.promising_columns
         for node in queries.nodes:
-            try:
+            with self.mistakes.collect(file.name):
                 entry = self._read_entry(node, file.name, is_sampled=True)
-            except Mistake as mistake:
-                self.mistakes.add(mistake, file.name)
-                continue
-            if judged_ids is None or entry.id in judged_ids:
-                yield entry
+                if judged_ids is None or entry.id in judged_ids:
+                    yield entry
 
     def _read_judgments(self, file: DataFile) -> Mapping[str, object]:
         """Read a file of judgments, or the test split of a BEIR folder. Return what it judges."""
@@ -190,7 +172,7 @@ class QueryParser:
         return judgments.grades
 
     def _read_entry(self, node: Node, path: str, *, is_sampled: bool = False) -> _QueryEntry:
-        fields = read_fields(node, QUERY_KEYS, "a query", self.mistakes, path=path)
+        fields = read_query_keys(node, partial(self.mistakes.add, path=path))
         values = fields.values
         if "query" not in values:
             # That was reported. The entry lets its other keys be checked.
@@ -216,55 +198,48 @@ class QueryParser:
 
     def _parse_query(self, entry: _QueryEntry, files: JudgmentFiles) -> Query:
         """Make a query of an entry and its judgments in files."""
-        fields, location = entry.fields, entry.location
-        inline = self._parse_relevant(fields.get("relevant"))
+        values, location = entry.fields.values, entry.location
+        inline = self._parse_relevant(values.get("relevant"))
         grades, assessor_grades = files.join(entry.id, inline)
         votes = {}
         for doc_id, given in assessor_grades.items():
             if len(given) > 1:
                 votes[doc_id] = tuple(given.values())
-        judgments = Judgments(grades, self.settings.relevant_from, votes)
+        attributes: dict[str, Any] = {"params": self._params}
         rules = []
-        for name in fields.lines:
-            if name in RULES and name in fields.values:
-                place = Location(location.path, fields.lines[name])
-                rule = RULES[name].parse(fields.values[name], place)
+        for name, value in values.items():
+            place = Location(location.path, entry.fields.lines.get(name, location.line))
+            if name in RULES:
+                rule = RULES[name].make(value, place)
                 if rule:
                     rules.append(rule)
-        passages: tuple[str, ...] = ()
-        if self.settings.match == "text":
-            passages = self._collect_passages(entry, grades, rules)
-        params = self._params
-        if "params" in fields.values:
-            params = {**params, **fields.values["params"]}
-        plain = {}
-        for name, value in fields.values.items():
-            if name in Query.__dataclass_fields__ and name not in _PARSED_KEYS:
-                plain[name] = value
+            elif name == "params":
+                attributes[name] = {**self._params, **value}
+            elif name == "known_issue":
+                attributes[name] = replace(value, location=place)
+            elif name in Query.__dataclass_fields__ and name not in ("id", "thresholds"):
+                attributes[name] = value
         query = Query(
-            **plain,
-            id=entry.id,
-            text=entry.text,
-            judgments=judgments,
-            rules=tuple(rules),
-            params=params,
+            entry.id,
+            entry.text,
+            Judgments(grades, self.settings.relevant_from, votes),
+            tuple(rules),
             is_sampled=entry.is_sampled,
-            known_issue=get_known_issue(fields, location.path),
-            passages=passages,
             assessor_grades=assessor_grades,
             location=location,
+            **attributes,
         )
         for rule in rules:
             check_params(rule, [query])
         if query.expects_no_results:
-            self._check_expected_nothing(entry, judgments)
-        if "thresholds" in fields.values:
-            block = self.thresholds.parse_block(
-                fields.values["thresholds"], "'thresholds'", location.path
-            )
+            self._check_expected_nothing(entry, query.judgments)
+        if self.settings.match == "text":
+            query = replace(query, passages=self._collect_passages(entry, query))
+        if "thresholds" in values:
+            block = self.thresholds.parse_block(values["thresholds"], "'thresholds'", location.path)
             query = replace(query, thresholds=tuple(block))
             for threshold in query.thresholds:
-                check_for_query(threshold, judgments)
+                check_for_query(threshold, query.judgments)
         return query
 
     def _parse_relevant(self, node: Node | None) -> dict[str, float]:
@@ -272,10 +247,7 @@ class QueryParser:
         if node is None:
             return {}
         if isinstance(node, ListNode):
-            grade = max(1.0, self.settings.relevant_from)
-            return dict.fromkeys(
-                (text for text, _ in kinds.read_distinct_texts(node, "'relevant'")), grade
-            )
+            return dict.fromkeys(kinds.TEXT_LIST.read(node, "'relevant'"), self._relevant_grade)
         if isinstance(node, ScalarNode) and node.text:
             written = quote(node.text)[1:-1]
             message = f"'relevant' must be a list or a mapping to grades. Write [{written}]."
@@ -285,11 +257,8 @@ class QueryParser:
             if not isinstance(value, ScalarNode):
                 message = f"The grade of {quote(key.text)} must be a number"
                 raise Mistake(value.line, f"{message}, not {describe_node(value)}")
-            text = value.text
-            if text in self._known_grades and not value.is_quoted:
-                grades[key.text] = self._known_grades[text]
-            else:
-                grades[key.text] = self._parse_grade(key, value)
+            grade = None if value.is_quoted else self._known_grades.get(value.text)
+            grades[key.text] = self._parse_grade(key, value) if grade is None else grade
         return grades
 
     def _parse_grade(self, key: ScalarNode, node: ScalarNode) -> float:
@@ -304,14 +273,13 @@ class QueryParser:
         self._known_grades[node.text] = number
         return number
 
-    def _collect_passages(
-        self, entry: _QueryEntry, grades: Mapping[str, float], rules: Sequence[Rule]
-    ) -> tuple[str, ...]:
+    def _collect_passages(self, entry: _QueryEntry, query: Query) -> tuple[str, ...]:
         """Return the passages that judgments and rules name, and check that each can be found."""
         from pytest_irquality.passages.matching import check_passage
 
+        grades = query.judgments.grades
         names = dict.fromkeys(grades)
-        for rule in rules:
+        for rule in query.rules:
             names.update(dict.fromkeys(rule.doc_ids))
         for passage in names:
             problem = check_passage(passage)

@@ -1,13 +1,13 @@
 """Rules about the results of one query: each class defines, parses and checks one kind.
 
 To add a rule, write a subclass of ``Rule`` and add it to ``RULES``. The parser, the JSON Schema
-and the reference page follow from its attributes.
+and the reference page follow from its ``kind`` and its other attributes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -23,7 +23,7 @@ from pytest_irquality.io.text import (
     write,
 )
 from pytest_irquality.suite import kinds
-from pytest_irquality.suite.kinds import Schema, suggest
+from pytest_irquality.suite.kinds import CUTOFF, TEXT, Key, Kind, Schema
 from pytest_irquality.suite.yaml_source import (
     ListNode,
     Location,
@@ -36,13 +36,6 @@ from pytest_irquality.suite.yaml_source import (
 
 PARAM_PREFIX = "$params."
 _PARTS = re.compile(r"[0-9]+|[^\W\d_]+")
-RANKS_SCHEMA: Schema = {
-    "anyOf": [
-        kinds.ANY_TEXT,
-        kinds.make_list_schema(kinds.ANY_TEXT, minItems=1),
-        {"type": "object", "minProperties": 1, "additionalProperties": kinds.CUTOFF.schema},
-    ]
-}
 
 
 class Answer(Protocol):
@@ -84,7 +77,7 @@ class Rule:
     Attributes:
         key: The key in a suite.
         help: What the rule requires, for the reference page and editors.
-        form: What the reference page calls the value.
+        kind: How the value of the key is read.
         is_for_each_query: Whether the rule may be written under ``each_query``.
         expects_results: Whether the rule contradicts ``expect_no_results``.
         wants_documents: Whether the documents that the rule names must be found.
@@ -96,24 +89,17 @@ class Rule:
 
     key: ClassVar[str]
     help: ClassVar[str]
-    form: ClassVar[str]
-    schema: ClassVar[Schema]
+    kind: ClassVar[Kind[Any]]
     is_for_each_query: ClassVar[bool] = False
     expects_results: ClassVar[bool] = True
     wants_documents: ClassVar[bool] = False
     reads_fields: ClassVar[bool] = False
 
     @classmethod
-    def parse(cls, node: Node, location: Location) -> Rule | None:
-        """Parse the value of the rule's key.
-
-        Returns:
-            The rule, or ``None`` if the value switches it off.
-
-        Raises:
-            Mistake: The value is not what the rule expects.
-        """
-        raise NotImplementedError
+    def make(cls, value: Any, location: Location) -> Rule | None:
+        """Make the rule of the value of its key, or ``None`` if that switches the rule off."""
+        make: Callable[..., Rule] = cls
+        return make(value, location=location)
 
     @property
     def doc_ids(self) -> tuple[str, ...]:
@@ -195,6 +181,29 @@ class _Result(NamedTuple):
 # -- Rules about documents ------------------------------------------------------------------------
 
 
+def _read_ranks(node: Node, name: str) -> dict[str, int | None]:
+    """Read documents: a mapping to ranks, a list, or a single id."""
+    ranks: dict[str, int | None] = {}
+    if not isinstance(node, MappingNode):
+        ranks = dict.fromkeys(kinds.TEXTS.read(node, name))
+    else:
+        for key, value in kinds.read_entries(node, name):
+            kinds.check_pair(key, value, "rank", name)
+            ranks[key.text] = CUTOFF.read(value, f"The rank of {quote(key.text)}")
+    if not ranks:
+        raise Mistake(node.line, f"{name} names no document")
+    return ranks
+
+
+RANKS_SCHEMA: Schema = {
+    "anyOf": [
+        TEXT.schema,
+        kinds.make_list(TEXT, "", least=1).schema,
+        {"type": "object", "minProperties": 1, "additionalProperties": CUTOFF.schema},
+    ]
+}
+
+
 @dataclass(frozen=True)
 class DocumentRule(Rule):
     """A rule that names documents.
@@ -205,29 +214,10 @@ class DocumentRule(Rule):
 
     ranks: Mapping[str, int | None]
 
-    form = "documents, with ranks or without"
-    schema = kinds.make_reference("ranks")
+    kind = Kind(_read_ranks, kinds.make_reference("ranks"), "documents, with ranks or without")
 
     def __hash__(self) -> int:
         return hash((self.key, *self.ranks.items()))
-
-    @classmethod
-    def parse(cls, node: Node, location: Location) -> Rule | None:
-        """Parse documents: a mapping to ranks, a list, or a single id."""
-        ranks: dict[str, int | None] = {}
-        if isinstance(node, ListNode):
-            ranks = dict.fromkeys(
-                text for text, _ in kinds.read_distinct_texts(node, f"'{cls.key}'")
-            )
-        elif isinstance(node, ScalarNode):
-            ranks = {kinds.read_text(node, f"'{cls.key}'"): None}
-        else:
-            for key, value in kinds.read_entries(node, f"'{cls.key}'"):
-                kinds.check_pair(key, value, "rank", cls.key)
-                ranks[key.text] = kinds.read_cutoff(value, f"The rank of {quote(key.text)}")
-        if not ranks:
-            raise Mistake(node.line, f"'{cls.key}' names no document")
-        return cls(ranks, location=location)
 
     @property
     def doc_ids(self) -> tuple[str, ...]:
@@ -323,16 +313,7 @@ class InOrder(Rule):
 
     key = "in_order"
     help = "These documents come in this order."
-    form = "a list of two or more documents"
-    schema = kinds.make_list_schema(kinds.ANY_TEXT, minItems=2)
-
-    @classmethod
-    def parse(cls, node: Node, location: Location) -> Rule | None:
-        """Parse a list of documents."""
-        doc_ids = [text for text, _ in kinds.read_distinct_texts(node, f"'{cls.key}'")]
-        if len(doc_ids) < 2:
-            raise Mistake(node.line, f"'{cls.key}' needs at least two documents")
-        return cls(tuple(doc_ids), location=location)
+    kind = kinds.make_list(TEXT, "a list of two or more documents", least=2)
 
     @property
     def doc_ids(self) -> tuple[str, ...]:
@@ -364,14 +345,13 @@ class ExpectNoResults(Rule):
 
     key = "expect_no_results"
     help = "Whether nothing should be found."
-    form = "`true` or `false`"
-    schema = {"type": "boolean"}  # noqa: RUF012 - a JSON Schema, which nobody changes
+    kind = kinds.FLAG
     expects_results = False
 
     @classmethod
-    def parse(cls, node: Node, location: Location) -> Rule | None:
-        """Parse ``true`` or ``false``."""
-        return cls(location=location) if kinds.read_flag(node, f"'{cls.key}'") else None
+    def make(cls, value: Any, location: Location) -> Rule | None:
+        """Make the rule if the value is true."""
+        return cls(location=location) if value else None
 
     def get_depth(self, top_k: int) -> int:
         """Return 1, since the first result breaks the rule."""
@@ -437,24 +417,65 @@ class FieldCondition:
         return Text()
 
 
-_CONDITION_KEYS = ("not", "min", "max")
-_CONDITION_VALUES: Sequence[Schema] = (
-    kinds.ANY_TEXT,
-    kinds.make_list_schema(kinds.ANY_TEXT, minItems=1),
+def _read_values(node: Node, name: str) -> tuple[object, ...]:
+    """Read one value or a list of values."""
+    nodes = node.items if isinstance(node, ListNode) else [node]
+    if not nodes:
+        raise Mistake(node.line, f"{name} names no value")
+    values = []
+    for item in nodes:
+        text = kinds.read_text(item, name)
+        if text.startswith("$") and not _get_param_name(text):
+            hint = f"Write '{PARAM_PREFIX}name' for a parameter of the query"
+            raise Mistake(item.line, f"{name} is {quote(text)}. {hint}.")
+        values.append(text if text.startswith(PARAM_PREFIX) else kinds.read_value(item, name))
+    return tuple(values)
+
+
+def _read_limit(node: Node, name: str) -> object:
+    values = _read_values(node, name)
+    if len(values) != 1:
+        raise Mistake(node.line, f"{name} must be a single value")
+    if not _get_param_name(values[0]) and not _split_parts(values[0]):
+        message = f"{name} must be a number or a date, not {quote(str(values[0]))}"
+        raise Mistake(node.line, message)
+    return values[0]
+
+
+_VALUES: Kind[tuple[object, ...]] = Kind(
+    _read_values,
+    {"anyOf": [TEXT.schema, {"type": "array", "items": TEXT.schema, "minItems": 1}]},
+    "a value or several",
 )
-_CONDITION_SCHEMA: Schema = {
-    "anyOf": [
-        *_CONDITION_VALUES,
-        kinds.make_object_schema(
-            {
-                "not": {"anyOf": [*_CONDITION_VALUES]},
-                "min": kinds.ANY_TEXT,
-                "max": kinds.ANY_TEXT,
-            },
-            minProperties=1,
-        ),
-    ]
+_LIMIT: Kind[object] = Kind(_read_limit, TEXT.schema, "a number or a date")
+_CONDITION_KEYS = {
+    "not": Key(_VALUES, "Values that it must not have.", "none"),
+    "min": Key(_LIMIT, "The lowest allowed value.", "none"),
+    "max": Key(_LIMIT, "The highest allowed value.", "none"),
 }
+_COMPARISON = re.compile("([<>])=? *(?=[0-9$])")
+
+
+def _read_condition(node: Node, name: str) -> FieldCondition:
+    """Read a condition. Only the caller knows the path of its field."""
+    if isinstance(node, ScalarNode) and (sign := _COMPARISON.match(node.text)):
+        bound = "min" if sign[1] == ">" else "max"
+        number = node.text[sign.end() :]
+        message = f"{name} must be written as {{{bound}: {number}}}, not {quote(node.text)}"
+        raise Mistake(node.line, message)
+    if not isinstance(node, MappingNode):
+        return FieldCondition("", equal=_read_values(node, name))
+    values = kinds.make_table(_CONDITION_KEYS, "").read(node, name)
+    if not values:
+        raise Mistake(node.line, f"{name} needs a value, 'not', 'min' or 'max'")
+    return FieldCondition("", None, values.get("not", ()), values.get("min"), values.get("max"))
+
+
+_CONDITION: Kind[FieldCondition] = Kind(
+    _read_condition,
+    {"anyOf": [_VALUES.schema, {**kinds.make_keys_schema(_CONDITION_KEYS), "minProperties": 1}]},
+    "a condition",
+)
 
 
 @dataclass(frozen=True)
@@ -465,24 +486,17 @@ class EveryResult(Rule):
 
     key = "every_result"
     help = "What fields of the first `top_k` results must be: a value, `not`, `min` or `max`."
-    form = "fields, each with its condition"
-    schema: ClassVar[Schema] = {
-        "type": "object",
-        "minProperties": 1,
-        "additionalProperties": _CONDITION_SCHEMA,
-    }
+    kind = kinds.make_mapping(
+        _CONDITION, "fields, each with its condition", "'every_result: {key}'", least=1
+    )
     is_for_each_query = True
     expects_results = False
     reads_fields = True
 
     @classmethod
-    def parse(cls, node: Node, location: Location) -> Rule | None:
-        """Parse a mapping from fields to conditions."""
-        conditions = []
-        for key, value in kinds.read_entries(node, f"'{cls.key}'"):
-            conditions.append(_parse_condition(key.text, value))
-        if not conditions:
-            raise Mistake(node.line, f"'{cls.key}' names no field")
+    def make(cls, value: Any, location: Location) -> Rule | None:
+        """Make the rule of conditions by the paths of their fields."""
+        conditions = [replace(condition, path=path) for path, condition in value.items()]
         return cls(tuple(conditions), location=location)
 
     @property
@@ -517,28 +531,15 @@ class MaxPer(Rule):
 
     key = "max_per"
     help = "At most that many of the first `top_k` results with the same value of a field."
-    form = "fields, each with a number"
-    schema: ClassVar[Schema] = {
-        "type": "object",
-        "minProperties": 1,
-        "additionalProperties": {"type": "integer", "minimum": 1},
-    }
+    kind = kinds.make_mapping(
+        kinds.COUNT, "fields, each with a number", "'max_per: {key}'", least=1
+    )
     is_for_each_query = True
     expects_results = False
     reads_fields = True
 
     def __hash__(self) -> int:
         return hash((self.key, *self.limits.items()))
-
-    @classmethod
-    def parse(cls, node: Node, location: Location) -> Rule | None:
-        """Parse a mapping from fields to numbers."""
-        limits = {}
-        for key, value in kinds.read_entries(node, f"'{cls.key}'"):
-            limits[key.text] = kinds.read_count(value, f"'{cls.key}: {key.text}'")
-        if not limits:
-            raise Mistake(node.line, f"'{cls.key}' names no field")
-        return cls(limits, location=location)
 
     @property
     def field_paths(self) -> tuple[str, ...]:
@@ -576,21 +577,21 @@ class NewestFirst(Rule):
 
     key = "newest_first"
     help = "An outdated version is never above its successor."
-    form = "`{within: FIELD, by: FIELD}`"
-    schema: ClassVar[Schema] = kinds.make_object_schema(
-        {"within": {"type": "string"}, "by": {"type": "string"}}, required=["within", "by"]
+    kind = kinds.make_table(
+        {
+            "within": Key(TEXT, "The field that versions of one document share."),
+            "by": Key(TEXT, "The field that orders them."),
+        },
+        "`{within: FIELD, by: FIELD}`",
     )
     is_for_each_query = True
     expects_results = False
     reads_fields = True
 
     @classmethod
-    def parse(cls, node: Node, location: Location) -> Rule | None:
-        """Parse ``{within: FIELD, by: FIELD}``."""
-        keys = ("within", "by")
-        read = kinds.read_table
-        paths = read(node, f"'{cls.key}'", dict.fromkeys(keys, kinds.TEXT), keys, cls.form)
-        return cls(paths["within"], paths["by"], location=location)
+    def make(cls, value: Any, location: Location) -> Rule | None:
+        """Make the rule of its two fields."""
+        return cls(value["within"], value["by"], location=location)
 
     @property
     def field_paths(self) -> tuple[str, ...]:
@@ -624,57 +625,6 @@ class NewestFirst(Rule):
                 )
             elif order > 0:
                 oldest[_normalize(group)] = result
-
-
-_COMPARISON = re.compile("([<>])=? *(?=[0-9$])")
-
-
-def _parse_condition(path: str, node: Node) -> FieldCondition:
-    name = f"'every_result: {path}'"
-    if isinstance(node, ScalarNode) and (sign := _COMPARISON.match(node.text)):
-        bound = "min" if sign[1] == ">" else "max"
-        number = node.text[sign.end() :]
-        raise Mistake(node.line, f"Write {path}: {{{bound}: {number}}}, not {quote(node.text)}")
-    if not isinstance(node, MappingNode):
-        return FieldCondition(path, equal=_read_condition_values(node, name))
-    values: dict[str, Any] = {}
-    for key, value in kinds.read_entries(node, name):
-        if key.text not in _CONDITION_KEYS:
-            hint = suggest(key.text, _CONDITION_KEYS, "Use 'not', 'min' or 'max'.")
-            raise Mistake(key.line, f"{quote(key.text)} is not a condition{hint}")
-        read = _read_condition_values(value, f"'{key.text}' of {path}")
-        if key.text != "not":
-            if len(read) != 1:
-                raise Mistake(value.line, f"'{key.text}' of {path} must be a single value")
-            if not _get_param_name(read[0]) and not _split_parts(read[0]):
-                message = f"'{key.text}' of {path} must be a number or a date"
-                raise Mistake(value.line, f"{message}, not {quote(str(read[0]))}")
-        values[key.text] = read
-    if not values:
-        raise Mistake(node.line, f"{name} needs a value, 'not', 'min' or 'max'")
-    return FieldCondition(
-        path,
-        unequal=values.get("not", ()),
-        minimum=values.get("min", (None,))[0],
-        maximum=values.get("max", (None,))[0],
-    )
-
-
-def _read_condition_values(node: Node, name: str) -> tuple[object, ...]:
-    """Read one value or a list of values of a condition."""
-    nodes = node.items if isinstance(node, ListNode) else [node]
-    if not nodes:
-        raise Mistake(node.line, f"{name} names no value")
-    values = []
-    for item in nodes:
-        text = kinds.read_text(item, name)
-        if text.startswith("$") and not (
-            text.startswith(PARAM_PREFIX) and text.removeprefix(PARAM_PREFIX)
-        ):
-            hint = f"Write '{PARAM_PREFIX}name' for a parameter of the query"
-            raise Mistake(item.line, f"{name} is {quote(text)}. {hint}.")
-        values.append(text if text.startswith(PARAM_PREFIX) else kinds.read_value(item, name))
-    return tuple(values)
 
 
 # -- Values of fields -----------------------------------------------------------------------------

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from math import inf
 from typing import Any
 
 from pytest_irquality.metrics import Definition, Judgments, Metric, MetricError, parse_metric
 from pytest_irquality.suite import kinds
-from pytest_irquality.suite.keys import (
-    THRESHOLD_KEYS,
-    get_known_issue,
-    read_fields,
-)
-from pytest_irquality.suite.kinds import describe_node
+from pytest_irquality.suite.keys import THRESHOLD_KEYS
+from pytest_irquality.suite.kinds import MAX_CUTOFF, describe_node
 from pytest_irquality.suite.model import CHANGE_BOUNDS, Bound, BoundUnit, Threshold
 from pytest_irquality.suite.yaml_source import (
     Location,
@@ -67,6 +64,9 @@ class ThresholdParser:
         if self.matches_text and metric.name == "judged":
             message = f"{metric} does not go with 'match: text', because passages are not results"
             raise Mistake(node.line, message)
+        if metric.cutoff and metric.cutoff > MAX_CUTOFF:
+            limit = f"and at most {MAX_CUTOFF:,} are kept"
+            raise Mistake(node.line, f"{metric} needs {metric.cutoff:,} results, {limit}")
         self._metrics[text] = metric
         return metric
 
@@ -81,12 +81,10 @@ class ThresholdParser:
         lines: dict[Metric, int] = {}
         _refuse_decimal_comma(node)
         for key, value in kinds.read_entries(node, name):
-            try:
+            with self.mistakes.collect(path):
                 threshold = self.parse_threshold(key, value, path)
                 check_repeated(threshold, lines)
                 yield threshold
-            except Mistake as mistake:
-                self.mistakes.add(mistake, path)
 
     def parse_threshold(self, key: ScalarNode, node: Node, path: str = "") -> Threshold:
         """Parse the threshold on one metric.
@@ -99,45 +97,43 @@ class ThresholdParser:
         bounds: dict[str, Any] = {}
         if not isinstance(node, MappingNode):
             name = "min" if metric.higher_is_better else "max"
-            bounds[name] = self._parse_bound(metric, name, node)
+            bounds[name] = _parse_bound(metric, name, node)
             return Threshold(metric, location=location, **bounds)
         owner = f"the threshold of {key.text}"
-        fields = read_fields(node, THRESHOLD_KEYS, owner, self.mistakes, path=path)
+        report = partial(self.mistakes.add, path=path)
+        elsewhere = {"known_issue": ", but of a query. Write it below its query."}
+        fields = kinds.read_fields(node, THRESHOLD_KEYS, owner, report, elsewhere=elsewhere)
+        is_warning = fields.values.pop("warn", False)
         for name, value in fields.values.items():
-            if name not in ("warn", "known_issue"):
-                bounds[name] = self._parse_bound(metric, name, value)
+            bounds[name] = _parse_bound(metric, name, value)
         if not bounds and not fields.has_mistakes:
             message = f"{key.text} has no bound. Write min, max, max_drop or max_significant_drop."
             raise Mistake(key.line, message)
-        threshold = Threshold(
-            metric,
-            is_warning=fields.get("warn", False),
-            known_issue=get_known_issue(fields, location.path),
-            location=location,
-            **bounds,
-        )
-        _check_order(threshold)
-        if threshold.known_issue and threshold.is_warning:
-            message = "'known_issue' does not go with 'warn: true', because nothing can fail"
-            raise Mistake(fields.get_line("known_issue"), message)
+        threshold = Threshold(metric, is_warning=is_warning, location=location, **bounds)
+        low, high = threshold.min, threshold.max
+        if low and high and low.unit == high.unit and low.value > high.value:
+            message = f"The minimum {low} of {metric} is above the maximum {high}"
+            raise Mistake(key.line, message)
         return threshold
 
-    # -- One bound --------------------------------------------------------------------------------
 
-    def _parse_bound(self, metric: Metric, name: str, node: Node) -> Bound:
-        if not isinstance(node, ScalarNode):
-            message = f"'{name}' of {metric} must be a number, not {describe_node(node)}"
-            raise Mistake(node.line, message)
-        text = kinds.read_text(node, f"'{name}' of {metric}")
-        if name in CHANGE_BOUNDS:
-            return _parse_change(metric, name, node, text)
-        if metric.unit == "seconds":
-            seconds = kinds.parse_duration(text)
-            if seconds is None:
-                message = f"'{name}' of {metric} must be a duration with a unit, such as 200ms"
-                raise Mistake(node.line, f"{message}, not {quote(text)}")
-            return Bound(seconds, text=text)
-        return _parse_value_bound(metric, name, node, text)
+# -- One bound ------------------------------------------------------------------------------------
+
+
+def _parse_bound(metric: Metric, name: str, node: Node) -> Bound:
+    if not isinstance(node, ScalarNode):
+        message = f"'{name}' of {metric} must be a number, not {describe_node(node)}"
+        raise Mistake(node.line, message)
+    text = kinds.read_text(node, f"'{name}' of {metric}")
+    if name in CHANGE_BOUNDS:
+        return _parse_change(metric, name, node, text)
+    if metric.unit == "seconds":
+        seconds = kinds.parse_duration(text)
+        if seconds is None:
+            message = f"'{name}' of {metric} must be a duration with a unit, such as 200ms"
+            raise Mistake(node.line, f"{message}, not {quote(text)}")
+        return Bound(seconds, text=text)
+    return _parse_value_bound(metric, name, node, text)
 
 
 def _refuse_decimal_comma(node: Node) -> None:
@@ -232,13 +228,6 @@ def check_repeated(threshold: Threshold, lines: dict[Metric, int]) -> None:
     lines[metric] = line
 
 
-def _check_order(threshold: Threshold) -> None:
-    low, high = threshold.min, threshold.max
-    if low and high and low.unit == high.unit and low.value > high.value:
-        message = f"The minimum {low} of {threshold.metric} is above the maximum {high}"
-        raise Mistake(threshold.location.line, message)
-
-
 # -- Thresholds of single queries -----------------------------------------------------------------
 
 
@@ -263,10 +252,7 @@ def check_for_query(threshold: Threshold, judgments: Judgments) -> None:
         Mistake: The threshold cannot be evaluated for this query.
     """
     check_for_single_queries(threshold)
-    line = threshold.location.line
-    if threshold.known_issue:
-        raise Mistake(line, "Write 'known_issue' next to the query's rules, not in a threshold")
-    if not threshold.metric.is_defined_for(judgments):
-        metric = threshold.metric
+    metric = threshold.metric
+    if not metric.is_defined_for(judgments):
         message = f"{metric} is undefined for this query, because it has no relevant document"
-        raise Mistake(line, message)
+        raise Mistake(threshold.location.line, message)

@@ -9,7 +9,8 @@ libyaml are also the fastest way: composing PyYAML's own nodes takes five times 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_irquality.io.text import format_count
@@ -38,8 +39,8 @@ class ScalarNode(NamedTuple):
 
     Attributes:
         is_quoted: Whether it is in quotes or in a block, and therefore text whatever it spells.
-        comment: The comment that follows on the line of a value that is empty. The author may have
-            meant it as the value.
+        comment: The comment that follows on the line, if the value is empty or only one space is
+            between them. The author may have meant it as a part of the value.
     """
 
     text: str
@@ -126,6 +127,14 @@ class MistakeList:
         if len(self._mistakes) >= MAX_COLLECTED_MISTAKES:
             raise self.make_error()
 
+    @contextmanager
+    def collect(self, path: str = "") -> Iterator[None]:
+        """Add a mistake that is raised within, and go on behind it."""
+        try:
+            yield
+        except Mistake as mistake:
+            self.add(mistake, path)
+
     def make_error(self) -> SuiteError:
         """Make the error that has all mistakes: first those of the suite, by line."""
         ordered = sorted(self._mistakes, key=lambda mistake: (mistake.path, mistake.line))
@@ -183,16 +192,19 @@ def _build_tree(events: Iterable[Any], text: str) -> Node | None:
     document_count = 0
     # Calling `ScalarNode(...)` would take three times as long, for a million scalars.
     make = tuple.__new__
+    has_comments = " #" in text
     for event in events:
         kind = type(event)
         if kind is scalar:
             if event.anchor or event.tag:
                 raise _explain_indicator(event)
             value = event.value
-            mark = event.start_mark
             is_quoted = bool(event.style)
-            comment = "" if value or is_quoted else _find_comment(mark, text)
-            nodes.append(make(ScalarNode, (value, mark.line + 1, is_quoted, comment)))
+            comment = ""
+            if not is_quoted and (has_comments or not value):
+                comment = _find_comment(event, text)
+            line = event.start_mark.line + 1
+            nodes.append(make(ScalarNode, (value, line, is_quoted, comment)))
         elif kind is mapping or kind is sequence:
             if event.anchor or event.tag:
                 raise _explain_indicator(event)
@@ -277,10 +289,13 @@ def find_missing_space(text: str) -> str:
     return match[1] if match else ""
 
 
-def _find_comment(mark: Any, text: str) -> str:
-    """Return the comment that follows a mark on its line."""
-    end = text.find("\n", mark.index)
-    rest = text[mark.index : end if end >= 0 else None].strip()
+def _find_comment(event: Any, text: str) -> str:
+    """Return the comment behind a scalar: one space behind it, or anywhere behind an empty one."""
+    start = event.end_mark.index
+    if event.value and text[start : start + 2] != " #":
+        return ""
+    end = text.find("\n", start)
+    rest = text[start : end if end >= 0 else None].strip()
     return rest if rest.startswith("#") else ""
 
 

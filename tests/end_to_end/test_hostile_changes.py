@@ -237,7 +237,6 @@ EDITS: dict[str, Edit] = {
     "wide drop": limit(max_drop=0.9),
     "wide significant drop": limit(max_significant_drop=0.9),
     "warning": limit(max_drop=0.01, warn=True),
-    "known threshold": limit(max_drop=0.01, known_issue="S-1"),
     "ignore lost": set_keys(each_query={"lost_all_relevant": "ignore"}),
     "20 lost": set_keys(each_query={"lost_all_relevant": {"max": 20}}),
     "baseline retriever": set_keys(baseline={"retriever": "old_retriever"}),

@@ -33,13 +33,13 @@ def test_add_writes_a_query_into_the_only_suite(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     suite = tmp_path / "shop.ir.yaml"
-    suite.write_text("# Ours\nqueries:\n  - query: boots # first\n    must_find: [a]\n")
+    suite.write_text("# Ours\nqueries:\n  - query: boots  # first\n    must_find: [a]\n")
 
     status = main(["add", "red shoes", "--must-find", "sku-12:3", "--why", "TICKET-7"])
 
     text = suite.read_text()
     assert status == 0
-    assert text.startswith("# Ours\nqueries:\n  - query: boots # first\n")
+    assert text.startswith("# Ours\nqueries:\n  - query: boots  # first\n")
     assert "must_find: {sku-12: 3}" in text
     assert "shop.ir.yaml:5" in capsys.readouterr().out
 

@@ -46,7 +46,7 @@ corpus: {files: chunks.jsonl, missing: fail}
 show: [price, image]
 metrics: [NDCG, P@3]
 thresholds: {mrr: 80%, zero_results: {max: 2%, warn: true}}
-tags: {head: {map@3: {min: 0.1, known_issue: {id: S-2, until: 2027-03-01}}}}
+tags: {head: {map@3: {min: 0.1}}}
 each_tag: {recall: 0.5}
 each_query: {must_not_find: [x], lost_all_relevant: {max: 2}}
 concurrency: 4
@@ -69,7 +69,7 @@ queries:
     thresholds: {recall: 1.0}
     weight: 2.5
     params: {n: 4, when: 2024-01-01, text: "3"}
-    known_issue: S-1
+    known_issue: {id: S-1, until: 2027-03-01}
     variants: [ofice chair]
     every_result: {status: live}
     max_per: {brand: 2}
@@ -117,7 +117,7 @@ def test_keys_of_a_query(everything: Suite) -> None:
         MustNotFind({"z": 2}),
         InOrder(("a", "b")),
     )
-    assert query.known_issue == KnownIssue("S-1")
+    assert query.known_issue == KnownIssue("S-1", date(2027, 3, 1))
     assert query.location == Location("shop.ir.yaml", 28)
     assert not query.is_sampled
     assert everything.queries[-1].expects_no_results
@@ -151,7 +151,6 @@ def test_thresholds(everything: Suite) -> None:
     assert zero_results.is_warning
     head = checks["head map@3"]
     assert head
-    assert head.known_issue == KnownIssue("S-2", date(2027, 3, 1))
     assert list(checks) == ["mrr@5", "zero_results", "head map@3", "each_tag recall@5"]
 
 
@@ -288,7 +287,7 @@ def test_a_known_issue_needs_an_id(folder: SuiteFolder, value: str) -> None:
         ("queries:\n<<<<<<< HEAD\n  - query: a\n=======\n  - query: b\n", "2: A merge conflict begins here. Resolve it."),
         ("queries:\n  - {query: a, must_find: [sku-609: 3]}\n", "2: An entry of 'must_find' must be a text, not a mapping. Remove the dash or the brackets around 'sku-609: 3'."),
         ("queries:\n  - {query: a, relevant: {d: yes}}\n", "2: A grade must be a number, not 'yes'. Write a number, or say what the word is worth: 'grades: {yes: 2}'."),
-        ("queries:\n  - {query: a, every_result: {price: <100}}\n", "2: Write price: {max: 100}, not '<100'"),
+        ("queries:\n  - {query: a, every_result: {price: <100}}\n", "2: 'every_result: price' must be written as {max: 100}, not '<100'"),
         ("queries:\n  - {query: a, newest_first: version}\n", "2: 'newest_first' must be written like {within: FIELD, by: FIELD}, not 'version'"),
         ("retry: 3\nqueries: [{query: a}]\n", "1: 'retry' must be written like {times: 2, on: [429, 5xx, timeout]}, not '3'"),
         ("queries: [{query: a, relevant: [d]}]\nthresholds: {ndcg@10: 80 %}\n", "2: Write '80 %' without the space"),
@@ -314,7 +313,7 @@ def test_a_known_issue_needs_an_id(folder: SuiteFolder, value: str) -> None:
         ("queries:\n  - {query: a, must_find: {d: }}\n", "2: The rank of 'd' is empty. Write a number, or a list such as must_find: [d]."),
         ("queries:\n  - {query: a, must_find: {d: 0}}\n", "2: The rank of 'd' must be a whole number from 1, not '0'"),
         ("queries:\n  - {query: a, must_find: [d, d]}\n", "2: 'd' is twice in 'must_find'"),
-        ("queries:\n  - {query: a, in_order: [d]}\n", "2: 'in_order' needs at least two documents"),
+        ("queries:\n  - {query: a, in_order: [d]}\n", "2: 'in_order' needs at least 2 entries"),
         ("queries:\n  - {query: a, expect_no_results: true, relevant: [d]}\n", "2: 'relevant' contradicts 'expect_no_results'"),
         ("queries:\n  - {query: a, expect_no_results: true, must_find: [d]}\n", "2: 'must_find' contradicts 'expect_no_results'"),
         ("queries:\n  - {query: a, weight: -1}\n", "2: 'weight' must not be negative"),
@@ -328,7 +327,7 @@ def test_a_known_issue_needs_an_id(folder: SuiteFolder, value: str) -> None:
         (Q + "repeat: 9999\n", "2: 'repeat' can be at most 1,000, not 9,999"),
         (Q + "timeout: 5\n", "2: 'timeout' must be a duration with a unit, such as 500ms, 5s or 1min, not '5'"),
         (Q + "rate: fast\n", "2: 'rate' must be a number of calls in a time, such as 20/s or 600/min, not 'fast'"),
-        (Q + "retry: {times: 1, on: [300]}\n", "2: 'on' of 'retry' must be statuses such as 429 and 5xx, or timeout, not '300'"),
+        (Q + "retry: {times: 1, on: [300]}\n", "2: An entry of 'on' of 'retry' must be a status such as 429 or 5xx, or timeout, not '300'"),
         (Q + "retry: {time: 1}\n", "2: 'time' is not a key of 'retry'. Did you mean 'times'?"),
         (Q + "retriever: my-engine\n", "2: 'retriever' must be the name of a fixture, not 'my-engine'"),
         (Q + "baseline: {}\n", "2: 'baseline' needs 'retriever'"),
@@ -338,6 +337,10 @@ def test_a_known_issue_needs_an_id(folder: SuiteFolder, value: str) -> None:
         (Q + "params: [a]\n", "2: 'params' must be a mapping of keyword arguments"),
         (Q + "metrics: [ndgc@10]\n", "2: Unknown metric 'ndgc@10'. Did you mean 'ndcg@10'?"),
         (Q + "depth: 5\nmetrics: [ndcg@10]\n", "2: 'depth' is 5, and 'top_k' needs 10 results"),
+        (Q + "depth: 20000\n", "2: 'depth' can be at most 10,000, not 20,000"),
+        (Q + "metrics: [ndcg@20000]\n", "2: ndcg@20000 needs 20,000 results, and at most 10,000 are kept"),
+        ("queries:\n  - query: c # developer\n", "2: 'query' is only 'c', because '#' begins a comment. Write 'c # developer' in quotes, or two spaces before the '#'."),
+        ("queries:\n  - {query: a, variants: [b # c\n, d]}\n", "2: An entry of 'variants' is only 'b', because '#' begins a comment."),
         (Q + "metrics: [recall(tokens=100)]\n", "2: recall(tokens=100) needs 'depth', the number of results to fill the budget with"),
         ("match: text\nqueries:\n  - {query: a, relevant: ['...']}\n", "3: '...': a passage needs at least one word"),
     ],
@@ -348,6 +351,19 @@ def test_each_mistake_is_one_line_that_says_what_to_write(
     (found,) = folder.find_mistakes(text)
 
     assert found.startswith(f"shop.ir.yaml:{mistake}")
+
+
+def test_a_comment_after_two_spaces_or_quotes_is_a_comment(folder: SuiteFolder) -> None:
+    suite = folder.load(
+        "queries: # ours\n"
+        "  - query: c  # developer\n"
+        "    relevant: # documents\n"
+        "      d1: 1 # the first\n"
+        "  - query: 'c#' # sharp\n"
+        "    must_find: [d1] # always\n"
+    )
+
+    assert [query.text for query in suite.queries] == ["c", "c#"]
 
 
 def test_all_mistakes_of_a_file_are_reported_together(folder: SuiteFolder) -> None:

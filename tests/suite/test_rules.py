@@ -29,7 +29,9 @@ TITLES = {"a": "Blue shoe"}
 def parse_rule(key: str, value: str) -> Rule:
     node = read_yaml(value)
     assert node is not None
-    rule = RULES[key].parse(node, Location("shop.ir.yaml", 3))
+    rule_class = RULES[key]
+    value = rule_class.kind.read(node, f"'{key}'")
+    rule = rule_class.make(value, Location("shop.ir.yaml", 3))
     assert rule is not None
     return rule
 
@@ -118,10 +120,7 @@ def test_equal_rules_are_equal_wherever_they_are() -> None:
 
 
 def test_a_switched_off_rule_is_no_rule() -> None:
-    node = read_yaml("false")
-    assert node
-
-    assert ExpectNoResults.parse(node, Location()) is None
+    assert ExpectNoResults.make(False, Location()) is None
 
 
 def test_ranks_for_a_variant_are_those_of_top_k() -> None:
@@ -251,10 +250,10 @@ def test_newest_first_names_both_results_and_both_values() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "mistake"),
     [
-        ("every_result", "{}", "'every_result' names no field"),
-        ("every_result", "{f: {nt: a}}", "'nt' is not a condition. Did you mean 'not'?"),
-        ("every_result", "{f: {min: cheap}}", "'min' of f must be a number or a date, not 'cheap'"),
-        ("every_result", "{f: {min: [1, 2]}}", "'min' of f must be a single value"),
+        ("every_result", "{}", "'every_result' is empty. Write fields, each with its condition."),
+        ("every_result", "{f: {nt: a}}", "'nt' is not a key of 'every_result: f'. Did you mean 'not'?"),
+        ("every_result", "{f: {min: cheap}}", "'min' of 'every_result: f' must be a number or a date, not 'cheap'"),
+        ("every_result", "{f: {min: [1, 2]}}", "'min' of 'every_result: f' must be a single value"),
         ("every_result", "{f: $tenant}", "'every_result: f' is '$tenant'. Write '$params.name' for a parameter of the query."),
         ("every_result", "{f: []}", "'every_result: f' names no value"),
         ("every_result", "status", "'every_result' must have lines such as 'key: value', and is 'status'"),

@@ -31,6 +31,6 @@ def write_suite(folder: Path) -> None:
     (folder / "shop.ir.yaml").write_text(SUITE, encoding="utf-8")
 
 
-def search(query: str, k: int) -> list[str]:
+def search(query: str, k: int, boost: int = 1) -> list[str]:
     """Search a shop with two products."""
     return RANKINGS[query][:k]

@@ -223,7 +223,10 @@ def _compare_queries(
 
 def _compare_query(base_query: Query, query: Query) -> Iterator[EditKind]:
     yield from _compare_rules(base_query.rules, query.rules)
-    yield from _compare_known_issues(base_query, query)
+    if base_query.known_issue is None and query.known_issue is not None:
+        yield EditKind.KNOWN_ISSUES_ADDED
+    if base_query.known_issue is not None and query.known_issue is None:
+        yield EditKind.KNOWN_ISSUES_CLOSED
     if query.request != base_query.request:
         yield EditKind.QUERIES_REWORDED
     if query.judgments != base_query.judgments:
@@ -241,14 +244,6 @@ def _compare_rules(base_rules: Sequence[object], rules: Sequence[object]) -> Ite
 def _list_shared_rules(suite: Suite) -> list[object]:
     """Return the rules under ``each_query``."""
     return [item.rule for item in suite.items if item.rule and not item.query_id]
-
-
-def _compare_known_issues(base: Query | Threshold, current: Query | Threshold) -> list[EditKind]:
-    if base.known_issue is None and current.known_issue is not None:
-        return [EditKind.KNOWN_ISSUES_ADDED]
-    if base.known_issue is not None and current.known_issue is None:
-        return [EditKind.KNOWN_ISSUES_CLOSED]
-    return []
 
 
 def _list_thresholds(suite: Suite) -> dict[tuple[object, ...], Threshold]:
@@ -273,7 +268,6 @@ def _compare_thresholds(
         if threshold is None:
             yield EditKind.THRESHOLDS_REMOVED
             continue
-        yield from _compare_known_issues(base_threshold, threshold)
         if base_threshold != threshold:
             yield _classify_edit(base_threshold, threshold)
     yield from [EditKind.THRESHOLDS_ADDED for key in thresholds if key not in base_thresholds]

@@ -36,7 +36,7 @@ from pytest_irquality.io.text import (
     write,
 )
 from pytest_irquality.passages.diagnosis import FindingKind
-from pytest_irquality.suite.model import KnownIssue, Probe, Query, Threshold
+from pytest_irquality.suite.model import Probe, Query, Threshold
 
 MAX_COMPARED_IDS = 200  # ids of each side that are compared in their form
 MIN_NAMED_IDS = 3  # ids of the suite, below which it is no surprise that none is returned
@@ -708,21 +708,13 @@ def _create_known_issue_notice(facts: SuiteFacts) -> Iterator[Notice]:
 def _create_expired_issue_notices(facts: SuiteFacts) -> Iterator[Notice]:
     """Name known issues that are still broken after their date, where that does not fail."""
     broken = {result.known_issue for result in facts.results if result.known_issue}
-    for issue in _list_known_issues(facts):
-        if issue.id in broken and is_expired(issue, facts.context.today):
+    for query in facts.comparison.suite.queries:
+        issue = query.known_issue
+        if issue and issue.id in broken and is_expired(issue, facts.context.today):
             broken.remove(issue.id)
             text = write("Known issue ", DataPart(issue.id), f" expired on {issue.until}")
             step = write("Fix it, or set a later date at ", CodePart(str(issue.location)))
             yield Notice("expired-known-issue", text, next_step=step)
-
-
-def _list_known_issues(facts: SuiteFacts) -> Iterator[KnownIssue]:
-    for query in facts.comparison.suite.queries:
-        if query.known_issue:
-            yield query.known_issue
-    for item in facts.comparison.suite.items:
-        if item.threshold and item.threshold.known_issue:
-            yield item.threshold.known_issue
 
 
 def _create_remark_notices(facts: SuiteFacts) -> Iterator[Notice]:

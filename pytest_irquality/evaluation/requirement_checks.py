@@ -1,4 +1,8 @@
-"""Checks of what a suite requires: rules, thresholds, answers to all queries, a known corpus."""
+"""Checks of what a suite requires: answers to all queries, a known corpus, rules and thresholds.
+
+A rule checks one ranking (see ``suite/rules.py``). A threshold has up to five bounds. Each of them
+is checked by itself, and the first one with the worst outcome decides.
+"""
 
 from __future__ import annotations
 
@@ -61,8 +65,8 @@ class RequirementChecks:
         self.suite = comparison.suite
         self.today = today
         self.accepts_fixed_issues = accepts_fixed_issues
-        self._tests = _create_significance_tests(comparison)
-        self._rejecting_tests = frozenset(select_rejecting(self._tests))
+        self._drop_tests = _create_drop_tests(comparison)
+        self._significant_drops = frozenset(select_rejecting(self._drop_tests))
 
     def check_all(self) -> Iterator[CheckResult]:
         """Check all requirements, those of queries first."""
@@ -71,8 +75,11 @@ class RequirementChecks:
             if item.kind is ItemKind.QUERY:
                 item_names[item.query_id] = item.name
         for query in self.suite.queries:
-            if query.rules or query.thresholds:
-                yield from self._check_query(query, item_names.get(query.id, ""))
+            name = item_names.get(query.id, "")
+            results = [self._check_rule(rule, query, name) for rule in query.rules]
+            for threshold in query.thresholds:
+                results.append(self._check_threshold(threshold, query=query, item=name))
+            yield from self._apply_known_issue(results, query.known_issue)
         for item in self.suite.items:
             if item.kind is ItemKind.ANSWERS:
                 yield self._check_answers(item)
@@ -84,21 +91,72 @@ class RequirementChecks:
             elif item.kind is ItemKind.EACH_QUERY and item.threshold:
                 yield self._check_threshold_of_each_query(item.threshold, item)
 
+    # -- Answers and corpus ------------------------------------------------------------------------
+
+    def _check_answers(self, item: CheckItem) -> CheckResult:
+        unanswered = self.comparison.list_query_ids(QueryStatus.NO_ANSWER)
+        allowed = self.suite.settings.max_errors
+        # An inline query is a test of its own, which is an error without an answer.
+        is_error = any(not self.suite.queries_by_id[name].is_sampled for name in unanswered)
+        outcome = Outcome.PASSED
+        text = write("Every query has an answer")
+        if unanswered:
+            text = write(format_count(len(unanswered), "query has", "queries have"), " no answer")
+            text += f", and 'errors' allows {allowed}" if allowed else ""
+        if is_error or len(unanswered) > allowed:
+            outcome = Outcome.FAILED
+        elif gap := _describe_gap(self.comparison, self.suite.queries):
+            outcome, text = Outcome.INCOMPLETE, gap
+        return CheckResult(
+            Requirement.ANSWERS,
+            outcome,
+            text,
+            label=item.label,
+            item=item.name,
+            value=len(unanswered),
+            bound=allowed,
+            query_ids=unanswered,
+            location=item.location,
+        )
+
+    def _check_corpus(self, item: CheckItem) -> Iterator[CheckResult]:
+        """Check that every relevant passage is in the corpus, if texts of it are known."""
+        corpus = self.comparison.corpus
+        if corpus is None or self.suite.settings.match != "text":
+            return
+        missing: dict[str, str] = {}
+        for query in self.suite.queries:
+            for passage in sorted(query.judgments.relevant):
+                if corpus.find_chunk(passage) is None:
+                    missing[passage] = query.id
+        outcome = Outcome.PASSED
+        text = write("Every relevant passage is in the corpus")
+        is_warning = bool(missing) and self.suite.settings.corpus.missing == "warn"
+        if missing:
+            count = format_count(len(missing), "relevant passage is", "relevant passages are")
+            text = write(count, " not in the corpus (", list_some(map(DataPart, missing)), ")")
+        if missing and not is_warning:
+            outcome = Outcome.FAILED
+        yield CheckResult(
+            Requirement.CORPUS,
+            outcome,
+            text,
+            label="corpus",
+            item=item.name,
+            value=len(missing),
+            bound=0,
+            query_ids=tuple(dict.fromkeys(missing.values())),
+            doc_ids=tuple(missing),
+            is_warning=is_warning,
+        )
+
     # -- Rules -------------------------------------------------------------------------------------
 
-    def _check_query(self, query: Query, item_name: str) -> Sequence[CheckResult]:
-        results = [self._check_rule(rule, query, item_name) for rule in query.rules]
-        for threshold in query.thresholds:
-            results.append(self._check_threshold(threshold, query=query, item=item_name))
-        return self._cover(results, query.known_issue)
-
     def _check_rule(self, rule: Rule, query: Query, item_name: str) -> CheckResult:
-        name = QueryPart(query.id, query.text)
-        outcome, text = Outcome.PASSED, write(name, f" satisfies '{rule.key}'")
-        if query.id not in self.comparison.answers:
-            is_error = self.comparison.statuses[query.id] is QueryStatus.NO_ANSWER
-            outcome = Outcome.INCOMPLETE
-            text = write(name, " has no answer" if is_error else " did not run")
+        outcome = Outcome.PASSED
+        text = write(QueryPart(query.id, query.text), f" satisfies '{rule.key}'")
+        if gap := _describe_gap_of_query(self.comparison, query):
+            outcome, text = Outcome.INCOMPLETE, gap
         elif violations := self._find_violations(rule, query):
             outcome, text = Outcome.FAILED, list_some(violations)
         return CheckResult(
@@ -121,7 +179,7 @@ class RequirementChecks:
         for query in self.comparison.answered_queries:
             has_results |= any(ranking.doc_ids for ranking in self._get_rankings(rule, query))
             query_violations = self._find_violations(rule, query)
-            if query_violations and query.known_issue and self._is_covered(query):
+            if query_violations and query.known_issue and self._is_excused(query):
                 known_issue = query.known_issue.id
             elif query_violations:
                 broken.append(query.id)
@@ -131,6 +189,7 @@ class RequirementChecks:
         gap = _describe_gap(self.comparison, self.suite.queries)
         if violations:
             outcome, text = Outcome.FAILED, list_some(violations)
+            known_issue = ""
         elif gap or not has_results:
             outcome = Outcome.INCOMPLETE
             text = gap or write(f"'{rule.key}' met no result at all, so it says nothing")
@@ -141,7 +200,7 @@ class RequirementChecks:
             label=item.label,
             item=item.name,
             query_ids=tuple(broken),
-            known_issue="" if broken else known_issue,
+            known_issue=known_issue,
             location=rule.location,
         )
 
@@ -175,13 +234,13 @@ class RequirementChecks:
             # A tag without judgments is not what "each tag" is about, unless no tag has any.
             defined = [result for result in results if result.value is not None]
             results = defined or results[:1]
-        return self._cover(results, threshold.known_issue)
+        return results
 
     def _check_threshold_of_each_query(self, threshold: Threshold, item: CheckItem) -> CheckResult:
         """Check a threshold of every query, and report the queries that break it together."""
         results = []
         for query in self.suite.queries:
-            if not self._is_covered(query) and not query.expects_no_results:
+            if not self._is_excused(query) and not query.expects_no_results:
                 results.append(self._check_threshold(threshold, query=query))
         broken = [r for r in results if r.outcome is Outcome.FAILED or r.is_warning]
         # A query without judgments has no value, and the threshold is not about it.
@@ -219,17 +278,16 @@ class RequirementChecks:
         """
         subject = _Subject(self.comparison, threshold.metric, tag, query)
         findings = list(self._check_bounds(threshold, subject))
-        gap = subject.describe_gap()
-        failed = [finding for finding in findings if finding.outcome is Outcome.FAILED]
-        unknown = [finding for finding in findings if finding.outcome is Outcome.INCOMPLETE]
-        decisive = (failed or unknown or findings)[0]
+        decisive = max(findings, key=lambda finding: finding.outcome)
         outcome, text = decisive.outcome, decisive.text
-        if not failed and gap:
+        is_warning = False
+        if outcome is Outcome.FAILED and threshold.is_warning:
+            outcome, is_warning = Outcome.PASSED, True
+        elif outcome is not Outcome.FAILED and (gap := subject.describe_gap()):
             outcome, text = Outcome.INCOMPLETE, gap
-        is_warning = threshold.is_warning and bool(failed)
         return CheckResult(
             check=threshold,
-            outcome=Outcome.PASSED if is_warning else outcome,
+            outcome=outcome,
             text=text,
             label=label or str(threshold.metric),
             item=item,
@@ -246,49 +304,37 @@ class RequirementChecks:
 
     def _check_bounds(self, threshold: Threshold, subject: _Subject) -> Iterator[_BoundFinding]:
         for key in VALUE_BOUNDS:
-            bound = getattr(threshold, key)
-            if bound and subject.value is None:
-                text = subject.name + " is undefined for all queries"
-                yield _BoundFinding(Outcome.INCOMPLETE, text, bound)
-            elif bound:
+            if bound := getattr(threshold, key):
                 yield _check_value(subject, key, bound)
         for key in CHANGE_BOUNDS:
-            bound = getattr(threshold, key)
-            if bound and subject.change is None:
-                yield _explain_missing_change(subject, bound)
-            elif bound and subject.change:
-                finding = _check_change(subject.name, key, bound, subject.change)
-                if bound is threshold.max_significant_drop:
+            if bound := getattr(threshold, key):
+                finding = _check_change(subject, key, bound)
+                if key == "max_significant_drop" and subject.change:
                     finding = self._require_significance(finding, threshold, subject.tag)
-                    has_enough = subject.change.query_count >= constants.MIN_TESTABLE_QUERIES
-                    finding = replace(finding, can_fail=finding.can_fail and has_enough)
                 yield finding
 
     def _require_significance(
         self, finding: _BoundFinding, threshold: Threshold, tag: str
     ) -> _BoundFinding:
         """Return a finding that fails only if the drop is significant as well."""
-        test = self._tests.get((threshold, tag))
-        is_failed = finding.outcome is Outcome.FAILED
-        is_significant = (threshold, tag) in self._rejecting_tests
-        chance = ", which may be chance" if is_failed and not is_significant else ""
-        return replace(
-            finding,
-            outcome=Outcome.FAILED if is_failed and is_significant else Outcome.PASSED,
-            text=finding.text + f"{chance} (p = {test.p_value if test else 1:.3f})",
-        )
+        outcome, text = finding.outcome, finding.text
+        if outcome is Outcome.FAILED and (threshold, tag) not in self._significant_drops:
+            outcome = Outcome.PASSED
+            text += ", which may be chance"
+        text += f" (p = {self._drop_tests[threshold, tag].p_value:.3f})"
+        return replace(finding, outcome=outcome, text=text)
 
     # -- Known issues ------------------------------------------------------------------------------
 
-    def _is_covered(self, query: Query) -> bool:
-        """Return whether a known issue covers the failures of a query."""
+    def _is_excused(self, query: Query) -> bool:
+        """Return whether a known issue excuses the failures of a query."""
         issue = query.known_issue
         return issue is not None and not is_expired(issue, self.today)
 
-    def _cover(
+    def _apply_known_issue(
         self, results: Sequence[CheckResult], issue: KnownIssue | None
     ) -> Sequence[CheckResult]:
-        """Return the results as they count if a known issue covers their failures.
+        """Return the results of a query as they count with its known issue.
 
         Once all of them hold, the issue itself fails, as a strict xfail does: if nobody removed it,
         it would hide the next failure.
@@ -299,12 +345,7 @@ class RequirementChecks:
         if is_broken and is_expired(issue, self.today):
             return results
         if is_broken:
-            covered = []
-            for result in results:
-                is_failed = result.outcome is Outcome.FAILED
-                known = replace(result, outcome=Outcome.PASSED, known_issue=issue.id)
-                covered.append(known if is_failed else result)
-            return covered
+            return [_excuse(result, issue) for result in results]
         is_complete = all(result.outcome is Outcome.PASSED for result in results)
         if not is_complete or self.accepts_fixed_issues:
             return results
@@ -319,62 +360,11 @@ class RequirementChecks:
         )
         return [fixed, *results[1:]]
 
-    # -- Answers and corpus ------------------------------------------------------------------------
 
-    def _check_answers(self, item: CheckItem) -> CheckResult:
-        unanswered = self.comparison.list_query_ids(QueryStatus.NO_ANSWER)
-        allowed = self.suite.settings.max_errors
-        outcome = Outcome.PASSED
-        text = write("Every query has an answer")
-        if unanswered:
-            text = write(format_count(len(unanswered), "query has", "queries have"), " no answer")
-            text += f", and 'errors' allows {allowed}" if allowed else ""
-        gap = _describe_gap(self.comparison, self.suite.queries)
-        # An inline query is a test of its own, which is an error without an answer.
-        is_error = any(not self.suite.queries_by_id[name].is_sampled for name in unanswered)
-        if is_error or len(unanswered) > allowed:
-            outcome = Outcome.FAILED
-        elif gap:
-            outcome, text = Outcome.INCOMPLETE, gap
-        return CheckResult(
-            Requirement.ANSWERS,
-            outcome,
-            text,
-            label=item.label,
-            item=item.name,
-            value=len(unanswered),
-            bound=allowed,
-            query_ids=unanswered,
-            location=item.location,
-        )
-
-    def _check_corpus(self, item: CheckItem) -> Iterator[CheckResult]:
-        """Check that every relevant passage is in the corpus, if texts of it are known."""
-        corpus = self.comparison.corpus
-        if corpus is None or self.suite.settings.match != "text":
-            return
-        missing: dict[str, str] = {}
-        for query in self.suite.queries:
-            for passage in sorted(query.judgments.relevant):
-                if corpus.find_chunk(passage) is None:
-                    missing[passage] = query.id
-        is_warning = bool(missing) and self.suite.settings.corpus.missing == "warn"
-        text = write("Every relevant passage is in the corpus")
-        if missing:
-            count = format_count(len(missing), "relevant passage is", "relevant passages are")
-            text = write(count, " not in the corpus (", list_some(map(DataPart, missing)), ")")
-        yield CheckResult(
-            Requirement.CORPUS,
-            Outcome.FAILED if missing and not is_warning else Outcome.PASSED,
-            text,
-            label="corpus",
-            item=item.name,
-            value=len(missing),
-            bound=0,
-            query_ids=tuple(dict.fromkeys(missing.values())),
-            doc_ids=tuple(missing),
-            is_warning=is_warning,
-        )
+def _excuse(result: CheckResult, issue: KnownIssue) -> CheckResult:
+    if result.outcome is not Outcome.FAILED:
+        return result
+    return replace(result, outcome=Outcome.PASSED, known_issue=issue.id)
 
 
 def is_expired(issue: KnownIssue, today: date | None) -> bool:
@@ -389,18 +379,13 @@ def has_drop_threshold(comparison: Comparison) -> bool:
     nothing: a metric cannot drop by more than it was.
     """
     for threshold in comparison.suite.thresholds:
-        is_excused = threshold.is_warning or threshold.known_issue is not None
-        if is_excused or not threshold.limits_drop:
+        if threshold.is_warning or not threshold.limits_drop:
             continue
         change = _Subject(comparison, threshold.metric).change
-        if change is None:
-            continue
-        if threshold.max_drop and _can_exceed(threshold.max_drop, change):
-            return True
-        bound = threshold.max_significant_drop
-        has_enough = change.query_count >= constants.MIN_TESTABLE_QUERIES
-        if bound and has_enough and _can_exceed(bound, change):
-            return True
+        for key in CHANGE_BOUNDS:
+            bound = getattr(threshold, key)
+            if bound and change and _can_exceed(key, bound, change):
+                return True
     return False
 
 
@@ -422,9 +407,7 @@ def _list_tags(comparison: Comparison, item: CheckItem) -> Sequence[str]:
     return tuple(tags)
 
 
-def _create_significance_tests(
-    comparison: Comparison,
-) -> dict[tuple[Threshold, str], SignificanceTest]:
+def _create_drop_tests(comparison: Comparison) -> dict[tuple[Threshold, str], SignificanceTest]:
     """Create the paired tests of all ``max_significant_drop`` of a suite, which share their level.
 
     Returns:
@@ -460,7 +443,7 @@ class _Subject:
             return write(str(self.metric), " of '", DataPart(self.tag), "'")
         return write(str(self.metric))
 
-    @cached_property
+    @property
     def queries(self) -> Sequence[Query]:
         """Return the queries whose mean is compared."""
         if self.query is not None:
@@ -482,7 +465,7 @@ class _Subject:
             return self.comparison.score(self.metric, self.tag)
         return self.comparison.score_query(self.metric, self.query.id)
 
-    @cached_property
+    @property
     def value(self) -> float | None:
         """Return the current value, with hits in the order as returned."""
         if self.query is None:
@@ -490,7 +473,7 @@ class _Subject:
         side = Side.NOW if self.metric.compares else Side.RETURNED
         return self.comparison.values(self.metric, side).get(self.query.id)
 
-    @cached_property
+    @property
     def value_count(self) -> int:
         """Return the number of queries that a percentage is of."""
         if self.query is not None:
@@ -505,12 +488,7 @@ class _Subject:
             return write(reason, DataPart(self.metric.stage))
         if self.query is None:
             return _describe_gap(stage, self.queries)
-        status = stage.statuses[self.query.id]
-        reasons = {QueryStatus.NOT_RUN: "it did not run", QueryStatus.NO_ANSWER: "it has no answer"}
-        if status not in reasons:
-            return Text()
-        query = QueryPart(self.query.id, self.query.text)
-        return write(query, f" is not evaluated because {reasons[status]}")
+        return _describe_gap_of_query(stage, self.query)
 
 
 def _describe_gap(comparison: Comparison, queries: Sequence[Query]) -> Text:
@@ -523,6 +501,13 @@ def _describe_gap(comparison: Comparison, queries: Sequence[Query]) -> Text:
     reason = f"{not_run or no_answer} of {len(statuses)} queries "
     reason += "did not run" if not_run else "have no answer"
     return write(f"Not evaluated because {reason}")
+
+
+def _describe_gap_of_query(comparison: Comparison, query: Query) -> Text:
+    """Say that a query has no answer or did not run, or return nothing if it has one."""
+    reasons = {QueryStatus.NOT_RUN: " did not run", QueryStatus.NO_ANSWER: " has no answer"}
+    reason = reasons.get(comparison.statuses[query.id])
+    return write(QueryPart(query.id, query.text), reason) if reason else Text()
 
 
 # -- Bounds of thresholds --------------------------------------------------------------------------
@@ -546,15 +531,16 @@ class _BoundFinding:
 
 def _check_value(subject: _Subject, key: str, bound: Bound) -> _BoundFinding:
     """Check a minimum or a maximum."""
-    metric = subject.metric
-    value = subject.value or 0.0
-    count = subject.value_count
+    metric, value = subject.metric, subject.value
+    if value is None:
+        text = subject.name + " is undefined for all queries"
+        return _BoundFinding(Outcome.INCOMPLETE, text, bound)
+    compared = value
     lowest, highest = metric.range
     if metric.aggregate == "sum":
-        highest = count
-    compared = value
+        highest = subject.value_count
     if bound.unit is BoundUnit.QUERY_FRACTION:
-        compared, lowest, highest = value / count, 0, 1
+        compared, lowest, highest = value / subject.value_count, 0, 1
     if key == "min":
         is_broken = compared < bound.value - constants.ROUNDING_ERROR
         can_fail = bound.value > lowest
@@ -572,23 +558,28 @@ def _check_value(subject: _Subject, key: str, bound: Bound) -> _BoundFinding:
     return _BoundFinding(outcome, text, bound, value, can_fail)
 
 
-def _check_change(name: Text, key: str, bound: Bound, change: MetricChange) -> _BoundFinding:
+def _check_change(subject: _Subject, key: str, bound: Bound) -> _BoundFinding:
     """Check how far a metric changed for the worse."""
-    metric = change.metric
+    metric, change = subject.metric, subject.change
+    if change is None:
+        return _explain_missing_change(subject, bound)
     is_broken = _convert(-change.gain, bound.unit, change) > bound.value + constants.ROUNDING_ERROR
     values = f"{format_value(metric, change.before)} to {format_value(metric, change.now)}"
     if change.delta == 0:
-        text = name + f" did not change ({format_value(metric, change.now)})"
+        text = subject.name + f" did not change ({format_value(metric, change.now)})"
     else:
-        text = name + f" {'dropped' if change.delta < 0 else 'rose'} from {values}"
+        text = subject.name + f" {'dropped' if change.delta < 0 else 'rose'} from {values}"
     if is_broken:
         text += f", by more than {bound} ('{key}')"
     outcome = Outcome.FAILED if is_broken else Outcome.PASSED
-    return _BoundFinding(outcome, text, bound, change.now, _can_exceed(bound, change))
+    return _BoundFinding(outcome, text, bound, change.now, _can_exceed(key, bound, change))
 
 
-def _can_exceed(bound: Bound, change: MetricChange) -> bool:
+def _can_exceed(key: str, bound: Bound, change: MetricChange) -> bool:
     """Return whether the largest possible change for the worse is more than a bound allows."""
+    has_enough = change.query_count >= constants.MIN_TESTABLE_QUERIES
+    if key == "max_significant_drop" and not has_enough:
+        return False
     lowest, highest = change.metric.range
     largest = change.before - lowest if change.metric.higher_is_better else highest - change.before
     if change.metric.aggregate == "sum":

@@ -6,8 +6,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from math import atan, comb, cos, fsum, pi, sin, sqrt
+from math import comb, fsum, sqrt
 from random import Random
 from statistics import NormalDist, fmean
 from sys import byteorder
@@ -27,7 +26,6 @@ CHANGES_PER_TABLE = 8  # One random byte picks one of the 2 to the 8th sums of s
 INTERVAL_CONFIDENCE = 0.9
 MIN_INTERVAL_QUERIES = 5
 SKEWNESS_CORRECTION = 2.5  # times the correction of Johnson (1978), see compute_interval
-MAX_EXACT_DEGREES_OF_FREEDOM = 100
 
 TestName = TypeVar("TestName", bound=Hashable)
 
@@ -203,53 +201,35 @@ def compute_interval(deltas: Sequence[float]) -> tuple[float, float] | None:
     in ten intervals need to contain the true mean.
 
     Returns:
-        The lower and upper end, or ``None`` for fewer than five differences or if at most one of
-        them is not zero.
+        The lower and upper end, or ``None`` if fewer than five differences are not zero, or if all
+        are equal.
     """
     count = len(deltas)
     # Unchanged queries say nothing about how far the others vary.
-    degrees_of_freedom = len(select_changed(deltas)) - 1
-    if count < MIN_INTERVAL_QUERIES or degrees_of_freedom < 1:
-        return None
-    if max(deltas) - min(deltas) <= ROUNDING_ERROR:
+    changed_count = len(select_changed(deltas))
+    if changed_count < MIN_INTERVAL_QUERIES or max(deltas) - min(deltas) <= ROUNDING_ERROR:
         return None
     mean = fmean(deltas)
     deviation = sqrt(fsum((delta - mean) ** 2 for delta in deltas) / (count - 1))
     error = deviation / sqrt(count)
     cubes = fsum((delta - mean) ** 3 for delta in deltas)
     skewness = cubes * count / (count - 1) / (count - 2) / deviation**3
-    t = _compute_t_quantile(degrees_of_freedom)
+    t = _compute_t_quantile(changed_count - 1)
     correction = SKEWNESS_CORRECTION * skewness * (1 + 2 * t * t) / (6 * sqrt(count))
     return mean - (t - min(correction, 0)) * error, mean + (t + max(correction, 0)) * error
 
 
-@lru_cache(maxsize=256)
 def _compute_t_quantile(degrees_of_freedom: int) -> float:
-    """Compute the two-sided quantile of Student's t at the confidence of the interval."""
-    if degrees_of_freedom > MAX_EXACT_DEGREES_OF_FREEDOM:
-        # Expansion of Cornish and Fisher around the normal distribution.
-        z = NormalDist().inv_cdf((1 + INTERVAL_CONFIDENCE) / 2)
-        first = (z**3 + z) / 4
-        second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-        return z + first / degrees_of_freedom + second / degrees_of_freedom**2
-    low, high = 0.0, 1.0
-    while _compute_t_probability(high, degrees_of_freedom) < INTERVAL_CONFIDENCE:
-        high *= 2
-    while low < (middle := (low + high) / 2) < high:
-        if _compute_t_probability(middle, degrees_of_freedom) < INTERVAL_CONFIDENCE:
-            low = middle
-        else:
-            high = middle
-    return high
+    """Compute the two-sided quantile of Student's t at the confidence of the interval.
 
-
-def _compute_t_probability(t: float, degrees_of_freedom: int) -> float:
-    """Compute P(|T| < t) in closed form (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
-    angle = atan(t / sqrt(degrees_of_freedom))
-    is_odd = degrees_of_freedom % 2
-    term = cos(angle) if is_odd else 1.0
-    total = 0.0 if degrees_of_freedom == 1 else term
-    for k in range(2 + is_odd, degrees_of_freedom - 1, 2):
-        term *= cos(angle) ** 2 * (k - 1) / k
-        total += term
-    return (angle + sin(angle) * total) * 2 / pi if is_odd else sin(angle) * total
+    This is the expansion of Cornish and Fisher around the normal distribution (Abramowitz and
+    Stegun, 26.7.5), which is off by less than 0.2 % from four degrees of freedom.
+    """
+    z = NormalDist().inv_cdf((1 + INTERVAL_CONFIDENCE) / 2)
+    terms = (
+        z,
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    return sum(term / degrees_of_freedom**power for power, term in enumerate(terms))

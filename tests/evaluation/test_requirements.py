@@ -208,15 +208,6 @@ def test_known_issue_covers_thresholds_and_rules_of_each_query() -> None:
     assert get_rule_result(evaluation).known_issue == "SEARCH-212"
 
 
-def test_known_issue_of_a_threshold() -> None:
-    issue = KnownIssue("SEARCH-1")
-    broken = make_suite(thresholds=[make_threshold(min=0.9, known_issue=issue)])
-    fixed = make_suite(thresholds=[make_threshold(min=0.1, known_issue=issue)])
-
-    assert evaluate(broken, make_run(broken, worse=20)).outcome is Outcome.PASSED
-    assert evaluate(fixed, make_run(fixed)).outcome is Outcome.FAILED
-
-
 # -- Answers ---------------------------------------------------------------------------------------
 
 

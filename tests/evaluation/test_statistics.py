@@ -221,7 +221,7 @@ def test_interval_is_that_of_a_paired_t_test_and_longer_at_a_long_tail() -> None
         interval = stats.ttest_1samp(deltas, 0).confidence_interval(0.90)
         t, skewness = stats.t.ppf(0.95, queries - 1), stats.skew(deltas, bias=False)
         longer = 2.5 * skewness * (1 + 2 * t**2) / (6 * queries**0.5) * stats.sem(deltas)
-        tolerance = 1e-5 * (interval.high - interval.low)
+        tolerance = 0.002 * (interval.high - interval.low)
 
         low, high = compute_interval(deltas) or (0, 0)
 
@@ -233,7 +233,7 @@ def test_interval_is_that_of_a_paired_t_test_and_longer_at_a_long_tail() -> None
 
 
 @pytest.mark.parametrize(
-    "deltas", [[], [0.1], [0.1, 0.3, -0.2, 0.4], [0.0] * 5, [-0.2] * 5, [-0.2, 0, 0, 0, 0]]
+    "deltas", [[], [0.1], [0.1, 0.3, -0.2, 0.4], [0.0] * 5, [-0.2] * 5, [-0.2, -0.1, 0.1, 0.2, 0]]
 )
 def test_few_or_equal_differences_have_no_interval(deltas: list[float]) -> None:
     assert compute_interval(deltas) is None

@@ -12,7 +12,7 @@ from pytest_irquality.evaluation.requirement_checks import format_value, has_dro
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.metrics import parse_metric
 from pytest_irquality.retrieval.run import Provenance, QueryError, Run
-from pytest_irquality.suite.model import VARIANT_TAG, KnownIssue, Settings, Suite, Threshold
+from pytest_irquality.suite.model import VARIANT_TAG, Settings, Suite, Threshold
 from tests.builders import (
     EMPTY,
     GOOD,
@@ -358,11 +358,6 @@ def test_undefined_metric_is_incomplete() -> None:
         pytest.param(make_threshold(min=0.5), False, id="minimum"),
         pytest.param(make_threshold("overlap@10", max_drop=0.5), False, id="overlap"),
         pytest.param(make_threshold("zero_results", max_rise=1), False, id="zero results"),
-        pytest.param(
-            make_threshold(max_drop=0.5, known_issue=KnownIssue("SEARCH-1")),
-            False,
-            id="known issue",
-        ),
     ],
 )
 def test_only_a_drop_in_relevance_replaces_default_checks(

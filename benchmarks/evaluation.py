@@ -21,9 +21,8 @@ from benchmarks.timing import (
     run_benchmark,
 )
 from pytest_irquality.baselines.sources import Baseline
-from pytest_irquality.evaluation.branches import Branch
 from pytest_irquality.evaluation.decide import decide
-from pytest_irquality.evaluation.evaluate import evaluate
+from pytest_irquality.evaluation.evaluate import Branch, evaluate
 from pytest_irquality.metrics import Judgments, RankingBatch, aggregate_values, parse_metric
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import (

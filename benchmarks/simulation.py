@@ -26,8 +26,8 @@ from pathlib import Path
 from random import Random
 
 from pytest_irquality.baselines.sources import Baseline
-from pytest_irquality.evaluation.branches import Branch
 from pytest_irquality.evaluation.decide import Decision, decide
+from pytest_irquality.evaluation.evaluate import Branch
 from pytest_irquality.evaluation.results import DefaultCheck, Outcome
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.retrieval.run import Ranking, Run

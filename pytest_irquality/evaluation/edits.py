@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 
-from pytest_irquality.evaluation.branches import Branch, find_edited_answers
+from pytest_irquality.evaluation.evaluate import Branch, find_edited_answers
 from pytest_irquality.io.text import DataPart, Text, join, write
 from pytest_irquality.suite.model import (
     CHANGE_BOUNDS,

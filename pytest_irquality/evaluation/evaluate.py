@@ -1,16 +1,25 @@
-"""Evaluation of a suite: whether the answers of a retriever meet its requirements."""
+"""Evaluation of a suite, and of all suites of a branch.
+
+A change can edit the search, the suites and the baselines at once, so the current suites alone
+cannot judge it. The current answers are therefore evaluated twice, by the same functions: against
+the suites and baselines of the change, and against those of the base branch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import NamedTuple
 
+from pytest_irquality.baselines.sources import Baseline
 from pytest_irquality.evaluation.comparison import Comparison, compare_runs
-from pytest_irquality.evaluation.default_checks import check_suite_defaults
+from pytest_irquality.evaluation.default_checks import check_shared, check_suite_defaults
 from pytest_irquality.evaluation.notices import SuiteFacts, create_notices
 from pytest_irquality.evaluation.requirement_checks import RequirementChecks
 from pytest_irquality.evaluation.results import (
     CheckResult,
+    DefaultCheck,
     EvaluationContext,
     Notice,
     Outcome,
@@ -18,8 +27,15 @@ from pytest_irquality.evaluation.results import (
     find_worst_outcome,
 )
 from pytest_irquality.io.decoding import pause_garbage_collection
-from pytest_irquality.retrieval.run import Ranking, Run
-from pytest_irquality.suite.model import Suite
+from pytest_irquality.io.text import DataPart, Text, write
+from pytest_irquality.metrics import Judgments
+from pytest_irquality.retrieval.run import Ranking, Run, merge_runs
+from pytest_irquality.suite.model import RetrieverId, RunKey, Suite, Threshold
+
+UPDATE_COMMAND = "pytest --ir-update-baseline"
+
+
+# -- A suite ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -132,3 +148,422 @@ def _remove_unjudged(comparison: Comparison) -> Run | None:
             rankings.append(Ranking(doc_ids, seconds=ranking.seconds))
         answers[query.request] = tuple(rankings)
     return replace(comparison.run, answers=answers) if is_changed else None
+
+
+# -- The branches of a build -----------------------------------------------------------------------
+
+
+class SuiteKey(NamedTuple):
+    """What identifies a suite on a branch: its file and the retriever that it runs on."""
+
+    path: str
+    retriever: RetrieverId = RetrieverId()
+
+
+@dataclass(frozen=True)
+class BuildFacts:
+    """What the plugin knows about a build, and neither suites, runs nor baselines say.
+
+    Attributes:
+        addopts_selection: The options in ``addopts`` that select tests, such as ``-m smoke`` or
+            ``--collect-only``, or empty.
+        addopts_deselected_count: How many checks only these options leave out.
+        addopts_saved_runs: The value of ``--ir-runs``, if only ``addopts`` has the option.
+        is_interrupted: Whether Ctrl-C, ``--maxfail`` or ``-x`` ended the session early.
+        has_code_changes: Whether files other than suites and baselines differ between the two
+            commits of ``run:``.
+        history: Earlier values of a suite's primary metric, oldest first.
+        is_update: Whether this run updates the baselines. Changes only warn then, and neither the
+            gate nor a small coverage affects the exit status.
+        expected_failures: Why items may fail, by their name, because a pytest mark or hook says so
+            (``xfail``). Their failures count as known issues.
+        skipped_items: Why items were skipped, by their name.
+        update_command: The command that updates the baselines.
+    """
+
+    addopts_selection: str = ""
+    addopts_deselected_count: int = 0
+    addopts_saved_runs: str = ""
+    is_interrupted: bool = False
+    has_code_changes: bool = False
+    history: Mapping[SuiteKey, Sequence[float]] = field(default_factory=dict, repr=False)
+    is_update: bool = False
+    expected_failures: Mapping[SuiteKey, Mapping[str, str]] = field(default_factory=dict)
+    skipped_items: Mapping[SuiteKey, Mapping[str, str]] = field(default_factory=dict)
+    update_command: str = UPDATE_COMMAND
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One side of a change: what it requires and what it is compared with.
+
+    Attributes:
+        name: How the user names the branch, such as ``main``. Empty for the current branch.
+        commit: The hash of its commit, if known. For the base branch, that is the merge base.
+        suites: One suite for each suite file and retriever, so a suite whose fixture has two
+            parameters is here twice. Suites that the command line leaves out can be missing or have
+            a context that says so.
+        baselines: The answers of the branch: its committed files or, for the base branch of
+            ``run:``, what its code returns.
+        committed: The committed baseline files, if ``baselines`` are the answers of the code.
+        contexts: What suites are evaluated with besides their answers: selections, the texts of the
+            corpus. ``decide`` fills in the date and the side.
+        errors: Why suites and baselines cannot be used, by the path of the file. An error of the
+            current branch gives ``ERROR``, an error of the base branch ``REVIEW``.
+        missing_retrievers: Why retrievers are not available, by the key of their run. A retriever
+            without a run and a reason, such as a skipped fixture, only makes a build incomplete.
+        remarks: What reading suites and baselines had to say, such as a data file that git does not
+            track and that was read from the working tree.
+        texts: The texts of suite files and of the files that they read, by path, for the diff.
+        is_strict: Whether the configuration of this branch says ``ir_gate = strict`` at the path of
+            any of its suites.
+    """
+
+    name: str = ""
+    commit: str = ""
+    suites: tuple[Suite, ...] = ()
+    baselines: tuple[Baseline, ...] = field(default=(), repr=False)
+    committed: tuple[Baseline, ...] | None = field(default=None, repr=False)
+    contexts: Mapping[SuiteKey, EvaluationContext] = field(default_factory=dict, repr=False)
+    errors: Mapping[str, Text | str] = field(default_factory=dict)
+    missing_retrievers: Mapping[RunKey, Text | str] = field(default_factory=dict)
+    remarks: tuple[Text, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+    is_strict: bool = False
+
+    @property
+    def committed_files(self) -> tuple[Baseline, ...]:
+        """Return the baselines that the branch has committed."""
+        return self.baselines if self.committed is None else self.committed
+
+    def get_context(self, suite: Suite) -> EvaluationContext:
+        """Return what a suite is evaluated with besides its answers."""
+        return self.contexts.get(SuiteKey(suite.path, suite.retriever), EvaluationContext())
+
+    def is_deselected(self, suite: Suite) -> bool:
+        """Return whether the command line leaves out all queries of a suite."""
+        deselected = self.get_context(suite).deselected_query_ids
+        return bool(deselected) and all(query.id in deselected for query in suite.queries)
+
+
+@dataclass(frozen=True)
+class BranchEvaluation:
+    """The current answers, evaluated against the suites and baselines of a branch.
+
+    Attributes:
+        branch: The branch.
+        evaluations: One for each suite whose retriever ran, in the order of ``branch.suites``.
+        shared_results: The default checks that several suites share, passed ones included. There
+            are none if only some checks of a suite were selected.
+        missing: The suites that could not be evaluated because their retriever did not run.
+        comparable_count: How many queries were to be compared: they have a baseline answer and were
+            not deselected on the command line.
+    """
+
+    branch: Branch
+    evaluations: tuple[Evaluation, ...] = ()
+    shared_results: tuple[CheckResult, ...] = ()
+    missing: tuple[Suite, ...] = ()
+    comparable_count: int = 0
+
+    @property
+    def results(self) -> tuple[CheckResult, ...]:
+        """Return the results of all checks, those that suites share first."""
+        results = list(self.shared_results)
+        for evaluation in self.evaluations:
+            results += evaluation.results
+        return tuple(results)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Return the notices of all suites."""
+        notices: list[Notice] = []
+        for evaluation in self.evaluations:
+            notices += evaluation.notices
+        return tuple(notices)
+
+
+@dataclass(frozen=True)
+class BranchEvaluator:
+    """Evaluates the current answers against the suites and baselines of a branch.
+
+    Attributes:
+        branch: The suites and baselines to evaluate against.
+        runs: The current answers, to the queries of both branches.
+        base: The base branch, if ``branch`` is the current one and there is a base branch. It
+            defines which queries are new.
+        is_base_side: Whether ``branch`` is the base branch.
+        today: The date in UTC, or ``None`` if no known issue is to expire.
+        facts: What the plugin knows about the build.
+    """
+
+    branch: Branch
+    runs: Mapping[RunKey, Run]
+    base: Branch | None = None
+    is_base_side: bool = False
+    today: date | None = None
+    facts: BuildFacts = field(default=BuildFacts())
+
+    def evaluate(self, finished: Mapping[SuiteKey, Evaluation] | None = None) -> BranchEvaluation:
+        """Evaluate all suites, and the checks that they share.
+
+        Args:
+            finished: Suites that ``evaluate_suite`` has evaluated already.
+        """
+        finished = finished or {}
+        evaluations = []
+        missing = []
+        comparable_count = 0
+        suites = [each for each in self.branch.suites if not self.branch.is_deselected(each)]
+        for suite in suites:
+            for paired_suite, baseline_id in self._pair_retrievers(suite):
+                baseline_run, is_new = self._find_baseline(paired_suite, baseline_id)
+                comparable_count += 0 if is_new else self._count_comparable(suite, baseline_run)
+                key = SuiteKey(suite.path, paired_suite.retriever)
+                if paired_suite.run_key not in self.runs:
+                    missing.append(paired_suite)
+                elif key in finished:
+                    evaluations.append(finished[key])
+                else:
+                    evaluations.append(self._evaluate(paired_suite, baseline_run, is_new=is_new))
+        # Checks over suites and retrievers count as not run if only a part of a suite was selected.
+        shared_results: tuple[CheckResult, ...] = ()
+        if not any(map(self._is_partial, suites)):
+            shared_results = self._check_shared(evaluations)
+        return BranchEvaluation(
+            self.branch, tuple(evaluations), shared_results, tuple(missing), comparable_count
+        )
+
+    def evaluate_suite(self, suite: Suite) -> Evaluation:
+        """Evaluate one suite, whose retriever has a run."""
+        baseline_run, is_new = self._find_baseline(suite)
+        return self._evaluate(suite, baseline_run, is_new=is_new)
+
+    def _check_shared(self, evaluations: Sequence[Evaluation]) -> tuple[CheckResult, ...]:
+        base_paths = None if self.base is None else {suite.path for suite in self.base.suites}
+        comparisons = [evaluation.comparison for evaluation in evaluations]
+        expiry_date = None if self.has_base_branch else self.today
+        results = check_shared(comparisons, base_paths, today=expiry_date)
+        return tuple(map(_accept_change, results)) if self.facts.is_update else results
+
+    @property
+    def has_base_branch(self) -> bool:
+        """Return whether the build compares with a branch."""
+        return self.is_base_side or self.base is not None
+
+    def _evaluate(self, suite: Suite, baseline_run: Run | None, *, is_new: bool) -> Evaluation:
+        """Evaluate a suite with its context."""
+        context = replace(
+            self.branch.get_context(suite),
+            today=self.today,
+            has_base_branch=self.has_base_branch,
+            is_base_side=self.is_base_side,
+            regraded_query_ids=_find_regraded_ids(suite, self.base),
+        )
+        run = self.runs[suite.run_key]
+        evaluation = evaluate(suite, run, baseline_run, is_new=is_new, context=context)
+        if self.is_base_side:
+            return evaluation
+        results = [_apply_facts(result, suite, self.facts) for result in evaluation.results]
+        return replace(evaluation, results=tuple(results))
+
+    def _find_baseline(
+        self, suite: Suite, baseline_id: RetrieverId | None = None
+    ) -> tuple[Run | None, bool]:
+        """Find what a suite is compared with, and whether all its queries are new."""
+        if suite.baseline_retriever:
+            return find_compared_run(suite, self.runs), False
+        return find_baseline(suite, self.branch, self.base, baseline_id)
+
+    def _count_comparable(self, suite: Suite, baseline_run: Run | None) -> int:
+        """Count the queries that have a baseline answer and were not deselected."""
+        deselected = self.branch.get_context(suite).deselected_query_ids
+        answers = baseline_run.answers if baseline_run else {}
+        return sum(q.request in answers and q.id not in deselected for q in suite.queries)
+
+    def _is_partial(self, suite: Suite) -> bool:
+        """Return whether only some checks of a suite are selected."""
+        selected = self.branch.get_context(suite).selected_items
+        return selected is not None and any(item.name not in selected for item in suite.items)
+
+    def _pair_retrievers(self, suite: Suite) -> list[tuple[Suite, RetrieverId]]:
+        """Pair the retrievers that run a suite with those that its baseline is filed under.
+
+        These differ only for a base suite whose fixture has gained or lost its parameters: such a
+        suite is evaluated for each parameter against the one run of the other side.
+        """
+        if not self.is_base_side:
+            return [(suite, suite.retriever)]
+        key = suite.run_key
+        available = [run_key.retriever for run_key in self.runs if _is_read_alike(run_key, key)]
+        recorded = [baseline.retriever for baseline in self.branch.baselines]
+        pairs = []
+        for run_id in _match_parameters(suite.retriever, available):
+            wanted_id = suite.retriever if suite.retriever in recorded else run_id
+            baseline_ids = _match_parameters(wanted_id, recorded)
+            if not set(baseline_ids) & set(recorded):
+                baseline_ids = self._list_own_baseline_ids(suite) or baseline_ids
+            for baseline_id in baseline_ids:
+                pairs.append((replace(suite, retriever=run_id), baseline_id))
+        return pairs
+
+    def _list_own_baseline_ids(self, suite: Suite) -> list[RetrieverId]:
+        """List the retrievers of a suite's own baseline files that have the suite's fixture.
+
+        A change can add a fixture of the same name in a conftest nearer to the suite. What the
+        suite is compared with must not depend on that.
+        """
+        own_ids: dict[RetrieverId, None] = {}
+        for baseline in self.branch.baselines:
+            is_own = baseline.suite_path == suite.path
+            if is_own and baseline.retriever.fixture == suite.retriever.fixture:
+                own_ids[baseline.retriever] = None
+        return list(own_ids)
+
+
+def _is_read_alike(key: RunKey, other: RunKey) -> bool:
+    """Return whether the results of two retrievers are read in the same way."""
+    return key._replace(retriever=other.retriever) == other
+
+
+def _match_parameters(retriever: RetrieverId, others: Iterable[RetrieverId]) -> list[RetrieverId]:
+    """Return the ids of the same fixture, if it has parameters on one side only."""
+    matching = []
+    for other in dict.fromkeys(others):
+        if other == retriever:
+            return [retriever]
+        is_same_fixture = other._replace(parameter=retriever.parameter) == retriever
+        if is_same_fixture and not (retriever.parameter and other.parameter):
+            matching.append(other)
+    return matching or [retriever]
+
+
+def _find_regraded_ids(suite: Suite, base: Branch | None) -> frozenset[str]:
+    """Find the queries whose judgments differ from all that the base branch has for them."""
+    base_judgments: dict[str, list[Judgments]] = {}
+    for base_suite in base.suites if base else ():
+        for query in base_suite.queries:
+            base_judgments.setdefault(query.request, []).append(query.judgments)
+    regraded = set()
+    for query in suite.queries:
+        judgments = base_judgments.get(query.request)
+        if judgments and query.judgments not in judgments:
+            regraded.add(query.id)
+    return frozenset(regraded)
+
+
+def _apply_facts(result: CheckResult, suite: Suite, facts: BuildFacts) -> CheckResult:
+    """Take into account what pytest marks and an update make of a result."""
+    key = SuiteKey(suite.path, suite.retriever)
+    if reason := facts.skipped_items.get(key, {}).get(result.item):
+        text = write("skipped (", DataPart(reason), ")")
+        return replace(result, outcome=Outcome.INCOMPLETE, text=text, was_evaluated=False)
+    reason = facts.expected_failures.get(key, {}).get(result.item)
+    if reason and result.outcome is Outcome.FAILED:
+        return replace(result, outcome=Outcome.PASSED, known_issue=reason)
+    return _accept_change(result) if facts.is_update else result
+
+
+def _accept_change(result: CheckResult) -> CheckResult:
+    """Turn a failure into a warning if the new baseline accepts it."""
+    check = result.check
+    is_change = isinstance(check, DefaultCheck)
+    if isinstance(check, Threshold):
+        is_change = result.bound not in [bound.value for bound in (check.min, check.max) if bound]
+    if result.outcome < Outcome.REVIEW or not is_change:
+        return result
+    return replace(result, outcome=Outcome.PASSED, is_warning=True)
+
+
+# -- Baselines ------------------------------------------------------------------------------------
+
+
+def find_baseline(
+    suite: Suite, branch: Branch, base: Branch | None, retriever: RetrieverId | None = None
+) -> tuple[Run, bool]:
+    """Find the answers that a suite is compared with.
+
+    If there is a base branch, its answers count, and those that the change edits replace them. An
+    answer that the change adds proves nothing about the change. Only a suite of new queries is
+    compared with the answers that come with it, because it has no others.
+
+    Args:
+        suite: The suite.
+        branch: The branch that has the suite.
+        base: The base branch, if ``branch`` is the current one and there is a base branch.
+        retriever: The retriever that the answers are filed under, if not the suite's.
+
+    Returns:
+        The answers, and whether all queries of the suite are new.
+    """
+    run = collect_answers(suite, branch.baselines, retriever)
+    if base is None:
+        return run, False
+    base_run = collect_answers(suite, base.baselines, retriever)
+    if not base_run.answers:
+        return run, True
+    answers = {**base_run.answers}
+    for request, answer in find_edited_answers(suite, branch, base).items():
+        if request in answers:
+            answers[request] = answer
+    return replace(base_run, answers=answers, titles={**run.titles, **base_run.titles}), False
+
+
+def find_edited_answers(
+    suite: Suite, branch: Branch, base: Branch
+) -> dict[str, tuple[Ranking, ...]]:
+    """Find the committed answers to a suite's queries that a change adds or edits."""
+    before = collect_answers(suite, base.committed_files).answers
+    now = collect_answers(suite, branch.committed_files).answers
+    return {request: answer for request, answer in now.items() if answer != before.get(request)}
+
+
+def collect_answers(
+    suite: Suite, baselines: Iterable[Baseline], retriever: RetrieverId | None = None
+) -> Run:
+    """Collect the answers to a suite's queries from all baselines of a retriever.
+
+    All baseline files of a branch are one baseline, so suites can be renamed, split and merged. If
+    a request has two answers, the one in the suite's own file is used. If it has none, the suite's
+    own file also counts if the conftest of the fixture was in another folder.
+    """
+    retriever = retriever or suite.retriever
+    candidates = []
+    for baseline in baselines:
+        is_own = baseline.suite_path == suite.path
+        is_moved = is_own and baseline.retriever._replace(folder=retriever.folder) == retriever
+        if is_moved or baseline.retriever == retriever:
+            candidates.append(baseline)
+    candidates.sort(
+        key=lambda baseline: (
+            baseline.retriever != retriever,
+            baseline.suite_path != suite.path,
+            baseline.path,
+        )
+    )
+    missing = dict.fromkeys(query.request for query in suite.queries)
+    runs = []
+    for baseline in candidates:
+        answers = baseline.run.answers
+        selected = {request: answers[request] for request in missing if request in answers}
+        if selected:
+            runs.append(replace(baseline.run, answers=selected))
+            missing = dict.fromkeys(request for request in missing if request not in selected)
+    return merge_runs(runs)
+
+
+def find_compared_run(suite: Suite, runs: Mapping[RunKey, Run]) -> Run | None:
+    """Find the answers of the retriever that a suite names under ``baseline``."""
+    candidates = []
+    for key in runs:
+        is_named = key.retriever.fixture == suite.baseline_retriever
+        if is_named and _is_read_alike(key, suite.run_key):
+            candidates.append(key)
+    if not candidates:
+        return None
+    folder, parameter = suite.retriever.folder, suite.retriever.parameter
+    # Fixtures of one name can be in several folders and have parameters: the nearest one counts.
+    candidates.sort(
+        key=lambda key: (key.retriever.folder != folder, key.retriever.parameter != parameter, key)
+    )
+    return runs[candidates[0]]

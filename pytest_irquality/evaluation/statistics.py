@@ -232,4 +232,4 @@ def _compute_t_quantile(degrees_of_freedom: int) -> float:
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
     )
-    return sum(term / degrees_of_freedom**power for power, term in enumerate(terms))
+    return fsum(term / degrees_of_freedom**power for power, term in enumerate(terms))

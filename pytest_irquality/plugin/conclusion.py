@@ -19,8 +19,8 @@ from pytest_irquality.baselines.history import (
     select_series,
 )
 from pytest_irquality.baselines.sources import BaselineError
-from pytest_irquality.evaluation.branches import SuiteKey
 from pytest_irquality.evaluation.decide import Decision
+from pytest_irquality.evaluation.evaluate import SuiteKey
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.git import describe_commit
 from pytest_irquality.io.text import find_closest

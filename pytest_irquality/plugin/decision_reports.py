@@ -18,8 +18,8 @@ from typing import NamedTuple
 import pytest
 
 from pytest_irquality.baselines.store import describe_update
-from pytest_irquality.evaluation.branches import SuiteKey
 from pytest_irquality.evaluation.decide import Decision
+from pytest_irquality.evaluation.evaluate import SuiteKey
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import make_printable
 from pytest_irquality.io.files import FileError, append_text, check_output, write_atomically
@@ -409,8 +409,8 @@ class StandardOutput:
 
 def _make_empty_document(error: BaseException | None) -> str:
     """Make the document for a session that ended before it began to collect."""
-    from pytest_irquality.evaluation.branches import Branch
     from pytest_irquality.evaluation.decide import decide
+    from pytest_irquality.evaluation.evaluate import Branch
     from pytest_irquality.reports.json_report import render_short_json
     from pytest_irquality.reports.view import build_view
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import pytest
 
 from pytest_irquality.baselines.sources import BaselineError
-from pytest_irquality.evaluation.branches import SuiteKey
 from pytest_irquality.evaluation.comparison import Side
+from pytest_irquality.evaluation.evaluate import SuiteKey
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import make_printable
 from pytest_irquality.io.text import find_closest

@@ -22,17 +22,17 @@ from pytest_irquality.baselines.store import (
     remove_unused_baselines,
     update_baseline,
 )
-from pytest_irquality.evaluation.branches import (
-    Branch,
-    BranchEvaluator,
-    BuildFacts,
-    SuiteKey,
-    find_baseline,
-)
 from pytest_irquality.evaluation.comparison import QueryChange
 from pytest_irquality.evaluation.decide import Decision, decide
 from pytest_irquality.evaluation.documents import list_unreturned_doc_ids
-from pytest_irquality.evaluation.evaluate import Evaluation
+from pytest_irquality.evaluation.evaluate import (
+    Branch,
+    BranchEvaluator,
+    BuildFacts,
+    Evaluation,
+    SuiteKey,
+    find_baseline,
+)
 from pytest_irquality.evaluation.results import EvaluationContext
 from pytest_irquality.io.text import DataPart, Text, write
 from pytest_irquality.metrics import Metric, MetricError, aggregate_values, score_rankings

@@ -6,8 +6,7 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_irquality.evaluation.branches import Coverage
-from pytest_irquality.evaluation.decide import Decision
+from pytest_irquality.evaluation.decide import Coverage, Decision
 from pytest_irquality.evaluation.edits import summarize_edits
 from pytest_irquality.evaluation.results import (
     Check,

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_irquality.baselines.history import select_series
-from pytest_irquality.evaluation.branches import BranchEvaluation, Coverage
 from pytest_irquality.evaluation.comparison import QueryStatus, Side
-from pytest_irquality.evaluation.decide import Decision
-from pytest_irquality.evaluation.evaluate import Evaluation
+from pytest_irquality.evaluation.decide import Coverage, Decision
+from pytest_irquality.evaluation.evaluate import BranchEvaluation, Evaluation
 from pytest_irquality.evaluation.results import (
     CheckResult,
     DefaultCheck,

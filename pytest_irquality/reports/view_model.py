@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from pytest_irquality.baselines.history import HistoryEntry
-from pytest_irquality.evaluation.branches import Coverage
+from pytest_irquality.evaluation.decide import Coverage
 from pytest_irquality.evaluation.edits import SuiteEdit
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import Notice, Outcome

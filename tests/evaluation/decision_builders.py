@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pytest_irquality.baselines.sources import Baseline
-from pytest_irquality.evaluation.branches import Branch
 from pytest_irquality.evaluation.decide import Decision, decide
+from pytest_irquality.evaluation.evaluate import Branch
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Query, RetrieverId, RunKey, Suite

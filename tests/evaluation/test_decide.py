@@ -10,8 +10,8 @@ from datetime import date
 import pytest
 
 from pytest_irquality.baselines.sources import Baseline
-from pytest_irquality.evaluation.branches import Branch, BranchEvaluator, BuildFacts, SuiteKey
 from pytest_irquality.evaluation.decide import decide
+from pytest_irquality.evaluation.evaluate import Branch, BranchEvaluator, BuildFacts, SuiteKey
 from pytest_irquality.evaluation.results import DefaultCheck, EvaluationContext, Outcome
 from pytest_irquality.io.text import write
 from pytest_irquality.metrics import Judgments, parse_metric
@@ -207,7 +207,7 @@ def test_slow_loss_is_noticed(change_count: int) -> None:
 
     assert decision.outcome is Outcome.PASSED
     assert get_text(decision, "slow-loss") == (
-        "shop ndcg@10 is falling slowly (−0.049 over 30 builds)"
+        "shop ndcg@10 is dropping slowly (−0.049 over 30 builds)"
     )
 
 
@@ -1289,7 +1289,7 @@ def test_equal_sides_are_questioned(worse: int, has_code_changes: bool, is_asked
     assert ("equal-sides" in list_codes(decision)) is is_asked
     if is_asked:
         assert get_text(decision, "equal-sides") == (
-            "Code changed, but all 20 rankings are those of main. Do both sides search one index?"
+            "Code changed, but all 20 rankings equal those of main. Do both branches search the same index?"
         )
 
 

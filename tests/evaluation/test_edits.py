@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_irquality.evaluation.branches import Branch
 from pytest_irquality.evaluation.edits import SuiteEdit, find_edits, summarize_edits
+from pytest_irquality.evaluation.evaluate import Branch
 from pytest_irquality.metrics import Judgments, parse_metric
 from pytest_irquality.suite.model import KnownIssue, RetrieverId, Suite
 from pytest_irquality.suite.rules import ExpectNoResults, MustFind
@@ -174,7 +174,7 @@ def test_reworded_suite_with_its_ids_is_still_there() -> None:
 
 
 def test_suite_that_the_command_line_leaves_out_is_not_removed() -> None:
-    from pytest_irquality.evaluation.branches import SuiteKey
+    from pytest_irquality.evaluation.evaluate import SuiteKey
     from pytest_irquality.evaluation.results import EvaluationContext
 
     context = EvaluationContext(

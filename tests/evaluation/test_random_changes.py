@@ -13,8 +13,8 @@ from typing import Any
 from hypothesis import given, strategies as st
 
 from pytest_irquality.baselines.sources import Baseline
-from pytest_irquality.evaluation.branches import Branch
 from pytest_irquality.evaluation.decide import Decision, decide
+from pytest_irquality.evaluation.evaluate import Branch
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import KnownIssue, RetrieverId, RunKey, Suite

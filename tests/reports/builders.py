@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from pytest_irquality.baselines.sources import Baseline
-from pytest_irquality.evaluation.branches import Branch
 from pytest_irquality.evaluation.decide import Decision, decide
+from pytest_irquality.evaluation.evaluate import Branch
 from pytest_irquality.metrics import Judgments, parse_metric
 from pytest_irquality.reports.view import View, ViewSettings, build_view
 from pytest_irquality.retrieval.run import QueryError, Ranking, Run

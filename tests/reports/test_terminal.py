@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_irquality.evaluation.branches import Branch
 from pytest_irquality.evaluation.decide import decide
+from pytest_irquality.evaluation.evaluate import Branch
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.text import DataPart, write
 from pytest_irquality.reports.terminal import format_failure, measure_width, render_terminal

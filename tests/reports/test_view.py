@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pytest_irquality.baselines.history import HistoryEntry
-from pytest_irquality.evaluation.branches import Branch
 from pytest_irquality.evaluation.decide import decide
+from pytest_irquality.evaluation.evaluate import Branch
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.reports.headlines import create_node_id
 from pytest_irquality.reports.view import View, build_query_details, build_view

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.io.decoding import MAX_LINE_LENGTH, open_line_blocks, pause_garbage_collection
 from pytest_irquality.io.files import FileError, open_binary
-from pytest_irquality.retrieval.run import Ranking
+from pytest_irquality.retrieval.run import PackedIds, Ranking
 
 TREC_ENDINGS = (".run", ".trec", ".run.gz", ".trec.gz")
 MAX_SCORE = sys.float_info.max
@@ -249,21 +249,23 @@ class _TrecReader:
             or scores != sorted(scores, reverse=True)
         ):
             self._unordered.add(query)
-        lines.doc_ids.extend(doc_ids)
+        # Millions of ids as texts of their own would take most of the memory of a run.
+        lines.doc_ids.append("\n".join(doc_ids) + "\n")
         lines.scores.fromlist(scores)
 
     def _make_ranking(self, query_id: str, lines: _Lines, is_ordered: bool) -> Ranking:
-        doc_ids, scores = lines
+        doc_ids, scores = "".join(lines.doc_ids), lines.scores
         if not is_ordered:
             if any(map(math.isnan, scores)):
                 message = f"A score of query '{query_id}' is not a number"
                 raise BaselineError(f"{self._name}: {message}")
             order = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
-            doc_ids = [doc_ids[index] for index in order]
+            unordered_ids = doc_ids.split("\n")
+            doc_ids = "".join(f"{unordered_ids[index]}\n" for index in order)
             scores = array("d", [scores[index] for index in order])
         if scores[0] > MAX_SCORE or scores[-1] < -MAX_SCORE:
             scores = array("d", [min(max(score, -MAX_SCORE), MAX_SCORE) for score in scores])
-        return Ranking(tuple(doc_ids), scores)
+        return Ranking(PackedIds(doc_ids), scores)
 
     def _decode(self, data: bytes) -> str:
         try:
@@ -273,7 +275,7 @@ class _TrecReader:
 
 
 class _Lines(NamedTuple):
-    """Document ids and scores of the lines of one query."""
+    """The lines of one query: texts of document ids, each with a line end, and their scores."""
 
     doc_ids: list[str]
     scores: array[float]

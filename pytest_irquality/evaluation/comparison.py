@@ -231,7 +231,7 @@ class _RankingPool:
         self._undefined = suite.settings.undefined
         self._rankings: list[Ranking] = []
         self._judgments: list[Judgments] = []
-        self._references: list[tuple[str, ...] | None] = []
+        self._references: list[Sequence[str] | None] = []
         self._scores: dict[Metric, list[float | None]] = {}
 
     def add(

@@ -21,7 +21,7 @@ class ChunkRanking(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     @property
-    def doc_ids(self) -> tuple[str, ...]:
+    def doc_ids(self) -> Sequence[str]:
         """Return the ids of the hits, best first."""
 
     @property

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import repeat
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, overload
 
 T = TypeVar("T")
 
@@ -21,6 +22,60 @@ class Hit(NamedTuple):
 
     doc_id: str
     score: float | None = None
+
+
+class PackedIds(Sequence[str]):
+    """Document ids in one text, which take a fifth of the memory of a tuple.
+
+    It equals a tuple of the same ids. The first ids (``ids[:10]``) are as fast as those of a tuple,
+    and anything else splits the text.
+
+    Args:
+        text: The ids with a line end after each, so no id may contain one.
+    """
+
+    __slots__ = ("_count", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._count = text.count("\n")
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
+        if isinstance(at, slice) and at == slice(at.stop):
+            stop = at.indices(self._count)[1]
+            return tuple(self._text.split("\n", stop)[:stop])
+        return _split_ids(self._text)[at]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_split_ids(self._text))
+
+    def __contains__(self, doc_id: object) -> bool:
+        return doc_id in _split_ids(self._text)
+
+    def index(self, *arguments: Any) -> int:
+        """Return the index of an id, as a tuple does. The inherited method is much slower."""
+        return _split_ids(self._text).index(*arguments)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, PackedIds):
+            return self._text == other._text
+        return _split_ids(self._text) == other
+
+    def __hash__(self) -> int:
+        return hash(_split_ids(self._text))
+
+
+# Whoever reads a ranking id by id splits it once. A text remembers its hash, so this is fast.
+@lru_cache(maxsize=16)
+def _split_ids(text: str) -> tuple[str, ...]:
+    return tuple(text.split("\n")[:-1])
 
 
 def _share_empty_mapping() -> Mapping[Any, Any]:
@@ -44,7 +99,7 @@ class Ranking:
         sizes: The number of words and tokens of each hit, by unit, if a metric needs them.
     """
 
-    doc_ids: tuple[str, ...] = ()
+    doc_ids: Sequence[str] = ()
     scores: Sequence[float] | None = None
     seconds: float | None = None
     texts: tuple[str, ...] = field(default=(), repr=False)

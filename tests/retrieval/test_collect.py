@@ -22,7 +22,7 @@ TEXT = Settings(match="text")
 
 def get_ids(run: Run) -> dict[str, list[tuple[str, ...]]]:
     return {
-        request: [ranking.doc_ids for ranking in rankings]
+        request: [tuple(ranking.doc_ids) for ranking in rankings]
         for request, rankings in run.answers.items()
     }
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+
+import pytest
+from hypothesis import given, strategies as st
+
 from pytest_irquality.retrieval.run import (
     Hit,
+    PackedIds,
     Provenance,
     QueryError,
     Ranking,
@@ -42,6 +48,32 @@ def test_a_ranking_is_cut_in_all_its_columns() -> None:
     assert (cut.passages, cut.fields) == ({0: ("p",)}, ({"n": 1}, {"n": 2}))
     assert cut.sizes == {"words": (1.0, 2.0)}
     assert ranking.cut(3) is ranking
+
+
+@given(
+    st.lists(st.text(st.characters(exclude_characters="\n", codec="utf-8"), min_size=1)),
+    st.slices(8),
+    st.integers(-9, 9),
+)
+def test_packed_ids_are_like_a_tuple(doc_ids: list[str], part: slice, index: int) -> None:
+    plain = tuple(doc_ids)
+    packed = PackedIds("".join(f"{doc_id}\n" for doc_id in doc_ids))
+
+    assert (len(packed), tuple(packed), hash(packed)) == (len(plain), plain, hash(plain))
+    assert packed == plain
+    assert plain == packed
+    assert packed == pickle.loads(pickle.dumps(packed))
+    assert packed != (*plain, "x")
+    assert packed[part] == plain[part]
+    assert packed[: part.stop] == plain[: part.stop]
+    assert "\n" not in packed
+    if -len(plain) <= index < len(plain):
+        assert packed[index] == plain[index]
+        assert plain[index] in packed
+        assert packed.index(plain[index]) == plain.index(plain[index])
+    else:
+        with pytest.raises(IndexError):
+            packed[index]
 
 
 def test_shards_are_merged() -> None:

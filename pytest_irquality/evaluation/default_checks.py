@@ -401,7 +401,7 @@ def _check_few_drops(pools: Sequence[_Sample]) -> Iterator[CheckResult]:
         has_enough = drop_count == len(large) >= constants.MIN_LARGE_DROPS
         is_failed = has_enough and sum(large) < constants.MIN_SUM_OF_CHANGES
     if is_failed:
-        text = write(f"{drop_count} of {len(means)} changed queries dropped by much ({reason})")
+        text = write(f"{drop_count} of {len(means)} changed queries dropped a lot ({reason})")
     changed_pools = [pool for pool in pools if select_changed(pool.deltas)]
     result = CheckResult(
         DefaultCheck.FEW_DROPS,

@@ -372,7 +372,7 @@ def _create_baseline_notices(facts: SuiteFacts) -> Iterator[Notice]:
         yield Notice("shallow-baseline", text, next_step=step)
     if query_ids := comparison.unusable_query_ids:
         count = format_count(len(query_ids), "query", "queries")
-        text = write(f"The baseline does not know the passages of {count}, so they were not")
+        text = write(f"The baseline has not recorded the passages of {count}, so they were not")
         text += write(" compared: ", facts.name_queries(query_ids))
         yield Notice("unknown-passages", text, query_ids=query_ids, next_step=step)
 
@@ -437,7 +437,7 @@ def _create_regraded_notice(facts: SuiteFacts) -> Iterator[Notice]:
     query_ids = [query.id for query in facts.comparison.suite.queries if query.id in regraded]
     if query_ids:
         count = format_count(len(query_ids), "query has", "queries have")
-        text = write(count, " other judgments than before: ", facts.name_queries(query_ids))
+        text = write(count, " changed judgments: ", facts.name_queries(query_ids))
         yield Notice("regraded-queries", text, query_ids=tuple(query_ids))
 
 
@@ -574,7 +574,7 @@ def _create_assessor_notices(facts: SuiteFacts) -> Iterator[Notice]:
             if min(grades.values()) < relevant_from <= max(grades.values()):
                 each = ", ".join(f"{grade:g}" for grade in grades.values())
                 text = write("Assessors disagree on ", facts.name_doc(doc_id), " for ")
-                text += write(QueryPart(query.id, query.text), f" ({each}). It counts with ")
+                text += write(QueryPart(query.id, query.text), f" ({each}). It counts as ")
                 text += f"{query.judgments.grades.get(doc_id, 0):g}."
                 yield Notice("disagreement", text, query_ids=(query.id,), doc_ids=(doc_id,))
 

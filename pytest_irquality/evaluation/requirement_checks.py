@@ -192,7 +192,7 @@ class RequirementChecks:
             known_issue = ""
         elif gap or not has_results:
             outcome = Outcome.INCOMPLETE
-            text = gap or write(f"'{rule.key}' met no result at all, so it says nothing")
+            text = gap or write(f"'{rule.key}' was not tested, because no query returned a result")
         return CheckResult(
             rule,
             outcome,
@@ -614,7 +614,7 @@ def _explain_missing_change(subject: _Subject, bound: Bound) -> _BoundFinding:
         text = subject.name + " is not compared, because the queries are new"
         return _BoundFinding(Outcome.PASSED, text, bound, can_fail=False)
     else:
-        text = subject.name + " cannot be compared, because it is undefined on one of the sides"
+        text = subject.name + " cannot be compared, because it has no value before or now"
     return _BoundFinding(Outcome.INCOMPLETE, text, bound)
 
 

@@ -315,7 +315,7 @@ def test_disagreement_of_assessors_is_named_where_it_may_decide(is_decisive: boo
     assert ("disagreement" in list_codes(evaluation)) is is_decisive
     if is_decisive:
         assert str(get_notice(evaluation, "disagreement").text) == (
-            'Assessors disagree on best for "shoes" (0, 3). It counts with 1.5.'
+            'Assessors disagree on best for "shoes" (0, 3). It counts as 1.5.'
         )
 
 

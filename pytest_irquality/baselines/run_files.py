@@ -387,7 +387,7 @@ class _RunReader:
                     self._fail_conflict(lines)
                 row = self._parse_object(line)
                 if has_end:
-                    self._fail("something follows the last line")
+                    self._fail("there is text after the last line")
                 has_end = row == _END_LINE
                 if label and has_end:
                     self._fail("the line after a query is not its answer")
@@ -428,7 +428,9 @@ class _RunReader:
         except JsonError:
             data = None
         if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise BaselineError(f"{self._name}:1: This is not a file of answers of ours")
+            raise BaselineError(
+                f"{self._name}:1: This is not a baseline or a saved run of pytest-irquality"
+            )
         version = data.get("format_version")
         if version != FORMAT_VERSION:
             self._fail(f"the format is {version!r}, and this version reads {FORMAT_VERSION}")
@@ -494,7 +496,9 @@ class _RunReader:
         """Accept a line that both sides of a merge have, and refuse two different answers."""
         if hash(line) != self._hashes[request]:
             first = self._numbers[request]
-            self._fail(f"line {first} has another answer to this query, as after a merge", text)
+            self._fail(
+                f"line {first} has another answer to this query, perhaps after a merge", text
+            )
 
     def _add_answers(self, row: Json, request: str, text: str) -> None:
         if "error" in row:

@@ -241,7 +241,11 @@ class _Library:
     def _add_path(self, path: Path) -> None:
         if not path.exists():
             name = _show(path, self.root)
-            hint = f" A revision is `git:{name}`." if self.option == "--ir-baseline" else ""
+            hint = (
+                f" For a branch or commit, write `git:{name}`."
+                if self.option == "--ir-baseline"
+                else ""
+            )
             raise BaselineError(f"{self.option} {name}: There is no such file or folder.{hint}")
         if not path.is_dir():
             self._add_file(path)
@@ -341,7 +345,9 @@ class _Library:
         for file in files:
             header, run, _ = file.stored
             if not header.shard or not first.stored.header.shard:
-                raise BaselineError(f"{file.name}: This is a complete run next to shards of one")
+                raise BaselineError(
+                    f"{file.name}: This run is complete, but the same folder has shards of it"
+                )
             shard = parse_shard(header.shard)
             shards.append((shard, file.name))
             if header.commit != commit:
@@ -430,7 +436,7 @@ class _Library:
 
     def _fail_for_several(self, paths: Sequence[Path]) -> None:
         raise BaselineError(
-            f"{self.option} {self.name}: Several TREC runs could be meant:"
+            f"{self.option} {self.name}: Several TREC runs match:"
             f" {', '.join(_show(path, self.root) for path in paths)}. Name one of them, or call"
             " shards NAME.1-of-2.run and NAME.2-of-2.run."
         )

@@ -283,7 +283,7 @@ def _find_ignore_rule(file: Path) -> str:
         rule = Repository.find(file.parent).find_ignore_rule(file)
     except (GitError, OSError):
         return ""
-    return f"Git ignores the file ({rule}), so nobody would be compared with it" if rule else ""
+    return f"Git ignores the file ({rule}), so it would not be committed" if rule else ""
 
 
 def _check_repeats(compute_means: Callable[[], Sequence[float]] | None) -> str:

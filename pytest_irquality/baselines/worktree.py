@@ -66,7 +66,8 @@ _START_PYTEST = (
     " sys.exit(pytest.main())"
 )
 _COMMAND_HINT = (
-    "Set 'ir_base_command' to what runs pytest on its own code, such as `uv run pytest`."
+    "Set 'ir_base_command' to a command that runs pytest with the code of that branch, such as `uv"
+    " run pytest`."
 )
 _LINK_HINT = "Name files that git does not track in 'ir_base_link'."
 
@@ -247,6 +248,7 @@ class WorktreeSource:
         self.errors: dict[str, str] = {}
         self.notices: list[Text] = []
         self.missing: dict[RunKey, str] = {}
+        self._saved_folder: Path | None = None
         self._requests: tuple[RunRequest, ...] = ()
         self._answers: tuple[ChildAnswer, ...] = ()
         self._task_text = self._answers_text = ""
@@ -289,6 +291,9 @@ class WorktreeSource:
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
         """Return the answers of the last ``run``, one baseline for each request and retriever."""
         self.errors.clear()
+        if self._saved_folder is not None:
+            self._load(self._saved_folder)
+            self._saved_folder = None
         baselines = []
         for answer in self._answers:
             request = self._requests[answer.request_index]
@@ -335,7 +340,10 @@ class WorktreeSource:
         (folder / _ANSWERS_NAME).write_text(self._answers_text, encoding="utf-8")
 
     def load(self, folder: Path) -> None:
-        """Load what ``save`` has saved, in a worker of xdist."""
+        """Load what ``save`` saves, in a worker of xdist, once baselines are read."""
+        self._saved_folder = folder
+
+    def _load(self, folder: Path) -> None:
         task = json.loads((folder / _TASK_NAME).read_text(encoding="utf-8"))
         self._requests = tuple(map(_decode_request, task["requests"]))
         self._accept((folder / _ANSWERS_NAME).read_text(encoding="utf-8"))

@@ -373,10 +373,14 @@ def check_output(path: Path, root: Path, suite_patterns: Sequence[str] = _SUITE_
     except OSError as error:
         raise FileError(shown, str(error)) from None
     if _is_tracked(target):
-        raise FileError(shown, "Git tracks this file, so no report replaces it. Choose another.")
+        raise FileError(
+            shown, "Git tracks this file, so a report must not replace it. Choose another."
+        )
     if target.is_file() and not _is_report(target):
         raise FileError(
-            shown, "No report of pytest-irquality wrote this file, so none replaces it. Move it."
+            shown,
+            "This file is not a report of pytest-irquality, so it is not replaced. Move it, or"
+            " choose another.",
         )
 
 

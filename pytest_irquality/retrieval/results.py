@@ -395,7 +395,7 @@ def _read_ids(hits: Sequence[Any], steps: Steps) -> tuple[str, ...]:
         return doc_ids
     for rank, value in enumerate(column.values, 1):
         if make_column([value]).get_ids() is None:
-            detail = f"That of the hit at rank {rank} is {value!r}"
+            detail = f"The id of the hit at rank {rank} is {value!r}"
             raise ResultError("Not every hit has a document id", detail)
     raise AssertionError("unreachable")
 

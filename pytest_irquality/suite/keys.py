@@ -70,7 +70,7 @@ KNOWN_ISSUE = Key(
         ),
         kinds.make_table(_KNOWN_ISSUE_KEYS, "`{id: SHOP-123, until: 2027-03-01}`", KnownIssue),
     ),
-    "The issue that tracks what is broken here. It fails once it is fixed.",
+    "The issue that tracks an expected failure. The query fails once it is fixed.",
     "none",
 )
 
@@ -80,9 +80,11 @@ RETRY_KEYS = {
     "on": Key(kinds.RETRY_FAILURES, "After which failures.", "`[429, 5xx, timeout]`"),
 }
 CORPUS_KEYS = {
-    "files": Key(kinds.TEXTS, "Files or patterns, one document a line, as JSON."),
+    "files": Key(kinds.TEXTS, "Files or patterns. Each line is a document as JSON."),
     "missing": Key(
-        kinds.make_choice("warn", "fail"), "If a relevant passage is in no document.", "`warn`"
+        kinds.make_choice("warn", "fail"),
+        "What happens if no document has a relevant passage.",
+        "`warn`",
     ),
 }
 ERRORS_KEYS = {"max": Key(kinds.make_count(0), "How many queries from files may have no answer.")}
@@ -93,9 +95,9 @@ PROBE_KEYS = {
         kinds.make_mapping(
             kinds.make_choice("whole", "quote"), "{title: whole, description: quote}", least=1
         ),
-        "By which fields each document is searched: the complete field, or a quote from it.",
+        "Which fields to search by: the complete text, or a quote from it.",
     ),
-    "sample": Key(kinds.COUNT, "How many documents.", "200"),
+    "sample": Key(kinds.COUNT, "How many documents to search for.", "200"),
 }
 
 
@@ -109,7 +111,7 @@ FILE_KEYS = {
         kinds.make_mapping(
             kinds.TEXT, "meanings, each with the name of a column", known_keys=COLUMN_MEANINGS
         ),
-        "Which column has which meaning, as in `{grade: label}`.",
+        "The meaning of columns, such as `{grade: label}`.",
         "recognized by their names",
     ),
 }
@@ -179,10 +181,10 @@ EACH_QUERY_SCHEMA: Schema = {
 
 QUERY_KEYS: dict[str, Key] = {
     "query": Key(kinds.QUERY_TEXT, "The text to search for."),
-    "id": Key(kinds.TEXT, "Its name in reports and node ids.", "the text of the query"),
+    "id": Key(kinds.TEXT, "The name in reports and in pytest's node ids.", "the text of the query"),
     "tags": Key(kinds.TEXTS, "Groups that the query belongs to.", "none"),
-    "why": Key(kinds.TEXT, "Why it matters. Every failure shows it.", "nothing"),
-    "weight": Key(kinds.WEIGHT, "How much it counts in `weighted` metrics.", "1"),
+    "why": Key(kinds.TEXT, "Why the query matters. Its failures show this text.", "nothing"),
+    "weight": Key(kinds.WEIGHT, "How much the query counts in `weighted` metrics.", "1"),
     "params": Key(kinds.PARAMS, "Keyword arguments of this query's call.", "those of the suite"),
     "relevant": Key(
         make_node_kind(
@@ -248,7 +250,7 @@ SUITE_KEYS: dict[str, Key] = {
     ),
     "probes": Key(
         kinds.make_table(PROBE_KEYS, "`{from: FILE, by: {title: whole}, sample: 200}`"),
-        "Queries made of documents, which test without labels that each can be found.",
+        "Queries made from documents, to test that each can be found.",
         "none",
     ),
     "judgments": Key(
@@ -256,21 +258,21 @@ SUITE_KEYS: dict[str, Key] = {
             {"anyOf": [_TEXT_OR_FILE, {"type": "array", "items": _TEXT_OR_FILE}]},
             "a file, or a list of files",
         ),
-        "Files of judgments. Those under `relevant` win over them.",
+        "Files of judgments. Judgments under `relevant` override them.",
         "none",
     ),
     "retriever": Key(kinds.FIXTURE, "The fixture that searches.", "`retriever`"),
     "baseline": Key(
         kinds.make_table(BASELINE_KEYS, "`{retriever: NAME}`"),
-        "Compare with another retriever. Only written thresholds apply.",
+        "Compare with another retriever. Only thresholds that you write apply.",
         "the stored baseline",
     ),
-    "top_k": Key(kinds.CUTOFF, "The cutoff of every metric and rule that names none.", "10"),
+    "top_k": Key(kinds.CUTOFF, "The cutoff of metrics and rules without one.", "10"),
     "depth": Key(
         kinds.CUTOFF, "How many results to request.", "the deepest cutoff of metrics and rules"
     ),
     "params": Key(kinds.PARAMS, "Keyword arguments of every call.", "none"),
-    "grades": Key(GRADE_WORDS, "Words that may be written for grades.", "none"),
+    "grades": Key(GRADE_WORDS, "Words to use as grades, such as `{good: 2, bad: 0}`.", "none"),
     "relevant_from": Key(kinds.RELEVANT_FROM, "The lowest grade that counts as relevant.", "1"),
     "undefined": Key(
         kinds.make_choice("skip", "zero"),
@@ -281,17 +283,21 @@ SUITE_KEYS: dict[str, Key] = {
         kinds.make_choice("id", "text"), "What `relevant` and rules name: ids or passages.", "`id`"
     ),
     "id_field": Key(
-        kinds.TEXT, "Where a result has the id, as in `metadata.source`.", "recognized"
+        kinds.TEXT,
+        "The field of a result with its document id, such as `metadata.source`.",
+        "recognized",
     ),
     "text_field": Key(
-        kinds.TEXT, "Where a result has its text, as in `payload.content`.", "recognized"
+        kinds.TEXT, "The field of a result with its text, such as `payload.content`.", "recognized"
     ),
     "corpus": Key(
         kinds.make_table(CORPUS_KEYS, "`{files: FILE, missing: warn}`"),
         "The documents or chunks as indexed.",
         "the retriever's `texts()`, if it has this method",
     ),
-    "show": Key(kinds.TEXT_LIST, "Fields of a result that reports and grading show.", "none"),
+    "show": Key(
+        kinds.TEXT_LIST, "Fields of results that reports and the grading page show.", "none"
+    ),
     "metrics": Key(
         make_node_kind(
             {
@@ -310,7 +316,7 @@ SUITE_KEYS: dict[str, Key] = {
             {"type": "object", "additionalProperties": make_reference("thresholds")},
             "tags, each with thresholds",
         ),
-        "Thresholds of one tag.",
+        "Thresholds over the queries of a tag.",
         "none",
     ),
     "each_tag": Key(BLOCK, "Thresholds for every tag.", "none"),
@@ -321,16 +327,16 @@ SUITE_KEYS: dict[str, Key] = {
         "Thresholds and rules for every query.",
         "none",
     ),
-    "concurrency": Key(kinds.COUNT, "How many calls run at a time.", "1"),
+    "concurrency": Key(kinds.COUNT, "How many calls run at the same time.", "1"),
     "timeout": Key(
         kinds.DURATION, "The longest time for one call.", "60 s; none for plain functions"
     ),
     "retry": Key(
         kinds.make_table(RETRY_KEYS, "`{times: 2, on: [429, 5xx, timeout]}`", Retry),
-        "Which failed calls are made again.",
+        "Which failed calls to repeat.",
         "none",
     ),
-    "rate": Key(kinds.RATE, "The most calls in a time.", "any"),
+    "rate": Key(kinds.RATE, "The highest number of calls in a period.", "any"),
     "repeat": Key(
         kinds.make_count(most=kinds.MAX_REPEATS),
         "How often each query runs, for nondeterministic engines.",

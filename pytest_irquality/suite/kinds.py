@@ -125,7 +125,7 @@ def read_text(node: Node, name: str) -> str:
         raise Mistake(node.line, f"{name} must be a text, not {describe_node(node)}{hint}")
     if not node.is_quoted and _TYPOGRAPHIC_QUOTES.fullmatch(node.text):
         hint = "Write \" instead, or put all of it between ' and '."
-        raise Mistake(node.line, f"{node.text[0]} is no quote to YAML. {hint}")
+        raise Mistake(node.line, f"{node.text[0]} is not a quote in YAML. {hint}")
     if not node.text or node.text.isspace():
         hint = ""
         if node.comment:

@@ -122,7 +122,7 @@ class Threshold:
     max_significant_drop: Bound | None = field(
         default=None,
         metadata=_describe_bound(
-            "As `max_drop`, if the drop is statistically significant.", is_change=True
+            "Like `max_drop`, but only a statistically significant drop fails.", is_change=True
         ),
     )
     is_warning: bool = False

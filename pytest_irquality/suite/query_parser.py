@@ -325,7 +325,7 @@ class QueryParser:
         for path, columns in self._promising_columns.items():
             if path not in useful:
                 named = list_words(columns, "and")
-                message = f"Nothing says what these queries should find, and {named} is not read"
+                message = f"These queries have no judgments. The meaning of {named} is unknown"
                 choice = "{document: COLUMN, grade: COLUMN}}, or {passage: COLUMN}."
                 hint = f"Say what it is, as in {{file: FILE, columns: {choice}"
                 self.mistakes.add(Mistake(1, f"{message}. {hint}"), path)

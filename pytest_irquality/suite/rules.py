@@ -260,7 +260,7 @@ class MustFind(DocumentRule):
     """Each of some documents, at its rank or better."""
 
     key = "must_find"
-    help = "Each of these documents, at its rank or better; in a list, within `top_k`."
+    help = "Each of these documents must be at its rank or better; in a list, within `top_k`."
     wants_documents = True
 
     def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
@@ -275,7 +275,7 @@ class MustFindAny(DocumentRule):
     """One of some documents, at its rank or better."""
 
     key = "must_find_any"
-    help = "One of these documents is enough, at its rank or better."
+    help = "At least one of these documents must be at its rank or better."
     wants_documents = True
 
     def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
@@ -293,7 +293,7 @@ class MustNotFind(DocumentRule):
     """None of some documents down to its rank."""
 
     key = "must_not_find"
-    help = "None of these documents in the top that many; in a list, not within `top_k`."
+    help = "None of these documents may be at its rank or better; in a list, within `top_k`."
     is_for_each_query = True
     expects_results = False
 
@@ -312,7 +312,7 @@ class InOrder(Rule):
     documents: tuple[str, ...]
 
     key = "in_order"
-    help = "These documents come in this order."
+    help = "These documents must be in this order."
     kind = kinds.make_list(TEXT, "a list of two or more documents", least=2)
 
     @property
@@ -344,7 +344,7 @@ class ExpectNoResults(Rule):
     """An empty ranking."""
 
     key = "expect_no_results"
-    help = "Whether nothing should be found."
+    help = "Whether the query must return nothing."
     kind = kinds.FLAG
     expects_results = False
 
@@ -485,7 +485,7 @@ class EveryResult(Rule):
     conditions: tuple[FieldCondition, ...]
 
     key = "every_result"
-    help = "What fields of the first `top_k` results must be: a value, `not`, `min` or `max`."
+    help = "Conditions on fields of the first `top_k` results: a value, `not`, `min` or `max`."
     kind = kinds.make_mapping(
         _CONDITION, "fields, each with its condition", "'every_result: {key}'", least=1
     )
@@ -530,7 +530,7 @@ class MaxPer(Rule):
     limits: Mapping[str, int]
 
     key = "max_per"
-    help = "At most that many of the first `top_k` results with the same value of a field."
+    help = "How many of the first `top_k` results may have the same value of a field."
     kind = kinds.make_mapping(
         kinds.COUNT, "fields, each with a number", "'max_per: {key}'", least=1
     )
@@ -576,7 +576,7 @@ class NewestFirst(Rule):
     version_path: str
 
     key = "newest_first"
-    help = "An outdated version is never above its successor."
+    help = "No outdated version may be above a newer one."
     kind = kinds.make_table(
         {
             "within": Key(TEXT, "The field that versions of one document share."),

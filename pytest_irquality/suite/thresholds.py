@@ -170,7 +170,7 @@ def _parse_value_bound(metric: Metric, name: str, node: ScalarNode, text: str) -
     if not low <= number <= high:
         hint = f". Did you mean {number / 100:g}?" if high == 1 and 1 < number <= 100 else ""
         limits = f"between {low:g} and {high:g}" if high < inf else f"at least {low:g}"
-        message = f"{metric} is always {limits}, so {text} is no bound{hint}"
+        message = f"{metric} is always {limits}, so {text} cannot be a bound{hint}"
         raise Mistake(node.line, message)
     # A percentage of a count is a fraction of the queries. For a mean it is a way to write 0.85.
     unit = BoundUnit.QUERY_FRACTION if is_percentage and is_count else BoundUnit.VALUE

@@ -191,10 +191,10 @@ DAMAGED_FILES: dict[str, tuple[list[object], str]] = {
     "no query": ([HEADER, {"docs": []}, END], "s.jsonl:2: The file is damaged: the line has no 'query'."),
     "deep nesting": ([HEADER, '{"query":' + "[" * 100_000, END], "s.jsonl:2: The file is damaged: the line is not JSON."),
     "cut off": ([HEADER, ROW], "s.jsonl:2: The file is damaged: the file is cut off here."),
-    "something follows": ([HEADER, END, ROW], "s.jsonl:3: The file is damaged: something follows the last line."),
+    "something follows": ([HEADER, END, ROW], "s.jsonl:3: The file is damaged: there is text after the last line."),
     "another version": ([{**HEADER, "format_version": 9}, END], "s.jsonl:1: The file is damaged: the format is 9, and this version reads 2."),
     "no depth": ([{**HEADER, "depth": "10"}, END], "s.jsonl:1: The file is damaged: the header has no valid 'depth'."),
-    "two answers": ([HEADER, ROW, {**ROW, "docs": []}, END], "s.jsonl:3: The answer to 'tea' is damaged: line 2 has another answer to this query, as after a merge."),
+    "two answers": ([HEADER, ROW, {**ROW, "docs": []}, END], "s.jsonl:3: The answer to 'tea' is damaged: line 2 has another answer to this query, perhaps after a merge."),
 }  # fmt: skip
 
 
@@ -240,7 +240,7 @@ def test_a_merge_conflict_names_its_first_query_and_the_repair() -> None:
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", "<html>", '{"format": "other"}'])
 def test_another_file_is_not_called_damaged(content: str) -> None:
-    with pytest.raises(BaselineError, match=r"s\.jsonl:1: This is not a file of answers") as caught:
+    with pytest.raises(BaselineError, match=r"s\.jsonl:1: This is not a baseline") as caught:
         read_run_lines(make_lines(content), "s.jsonl")
 
     assert not isinstance(caught.value, DamagedFileError)

@@ -228,7 +228,7 @@ def test_a_complete_run_next_to_shards_is_foreign(tmp_path: Path) -> None:
 
     (message,) = read(tmp_path / "runs").errors.values()
 
-    assert message.endswith("This is a complete run next to shards of one")
+    assert message.endswith("This run is complete, but the same folder has shards of it")
 
 
 # TREC
@@ -294,7 +294,7 @@ def test_trec_runs_in_a_folder_are_found_by_their_names(tmp_path: Path) -> None:
     [
         (("a.run",), replace(TEA, queries=(Query("x", "x"),)), "a.run has no query of s.ir.yaml"),
         (("a.run",), replace(TEA, settings=Settings(match="text")), "A TREC run has no texts"),
-        (("s.run", "s.trec"), TEA, "Several TREC runs could be meant"),
+        (("s.run", "s.trec"), TEA, "Several TREC runs match"),
         (("a.run", "b.run"), TEA, "There is no run of 'retriever' for s.ir.yaml, only runs/a.run"),
     ],
 )
@@ -330,7 +330,7 @@ def test_trec_shards_are_joined(tmp_path: Path) -> None:
         ),
         (["s.1-of-2.run", "s.1-of-2.trec"], "Shard 1/2 is there twice"),
         (["s.1-of-2.run", "s.2-of-3.run"], "Shard 2/3 belongs to another division"),
-        (["s.1-of-2.run", "s.run"], "Several TREC runs could be meant"),
+        (["s.1-of-2.run", "s.run"], "Several TREC runs match"),
         (["s.1-of-2.run", "s.2-of-2.run"], "runs/s.2-of-2.run: Query '1' is in another shard, too"),
         (["s.1-of-1.run", "s.0-of-1.run"], "'0/1' is not a shard"),
     ],
@@ -368,5 +368,5 @@ def test_a_baseline_path_without_any_run_is_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(BaselineError, match="--ir-baseline old: There is no run of 'retriever'"):
         SavedBaselines(tmp_path / "old", root=tmp_path).read_baselines([SUITE])
-    with pytest.raises(BaselineError, match="A revision is `git:main`"):
+    with pytest.raises(BaselineError, match="For a branch or commit, write `git:main`"):
         SavedBaselines(tmp_path / "main", root=tmp_path).read_baselines([SUITE])

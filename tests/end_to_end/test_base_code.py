@@ -114,7 +114,7 @@ def test_equal_sides_are_questioned(shop: Shop) -> None:
     build = shop.build(AGAINST_CODE, in_subprocess=True)
 
     assert build.outcome == "PASSED", build.text
-    assert "Do both sides search one index?" in build.top
+    assert "Do both branches search the same index?" in build.top
 
 
 SERVER = """

@@ -128,7 +128,7 @@ def test_deleted_suite_needs_a_review_with_sound_search_too(shop: Shop) -> None:
 
     assert build.verdict == ("REVIEW", 0)
     assert "shop" in build.last
-    assert "its protection ends" in build.text
+    assert "none of the queries that this suite has on main is left" in build.text
 
 
 def test_suite_with_other_queries_needs_a_review(shop: Shop) -> None:

@@ -524,7 +524,7 @@ def test_slow_loss_over_many_builds_is_a_notice(shop: Shop) -> None:
     build = shop.build("--ir-history=history.jsonl")
 
     assert build.verdict == ("PASSED", 0)
-    assert "falling slowly (−0.060 over 30 builds)" in build.text
+    assert "dropping slowly (−0.060 over 30 builds)" in build.text
 
 
 def test_two_runs_give_equal_bytes(shop: Shop) -> None:

@@ -275,10 +275,10 @@ def test_a_report_is_replaced_unless_git_tracks_it(project: Path) -> None:
         ("Shop.IR.YAML", "cannot replace a suite, code or configuration"),
         ("pyproject.toml", "cannot replace a suite, code or configuration"),
         ("special.suite", "cannot replace a suite, code or configuration"),
-        ("notes.md", r"notes\.md: No report of pytest-irquality wrote this file"),
+        ("notes.md", r"notes\.md: This file is not a report of pytest-irquality"),
         ("folder", "This is a folder"),
         ("suite-link.html", "cannot replace a suite, code or configuration"),
-        ("notes-link.html", "No report of pytest-irquality wrote this file"),
+        ("notes-link.html", "This file is not a report of pytest-irquality"),
     ],
 )
 def test_other_files_are_refused(project: Path, name: str, message: str) -> None:
@@ -311,7 +311,7 @@ def test_without_git_only_the_content_decides(
     check_output(project / "tracked.html", project)
     check_output(tmp_path / "out.html", tmp_path)
     write_file(tmp_path / "notes.md", "x")
-    with pytest.raises(FileError, match="No report"):
+    with pytest.raises(FileError, match="not a report"):
         check_output(tmp_path / "notes.md", tmp_path)
 
 

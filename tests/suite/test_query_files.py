@@ -131,7 +131,7 @@ def test_a_column_that_promises_an_expectation_is_not_passed_over(
     (mistake,) = folder.find_mistakes(f"queries: {name}\n")
 
     assert mistake.startswith(
-        f"{name}:1: Nothing says what these queries should find, and '{column}' is not read."
+        f"{name}:1: These queries have no judgments. The meaning of '{column}' is unknown."
     )
     folder.write("j.csv", "query,docid,rating\nrefunds?,d1,1\n")
     assert folder.load(f"queries: {name}\njudgments: j.csv\n").has_judgments

@@ -68,10 +68,10 @@ def test_a_drop_that_the_suite_limits_is_known(folder: SuiteFolder) -> None:
 @pytest.mark.parametrize(
     ("text", "mistake"),
     [
-        ("thresholds: {ndcg@10: 85}", "ndcg@10 is always between 0 and 1, so 85 is no bound. Did you mean 0.85?"),
+        ("thresholds: {ndcg@10: 85}", "ndcg@10 is always between 0 and 1, so 85 cannot be a bound. Did you mean 0.85?"),
         ("thresholds: {ndcg@10: {min: 0%}}", "A minimum of 0 can never fail for ndcg@10. Remove it."),
         ("thresholds: {ndcg@10: {max: 90%}}", "'max' would reject good results, because a higher ndcg@10 is better. Use 'min'."),
-        ("thresholds: {rank_of_first@10: 0}", "rank_of_first@10 is always at least 1, so 0 is no bound"),
+        ("thresholds: {rank_of_first@10: 0}", "rank_of_first@10 is always at least 1, so 0 cannot be a bound"),
         ("thresholds: {ndcg: 0.5, ndcg@10: 0.6}", "ndcg@10 already has a threshold in line 2"),
         ("thresholds: {ndcg@10: {}}", "ndcg@10 has no bound. Write min, max, max_drop or max_significant_drop."),
         ("thresholds: {ndcg@10: [1]}", "'min' of ndcg@10 must be a number, not a list"),

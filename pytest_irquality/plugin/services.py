@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +19,7 @@ import pytest
 from pytest_irquality.plugin.options import CHILD_VARIABLE, Options
 
 if TYPE_CHECKING:
-    from pytest_irquality.retrieval.retriever_config import RetrieverConfig
-    from pytest_irquality.retrieval.service import Server, Service
+    from pytest_irquality.retrieval.service import RetrieverConfig, Server, Service
 
 USUAL_RETRIEVER = "retriever"
 _NAMED_LINE = re.compile(r"([A-Za-z_]\w*):\s+.*")
@@ -28,13 +27,15 @@ _PREPARED_FIXTURE = "_irquality_prepared"
 _SERVER_FIXTURE = "_irquality_server"
 
 
-def list_names(options: Options) -> list[str]:
-    """Return the names of the fixtures that the ini file declares."""
-    names = []
-    for line in (*options.urls, *options.commands):
-        match = _NAMED_LINE.fullmatch(line.strip())
-        names.append(match[1] if match else USUAL_RETRIEVER)
-    return names
+def list_names(lines: Iterable[str]) -> list[str]:
+    """Return the names of the fixtures that lines of ``ir_url`` or ``ir_command`` declare."""
+    matches = [_NAMED_LINE.fullmatch(line.strip()) for line in lines]
+    return [match[1] if match else USUAL_RETRIEVER for match in matches]
+
+
+def list_declared(options: Options) -> list[str]:
+    """Return the names of all fixtures that the ini file declares as retrievers."""
+    return [*options.retrievers, *list_names(options.url), *list_names(options.command)]
 
 
 def register(config: pytest.Config, options: Options) -> None:
@@ -43,7 +44,7 @@ def register(config: pytest.Config, options: Options) -> None:
     Raises:
         pytest.UsageError: Two retrievers have one name.
     """
-    names = list_names(options)
+    names = [*list_names(options.url), *list_names(options.command)]
     for name in names:
         if names.count(name) > 1:
             raise pytest.UsageError(
@@ -69,12 +70,12 @@ class _Services:
 
     def load(self) -> RetrieverConfig:
         """Return what the ini file says, checked and moved to this side of ``run:``."""
-        from pytest_irquality.retrieval.retriever_config import RetrieverConfig
+        from pytest_irquality.retrieval.service import RetrieverConfig
 
         options = self.options
         retrievers = RetrieverConfig(
-            urls=options.urls,
-            commands=options.commands,
+            urls=options.url,
+            commands=options.command,
             headers=options.headers,
             serve=options.serve,
             prepare=options.prepare,

@@ -29,8 +29,6 @@ from pytest_irquality.retrieval.service import (
     parse_header,
 )
 
-# A server that starts has to answer within this time, or it is asked again.
-READY_TIMEOUT_S = 5.0
 _LINE = re.compile(
     r"(?:(?P<method>[A-Z]+)\s+)?(?P<origin>https?://)"
     r"(?P<host>[^/?#\s@{}]+(?::\{port\})?)(?P<target>/[^#\s]*)(?:\s+@(?P<file>.+))?"
@@ -113,21 +111,28 @@ class UrlRetriever(Service):
         except (OSError, HTTPException, ValueError) as error:
             reason = self._server.describe_end() if self._server else ""
             if not reason:
-                said = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-                reason = f"No answer: {self.secrets.mask(' '.join(said.split()))}"
+                reason = f"No answer: {self.secrets.mask(_describe_failure(error))}"
             raise ServiceError(reason, shown) from None
 
-    def is_ready(self) -> bool:
-        """Return whether anything comes back but the refusal of a server that is loading."""
+    def probe(self, timeout: float) -> str:
+        """Send a query, and return why the server is not ready, or an empty string.
+
+        Raises:
+            TimeoutError: Nothing came back in time.
+        """
         values: dict[str, Any] = dict.fromkeys(self._placeholders, "ready") | {"k": 1}
         target, body = self._make_request(values)
         try:
-            response, _ = self._send(target, body, time.monotonic() + READY_TIMEOUT_S)
-        except ServiceError:
-            return True
-        except (OSError, HTTPException):
-            return False
-        return response.status not in _NOT_READY_STATUSES
+            response, _ = self._send(target, body, time.monotonic() + timeout)
+        except TimeoutError:
+            raise
+        except ServiceError:  # whatever this answer is, it is one
+            return ""
+        except (OSError, HTTPException) as error:
+            return f"No answer: {_describe_failure(error)}"
+        if response.status in _NOT_READY_STATUSES:
+            return f"It answers HTTP {response.status}"
+        return ""
 
     def _find_placeholders(self) -> list[str]:
         placeholders = _PLACEHOLDER.findall(self._target)
@@ -207,6 +212,11 @@ class UrlRetriever(Service):
         connection = kind(self._host, timeout=timeout)
         connection.connect()
         return connection, False
+
+
+def _describe_failure(error: Exception) -> str:
+    text = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+    return " ".join(text.split())
 
 
 def _read_template(folder: Path, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What retrievers outside this process share: time limits, masking, quoting, and their server.
+"""Retrievers outside this process: what the ini file says of them, their server, what they share.
 
 ``http`` has the retriever of ``ir_url`` and ``program`` that of ``ir_command``.
 """
@@ -16,10 +16,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
 from html import unescape
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_irquality.io.processes import SupervisedProcess, find_free_port, split_command
 from pytest_irquality.io.secrets import Secrets, find_variables
@@ -30,11 +32,228 @@ PORT = "{port}"
 MAX_ANSWER_BYTES = 16 * 2**20
 # How much is quoted of the start and of the end of an answer or a log.
 MAX_QUOTED_CHARS = 120
-# The time until a server has to answer. It may load or build an index.
+# The time until a server has to answer. It may load or build an index before it listens.
 START_TIMEOUT_S = 300.0
+# The time that a server may take for the query that shows whether it is ready.
+PROBE_TIMEOUT_S = 5.0
+# The time in which a server that listens has to answer any of these queries.
+SILENCE_TIMEOUT_S = 60.0
 SERVER_END_TIMEOUT_S = 2.0
 SERVER_POLL_S = 0.25
 MAX_OUTPUT_BYTES = 2**16
+_NAMED_LINE = re.compile(r"([A-Za-z_]\w*):\s+(.*)")
+
+
+class DeclaredRetriever(NamedTuple):
+    """A line of ``ir_url`` or ``ir_command`` without its name."""
+
+    key: str
+    line: str
+
+    @property
+    def has_port(self) -> bool:
+        """Return whether the URL has the ``{port}`` of ``ir_serve``."""
+        host = self.line.partition("://")[2].partition("/")[0]
+        return self.key == "ir_url" and host.endswith(f":{PORT}")
+
+
+@dataclass(frozen=True)
+class RetrieverConfig:
+    """What the ini file says of retrievers.
+
+    Attributes:
+        folder: The folder of the ini file, in which commands run.
+    """
+
+    urls: Sequence[str] = ()
+    commands: Sequence[str] = ()
+    headers: Sequence[str] = ()
+    serve: str = ""
+    prepare: Sequence[str] = ()
+    folder: Path = Path()
+
+    @cached_property
+    def secrets(self) -> Secrets:
+        """Return the values of the environment that the headers contain."""
+        return Secrets.from_environment(self.headers)
+
+    def list_retrievers(self) -> Mapping[str, DeclaredRetriever]:
+        """Return the declared retrievers by the name of their fixture.
+
+        Raises:
+            RetrieverError: A ``{port}`` has no server, or the server's port is in no URL.
+        """
+        retrievers: dict[str, DeclaredRetriever] = {}
+        for key, lines in (("ir_url", self.urls), ("ir_command", self.commands)):
+            for line in lines:
+                named = _NAMED_LINE.fullmatch(line)
+                name, rest = named.groups() if named else ("retriever", line)
+                retrievers[name] = DeclaredRetriever(key, rest)
+        needs_port = any(retriever.has_port for retriever in retrievers.values())
+        if needs_port and PORT not in self.serve:
+            raise RetrieverError(f"Ini key ir_url: {PORT} needs an 'ir_serve' that has it, too")
+        if self.serve and not needs_port:
+            raise RetrieverError(f"Ini key ir_serve: no 'ir_url' has its {PORT}")
+        return retrievers
+
+    def refuse_shared_server(self) -> None:
+        """Refuse a URL at which both sides of ``run:`` would find one server.
+
+        Raises:
+            RetrieverError: A URL has no ``{port}``.
+        """
+        for retriever in self.list_retrievers().values():
+            if retriever.key == "ir_url" and not retriever.has_port:
+                raise RetrieverError(
+                    "Ini key ir_url: both sides of run: would use one server. Compare with git:REF,"
+                    f" or write {PORT} as its port and start it under 'ir_serve'"
+                )
+
+    def run_prepare(self) -> None:
+        """Run the commands of ``ir_prepare``, one after the other.
+
+        Raises:
+            RetrieverError: A command cannot be started, or fails.
+        """
+        for command in self.prepare:
+            shown = f"Ini key ir_prepare: {self.secrets.mask(command)}"
+            try:
+                completed = subprocess.run(
+                    split_command(command),
+                    cwd=self.folder,
+                    stdin=subprocess.DEVNULL,
+                    check=False,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                )
+            except (OSError, ValueError, IndexError) as error:
+                reason = self.secrets.mask(str(error))
+                raise RetrieverError(f"{shown} cannot be started. {reason}") from None
+            if completed.returncode:
+                output = _describe_output(completed.stdout, self.secrets)
+                raise RetrieverError(f"{shown} ended with status {completed.returncode}. {output}")
+
+    def start_server(self) -> Server:
+        """Start the server of ``ir_serve``.
+
+        Raises:
+            RetrieverError: The command cannot be started.
+        """
+        return Server(self.serve, self.folder, self.secrets)
+
+    def open_retriever(self, retriever: DeclaredRetriever, server: Server | None) -> Service:
+        """Return a retriever that is ready to be called.
+
+        Args:
+            retriever: One of ``list_retrievers``.
+            server: The server, if the retriever's URL has its port. It is waited for.
+
+        Raises:
+            RetrieverError: A line cannot be read, or the server does not answer.
+        """
+        # Both are subclasses of what this module defines.
+        from pytest_irquality.retrieval.http import UrlRetriever
+        from pytest_irquality.retrieval.program import CommandRetriever
+
+        if retriever.key == "ir_command":
+            return CommandRetriever(retriever.line, self.folder, self.secrets)
+        service = UrlRetriever(retriever.line, self.headers, self.folder, self.secrets, server)
+        if server:
+            server.wait_until_ready(service.probe)
+        return service
+
+
+class Server:
+    """A command that listens at a port of its own, and ends with this process.
+
+    Args:
+        line: The command. ``{port}`` becomes a port at which nothing listens.
+        folder: The folder in which it runs.
+        secrets: What must not appear in errors.
+
+    Raises:
+        RetrieverError: The command cannot be started.
+    """
+
+    def __init__(self, line: str, folder: Path, secrets: Secrets) -> None:
+        self.port = find_free_port()
+        self._secrets = secrets
+        command = line.replace(PORT, str(self.port))
+        self._shown = f"Ini key ir_serve: {secrets.mask(command)}"
+        self._output = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - open as long as the server
+        try:
+            self._process = SupervisedProcess(
+                split_command(command),
+                folder,
+                self._output,
+                end_signal=signal.SIGTERM,
+                patience=SERVER_END_TIMEOUT_S,
+            )
+        except (OSError, ValueError) as error:
+            self._output.close()
+            reason = secrets.mask(str(error))
+            raise RetrieverError(f"{self._shown} cannot be started. {reason}") from None
+
+    def wait_until_ready(self, probe: Callable[[float], str]) -> None:
+        """Wait until the server answers.
+
+        Args:
+            probe: Sends a query, waits so many seconds for the answer, and returns why the server
+                is not ready, or an empty string. It raises ``TimeoutError`` if nothing came back.
+
+        Raises:
+            RetrieverError: The server ended, or did not answer in time.
+        """
+        start = time.monotonic()
+        silent_since = None
+        while True:
+            try:
+                reason = probe(PROBE_TIMEOUT_S)
+                silent_since = None
+            except TimeoutError:
+                silent_since = silent_since or time.monotonic() - PROBE_TIMEOUT_S
+                reason = (
+                    f"It accepts connections, but answers no query within {PROBE_TIMEOUT_S:g} s"
+                )
+            end = self.describe_end()
+            if end:
+                raise RetrieverError(end)
+            if not reason:
+                return
+            now = time.monotonic()
+            is_silent = silent_since is not None and now - silent_since > SILENCE_TIMEOUT_S
+            if is_silent or now - start > START_TIMEOUT_S:
+                message = f"{self._shown} is not ready after {now - start:.0f} s. {reason}"
+                raise RetrieverError(f"{message}. {self._read_end()}")
+
+    def describe_end(self) -> str:
+        """Return how the server ended and what it wrote last, or an empty string if it runs."""
+        try:
+            status = self._process.wait(SERVER_POLL_S)
+        except subprocess.TimeoutExpired:
+            return ""
+        return f"{self._shown} ended with status {status}. {self._read_end()}"
+
+    def close(self) -> None:
+        """End the server and what it started."""
+        self._process.end()
+        self._output.close()
+
+    def _read_end(self) -> str:
+        """Quote the end of what the server wrote. It is cut at a line end, so no secret is cut."""
+        size = self._output.seek(0, 2)
+        self._output.seek(max(0, size - MAX_OUTPUT_BYTES))
+        data = self._output.read()
+        if size > MAX_OUTPUT_BYTES:
+            data = data.partition(b"\n")[2]
+        return _describe_output(data, self._secrets)
+
+
+def _describe_output(data: bytes, secrets: Secrets) -> str:
+    return f"It wrote {Service(secrets).quote(data)}" if data.strip() else "It wrote nothing"
+
+
+# What retrievers outside this process share.
 
 
 class Service:
@@ -134,107 +353,3 @@ def limit_time(seconds: float, end: Callable[[], object]) -> Iterator[threading.
         yield is_over
     finally:
         timer.cancel()
-
-
-# Commands that run before any query.
-
-
-def run_commands(commands: Sequence[str], folder: Path, secrets: Secrets) -> None:
-    """Run the commands of ``ir_prepare`` in a folder, one after the other.
-
-    Raises:
-        RetrieverError: A command cannot be started, or fails.
-    """
-    for command in commands:
-        shown = f"Ini key ir_prepare: {secrets.mask(command)}"
-        try:
-            completed = subprocess.run(
-                split_command(command),
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                check=False,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-            )
-        except (OSError, ValueError, IndexError) as error:
-            reason = secrets.mask(str(error))
-            raise RetrieverError(f"{shown} cannot be started. {reason}") from None
-        if completed.returncode:
-            output = _describe_output(completed.stdout, secrets)
-            raise RetrieverError(f"{shown} ended with status {completed.returncode}. {output}")
-
-
-class Server:
-    """A command that listens at a port of its own, and ends with this process.
-
-    Args:
-        line: The command. ``{port}`` becomes a port at which nothing listens.
-        folder: The folder in which it runs.
-        secrets: What must not appear in errors.
-
-    Raises:
-        RetrieverError: The command cannot be started.
-    """
-
-    def __init__(self, line: str, folder: Path, secrets: Secrets) -> None:
-        self.port = find_free_port()
-        self._secrets = secrets
-        command = line.replace(PORT, str(self.port))
-        self._shown = f"Ini key ir_serve: {secrets.mask(command)}"
-        self._output = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - open as long as the server
-        try:
-            self._process = SupervisedProcess(
-                split_command(command),
-                folder,
-                self._output,
-                end_signal=signal.SIGTERM,
-                patience=SERVER_END_TIMEOUT_S,
-            )
-        except (OSError, ValueError) as error:
-            self._output.close()
-            reason = secrets.mask(str(error))
-            raise RetrieverError(f"{self._shown} cannot be started. {reason}") from None
-
-    def wait_until_ready(self, is_ready: Callable[[], bool]) -> None:
-        """Wait until the server answers.
-
-        Raises:
-            RetrieverError: The server ended, or did not answer in time.
-        """
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while True:
-            has_answered = is_ready()
-            end = self.describe_end()
-            if end:
-                raise RetrieverError(end)
-            if has_answered:
-                return
-            if time.monotonic() > deadline:
-                reason = f"did not answer within {START_TIMEOUT_S:g} s"
-                raise RetrieverError(f"{self._shown} {reason}. {self._read_end()}")
-
-    def describe_end(self) -> str:
-        """Return how the server ended and what it wrote last, or an empty string if it runs."""
-        try:
-            status = self._process.wait(SERVER_POLL_S)
-        except subprocess.TimeoutExpired:
-            return ""
-        return f"{self._shown} ended with status {status}. {self._read_end()}"
-
-    def close(self) -> None:
-        """End the server and what it started."""
-        self._process.end()
-        self._output.close()
-
-    def _read_end(self) -> str:
-        """Quote the end of what the server wrote. It is cut at a line end, so no secret is cut."""
-        size = self._output.seek(0, 2)
-        self._output.seek(max(0, size - MAX_OUTPUT_BYTES))
-        data = self._output.read()
-        if size > MAX_OUTPUT_BYTES:
-            data = data.partition(b"\n")[2]
-        return _describe_output(data, self._secrets)
-
-
-def _describe_output(data: bytes, secrets: Secrets) -> str:
-    return f"It wrote {Service(secrets).quote(data)}" if data.strip() else "It wrote nothing"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 import urllib.error
@@ -15,7 +16,7 @@ from pytest_irquality.retrieval.collect import collect_run
 from pytest_irquality.retrieval.errors import RetrieverError
 from pytest_irquality.retrieval.http import UrlRetriever
 from pytest_irquality.retrieval.program import CommandRetriever
-from pytest_irquality.retrieval.retriever_config import RetrieverConfig
+from pytest_irquality.retrieval.service import RetrieverConfig
 from pytest_irquality.suite.model import Query
 
 PYTHON = shlex.quote(sys.executable)
@@ -48,7 +49,7 @@ def test_retrievers_have_names() -> None:
 
     retrievers = config.list_retrievers()
 
-    assert {name: (one.key, one.line) for name, one in retrievers.items()} == {
+    assert retrievers == {
         "retriever": ("ir_url", "http://h/x?q={query}"),
         "bm25_retriever": ("ir_url", "http://h/y?q={query}"),
         "node_retriever": ("ir_command", "node search.mjs"),
@@ -61,7 +62,6 @@ def test_retrievers_have_names() -> None:
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        (RetrieverConfig(urls=["http://h/?q={query}"], commands=["node x"]), "have the name 'retriever'"),
         (RetrieverConfig(urls=[URL]), "{port} needs an 'ir_serve' that has it"),
         (RetrieverConfig(urls=[URL], serve="node server.mjs"), "needs an 'ir_serve' that has it"),
         (RetrieverConfig(urls=["http://h/?q={query}"], serve="node {port}"), "no 'ir_url' has its {port}"),
@@ -117,17 +117,70 @@ def test_a_server_that_ends_shows_what_it_wrote(
     server.close()
 
 
-def test_a_server_that_never_answers_is_an_error(
+def open_retriever(config: RetrieverConfig) -> None:
+    """Start the server of a configuration and wait for it, as a fixture does."""
+    server = config.start_server()
+    try:
+        config.open_retriever(config.list_retrievers()["retriever"], server)
+    finally:
+        server.close()
+
+
+def test_a_server_that_never_listens_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "START_TIMEOUT_S", 0.3)
     (tmp_path / "server.py").write_text("import time\ntime.sleep(60)")
     config = RetrieverConfig([URL], serve=f"{PYTHON} server.py {{port}}", folder=tmp_path)
-    server = config.start_server()
 
-    with pytest.raises(RetrieverError, match=r"did not answer within 0.3 s. It wrote nothing"):
-        config.open_retriever(config.list_retrievers()["retriever"], server)
-    server.close()
+    with pytest.raises(RetrieverError) as raised:
+        open_retriever(config)
+
+    assert re.search(
+        r" is not ready after \d s\. No answer: .*refused.* wrote nothing", str(raised.value)
+    )
+
+
+LISTENER = """
+import socket, sys, time
+
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+connections = []
+while True:
+    connection, _ = listener.accept()
+    connections.append(connection)
+    connection.recv(1000)
+"""
+
+
+def test_a_server_that_accepts_but_never_answers_is_not_waited_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "PROBE_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(service, "SILENCE_TIMEOUT_S", 0.3)
+    (tmp_path / "server.py").write_text(LISTENER)
+    config = RetrieverConfig([URL], serve=f"{PYTHON} server.py {{port}}", folder=tmp_path)
+
+    with pytest.raises(RetrieverError, match=r"accepts connections, but answers no query within"):
+        open_retriever(config)
+
+
+def test_a_server_that_is_loading_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "START_TIMEOUT_S", 1.0)
+    (tmp_path / "server.py").write_text(SEARCH_SERVER.replace("200", "503"))
+    config = RetrieverConfig([URL], serve=f"{PYTHON} server.py {{port}}", folder=tmp_path)
+
+    with pytest.raises(RetrieverError, match=r"It answers HTTP 503\. It wrote 'loading'"):
+        open_retriever(config)
+
+
+def test_a_server_that_ends_while_it_is_asked_is_not_waited_for(tmp_path: Path) -> None:
+    text = LISTENER.replace("connection.recv(1000)", "sys.exit('out of memory')")
+    (tmp_path / "server.py").write_text(text)
+    config = RetrieverConfig([URL], serve=f"{PYTHON} server.py {{port}}", folder=tmp_path)
+
+    with pytest.raises(RetrieverError, match=r"ended with status 1\. It wrote 'out of memory'"):
+        open_retriever(config)
 
 
 def test_prepare_runs_commands_in_order(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ class CommandRetriever(Service):
     def call(self, query: str, k: int, params: Mapping[str, Any], timeout: float) -> Any:
         """Return the answer to a query. If its process ends instead, another one gets it, once."""
         if self._gave_up:
-            raise ServiceError(f"{self.shown_name} was given up", self._gave_up)
+            raise ServiceError(f"{self.shown_name} was stopped", self._gave_up)
         request_id = f"irq-{next(self._numbers)}"
         request = {"id": request_id, "query": query, "k": k, "params": dict(params)}
         try:

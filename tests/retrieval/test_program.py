@@ -267,8 +267,8 @@ def test_a_silent_program_is_given_up_with_a_hint_to_flush(tmp_path: Path) -> No
     )
     assert get_messages(run) == {
         "q0": reason,
-        "q1": f"search.py was given up. {reason}",
-        "q2": f"search.py was given up. {reason}",
+        "q1": f"search.py was stopped. {reason}",
+        "q2": f"search.py was stopped. {reason}",
     }
     assert len(list_starts(tmp_path)) == 1
     assert all(map(has_ended, list_starts(tmp_path)))
@@ -330,8 +330,8 @@ def test_a_program_that_ends_at_once_is_given_up(tmp_path: Path) -> None:
     reason = "search.py ended with status 1. It wrote 'Cannot find module minisearch'"
     assert get_messages(run) == {
         "q0": reason,
-        "q1": f"search.py was given up. {reason}",
-        "q2": f"search.py was given up. {reason}",
+        "q1": f"search.py was stopped. {reason}",
+        "q2": f"search.py was stopped. {reason}",
     }
     assert len(list_starts(tmp_path)) == 2
 

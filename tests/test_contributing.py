@@ -237,8 +237,7 @@ OPTION = (
         '    Option(\n        "--ir-history",',
     ),
     Step("plugin/options.py", '    branch: str = ""\n', '    json: str = ""\n'),
-    Step("plugin/options.py", '        branch=given.ir_branch or "",\n', "        json=given.ir_"),
-    Step("plugin/decision_reports.py", "options.branch or ", "_read_branch(search.root),"),
+    Step("plugin/report_files.py", "options.branch or ", "_read_branch(search.root),"),
 )
 SUITE_KEY = (
     Step(
@@ -348,14 +347,14 @@ class FixedBaselines:
 ''',
     ),
     Step(
-        "plugin/activation.py",
+        "plugin/lifecycle.py",
         """\
-        elif options.baseline == "fixed":
-            from pytest_irquality.baselines.fixed import FixedBaselines
+    elif options.baseline == "fixed":
+        from pytest_irquality.baselines.fixed import FixedBaselines
 
-            search.current.source = FixedBaselines()
+        state.search.current.source = FixedBaselines()
 """,
-        "        elif options.baseline:\n",
+        "    elif options.baseline:\n",
     ),
 )
 RECIPES: Mapping[str, Sequence[Step]] = {

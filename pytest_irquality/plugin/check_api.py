@@ -14,7 +14,7 @@ from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.git import find_checkout
 from pytest_irquality.metrics import Definition
-from pytest_irquality.plugin.base_suites import load_base_suite
+from pytest_irquality.plugin.base_branch import load_base_suite
 from pytest_irquality.plugin.session import SearchSession, SessionBranch
 from pytest_irquality.reports.terminal import format_failure, render_terminal
 from pytest_irquality.reports.view import build_view
@@ -161,17 +161,16 @@ def check(
                 f"{loaded.path} compares with '{loaded.baseline_retriever}'. Pass it in"
                 " 'retrievers'."
             )
-        compared = named.pop(loaded.baseline_retriever)
+        compared_id = RetrieverId(loaded.baseline_retriever)
+        compared = (compared_id, named.pop(loaded.baseline_retriever))
     keys = {}
-    for name in named:
+    for name, value in named.items():
         retriever_id = RetrieverId(loaded.retriever.fixture, "", name)
-        keys[session.current.add_suite(loaded, retriever_id)] = named[name]
+        keys[session.current.add_suite(loaded, retriever_id)] = value
         if session.base is not None and base_suite is not None:
             session.base.add_suite(base_suite, retriever_id)
     for key, value in keys.items():
-        if compared is not None:
-            session.collect_compared(key, RetrieverId(loaded.baseline_retriever), compared)
-        session.collect(key, value)
+        session.collect(key, value, compared)
         session.evaluate(key, value)
     decision = session.decide()
     if update_baseline:

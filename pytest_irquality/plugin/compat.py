@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pytest
 
+from pytest_irquality.suite.model import RetrieverId
+
 if TYPE_CHECKING:
 
     class Failure(BaseException):
@@ -47,7 +49,10 @@ class SynthesizedModule(pytest.Module):
             function = _make_function(self.path)
             function.__module__ = module.__name__
             module.check = function  # type: ignore[attr-defined]
-            self.add_marker(pytest.mark.usefixtures(*self.list_fixtures()))
+            fixtures = self.list_fixtures()
+            if fixtures:
+                self.add_marker(pytest.mark.usefixtures(*fixtures))
+            hide_source(self.path)
             self._synthesized = module
         return self._synthesized
 
@@ -94,34 +99,28 @@ def create_item(kind: type[Item], case: pytest.Function, name: str) -> Item:
 # -- Fixtures and parameters ---------------------------------------------------------------------
 
 
-class FixtureInfo(NamedTuple):
-    """Where an item's fixture comes from.
-
-    Attributes:
-        folder: The folder of its conftest, relative to the rootdir. Empty for the rootdir and for
-            plugins.
-        parameter: The ids of the parameters of the fixture and of the fixtures it depends on.
-    """
-
-    folder: str = ""
-    parameter: str = ""
+def has_fixture(item: pytest.Function, name: str) -> bool:
+    """Return whether there is a fixture of a name for an item."""
+    return name in item._fixtureinfo.name2fixturedefs
 
 
-def find_fixture(item: pytest.Function, name: str) -> FixtureInfo | None:
-    """Return where an item's fixture comes from, or ``None`` if there is no such fixture.
+def find_retriever(name: str, item: pytest.Function) -> RetrieverId:
+    """Return which retriever an item gets from a fixture: whose, and with which parameters.
 
     A parameter that something else brings, such as a number of repetitions, does not count.
     """
+    if not has_fixture(item, name):
+        return RetrieverId(name)
     definitions: Mapping[str, Sequence[Any]] = item._fixtureinfo.name2fixturedefs
-    if name not in definitions:
-        return None
     folder = str(definitions[name][-1].baseid)
-    return FixtureInfo("" if folder == "." else folder, _find_parameter(item, name, definitions))
+    folder = "" if folder == "." else folder
+    return RetrieverId(name, folder, _find_parameter(item, name, definitions))
 
 
 def _find_parameter(
     item: pytest.Function, name: str, definitions: Mapping[str, Sequence[Any]]
 ) -> str:
+    """Return the ids of the parameters of a fixture and of the fixtures it depends on."""
     callspec = getattr(item, "callspec", None)
     if callspec is None:
         return ""

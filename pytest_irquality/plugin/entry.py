@@ -64,7 +64,7 @@ def pytest_load_initial_conftests(
     if any(argument.startswith(("--ir-json", "--ir-init")) for argument in args):
         given = parser.parse_known_args(args)
         if given.ir_json == plugin_options.STANDARD_OUTPUT and CHILD_VARIABLE not in os.environ:
-            from pytest_irquality.plugin.decision_reports import StandardOutput
+            from pytest_irquality.plugin.report_files import StandardOutput
 
             StandardOutput(early_config)
         if given.ir_init:
@@ -80,26 +80,26 @@ def pytest_load_initial_conftests(
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Take over the process that runs the code of the base branch."""
     if CHILD_VARIABLE in os.environ:
-        from pytest_irquality.plugin import base_child
+        from pytest_irquality.plugin import base_branch
 
-        base_child.take_over(config)
+        base_branch.take_over(config)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Check the options, and activate the plugin if they need suites."""
     config.addinivalue_line("markers", "ir_suite: an item of a search-quality suite.")
     typed = plugin_options.get_command_line(config)
-    if plugin_options.find_implying_option(typed.arguments) and not config.option.ir_init:
+    if typed.implies_suites and not config.option.ir_init:
         config.option.ir_suite = config.option.ir_suite or ""
     options = plugin_options.read_options(config)
     config.stash[_OPTIONS_KEY] = options
-    if options.urls or options.commands:
+    if options.url or options.command:
         from pytest_irquality.plugin import services
 
         services.register(config, options)
     if CHILD_VARIABLE in os.environ:
         return
-    if options.collects_suites:
+    if options.suite is not None:
         plugin_options.check_options(config, options)
     if options.init:
         from pytest_irquality.plugin import first_suite
@@ -128,27 +128,20 @@ def activate(config: pytest.Config) -> None:
     """Register what collects and evaluates suites."""
     if _PlainImports not in sys.meta_path:
         sys.meta_path.insert(0, _PlainImports)
-    if f"{_PACKAGE_PREFIX}plugin.activation" not in sys.modules:
-        _import_everything()
-    from pytest_irquality.plugin import activation
+    if f"{_PACKAGE_PREFIX}plugin.lifecycle" not in sys.modules:
+        # Modules stay. Looking for garbage while they are imported, and when pytest and Python end,
+        # would take as long as half of importing them.
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            pass
+        finally:
+            gc.freeze()
+            if was_enabled:
+                gc.enable()
+    from pytest_irquality.plugin import lifecycle
 
-    activation.activate(config, config.stash[_OPTIONS_KEY])
-
-
-def _import_everything() -> None:
-    """Import what evaluates suites, and exempt it from garbage collection.
-
-    Modules stay. Looking for garbage while they are imported, when pytest ends and when Python ends
-    would take as long as half of importing them.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        import pytest_irquality.plugin.activation  # noqa: F401
-    finally:
-        gc.freeze()
-        if was_enabled:
-            gc.enable()
+    lifecycle.activate(config, config.stash[_OPTIONS_KEY])
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -163,7 +156,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return first_suite.collect(file_path, parent, options)
     is_named = parent.session.isinitpath(file_path)
     if not plugin_options.is_suite_path(options, file_path, is_named=is_named):
-        if any(map(file_path.match, options.suite_patterns)):
+        if any(map(file_path.match, options.suite_files)):
             config.stash.setdefault(_SUITES_KEY, []).append(file_path)
         return None
     activate(config)
@@ -191,9 +184,9 @@ def _needs_suites(config: pytest.Config, options: Options) -> bool:
     controller of pytest-xdist never collects any.
     """
     for option in plugin_options.OPTIONS:
-        if option.needs_suites_at_once and getattr(config.option, option.name) not in (None, []):
+        if option.needs_suites_at_once and getattr(config.option, option.name) != option.default:
             return True
-    if options.collects_suites:
+    if options.suite is not None:
         typed = plugin_options.get_command_line(config).arguments
         is_distributed = bool(getattr(config.option, "tx", None)) or hasattr(config, "workerinput")
         if is_distributed or any(argument.startswith("--ir-") for argument in typed):

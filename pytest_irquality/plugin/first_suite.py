@@ -13,10 +13,7 @@ from pytest_irquality.io.escaping import make_printable, quote_command
 from pytest_irquality.io.files import FileError, write_atomically, write_new_file
 from pytest_irquality.io.text import format_count
 from pytest_irquality.plugin import compat
-from pytest_irquality.plugin.collection import (
-    USUAL_RETRIEVER,
-    find_retriever,
-)
+from pytest_irquality.plugin.collection import USUAL_RETRIEVER
 from pytest_irquality.plugin.items import ERRORS, get_exception_policy
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.session import SearchSession
@@ -127,7 +124,9 @@ class FirstSuiteItem(pytest.Function):
         if module.source.kind is InitSourceKind.QUERIES:
             module.runs.append(self._collect_run(module, queries))
         try:
-            self.message = _write_suite(module, queries, find_retriever(USUAL_RETRIEVER, self))
+            self.message = _write_suite(
+                module, queries, compat.find_retriever(USUAL_RETRIEVER, self)
+            )
         except (OSError, FileError, SuiteError) as error:
             pytest.fail(f"The suite was not written. {error}", pytrace=False)
 

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -30,12 +30,10 @@ from pytest_irquality.retrieval.collect import ReportProgress
 from pytest_irquality.retrieval.corpus import CorpusError
 from pytest_irquality.retrieval.errors import ResultError, RetrieverError
 from pytest_irquality.retrieval.run import QueryError, Run
-from pytest_irquality.suite.model import CheckItem, ItemKind, Query, RetrieverId, Suite
+from pytest_irquality.suite.model import CheckItem, ItemKind, Query, Suite
 from pytest_irquality.suite.parser import make_item_name
 
 if TYPE_CHECKING:
-    from pytest_irquality.baselines.history import HistoryEntry
-    from pytest_irquality.baselines.store import BaselineUpdate
     from pytest_irquality.evaluation.evaluate import Evaluation
     from pytest_irquality.io.access import FileAccess
 
@@ -49,32 +47,18 @@ class PluginState:
     Attributes:
         options: The options and ini keys.
         search: Suites, runs and evaluations.
-        modules: The ``SuiteModule`` of each collected suite by absolute path, selected or not.
-        declared_retrievers: Fixtures that suites may use, besides those that are named like one.
-        save_folder: Where ``--ir-save-runs`` saves.
-        base_config: The ``BaseConfig`` of the base branch, if there is one.
-        base_suite_names: The suites of the base branch, relative to the root.
-        answers_folder: Where the answers of the base branch's code are for workers of pytest-xdist.
-        session: The session of pytest.
-        history: The earlier builds of ``--ir-history``.
-        history_error: Why the history cannot be read.
-        baseline_updates: The baselines that this session wrote.
         file_access: Which files suites may name.
+        declared_retrievers: Fixtures that suites may use, besides those that are named like one.
+        modules: The ``SuiteModule`` of each collected suite by absolute path, selected or not.
+        base_branch: The ``BaseBranch`` of ``git:`` or ``run:``, if there is one.
     """
 
     options: Options
     search: SearchSession
-    modules: dict[Path, Any] = field(default_factory=dict)
+    file_access: FileAccess
     declared_retrievers: tuple[str, ...] = ()
-    save_folder: Path | None = None
-    base_config: Any = None
-    base_suite_names: tuple[str, ...] = ()
-    answers_folder: Path | None = None
-    session: pytest.Session | None = None
-    history: Sequence[HistoryEntry] = ()
-    history_error: str = ""
-    baseline_updates: list[BaselineUpdate] = field(default_factory=list)
-    file_access: FileAccess | None = None
+    modules: dict[Path, Any] = field(default_factory=dict)
+    base_branch: Any = None
 
     def get_relative_path(self, path: Path) -> str:
         """Return a path relative to the root of the project, with ``/``."""
@@ -136,15 +120,6 @@ class BrokenCheck(compat.Failure):
 BrokenCheck.__module__ = "builtins"
 
 
-class MetricValues(NamedTuple):
-    """The values of a metric by query id: as returned, and of both sides of the comparison."""
-
-    name: str
-    returned: Mapping[str, float | None]
-    before: Mapping[str, float | None]
-    now: Mapping[str, float | None]
-
-
 @dataclass(eq=False)
 class SuiteGroup:
     """State that all items of a suite and retriever share.
@@ -162,9 +137,8 @@ class SuiteGroup:
     error_item: str = ""
     skip: BaseException | None = None
     shown_causes: dict[str, str] = field(default_factory=dict)
-    _results: Mapping[str, Sequence[CheckResult]] | None = None
+    _results: Mapping[str, Sequence[CheckResult]] = field(default_factory=dict)
     _evaluation: Evaluation | None = None
-    _values: Sequence[MetricValues] = ()
 
     @property
     def suite(self) -> Suite:
@@ -184,25 +158,12 @@ class SuiteGroup:
     def find_results(self, item_name: str) -> Sequence[CheckResult]:
         """Return the results that belong to an item."""
         evaluation = self.evaluation
-        if self._results is None or self._evaluation is not evaluation:
+        if self._evaluation is not evaluation:
             results: dict[str, list[CheckResult]] = {}
             for result in evaluation.results:
                 results.setdefault(result.item, []).append(result)
-            self._results = results
-            self._evaluation = evaluation
+            self._results, self._evaluation = results, evaluation
         return self._results.get(item_name, ())
-
-    @property
-    def metric_values(self) -> Sequence[MetricValues]:
-        """Return the values of the suite's metrics for all queries, on both sides."""
-        if not self._values:
-            comparison = self.evaluation.comparison
-            sides = (Side.RETURNED, Side.BEFORE, Side.NOW)
-            self._values = [
-                MetricValues(str(metric), *(comparison.values(metric, side) for side in sides))
-                for metric in self.suite.metrics
-            ]
-        return self._values
 
 
 class SuiteItem(pytest.Function):
@@ -245,8 +206,13 @@ class SuiteItem(pytest.Function):
         if not group.is_ready:  # pytest shows fixtures only
             return
         if self.check.kind is ItemKind.QUERY:
-            self._raise_query_error(self.check.query_id)
-        self._raise_missing_answers()
+            query = group.suite.queries_by_id[self.check.query_id]
+            if query.request in group.run.errors:
+                self._raise_error(query, group.run.errors[query.request])
+            if query.request not in group.run.answers:
+                self._skip("The query did not run.")
+        if self.check.kind is ItemKind.ANSWERS:
+            self._raise_missing_answers()
         self.user_properties += self._list_properties()
 
     def _needs_retrieval(self) -> bool:
@@ -273,15 +239,7 @@ class SuiteItem(pytest.Function):
                 super().setup()
                 if self.config.getoption("setupplan", False):
                     return
-                retriever = self.funcargs[group.key.retriever.fixture]
-                self._run_compared()
-                progress = create_progress(self.config, group.suite.name)
-                search.collect(
-                    group.key,
-                    retriever,
-                    exceptions=get_exception_policy(),
-                    report_progress=progress,
-                )
+                retriever = run_queries(self, group.state, group.key, group.suite)
             search.evaluate(group.key, retriever)
             if is_worker(self.config):
                 self.retrieval = search.create_retrieval(group.key)
@@ -289,7 +247,6 @@ class SuiteItem(pytest.Function):
             raise
         except get_exception_policy().skips as error:
             group.skip = error
-            self.retrieval.skip_reason = str(error)
             self.is_own_outcome = True
             raise
         except BaseException as error:
@@ -302,20 +259,6 @@ class SuiteItem(pytest.Function):
         group.is_ready = True
         search.add_retrieval(Retrieval(group.key))
         freeze_large_suite(group.suite)
-        if search.is_interrupted:
-            self.session.shouldstop = "interrupted while queries ran"
-
-    def _run_compared(self) -> None:
-        """Run the queries on the retriever that the suite names under 'baseline'."""
-        group = self.group
-        fixture = group.suite.baseline_retriever
-        if fixture:
-            info = compat.find_fixture(self, fixture) or compat.FixtureInfo()
-            retriever_id = RetrieverId(fixture, info.folder, info.parameter)
-            search = group.state.search
-            search.collect_compared(
-                group.key, retriever_id, self.funcargs[fixture], exceptions=get_exception_policy()
-            )
 
     def _record_error(self, text: str) -> None:
         group = self.group
@@ -334,27 +277,16 @@ class SuiteItem(pytest.Function):
             queries = [suite.queries_by_id[self.check.query_id]]
         return [(query, errors[query.request]) for query in queries if query.request in errors]
 
-    def _raise_query_error(self, query_id: str) -> None:
-        __tracebackhide__ = True
-        query = self.group.suite.queries_by_id[query_id]
-        error = self.group.run.errors.get(query.request)
-        if error is not None:
-            self._raise_error(query, error)
-        if query.request not in self.group.run.answers:
-            self._skip("The query did not run.")
-
     def _raise_missing_answers(self) -> None:
         """Raise an error for the item that says whether all queries have an answer."""
         __tracebackhide__ = True
-        if self.check.kind is not ItemKind.ANSWERS:
-            return
-        failed = self._list_results(Outcome.FAILED)
-        if not failed:
-            return
-        for query, error in self._find_errors():
-            if not error.is_skipped and error.cause not in self.group.shown_causes:
-                self._raise_error(query, error)
-        self._fail(self._format(failed))
+        results = self.group.find_results(self.check.name)
+        failed = [result for result in results if result.outcome is Outcome.FAILED]
+        if failed:
+            for query, error in self._find_errors():
+                if not error.is_skipped and error.cause not in self.group.shown_causes:
+                    self._raise_error(query, error)
+            self._fail(self._format(failed))
 
     def _raise_error(self, query: Query, error: QueryError) -> NoReturn:
         """Raise the error of a query: in full the first time, in one line after that."""
@@ -396,10 +328,6 @@ class SuiteItem(pytest.Function):
         if incomplete and len(incomplete) == len(results):
             self._skip(str(incomplete[0].text))
 
-    def _list_results(self, outcome: Outcome) -> list[CheckResult]:
-        results = self.group.find_results(self.check.name)
-        return [result for result in results if result.outcome is outcome]
-
     def _format(self, results: Sequence[CheckResult]) -> str:
         from pytest_irquality.reports.terminal import format_failure
 
@@ -429,33 +357,50 @@ class SuiteItem(pytest.Function):
 
     def _list_properties(self) -> list[tuple[str, object]]:
         """Return what JUnit and other reports show: values, changes, tags and the first rank."""
-        check = self.check
         suite = self.group.suite
         properties: list[tuple[str, object]] = []
-        query = suite.queries_by_id.get(check.query_id)
+        query = suite.queries_by_id.get(self.check.query_id)
         if query is None:
-            for result in self.group.find_results(check.name):
-                if result.value is not None:
-                    properties.append((result.label or check.label, result.value))
-                if result.baseline_value is not None:
-                    properties.append(
-                        (f"{result.label or check.label} before", result.baseline_value)
-                    )
+            for result in self.group.find_results(self.check.name):
+                label = result.label or self.check.label
+                values = {label: result.value, f"{label} before": result.baseline_value}
+                properties += [(name, each) for name, each in values.items() if each is not None]
             return properties
-        for name, returned, before, now in self.group.metric_values:
-            value = returned.get(query.id)
+        comparison = self.group.evaluation.comparison
+        for metric in suite.metrics:
+            value = comparison.values(metric, Side.RETURNED).get(query.id)
             if value is None:
                 continue
-            properties.append((name, value))
-            value_before, value_now = before.get(query.id), now.get(query.id)
-            if value_before is not None and value_now is not None and value_before != value_now:
-                properties.append((f"{name} change", value_now - value_before))
+            properties.append((str(metric), value))
+            before = comparison.values(metric, Side.BEFORE).get(query.id)
+            now = comparison.values(metric, Side.NOW).get(query.id)
+            if before is not None and now is not None and before != now:
+                properties.append((f"{metric} change", now - before))
         if query.tags:
             properties.append(("tags", ", ".join(query.tags)))
-        rank = _find_first_relevant_rank(query, self.group.run)
-        if rank is not None:
-            properties.append(("rank of the first relevant document", rank))
+        rankings = self.group.run.answers.get(query.request, ())
+        for rank, doc_id in enumerate(rankings[0].doc_ids if rankings else (), start=1):
+            if doc_id in query.judgments.relevant:
+                properties.append(("rank of the first relevant document", rank))
+                break
         return properties
+
+
+def run_queries(item: pytest.Function, state: PluginState, key: SuiteKey, suite: Suite) -> object:
+    """Run the queries of a suite with the fixtures that an item has set up.
+
+    Returns:
+        The retriever.
+    """
+    retriever = item.funcargs[suite.retriever.fixture]
+    compared = None
+    if suite.baseline_retriever:
+        compared_id = compat.find_retriever(suite.baseline_retriever, item)
+        compared = (compared_id, item.funcargs[suite.baseline_retriever])
+    state.search.collect(key, retriever, compared)
+    if state.search.is_interrupted:
+        item.session.shouldstop = "interrupted while queries ran"
+    return retriever
 
 
 class BrokenSuiteItem(pytest.Item):
@@ -463,7 +408,7 @@ class BrokenSuiteItem(pytest.Item):
 
     retrieval: Retrieval | None = None
     text = ""
-    path_name = ""
+    relative_path = ""
 
     def setup(self) -> None:
         """Fail with the mistakes of the suite."""
@@ -509,7 +454,7 @@ def _attach_retrieval(item: pytest.Item, report: pytest.TestReport) -> None:
         vars(report)["ir_retrieval"] = encode_retrieval(retrieval)
         vars(item)["retrieval"] = None
     elif isinstance(item, BrokenSuiteItem):
-        vars(report)["ir_error"] = (item.path_name, item.text)
+        vars(report)["ir_error"] = (item.relative_path, item.text)
 
 
 def get_exception_policy() -> ExceptionPolicy:
@@ -556,17 +501,6 @@ def _find_place(item: SuiteItem) -> tuple[Path, int]:
     location = item.check.location
     path = get_state(item.config).search.root / location.path if location.path else item.path
     return path, location.line
-
-
-def _find_first_relevant_rank(query: Query, run: Run) -> int | None:
-    rankings = run.answers.get(query.request)
-    if not rankings:
-        return None
-    relevant = query.judgments.relevant
-    for rank, doc_id in enumerate(rankings[0].doc_ids, start=1):
-        if doc_id in relevant:
-            return rank
-    return None
 
 
 def _place_function(function: Callable[..., Any], path: Path, line: int, name: str) -> FunctionType:

@@ -11,9 +11,8 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import pytest
@@ -22,13 +21,12 @@ SUITE_PATTERNS = ("*.ir.yaml", "*.ir.yml")
 DEFAULT_REPORT = "ir-report.html"
 NO_FILE = "none"
 STANDARD_OUTPUT = "-"
-GATES = ("normal", "strict")
-COMMIT_PREFIXES = ("git:", "run:")
+_NO_PATHS = ("", NO_FILE, STANDARD_OUTPUT)
 
 # Set in the process that runs the base branch's own code (``--ir-baseline=run:REF``).
 CHILD_VARIABLE = "PYTEST_IRQUALITY_BASE"
 
-_Kind = Literal["text", "flag", "texts", "count", "optional text"]
+_Kind = Literal["text", "texts", "count", "optional text"]
 
 
 class Option(NamedTuple):
@@ -54,9 +52,14 @@ class Option(NamedTuple):
         return self.flag.lstrip("-").replace("-", "_")
 
     @property
-    def report_kind(self) -> str:
-        """Return what reports call the report that the option names, such as ``markdown``."""
+    def field(self) -> str:
+        """Return the field of ``Options``, which is also what reports call a report."""
         return self.name.removeprefix("ir_")
+
+    @property
+    def default(self) -> object:
+        """Return the value without the option."""
+        return {"text": "", "texts": []}.get(self.kind)
 
 
 class IniKey(NamedTuple):
@@ -67,15 +70,20 @@ class IniKey(NamedTuple):
     help: str
     default: str | tuple[str, ...] = ()
 
+    @property
+    def field(self) -> str:
+        """Return the field of ``Options``."""
+        return self.name.removeprefix("ir_")
+
 
 OPTIONS = (
     Option(
         "--ir-suite",
         "optional text",
         "PATH",
-        "Collect search-quality suites, and run and evaluate their queries. PATH is a suite or a"
-        " folder, like a test path; it can also be a list of queries (.txt, .csv). The options"
-        " below imply this one if they are on the command line.",
+        "Collect search-quality suites, run their queries, and evaluate the results. PATH is a"
+        " suite, a folder, or a list of queries (.txt, .csv). On the command line, each of the"
+        " options below turns this one on.",
     ),
     Option(
         "--ir-baseline",
@@ -90,23 +98,23 @@ OPTIONS = (
         "--ir-update-baseline",
         "optional text",
         "QUERY_ID",
-        "Write the current answers as baselines, of all selected queries or, with =QUERY_ID, of one"
-        " query.",
+        "Record the current results as the baseline of all selected queries or, with =QUERY_ID, of"
+        " one query.",
         needs_suites_at_once=True,
     ),
     Option(
         "--ir-save-runs",
         "text",
         "DIR[,shard=I/N]",
-        "Save the current answers in DIR. 'shard=I/N' runs shard I of N of each suite's queries.",
+        "Save the answers in DIR. 'shard=I/N' runs shard I of N of each suite's queries.",
         needs_suites_at_once=True,
     ),
     Option(
         "--ir-runs",
         "texts",
         "PATH",
-        "Evaluate the saved runs in this folder or file instead of running the retriever. Shards in"
-        " several folders need the option several times.",
+        "Evaluate the saved runs in this folder or file instead of running the retriever. Repeat"
+        " the option if shards are in several folders.",
         needs_suites_at_once=True,
     ),
     Option(
@@ -173,22 +181,35 @@ INI_KEYS = (
         f"Patterns for the names of suites (default: {' '.join(SUITE_PATTERNS)}).",
         SUITE_PATTERNS,
     ),
-    IniKey("ir_url", "linelist", "URL of a retriever, if there is no fixture: [NAME: ]URL."),
+    IniKey(
+        "ir_url", "linelist", "URL of a search, if there is no fixture. With several: NAME: URL."
+    ),
     IniKey("ir_headers", "linelist", "Headers for ir_url, one per line, such as Key: $API_KEY."),
-    IniKey("ir_command", "linelist", "Program to search with, if there is no fixture."),
+    IniKey("ir_command", "linelist", "Program that searches, if there is no fixture."),
     IniKey("ir_serve", "string", "Command that starts the server of ir_url at a free {port}.", ""),
     IniKey("ir_prepare", "linelist", "Commands to run before ir_serve and ir_command."),
-    IniKey("ir_id_field", "string", "Field of the results that holds the document id.", ""),
+    IniKey("ir_id_field", "string", "Field of a result with its document id.", ""),
     IniKey("ir_retrievers", "args", "More fixtures that suites may use as retrievers."),
-    IniKey("ir_files", "args", "More files that suites may read: patterns, and other folders."),
+    IniKey(
+        "ir_files", "args", "Patterns of more files that suites may read, also in other folders."
+    ),
     IniKey(
         "ir_gate",
         "string",
         "'normal', or 'strict' to exit with 1 on REVIEW and INCOMPLETE (default: normal).",
         "normal",
     ),
-    IniKey("ir_base_command", "string", "Command that runs pytest on the base branch (run:).", ""),
-    IniKey("ir_base_link", "args", "Untracked files that the base branch needs, to link (run:)."),
+    IniKey(
+        "ir_base_command",
+        "string",
+        "Command that runs pytest in the checkout of the base branch (run:).",
+        "",
+    ),
+    IniKey(
+        "ir_base_link",
+        "args",
+        "Untracked files to link into the checkout of the base branch (run:).",
+    ),
 )
 
 _REMOVED_INI_KEYS = {
@@ -198,22 +219,19 @@ _REMOVED_INI_KEYS = {
     "ir_max_calls": "Limit calls with 'rate' in the suite.",
 }
 
-_WORD = r"(?s)(.*),([a-z]+)(?:=([^,]*))?"
-
 
 def add_options(parser: pytest.Parser) -> None:
     """Declare all options and ini keys."""
     group = parser.getgroup("irquality", "search quality")
     kinds: dict[_Kind, dict[str, Any]] = {
-        "text": {"default": None},
-        "optional text": {"nargs": "?", "const": "", "default": None},
-        "texts": {"action": "append", "default": []},
-        "flag": {"action": "store_true"},
-        "count": {"type": _read_count, "default": None},
+        "text": {},
+        "optional text": {"nargs": "?", "const": ""},
+        "texts": {"action": "append"},
+        "count": {"type": _read_count},
     }
     for option in OPTIONS:
-        arguments = {**kinds[option.kind], "metavar": option.metavar}
-        group.addoption(option.flag, help=option.help, **arguments)
+        arguments = {"default": option.default, "metavar": option.metavar, "help": option.help}
+        group.addoption(option.flag, **arguments, **kinds[option.kind])
     for key in INI_KEYS:
         default = list(key.default) if isinstance(key.default, tuple) else key.default
         parser.addini(key.name, type=key.kind, help=key.help, default=default)
@@ -222,37 +240,36 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 class Options(NamedTuple):
-    """The options and ini keys of a session.
+    """The options and ini keys of a session, each under its name without ``ir_``.
 
     Attributes:
-        collects_suites: Whether ``--ir-suite`` is on.
-        update_query_id: The query of ``--ir-update-baseline=QUERY_ID``, or empty for all.
-        reports: Where reports go, by the kind of the report.
-        has_own_report: Whether ``--ir-report`` names the path.
-        gate: ``normal`` or ``strict``, as the ini file or ``-o`` says.
-        headers: Lines of ``ir_headers``, in which ``$NAME`` is an environment variable.
+        suite: The value of ``--ir-suite``, or ``None`` if suites are not collected.
+        update_baseline: The only query to update, empty for all, or ``None`` without an update.
+        save_runs: The folder, without the words behind it.
+        shard: The shard that ``--ir-save-runs`` names.
+        grade: The page or list, without the words behind it.
+        grade_depth: The number of results per query that ``--ir-grade`` names.
     """
 
-    collects_suites: bool = False
+    suite: str | None = None
     baseline: str = ""
-    updates_baseline: bool = False
-    update_query_id: str = ""
+    update_baseline: str | None = None
     save_runs: str = ""
     shard: str = ""
     runs: tuple[str, ...] = ()
     concurrency: int | None = None
     repeat: int | None = None
     init: str = ""
-    reports: Mapping[str, str] = MappingProxyType({})
-    has_own_report: bool = False
+    report: str = ""
     json: str = ""
+    markdown: str = ""
     grade: str = ""
     grade_depth: int | None = None
     history: str = ""
-    suite_patterns: tuple[str, ...] = SUITE_PATTERNS
-    urls: tuple[str, ...] = ()
+    suite_files: tuple[str, ...] = SUITE_PATTERNS
+    url: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
-    commands: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
     serve: str = ""
     prepare: tuple[str, ...] = ()
     id_field: str = ""
@@ -260,12 +277,17 @@ class Options(NamedTuple):
     files: tuple[str, ...] = ()
     gate: str = "normal"
     base_command: str = ""
-    base_links: tuple[str, ...] = ()
+    base_link: tuple[str, ...] = ()
+
+    @property
+    def is_update(self) -> bool:
+        """Return whether baselines are written."""
+        return self.update_baseline is not None
 
     @property
     def compares_with_commit(self) -> bool:
         """Return whether the baseline is that of another branch."""
-        return self.baseline.startswith(COMMIT_PREFIXES)
+        return self.baseline.startswith(("git:", "run:"))
 
     @property
     def runs_base_code(self) -> bool:
@@ -273,62 +295,59 @@ class Options(NamedTuple):
         return self.baseline.startswith("run:")
 
     @property
+    def reports(self) -> dict[str, str]:
+        """Return where reports go, by their field. Only the HTML report has a default."""
+        paths = {option.field: getattr(self, option.field) for option in OPTIONS if option.renderer}
+        paths["report"] = paths["report"] or DEFAULT_REPORT
+        return {name: path for name, path in paths.items() if path not in _NO_PATHS}
+
+    @property
     def outputs(self) -> dict[str, str]:
-        """Return the file that each output option names, by option."""
-        outputs = {}
-        for option in OPTIONS:
-            path = self.reports.get(option.report_kind, "")
-            if path and (option.flag != "--ir-report" or self.has_own_report):
-                outputs[option.flag] = path
-        return {**outputs, "--ir-grade": self.grade}
+        """Return the files that the user named for reports, by option."""
+        outputs = {"--ir-grade": self.grade} if self.grade else {}
+        for name, path in self.reports.items():
+            if name != "report" or self.report:
+                outputs[f"--ir-{name}"] = path
+        return outputs
 
 
-def read_options(config: pytest.Config, namespace: argparse.Namespace | None = None) -> Options:
-    """Read and check the options and ini keys.
-
-    Args:
-        config: The configuration, or an early one in which not all options are parsed yet.
-        namespace: The parsed command line, if it is not ``config.option``.
+def read_options(config: pytest.Config) -> Options:
+    """Read the options and ini keys.
 
     Raises:
         pytest.UsageError: A value is wrong.
     """
-    given = namespace or config.option
-    save_runs, save_words = _split_words("--ir-save-runs", given.ir_save_runs, {"shard": "I/N"})
-    grade, grade_words = _split_words("--ir-grade", given.ir_grade, {"depth": "N"})
-    if grade and not grade.endswith((".html", ".csv")):
-        raise pytest.UsageError(f"--ir-grade: '{grade}' must end with .html or .csv.")
-    update = given.ir_update_baseline
-    return Options(
-        collects_suites=given.ir_suite is not None,
-        baseline=given.ir_baseline or "",
-        updates_baseline=update is not None,
-        update_query_id=update or "",
-        save_runs=save_runs,
-        shard=save_words.get("shard", ""),
-        runs=tuple(given.ir_runs),
-        concurrency=given.ir_concurrency,
-        repeat=given.ir_repeat,
-        init=given.ir_init or "",
-        reports=_read_report_paths(given),
-        has_own_report=given.ir_report not in (None, NO_FILE),
-        json=given.ir_json or "",
-        grade=grade,
-        grade_depth=_read_depth(grade_words.get("depth")),
-        history=given.ir_history or "",
-        suite_patterns=tuple(config.getini("ir_suite_files")),
-        urls=tuple(config.getini("ir_url")),
-        headers=tuple(config.getini("ir_headers")),
-        commands=tuple(config.getini("ir_command")),
-        serve=config.getini("ir_serve"),
-        prepare=tuple(config.getini("ir_prepare")),
-        id_field=config.getini("ir_id_field"),
-        retrievers=tuple(config.getini("ir_retrievers")),
-        files=tuple(config.getini("ir_files")),
-        gate=config.getini("ir_gate"),
-        base_command=config.getini("ir_base_command"),
-        base_links=tuple(config.getini("ir_base_link")),
-    )
+    values: dict[str, Any] = {each.field: getattr(config.option, each.name) for each in OPTIONS}
+    values.update({key.field: config.getini(key.name) for key in INI_KEYS})
+    for name, value in values.items():
+        values[name] = tuple(value) if isinstance(value, list) else value
+    folder, shard = _split_word(values["save_runs"], "--ir-save-runs", "shard")
+    page, depth = _split_word(values["grade"], "--ir-grade", "depth")
+    values.update(save_runs=folder, shard=shard, grade=page)
+    try:
+        values["grade_depth"] = _read_count(depth) if depth else None
+    except argparse.ArgumentTypeError as error:
+        raise pytest.UsageError(f"--ir-grade: depth {error}.") from None
+    return Options(**values)
+
+
+def _split_word(text: str, flag: str, name: str) -> tuple[str, str]:
+    """Split ``DIR,shard=1/4`` into the path and the value of the word behind it."""
+    path, comma, word = text.rpartition(",")
+    key, _, value = word.partition("=")
+    if not comma or not key.isalpha():
+        return text, ""
+    if key != name:
+        raise pytest.UsageError(f"{flag}: '{key}' is unknown. Use '{name}'.")
+    if not value:
+        raise pytest.UsageError(f"{flag}: '{name}' needs a value, as in '{name}=…'.")
+    return path, value
+
+
+def _read_count(text: str) -> int:
+    if text.isascii() and text.isdecimal() and int(text):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"must be an integer of at least 1, not '{text}'")
 
 
 def check_options(config: pytest.Config, options: Options) -> None:
@@ -340,14 +359,14 @@ def check_options(config: pytest.Config, options: Options) -> None:
     for name, advice in _REMOVED_INI_KEYS.items():
         if config.getini(name):
             raise pytest.UsageError(f"The ini key '{name}' was removed. {advice}")
-    if options.gate not in GATES:
+    if options.gate not in ("normal", "strict"):
         raise pytest.UsageError(f"'ir_gate' must be 'normal' or 'strict', not '{options.gate}'.")
-    if options.updates_baseline and options.compares_with_commit:
+    if options.is_update and options.compares_with_commit:
         raise pytest.UsageError(
             f"--ir-update-baseline cannot be used with --ir-baseline={options.baseline}, because"
             " the new baseline would accept what is being reviewed."
         )
-    if options.shard and (options.runs or options.updates_baseline):
+    if options.shard and (options.runs or options.is_update):
         raise pytest.UsageError(
             "A shard runs some of the queries, so --ir-runs and --ir-update-baseline cannot be used"
             " with it."
@@ -359,11 +378,13 @@ def check_options(config: pytest.Config, options: Options) -> None:
             f"--ir-save-runs: '{options.save_runs}' is named like a TREC run, and runs are saved as"
             " JSON lines. Name a folder."
         )
-    paths: dict[str, str] = {}
+    if options.grade and not options.grade.endswith((".html", ".csv")):
+        raise pytest.UsageError(f"--ir-grade: '{options.grade}' must end with .html or .csv.")
+    flags: dict[str, str] = {}
     for flag, path in options.outputs.items():
-        if path and path in paths:
-            raise pytest.UsageError(f"{paths[path]} and {flag} both name '{path}'.")
-        paths[path] = flag
+        if path in flags:
+            raise pytest.UsageError(f"{flags[path]} and {flag} both name '{path}'.")
+        flags[path] = flag
 
 
 def is_suite_path(options: Options, path: Path, *, is_named: bool) -> bool:
@@ -374,65 +395,16 @@ def is_suite_path(options: Options, path: Path, *, is_named: bool) -> bool:
         path: The file.
         is_named: Whether the command line names the file itself.
     """
+    collects_suites = options.suite is not None
     if path.suffix in (".txt", ".csv"):
-        return options.collects_suites and is_named
+        return collects_suites and is_named
     if path.suffix not in (".yaml", ".yml"):
         return False
-    matches = any(map(path.match, options.suite_patterns))
-    return (options.collects_suites and (is_named or matches)) or (is_named and matches)
+    matches = any(map(path.match, options.suite_files))
+    return (collects_suites and (is_named or matches)) or (is_named and matches)
 
 
-def find_implying_option(arguments: Sequence[str]) -> str:
-    """Return the first typed option that makes no sense without ``--ir-suite``, or ''."""
-    flags = {option.flag for option in OPTIONS} - {"--ir-suite", "--ir-init"}
-    for argument in arguments:
-        if argument == "--":
-            break
-        flag = argument.partition("=")[0]
-        if flag in flags:
-            return flag
-    return ""
-
-
-def _read_report_paths(given: argparse.Namespace) -> dict[str, str]:
-    """Return where reports go, by their kind. Only the HTML report has a default."""
-    paths = {}
-    for option in OPTIONS:
-        path = getattr(given, option.name) if option.renderer else ""
-        if option.flag == "--ir-report":
-            path = path or DEFAULT_REPORT
-        if path and path not in (NO_FILE, STANDARD_OUTPUT):
-            paths[option.report_kind] = path
-    return paths
-
-
-def _read_count(text: str) -> int:
-    if text.isascii() and text.isdecimal() and int(text):
-        return int(text)
-    raise argparse.ArgumentTypeError(f"must be an integer of at least 1, not '{text}'")
-
-
-def _read_depth(text: str | None) -> int | None:
-    try:
-        return None if text is None else _read_count(text)
-    except argparse.ArgumentTypeError as error:
-        raise pytest.UsageError(f"--ir-grade: depth {error}.") from None
-
-
-def _split_words(flag: str, value: str | None, known: dict[str, str]) -> tuple[str, dict[str, str]]:
-    """Split ``DIR,shard=1/4`` into the path and the words behind it."""
-    text = value or ""
-    words: dict[str, str] = {}
-    while match := re.fullmatch(_WORD, text):
-        text, name, word_value = match.groups(default="")
-        if name not in known:
-            raise pytest.UsageError(f"{flag}: '{name}' is unknown. Use {' or '.join(known)}.")
-        if bool(known[name]) != bool(word_value):
-            expected = f"{name}={known[name]}" if known[name] else name
-            raise pytest.UsageError(f"{flag}: write '{expected}'.")
-        words[name] = word_value
-    return text, words
-
+# -- The typed command line, as opposed to 'addopts' ----------------------------------------------
 
 _PARSER_KEY = pytest.StashKey[pytest.Parser]()
 _COMMAND_LINE_KEY = pytest.StashKey["CommandLine"]()
@@ -466,19 +438,17 @@ OPTIONS_WITHOUT_RUNNING = {
     "cacheshow": "--cache-show",
 }
 
-# The patterns are texts, because a session that does not use them should not compile them.
-# What a command that evaluates the same suites again does not need.
-_DISPLAY_OPTIONS = (
-    r"-[qvsrx]\w*|-pno:.*|--(quiet|verbose|verbosity|tb|color|capture|durations|no-header"
-    r"|no-summary|junitxml|junit-xml|html|self-contained-html|report-log|numprocesses|maxprocesses|dist|basetemp"
-    r"|last-failed|lf|failed-first|ff|new-first|nf|stepwise|sw|deselect"
-    r"|exitfirst|maxfail|ir-suite|ir-update-baseline|ir-save-runs|ir-report|ir-json|ir-markdown"
-    r"|ir-grade|ir-history|ir-concurrency)|-[kmn].*"
+# What a command that evaluates the same suites again does not need. The patterns are texts, because
+# a session that does not use them should not compile them.
+_DROPPED_FLAGS = (
+    r"-[qvsrx]\w*|-[kmn].*|-pno:.*|--(quiet|verbose|no-header|no-summary|self-contained-html"
+    r"|last-failed|lf|failed-first|ff|new-first|nf|stepwise|sw|exitfirst|ir-suite"
+    r"|ir-update-baseline)"
 )
-_OPTIONS_WITH_VALUE = (
-    r"-[kmnr]|--(tb|color|capture|durations|dist|deselect|basetemp|junitxml|junit-xml|html"
-    r"|report-log|numprocesses|maxprocesses|maxfail|ir-save-runs|ir-report|ir-json|ir-markdown"
-    r"|ir-grade|ir-history|ir-concurrency)"
+_DROPPED_OPTIONS = (
+    r"-[kmnr]|--(verbosity|tb|color|capture|durations|dist|deselect|basetemp|junitxml|junit-xml"
+    r"|html|report-log|numprocesses|maxprocesses|maxfail|ir-save-runs|ir-report|ir-json"
+    r"|ir-markdown|ir-grade|ir-history|ir-concurrency)"
 )
 _SECRET_NAME = r"(?i)key|token|secret|passw|auth|credential|headers"
 
@@ -498,9 +468,23 @@ class CommandLine(NamedTuple):
     def has_selection(self) -> bool:
         """Return whether somebody selected tests on purpose."""
         chosen = ("keyword", "markexpr", "deselect", "lf", "stepwise")
-        if any(getattr(self.namespace, name, None) for name in chosen):
-            return True
+        return self.has_node_ids or any(getattr(self.namespace, name, None) for name in chosen)
+
+    @property
+    def has_node_ids(self) -> bool:
+        """Return whether somebody named single tests."""
         return any("::" in path for path in self.paths)
+
+    @property
+    def implies_suites(self) -> bool:
+        """Return whether an option was typed that makes no sense without ``--ir-suite``."""
+        flags = {option.flag for option in OPTIONS} - {"--ir-suite", "--ir-init"}
+        for argument in self.arguments:
+            if argument == "--":
+                break
+            if argument.partition("=")[0] in flags:
+                return True
+        return False
 
     @property
     def paths(self) -> list[str]:
@@ -582,11 +566,9 @@ def describe_addopts_selection(config: pytest.Config) -> str:
         value = getattr(config.option, name, None)
         if not value or value == getattr(typed, name, None):
             continue
-        if name == "file_or_dir" or isinstance(value, bool):
-            described.append(flag)
-        else:
-            values = value if isinstance(value, list) else [value]
-            described += [f"{flag} {shlex.quote(str(one))}" for one in values]
+        values = value if isinstance(value, list) and name != "file_or_dir" else [value]
+        for each in values:
+            described.append(f"{flag} {shlex.quote(each)}" if isinstance(each, str) else flag)
     return ", ".join(described)
 
 
@@ -602,44 +584,32 @@ def is_only_in_addopts(config: pytest.Config, name: str) -> bool:
     return value not in (None, [], False) and value != typed
 
 
-def format_command(config: pytest.Config) -> list[str]:
+def format_command(config: pytest.Config, *, is_update: bool = False) -> tuple[str, ...]:
     """Return the words of a command that evaluates suites again, without the paths.
 
     Options that select, display or write are left out, and so are values that may be secrets.
+
+    Args:
+        config: The configuration of the session.
+        is_update: Whether the command updates baselines.
     """
-    return [*_get_program(), "--ir-suite", *_list_kept_arguments(config)]
-
-
-def format_update_command(config: pytest.Config) -> list[str]:
-    """Return the words of a command that updates baselines, without the paths."""
-    kept = _list_kept_arguments(config, dropped=("--ir-baseline", "--ir-runs"))
-    return [*_get_program(), "--ir-update-baseline", *kept]
-
-
-def _get_program() -> list[str]:
     is_module = Path(sys.argv[0]).parts[-2:] == ("pytest", "__main__.py")
-    return ["python", "-m", "pytest"] if is_module else ["pytest"]
-
-
-def _list_kept_arguments(config: pytest.Config, dropped: Sequence[str] = ()) -> list[str]:
-    typed = get_command_line(config)
+    words = ["python", "-m", "pytest"] if is_module else ["pytest"]
+    words.append("--ir-update-baseline" if is_update else "--ir-suite")
+    replaced = ("--ir-baseline", "--ir-runs") if is_update else ()
     arguments = [os.fspath(argument) for argument in config.invocation_params.args]
-    kept: list[str] = []
-    is_value = False
+    paths = get_command_line(config).paths
+    is_dropped_value = False
     for argument in split_optional_values(arguments):
-        name = argument.partition("=")[0]
-        is_dropped = name in dropped or bool(re.fullmatch(_DISPLAY_OPTIONS, name))
-        if is_value:
-            is_value = False
-        elif argument in typed.paths or argument == "--":
-            continue
-        elif argument.startswith("no:") and kept[-1:] == ["-p"]:
-            kept.pop()  # a plugin that is switched off adds nothing to the run
-        elif is_dropped:
-            has_value = name in dropped or bool(re.fullmatch(_OPTIONS_WITH_VALUE, name))
-            is_value = "=" not in argument and has_value
-        else:
-            secret, equals, _ = argument.rpartition("=")
-            is_secret = bool(equals) and bool(re.search(_SECRET_NAME, secret))
-            kept.append(f"{secret}=…" if is_secret else argument)
-    return kept
+        name, equals, _ = argument.partition("=")
+        if is_dropped_value or argument in paths or argument == "--":
+            is_dropped_value = False
+        elif argument.startswith("no:") and words[-1] == "-p":
+            words.pop()  # a plugin that is switched off adds nothing to the run
+        elif name in replaced or re.fullmatch(_DROPPED_OPTIONS, name):
+            is_dropped_value = not equals
+        elif not re.fullmatch(_DROPPED_FLAGS, name):
+            key, equals, _ = argument.rpartition("=")
+            is_secret = equals and re.search(_SECRET_NAME, key)
+            words.append(f"{key}=…" if is_secret else argument)
+    return tuple(words)

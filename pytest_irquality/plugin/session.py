@@ -7,7 +7,7 @@ queries, suites are evaluated one by one, and in the end all of them are decided
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
 from functools import partial
@@ -45,18 +45,13 @@ from pytest_irquality.retrieval.collect import (
     has_stages,
 )
 from pytest_irquality.retrieval.corpus import has_corpus, load_corpus
-from pytest_irquality.retrieval.rate_limit import RateLimiter, RateLimiters
+from pytest_irquality.retrieval.rate_limit import RateLimiters
 from pytest_irquality.retrieval.run import Run, merge_runs
-from pytest_irquality.suite.model import (
-    ItemKind,
-    Query,
-    RetrieverId,
-    RunKey,
-    Suite,
-)
+from pytest_irquality.suite.model import ItemKind, Query, RetrieverId, RunKey, Settings, Suite
 from pytest_irquality.suite.parser import get_needed_depth, get_needed_fields
 
 if TYPE_CHECKING:
+    from pytest_irquality.baselines.history import HistoryEntry
     from pytest_irquality.baselines.saved_runs import SavedRuns, Shard
     from pytest_irquality.baselines.worktree import RunRequest
 
@@ -64,15 +59,23 @@ if TYPE_CHECKING:
 MAX_EXPLAINED_QUERIES = 100
 
 
+class Needs(NamedTuple):
+    """What all suites together need of the answer to a request, as ``collect_run`` takes it."""
+
+    settings: Settings
+    depth: int
+    fields: tuple[str, ...]
+    size_units: tuple[str, ...]
+    stages: tuple[str, ...] | None
+
+
 @dataclass
 class Retrieval:
-    """What one item retrieved, or why it could not.
+    """What one item retrieved for the queries of a suite, or why it could not.
 
     Attributes:
-        runs: The answers to the queries of one suite.
         corpus: The texts of the retriever's own corpus, if evaluating the suite needs them.
         error: Why the retriever cannot be used, or empty.
-        skip_reason: Why the retriever was skipped, or empty.
         is_base: Whether the suite is the base branch's.
     """
 
@@ -80,19 +83,27 @@ class Retrieval:
     runs: dict[RunKey, Run] = field(default_factory=dict)
     corpus: Mapping[str, str] | None = None
     error: str = ""
-    skip_reason: str = ""
     is_base: bool = False
 
 
-class Needs(NamedTuple):
-    """What all suites together need of the answer to a request."""
+def encode_retrieval(retrieval: Retrieval) -> str:
+    """Encode what an item retrieved as one string, which is cheaper to send than nested data."""
+    from pytest_irquality.baselines.run_files import encode_run
 
-    depth: int
-    repeat: int
-    fields: tuple[str, ...]
-    needs_texts: bool
-    size_units: tuple[str, ...]
-    stages: tuple[str, ...] | None
+    runs = [[key, encode_run(run)] for key, run in retrieval.runs.items()]
+    return json.dumps({**vars(retrieval), "runs": runs})
+
+
+def decode_retrieval(text: str) -> Retrieval:
+    """Decode what a worker sent."""
+    from pytest_irquality.baselines.run_files import decode_run
+
+    data = json.loads(text)
+    path, retriever = data["key"]
+    runs = {}
+    for (run_retriever, *others), run in data["runs"]:
+        runs[RunKey(RetrieverId(*run_retriever), *others)] = decode_run(run)
+    return Retrieval(**{**data, "key": SuiteKey(path, RetrieverId(*retriever)), "runs": runs})
 
 
 @dataclass
@@ -144,10 +155,8 @@ class SessionBranch:
         self, contexts: Mapping[SuiteKey, EvaluationContext], commit: str = ""
     ) -> Branch:
         """Create the branch that the decision reads, with its baselines."""
-        if self._baselines is None and not self.is_compared:
-            self._baselines = ()
-        elif self._baselines is None:
-            self._baselines = self._read_baselines(self.source)
+        if self._baselines is None:
+            self._baselines = self._read_baselines(self.source) if self.is_compared else ()
             if self.answers is not None:
                 self._committed = self._baselines
                 self._baselines = self._read_baselines(self.answers)
@@ -159,7 +168,7 @@ class SessionBranch:
             commit=commit or self.source.commit,
             # The order of the command line must not change a report.
             suites=tuple(sorted(self.suites.values(), key=lambda suite: suite.path)),
-            baselines=self._baselines or (),
+            baselines=self._baselines,
             committed=self._committed,
             contexts=contexts,
             errors=self.errors,
@@ -190,6 +199,9 @@ class SearchSession:
         concurrency: The number of calls at the same time, over the settings of suites.
         repeat: How often each query runs, over the settings of suites.
         is_update: Whether baselines will be written.
+        rate_files: The beginning of the names of files that all workers share.
+        get_exceptions: Returns which exceptions skip a query or end the session.
+        create_progress: Takes a suite's name, and returns a function that is called as calls end.
     """
 
     def __init__(
@@ -202,6 +214,8 @@ class SearchSession:
         repeat: int | None = None,
         is_update: bool = False,
         rate_files: Path | None = None,
+        get_exceptions: Callable[[], ExceptionPolicy] = ExceptionPolicy,
+        create_progress: Callable[[str], ReportProgress | None] | None = None,
     ) -> None:
         self.root = root
         self.current = SessionBranch(CommittedBaselines(root), is_strict=is_strict)
@@ -209,21 +223,23 @@ class SearchSession:
         self.gate = gate
         self.concurrency = concurrency
         self.repeat = repeat
-        self.is_update = is_update
+        self.get_exceptions = get_exceptions
+        self.create_progress = create_progress
         self.selected_items: dict[SuiteKey, frozenset[str]] = {}
         self.deselected_query_ids: dict[SuiteKey, frozenset[str]] = {}
+        self._typed_items: dict[SuiteKey, frozenset[str]] = {}
         self.runs: dict[RunKey, Run] = {}
+        self.corpora: dict[SuiteKey, Mapping[str, str]] = {}
         self.shard: Shard | None = None
         self.facts = BuildFacts(is_update=is_update)
         self.uses_saved_runs = False
         self.is_interrupted = False
         self.commit = ""
         self._evaluations: dict[SuiteKey, Evaluation] = {}
-        self.corpora: dict[SuiteKey, Mapping[str, str]] = {}
         self._broken_suites: dict[SuiteKey, str] = {}
         self._rate_limiters = RateLimiters(rate_files)
 
-    # -- Suites ----------------------------------------------------------------------------------
+    # -- Which queries run -----------------------------------------------------------------------
 
     def select_items(
         self, key: SuiteKey, names: Collection[str], typed_names: Collection[str]
@@ -239,15 +255,52 @@ class SearchSession:
         suite = self.current.suites[key]
         if len(names) < len(suite.items):
             self.selected_items[key] = frozenset(names)
-        needed = suite.queries
         if len(typed_names) < len(suite.items):
-            needed = find_needed_queries(suite, typed_names)
-        if self.shard is not None:
-            needed = tuple(query for query in needed if self.shard.has_query(query))
-        if len(needed) < len(suite.queries):
-            query_ids = {query.id for query in suite.queries}
-            query_ids -= {query.id for query in needed}
+            self._typed_items[key] = frozenset(typed_names)
+        query_ids = {query.id for query in suite.queries}
+        query_ids -= {query.id for query in self._select_queries(suite, typed_names)}
+        if query_ids:
             self.deselected_query_ids[key] = frozenset(query_ids)
+
+    def _select_queries(
+        self, suite: Suite, item_names: Collection[str] | None
+    ) -> tuple[Query, ...]:
+        """Return the queries that some items need, or all items, and that are in the shard."""
+        queries = suite.queries if item_names is None else find_needed_queries(suite, item_names)
+        if self.shard is not None:
+            queries = tuple(query for query in queries if self.shard.has_query(query))
+        return queries
+
+    def _plan_queries(self, key: SuiteKey) -> list[tuple[Suite, tuple[Query, ...]]]:
+        """Return the queries that run for a suite of this branch and of the base branch."""
+        plan = []
+        if key in self.current.suites:
+            suite = self.current.suites[key]
+            plan.append((suite, self._select_queries(suite, self.selected_items.get(key))))
+        if self.base is not None and key in self.base.suites:
+            # A selection by the change itself must not spare the queries of the base branch.
+            suite, left_out = self.base.suites[key], self._find_deselected_base_ids(key)
+            plan.append((suite, tuple(q for q in suite.queries if q.id not in left_out)))
+        return plan
+
+    def _find_deselected_base_ids(self, key: SuiteKey) -> frozenset[str]:
+        """Find the queries of a base suite that the typed command line or the shard leaves out."""
+        assert self.base is not None
+        suite, current = self.base.suites[key], self.current.suites.get(key)
+        if key in self.base.deselected:
+            return frozenset(query.id for query in suite.queries)
+        left_out_ids = self.deselected_query_ids.get(key, frozenset())
+        selected: dict[str, bool] = {}
+        for query in current.queries if current and left_out_ids else ():
+            is_selected = query.id not in left_out_ids or selected.get(query.request, False)
+            selected[query.request] = is_selected
+        deselected = set()
+        for query in suite.queries:
+            # A shard also runs its part of the queries that the change removes.
+            is_selected = not selected if self.shard is None else self.shard.has_query(query)
+            if not selected.get(query.request, is_selected):
+                deselected.add(query.id)
+        return frozenset(deselected)
 
     @property
     def has_anything(self) -> bool:
@@ -255,78 +308,21 @@ class SearchSession:
         if self.current.errors:
             return True
         for key, suite in self.current.suites.items():
-            if not suite.queries or not self._is_deselected(key):
+            deselected = self.deselected_query_ids.get(key, frozenset())
+            if not suite.queries or len(deselected) < len(suite.queries):
                 return True
         base = self.base
         if base is None or (base.suites and base.deselected >= base.suites.keys()):
             return False
         return bool(base.suites or base.errors)
 
-    def _is_deselected(self, key: SuiteKey) -> bool:
-        deselected = self.deselected_query_ids.get(key, frozenset())
-        return len(deselected) == len(self.current.suites[key].queries)
-
-    def list_needed_queries(self, key: SuiteKey) -> tuple[Query, ...]:
-        """Return the queries that the selected items of a suite need, and that are in the shard."""
-        suite = self.current.suites[key]
-        queries = suite.queries
-        if key in self.selected_items:
-            queries = find_needed_queries(suite, self.selected_items[key])
-        if self.shard is not None:
-            queries = tuple(query for query in queries if self.shard.has_query(query))
-        return queries
-
-    def list_needed_base_queries(self, key: SuiteKey) -> tuple[Query, ...]:
-        """Return the queries of a base suite that the typed command line does not leave out.
-
-        A selection by the change itself must not spare the queries of the base branch.
-        """
-        if self.base is None or key not in self.base.suites:
-            return ()
-        suite = self.base.suites[key]
-        deselected = self._get_base_context(key).deselected_query_ids
-        queries = [query for query in suite.queries if query.id not in deselected]
-        if self.shard is not None:
-            queries = [query for query in queries if self.shard.has_query(query)]
-        return tuple(queries)
-
-    def _get_base_context(self, key: SuiteKey) -> EvaluationContext:
-        assert self.base is not None
-        suite = self.base.suites[key]
-        deselected: frozenset[str] = frozenset()
-        selected_items = None
-        if key in self.base.deselected:
-            deselected = frozenset(query.id for query in suite.queries)
-        elif key in self.deselected_query_ids and key in self.current.suites:
-            current = self.current.suites[key]
-            left_out = self.deselected_query_ids[key]
-            selected = {query.request for query in current.queries if query.id not in left_out}
-            known = {query.request for query in current.queries}
-            left_out_ids = []
-            for query in suite.queries:
-                is_selected = query.request in selected
-                # A shard also runs its part of the queries that the change removes.
-                if self.shard is not None and query.request not in known:
-                    is_selected = self.shard.has_query(query)
-                if not is_selected:
-                    left_out_ids.append(query.id)
-            deselected = frozenset(left_out_ids)
-            selected_items = self.selected_items.get(key)
-        return EvaluationContext(
-            selected_items=selected_items,
-            deselected_query_ids=deselected,
-            corpus_texts=self.corpora.get(key),
-        )
-
-    # -- Runs ------------------------------------------------------------------------------------
+    # -- Running queries -------------------------------------------------------------------------
 
     def collect(
         self,
         key: SuiteKey,
         retriever: object,
-        *,
-        exceptions: ExceptionPolicy = ExceptionPolicy(),  # noqa: B008 - frozen
-        report_progress: ReportProgress | None = None,
+        compared: tuple[RetrieverId, object] | None = None,
     ) -> None:
         """Run the queries of a suite, on this branch and on the base branch.
 
@@ -335,106 +331,100 @@ class SearchSession:
         Args:
             key: The suite. The base branch's suite of the same key runs as well.
             retriever: The value of the retriever fixture.
-            exceptions: Which exceptions skip a query or end the run.
-            report_progress: Called as calls end.
+            compared: The retriever that the suite names under ``baseline``.
 
         Raises:
             RetrieverError: The retriever cannot be called.
             CorpusError: The corpus of the suite cannot be read.
         """
         for suite, queries in self._plan_queries(key):
-            needs = self._find_needs(suite)
-            run = self._run_queries(
-                retriever,
-                suite,
-                queries,
-                needs,
-                exceptions=exceptions,
-                report_progress=report_progress,
-            )
-            if run.provenance.is_interrupted:
-                self.is_interrupted = True
+            if compared is not None and compared[0].fixture == suite.baseline_retriever:
+                self._run_queries(compared[1], replace(suite, retriever=compared[0]), queries)
+            self._run_queries(retriever, suite, queries)
+            if self.is_interrupted:
                 return
             if suite.settings.match == "text" and has_corpus(suite.settings, retriever):
                 documents = load_corpus(suite.settings, retriever)
                 self.corpora[key] = {document.doc_id: document.text for document in documents}
 
-    def _run_queries(
-        self,
-        retriever: object,
-        suite: Suite,
-        queries: Sequence[Query],
-        needs: Needs,
-        *,
-        exceptions: ExceptionPolicy,
-        report_progress: ReportProgress | None = None,
-    ) -> Run:
+    def _run_queries(self, retriever: object, suite: Suite, queries: Sequence[Query]) -> None:
+        rates = []
+        for other in self.current.suites.values():
+            if other.retriever == suite.retriever and other.settings.rate:
+                rates.append(other.settings.rate)
         run = collect_run(
             retriever,
             queries,
-            replace(suite.settings, repeat=needs.repeat),
-            depth=needs.depth,
-            fields=needs.fields,
-            needs_texts=needs.needs_texts,
-            size_units=needs.size_units,
-            stages=needs.stages,
+            **self._find_needs(suite)._asdict(),
             concurrency=self.concurrency,
-            rate_limiter=self._get_rate_limiter(suite),
-            exceptions=exceptions,
+            rate_limiter=self._rate_limiters.get("/".join(suite.retriever), rates),
+            exceptions=self.get_exceptions(),
             known=self.runs.get(suite.run_key),
-            report_progress=report_progress,
+            report_progress=self.create_progress(suite.name) if self.create_progress else None,
         )
         self.add_run(suite.run_key, run)
-        return run
+        self.is_interrupted = self.is_interrupted or run.provenance.is_interrupted
 
-    def collect_compared(
-        self,
-        key: SuiteKey,
-        retriever_id: RetrieverId,
-        retriever: object,
-        *,
-        is_base: bool = False,
-        exceptions: ExceptionPolicy = ExceptionPolicy(),  # noqa: B008 - frozen
-    ) -> None:
-        """Run the queries of a suite on the retriever that it names under ``baseline``.
+    def _find_needs(self, *suites: Suite) -> Needs:
+        """Combine what all suites need that share answers with some suites of one retriever."""
+        requests = {query.request for suite in suites for query in suite.queries}
+        sharing = list(suites)
+        for other in self._list_suites():
+            is_sharing = other.run_key == suites[0].run_key and other not in suites
+            if is_sharing and any(query.request in requests for query in other.queries):
+                sharing.append(other)
+        fields: dict[str, None] = {}
+        units: dict[str, None] = {}
+        stages: dict[str, None] = {}
+        for other in sharing:
+            fields.update(dict.fromkeys(get_needed_fields(other)))
+            for metric in _list_metrics(other):
+                if metric.budget:
+                    units[metric.budget[0]] = None
+                if metric.stage:
+                    stages[metric.stage] = None
+        repeat = self.repeat or max(other.settings.repeat for other in sharing)
+        return Needs(
+            replace(suites[0].settings, repeat=repeat),
+            depth=max(self._find_depth(other) for other in sharing),
+            fields=tuple(fields),
+            size_units=tuple(units),
+            stages=tuple(stages) or None,
+        )
 
-        Args:
-            key: The suite.
-            retriever_id: The retriever that it is compared with.
-            retriever: The value of its fixture.
-            is_base: Whether to run those of the base branch's suite.
-            exceptions: Which exceptions skip a query or end the run.
-        """
-        suite, queries = self.current.suites.get(key), self.list_needed_queries
-        if is_base and self.base is not None:
-            suite, queries = self.base.suites[key], self.list_needed_base_queries
-        assert suite is not None
-        compared_suite = replace(suite, retriever=retriever_id)
-        needs = self._find_needs(compared_suite)
-        self._run_queries(retriever, compared_suite, queries(key), needs, exceptions=exceptions)
+    def _find_depth(self, suite: Suite) -> int:
+        has_baseline = self.facts.is_update or bool(self.base and self.base.answers is not None)
+        if not has_baseline:
+            baseline_run, _ = find_baseline(suite, self.current_branch, self.base_branch)
+            has_baseline = bool(baseline_run.answers)
+        return get_needed_depth(suite, has_baseline=has_baseline)
 
-    def list_run_keys(self, key: SuiteKey) -> list[RunKey]:
-        """Return the keys of all runs that the evaluation of a suite reads."""
-        keys = [suite.run_key for suite, _ in self._plan_queries(key)]
-        compared = {suite.baseline_retriever for suite, _ in self._plan_queries(key)}
-        for run_key in self.runs:
-            if run_key.retriever.fixture in compared:
-                keys.append(run_key)
-        return list(dict.fromkeys(keys))
+    def _list_suites(self) -> list[Suite]:
+        """List the suites of both branches."""
+        base_suites = self.base.suites.values() if self.base is not None else ()
+        return [*self.current.suites.values(), *base_suites]
 
-    def create_retrieval(self, key: SuiteKey, *, is_base: bool = False) -> Retrieval:
-        """Return what was retrieved for a suite, for the process that decides."""
-        requests: set[str] = set()
-        for _, queries in self._plan_queries(key):
-            requests.update(query.request for query in queries)
-        runs = {}
-        for run_key in self.list_run_keys(key):
-            if run_key in self.runs:
-                runs[run_key] = _select_requests(self.runs[run_key], requests)
-        suite = self.current.suites.get(key)
-        has_files = suite is not None and bool(suite.settings.corpus.files)
-        corpus = None if has_files else self.corpora.get(key)
-        return Retrieval(key, runs, corpus, is_base=is_base)
+    def list_run_requests(self) -> list[RunRequest]:
+        """Return what the code of the base branch has to answer: the queries of both branches."""
+        from pytest_irquality.baselines.worktree import RunRequest
+
+        queries: dict[tuple[RunKey, str], dict[str, Query]] = {}
+        suites: dict[tuple[RunKey, str], list[Suite]] = {}
+        for key in (*self.current.suites, *(self.base.suites if self.base else ())):
+            for suite, needed in self._plan_queries(key):
+                # The base branch's fixture is run with all of its own parameters.
+                retriever = suite.retriever._replace(parameter="")
+                group = suite.run_key._replace(retriever=retriever), suite.path.rpartition("/")[0]
+                queries.setdefault(group, {}).update((query.request, query) for query in needed)
+                suites.setdefault(group, []).append(suite)
+        requests = []
+        for group, needed_queries in queries.items():
+            if needed_queries:
+                needs = self._find_needs(*suites[group])._asdict()
+                requests.append(RunRequest(*group, tuple(needed_queries.values()), **needs))
+        return requests
+
+    # -- Answers ---------------------------------------------------------------------------------
 
     def add_run(self, key: RunKey, run: Run) -> None:
         """Add answers, of this process or of another one. Earlier errors give way to answers."""
@@ -443,6 +433,32 @@ class SearchSession:
         for suite_key, suite in self.current.suites.items():
             if suite.run_key == key:
                 self._evaluations.pop(suite_key, None)
+
+    def use_saved_runs(self, saved: SavedRuns) -> None:
+        """Take saved runs as the current answers, so no retriever runs."""
+        self.runs.update(saved.runs)
+        self.uses_saved_runs = True
+        self.current.remarks += saved.notices
+        for name, message in saved.errors.items():
+            self.current.add_error(name, message)
+
+    def create_retrieval(self, key: SuiteKey, *, is_base: bool = False) -> Retrieval:
+        """Return what was retrieved for a suite, for the process that decides."""
+        requests: set[str] = set()
+        run_keys = set()
+        compared = set()
+        for suite, queries in self._plan_queries(key):
+            requests.update(query.request for query in queries)
+            run_keys.add(suite.run_key)
+            compared.add(suite.baseline_retriever)
+        runs = {}
+        for run_key, run in self.runs.items():
+            if run_key in run_keys or run_key.retriever.fixture in compared:
+                runs[run_key] = _select_requests(run, requests)
+        current = self.current.suites.get(key)
+        has_files = current is not None and bool(current.settings.corpus.files)
+        corpus = None if has_files else self.corpora.get(key)
+        return Retrieval(key, runs, corpus, is_base=is_base)
 
     def add_retrieval(self, retrieval: Retrieval) -> None:
         """Take what another process retrieved, or why it could not."""
@@ -458,74 +474,14 @@ class SearchSession:
         elif retrieval.error and self.base is not None:
             self.base.set_missing(retrieval.key, retrieval.error)
 
-    def _plan_queries(self, key: SuiteKey) -> list[tuple[Suite, tuple[Query, ...]]]:
-        plan: list[tuple[Suite, tuple[Query, ...]]] = []
-        if key in self.current.suites:
-            plan.append((self.current.suites[key], self.list_needed_queries(key)))
-        if self.base is not None and key in self.base.suites:
-            plan.append((self.base.suites[key], self.list_needed_base_queries(key)))
-        return plan
-
-    def _find_needs(self, *suites: Suite) -> Needs:
-        """Combine what all suites need that share answers with some suites."""
-        requests = {query.request for suite in suites for query in suite.queries}
-        sharing = list(suites)
-        others = list(self.current.suites.values())
-        if self.base is not None:
-            others += self.base.suites.values()
-        for other in others:
-            is_sharing = other.run_key == suites[0].run_key and other not in suites
-            if is_sharing and any(query.request in requests for query in other.queries):
-                sharing.append(other)
-        fields: dict[str, None] = {}
-        units: dict[str, None] = {}
-        stages: dict[str, None] = {}
-        for other in sharing:
-            fields.update(dict.fromkeys(get_needed_fields(other)))
-            for metric in _list_metrics(other):
-                if metric.budget:
-                    units[metric.budget[0]] = None
-                if metric.stage:
-                    stages[metric.stage] = None
-        return Needs(
-            depth=max(self._find_depth(other) for other in sharing),
-            repeat=self.repeat or max(other.settings.repeat for other in sharing),
-            fields=tuple(fields),
-            needs_texts=any(other.settings.match == "text" for other in sharing),
-            size_units=tuple(units),
-            stages=tuple(stages) or None,
-        )
-
-    def _find_depth(self, suite: Suite) -> int:
-        has_baseline = self.is_update or (self.base is not None and self.base.answers is not None)
-        if not has_baseline:
-            baseline_run, _ = find_baseline(suite, self.current_branch, self.base_branch)
-            has_baseline = bool(baseline_run.answers)
-        return get_needed_depth(suite, has_baseline=has_baseline)
-
-    def _get_rate_limiter(self, suite: Suite) -> RateLimiter:
-        rates = []
-        for other in self.current.suites.values():
-            if other.retriever == suite.retriever and other.settings.rate:
-                rates.append(other.settings.rate)
-        return self._rate_limiters.get("/".join(suite.retriever), rates)
-
-    def use_saved_runs(self, saved: SavedRuns) -> None:
-        """Take saved runs as the current answers, so no retriever runs."""
-        self.runs.update(saved.runs)
-        self.uses_saved_runs = True
-        self.current.remarks += saved.notices
-        for name, message in saved.errors.items():
-            self.current.add_error(name, message)
-
-    # -- Evaluation ------------------------------------------------------------------------------
+    # -- Evaluating suites -----------------------------------------------------------------------
 
     @property
     def current_branch(self) -> Branch:
         """Return the current branch, as far as it is known."""
-        contexts = {key: self._get_context(key) for key in self.current.suites}
+        contexts = {key: self._create_context(key) for key in self.current.suites}
         branch = self.current.create_branch(contexts, self.commit)
-        if self.is_update:
+        if self.facts.is_update:
             for suite in branch.suites:  # an update repairs damaged files
                 path = get_baseline_path(suite.path, suite.retriever.parameter)
                 self.current.errors.pop(path, None)
@@ -536,8 +492,26 @@ class SearchSession:
         """Return the base branch, as far as it is known, or ``None`` without one."""
         if self.base is None:
             return None
-        contexts = {key: self._get_base_context(key) for key in self.base.suites}
+        contexts = {}
+        for key in self.base.suites:
+            contexts[key] = EvaluationContext(
+                selected_items=self._typed_items.get(key),
+                deselected_query_ids=self._find_deselected_base_ids(key),
+                corpus_texts=self.corpora.get(key),
+            )
         return self.base.create_branch(contexts)
+
+    def _create_context(self, key: SuiteKey) -> EvaluationContext:
+        settings = self.current.suites[key].settings
+        if settings.match == "text" and settings.corpus.files and key not in self.corpora:
+            # Another process ran the queries.
+            documents = load_corpus(settings)
+            self.corpora[key] = {document.doc_id: document.text for document in documents}
+        return EvaluationContext(
+            selected_items=self.selected_items.get(key),
+            deselected_query_ids=self.deselected_query_ids.get(key, frozenset()),
+            corpus_texts=self.corpora.get(key),
+        )
 
     def evaluate(self, key: SuiteKey, retriever: object = None) -> Evaluation:
         """Evaluate a suite whose queries ran.
@@ -569,18 +543,6 @@ class SearchSession:
         )
         return evaluator.evaluate_suite(self.current.suites[key])
 
-    def _get_context(self, key: SuiteKey) -> EvaluationContext:
-        settings = self.current.suites[key].settings
-        if settings.match == "text" and settings.corpus.files and key not in self.corpora:
-            # Another process ran the queries.
-            documents = load_corpus(settings)
-            self.corpora[key] = {document.doc_id: document.text for document in documents}
-        return EvaluationContext(
-            selected_items=self.selected_items.get(key),
-            deselected_query_ids=self.deselected_query_ids.get(key, frozenset()),
-            corpus_texts=self.corpora.get(key),
-        )
-
     def _explain(self, evaluation: Evaluation, retriever: object) -> bool:
         """Ask the retriever about missing documents. Return whether it said anything."""
         suite = evaluation.suite
@@ -600,6 +562,8 @@ class SearchSession:
             )
         return bool(missing or stages)
 
+    # -- Deciding --------------------------------------------------------------------------------
+
     @property
     def is_strict_build(self) -> bool:
         """Return whether a build for review exits with 1."""
@@ -609,13 +573,12 @@ class SearchSession:
 
     def add_excuse(self, key: SuiteKey, item_name: str, reason: str, *, is_skipped: bool) -> None:
         """Record that a pytest mark of the user skipped an item, or expected it to fail."""
-        facts = self.facts
-        excuses = dict(facts.skipped_items if is_skipped else facts.expected_failures)
-        excuses[key] = {**excuses.get(key, {}), item_name: reason}
+        known = self.facts.skipped_items if is_skipped else self.facts.expected_failures
+        excuses = {**known, key: {**known.get(key, {}), item_name: reason}}
         if is_skipped:
-            self.facts = replace(facts, skipped_items=excuses)
+            self.facts = replace(self.facts, skipped_items=excuses)
         else:
-            self.facts = replace(facts, expected_failures=excuses)
+            self.facts = replace(self.facts, expected_failures=excuses)
         self._evaluations.pop(key, None)
 
     def decide(self) -> Decision:
@@ -655,7 +618,7 @@ class SearchSession:
                 del base.suites[key]
                 base.add_error(key.path, str(error))
 
-    # -- Baselines -------------------------------------------------------------------------------
+    # -- Files of the answers --------------------------------------------------------------------
 
     def update_baselines(self, query_id: str = "") -> list[BaselineUpdate]:
         """Write the answers as baselines, after the decision.
@@ -679,81 +642,62 @@ class SearchSession:
                 if not query_ids:
                     continue
             elif key in self.selected_items:
-                query_ids = [query.id for query in self.list_needed_queries(key)]
-            evaluation = self.evaluate(key)
+                query_ids = [q.id for q in self._select_queries(suite, self.selected_items[key])]
             updates.append(
                 update_baseline(
                     self.root,
                     suite,
                     self.runs[suite.run_key],
                     query_ids=query_ids,
-                    compute_repeat_means=partial(_compute_repeat_means, evaluation),
+                    compute_repeat_means=partial(_compute_repeat_means, self.evaluate(key)),
                 )
             )
         if not query_id and not self.selected_items and not self.current.errors:
             updates += remove_unused_baselines(self.root, list(self.current.suites.values()))
         return updates
 
-    def list_run_requests(self) -> list[RunRequest]:
-        """Return what the code of the base branch has to answer: the queries of both branches."""
-        from pytest_irquality.baselines.worktree import RunRequest
+    def add_history(self, entries: Sequence[HistoryEntry]) -> None:
+        """Take the earlier builds of a history, in which a slow loss shows."""
+        from pytest_irquality.baselines.history import select_series
 
-        queries: dict[tuple[RunKey, str], dict[str, Query]] = {}
-        suites: dict[tuple[RunKey, str], list[Suite]] = {}
-        for key in (*self.current.suites, *(self.base.suites if self.base else ())):
-            for suite, needed in self._plan_queries(key):
-                # The base branch's fixture is run with all of its own parameters.
-                retriever = suite.retriever._replace(parameter="")
-                group = suite.run_key._replace(retriever=retriever), suite.path.rpartition("/")[0]
-                queries.setdefault(group, {}).update((query.request, query) for query in needed)
-                suites.setdefault(group, []).append(suite)
-        requests = []
-        for group, needed_queries in queries.items():
-            needs = self._find_needs(*suites[group])
-            settings = replace(suites[group][0].settings, repeat=needs.repeat)
-            requests.append(
-                RunRequest(
-                    *group,
-                    tuple(needed_queries.values()),
-                    depth=needs.depth,
-                    settings=settings,
-                    fields=needs.fields,
-                    stages=needs.stages,
-                    size_units=needs.size_units,
+        history = {}
+        for key, suite in self.current.suites.items():
+            metric = str(suite.primary_metric)
+            series = select_series(entries, key.path, str(key.retriever), metric)
+            history[key] = [value for _, value in series]
+        self.facts = replace(self.facts, history=history)
+
+    def create_history_entries(self, decision: Decision) -> list[HistoryEntry]:
+        """Create an entry of a history for each suite of which all queries ran."""
+        from pytest_irquality.baselines.history import HistoryEntry, compute_digest
+
+        entries = []
+        for evaluation in decision.current.evaluations:
+            suite, comparison = evaluation.suite, evaluation.comparison
+            key = SuiteKey(suite.path, suite.retriever)
+            if key in self.selected_items or self.shard is not None or self.is_interrupted:
+                continue
+            values: dict[str, float] = {}
+            changes: dict[str, float] = {}
+            for metric in (*suite.metrics, suite.primary_metric):
+                value, change = comparison.suite_value(metric), comparison.score(metric)
+                if value is not None:
+                    values[str(metric)] = value
+                if change is not None:
+                    changes[str(metric)] = change.delta
+            entries.append(
+                HistoryEntry(
+                    suite.path,
+                    str(suite.retriever),
+                    commit=self.commit,
+                    date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+                    values=values,
+                    changes=changes,
+                    baseline=compute_digest(evaluation.baseline_run or Run()),
+                    outcome=decision.outcome.name,
                 )
             )
-        return [request for request in requests if request.queries]
-
-
-def encode_retrieval(retrieval: Retrieval) -> str:
-    """Encode what an item retrieved as one string, which is cheaper to send than nested data."""
-    from pytest_irquality.baselines.run_files import encode_run
-
-    return json.dumps(
-        {
-            "key": retrieval.key,
-            "runs": [[key, encode_run(run)] for key, run in retrieval.runs.items()],
-            "corpus": retrieval.corpus,
-            "error": retrieval.error,
-            "skip": retrieval.skip_reason,
-            "is_base": retrieval.is_base,
-        }
-    )
-
-
-def decode_retrieval(text: str) -> Retrieval:
-    """Decode what a worker sent."""
-    from pytest_irquality.baselines.run_files import decode_run
-
-    data = json.loads(text)
-    path, retriever = data["key"]
-    runs = {}
-    for (run_retriever, *rest), run in data["runs"]:
-        runs[RunKey(RetrieverId(*run_retriever), *rest)] = decode_run(run)
-    key = SuiteKey(path, RetrieverId(*retriever))
-    return Retrieval(
-        key, runs, data["corpus"], data["error"], data["skip"], is_base=data["is_base"]
-    )
+        return entries
 
 
 def find_needed_queries(suite: Suite, item_names: Collection[str]) -> tuple[Query, ...]:
@@ -806,12 +750,10 @@ def _has_lost(change: QueryChange) -> bool:
     """Return whether a relevant document of the baseline is no longer returned."""
     if change.is_unchanged:
         return False
-    returned = {doc_id for ranking in change.now for doc_id in ranking.doc_ids}
-    for ranking in change.before:
-        for doc_id in ranking.doc_ids:
-            if doc_id in change.query.judgments.relevant and doc_id not in returned:
-                return True
-    return False
+    lost = change.doc_ids_before & change.query.judgments.relevant
+    for ranking in change.now:
+        lost.difference_update(ranking.doc_ids)
+    return bool(lost)
 
 
 def _list_metrics(suite: Suite) -> list[Metric]:

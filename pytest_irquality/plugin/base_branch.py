@@ -1,0 +1,636 @@
+"""The base branch of ``--ir-baseline=git:REF`` and ``run:REF``: its suites, items and own code.
+
+A change can edit what pytest collects, so the configuration of the base branch decides which suites
+the base branch has. No code of the base branch runs for this. Each of its suites that no selected
+item covers gets an item, which runs its queries on the current retriever. Under ``run:``, the base
+branch's own code answers as well, in a process that ``take_over`` turns into one that only runs
+queries.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatch
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+
+from pytest_irquality.baselines.git_source import GitSource
+from pytest_irquality.baselines.sources import BaselineError
+from pytest_irquality.baselines.worktree import (
+    BaseCommand,
+    ChildAnswer,
+    ChildTask,
+    RunRequest,
+    WorktreeSource,
+    read_child_task,
+    write_child_answers,
+)
+from pytest_irquality.evaluation.evaluate import SuiteKey
+from pytest_irquality.io.access import FileAccess
+from pytest_irquality.io.decoding import decode_text
+from pytest_irquality.io.files import FileError
+from pytest_irquality.io.git import CommitTree, GitError
+from pytest_irquality.io.processes import split_command
+from pytest_irquality.metrics import Definition
+from pytest_irquality.plugin import compat, services
+from pytest_irquality.plugin.collection import (
+    collect_own_metrics,
+    is_declared,
+    list_suite_fixtures,
+)
+from pytest_irquality.plugin.items import (
+    PluginState,
+    SuiteItem,
+    describe_error,
+    get_exception_policy,
+    get_state,
+    is_controller,
+    is_worker,
+    run_queries,
+)
+from pytest_irquality.plugin.options import (
+    OPTIONS,
+    SUITE_PATTERNS,
+    get_command_line,
+    is_run_without_tests,
+    parse_arguments,
+    read_options,
+)
+from pytest_irquality.plugin.session import Retrieval, SessionBranch
+from pytest_irquality.retrieval.collect import collect_run
+from pytest_irquality.suite.model import RetrieverId, Suite
+from pytest_irquality.suite.parser import load_suite
+from pytest_irquality.suite.yaml_source import SuiteError
+
+# What workers of pytest-xdist learn from the controller.
+COMMIT_INPUT = "ir_base_commit"
+ANSWERS_INPUT = "ir_base_answers"
+# No item of a current suite has a colon in its name.
+ITEM_NAME = "base:branch"
+DEFAULT_SKIPPED_FOLDERS = (
+    *("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}"),
+)
+
+
+class BaseBranch:
+    """The base branch in a session, as a plugin of pytest.
+
+    Attributes:
+        source: Its files in git.
+        config: Its configuration.
+        suite_names: Its suites, relative to the root.
+        branch: What the session knows of it.
+
+    Raises:
+        pytest.UsageError: Git does not know the revision, or its ini file cannot be read.
+    """
+
+    def __init__(self, config: pytest.Config, state: PluginState) -> None:
+        self.state = state
+        options = state.options
+        ref = options.baseline.partition(":")[2]
+        pinned = getattr(config, "workerinput", {}).get(COMMIT_INPUT, "")
+        try:
+            self.source = GitSource(config.rootpath, ref, label=options.baseline, commit=pinned)
+            self.config = read_base_config(config, self.source)
+            self.suite_names = find_base_suites(self.config, self.source)
+        except (BaselineError, GitError, pytest.UsageError) as error:
+            prefix = f"--ir-baseline={options.baseline}: "
+            raise pytest.UsageError(prefix + str(error).removeprefix(prefix)) from None
+        self.branch = SessionBranch(self.source, name=ref, is_strict=self.config.is_strict)
+        self.answers: WorktreeSource | None = None
+        if options.runs_base_code:
+            command = BaseCommand(
+                command=tuple(split_command(options.base_command)),
+                arguments=get_command_line(config).arguments,
+                folder=config.invocation_params.dir,
+                links=options.base_link,
+                options={"ir_concurrency": options.concurrency},
+                rootdir=config.rootpath,
+            )
+            self.answers = self.branch.answers = WorktreeSource(self.source, command)
+        self.answers_folder: Path | None = None
+        if options.runs_base_code and is_controller(config):
+            folder = tempfile.TemporaryDirectory(prefix="irquality-answers-")
+            config.add_cleanup(folder.cleanup)
+            self.answers_folder = Path(folder.name)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker which commit the base branch is, and where its answers will be."""
+        node.workerinput[COMMIT_INPUT] = self.source.commit
+        node.workerinput[ANSWERS_INPUT] = str(self.answers_folder)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, items: list[pytest.Item]
+    ) -> Generator[None, object, object]:
+        """Add base suites after every selection, so no selection of the change removes them."""
+        result = yield
+        items += self.create_items(session, items)
+        return result
+
+    def create_items(
+        self, session: pytest.Session, items: Sequence[pytest.Item]
+    ) -> list[pytest.Item]:
+        """Load the base suites, and create items for those that no selected item covers.
+
+        Args:
+            session: The session, whose suites are collected.
+            items: The selected items.
+
+        Returns:
+            The items that the typed command line does not exclude.
+        """
+        folders = compat.find_folder_nodes(items)
+        selected_keys = {item.group.key for item in items if isinstance(item, SuiteItem)}
+        created: list[BaseItem] = []
+        for name in self.suite_names:
+            path = self.source.root / name
+            if path not in self.state.modules and is_left_out_on_both_sides(self.source, name):
+                continue
+            try:
+                folder = compat.build_folder_node(session, path.parent, folders)
+                own_metrics = collect_own_metrics(folder)
+            except Exception as error:  # whatever a conftest raises
+                self.branch.add_error(name, f"{type(error).__name__}: {error}")
+                continue
+            suite = load_base_suite(
+                self.branch,
+                self.source,
+                name,
+                own_metrics=own_metrics,
+                id_field=str(self.config.values.get("ir_id_field", "")),
+                access=self.state.file_access,
+            )
+            if suite is not None:
+                created += self._create_suite_items(suite, folder, selected_keys)
+        typed = get_command_line(session.config)
+        included: Sequence[pytest.Item] = []
+        if not typed.has_selection:
+            included = created
+        elif not getattr(typed.namespace, "lf", False) and not typed.has_node_ids:
+            included = compat.find_typed_items(session.config, created, typed.namespace)
+        self.branch.deselected.update(item.key for item in created if item not in included)
+        return [item for item in created if item in included]
+
+    def _create_suite_items(
+        self, suite: Suite, folder: Any, selected_keys: Iterable[SuiteKey]
+    ) -> list[BaseItem]:
+        fixture = suite.retriever.fixture
+        declared = (*self.state.declared_retrievers, *self.config.declared_retrievers)
+        if not is_declared(fixture, declared):
+            key = self.branch.add_suite(suite, RetrieverId(fixture))
+            self.branch.set_missing(key, f"'{fixture}' is not declared as a retriever")
+            return []
+        current_suites = self.state.search.current.suites
+        current_keys = {key for key in current_suites if key.path == suite.path}
+        covered = set()
+        for key in current_keys.intersection(selected_keys):
+            is_same_retriever = key.retriever.fixture == fixture
+            is_compared_alike = current_suites[key].baseline_retriever == suite.baseline_retriever
+            if is_same_retriever and is_compared_alike:
+                covered.add(self.branch.add_suite(suite, key.retriever))
+        if covered and covered == current_keys:
+            return []
+        module: BaseSuiteModule = BaseSuiteModule.from_parent(
+            folder, path=self.source.root / suite.path
+        )
+        module.suite = suite
+        items: dict[SuiteKey, BaseItem] = {}
+        for case in module.collect_cases():
+            retriever = compat.find_retriever(fixture, case)
+            key = self.branch.add_suite(suite, retriever)
+            if key not in covered and key not in items:
+                items[key] = compat.create_item(BaseItem, case, ITEM_NAME)
+                items[key].key = key
+        return list(items.values())
+
+    def run_code(self, config: pytest.Config) -> None:
+        """Run the code of the base branch (``run:``). In a worker, wait for its answers.
+
+        Raises:
+            BaselineError: The code cannot be run.
+        """
+        answers, search = self.answers, self.state.search
+        if answers is None or is_run_without_tests(config):
+            return
+        if is_worker(config):
+            # The controller runs the code, and has written the answers when the first item runs.
+            answers.load(Path(config.workerinput[ANSWERS_INPUT]))  # type: ignore[attr-defined]
+            return
+        requests = search.list_run_requests()
+        if requests:
+            answers.run(requests, partial(_say, config))
+        if self.answers_folder is not None:
+            answers.save(self.answers_folder)
+        base_fixtures = {suite.retriever.fixture for suite in self.branch.suites.values()}
+        for key, reason in answers.missing.items():
+            # A retriever that only this change adds has no answers there.
+            if key.retriever.fixture in base_fixtures:
+                self.branch.add_error(f"{answers.label} {key.retriever}", reason)
+        suite_files = [search.root / path for path in (*search.current.texts, *self.branch.texts)]
+        if answers.count_changed_files(suite_files):
+            search.facts = replace(search.facts, has_code_changes=True)
+
+
+def _say(config: pytest.Config, line: str) -> None:
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and reporter.verbosity >= 0:
+        reporter.write_line(line)
+
+
+class BaseSuiteModule(compat.SynthesizedModule):
+    """A suite of the base branch."""
+
+    suite: Suite
+
+    def list_fixtures(self) -> Sequence[str]:
+        """Return the fixtures of the suite."""
+        self.add_marker(pytest.mark.ir_suite)
+        return list_suite_fixtures(self.suite)
+
+
+class BaseItem(pytest.Function):
+    """Runs the queries of a base suite on one retriever. The decision evaluates them."""
+
+    key: SuiteKey
+    retrieval: Retrieval | None = None
+
+    def setup(self) -> None:
+        """Run the queries. Whatever prevents it is recorded, and the item is skipped."""
+        state = get_state(self.config)
+        suite = state.base_branch.branch.suites[self.key]
+        self.retrieval = Retrieval(self.key, is_base=True)
+        try:
+            super().setup()
+            if self.config.getoption("setupplan", False):
+                return
+            run_queries(self, state, self.key, suite)
+            if is_worker(self.config):
+                self.retrieval = state.search.create_retrieval(self.key, is_base=True)
+        except (pytest.exit.Exception, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            self.retrieval.error = describe_error(error, suite).partition("\n")[0]
+            state.search.add_retrieval(self.retrieval)
+            pytest.skip(self.retrieval.error)
+
+
+# -- The configuration of the base branch ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BaseConfig:
+    """What the base branch's own ini file says.
+
+    Attributes:
+        paths: Where its pytest looks for tests, relative to the top of the repository.
+        ignored_paths: Paths that its ``addopts`` ignore.
+    """
+
+    values: Mapping[str, str | list[str]]
+    paths: tuple[str, ...]
+    ignored_paths: tuple[str, ...] = ()
+
+    @property
+    def is_strict(self) -> bool:
+        """Return whether the gate is strict. An unknown value must not loosen it."""
+        return str(self.values.get("ir_gate", "normal")).strip() != "normal"
+
+    @property
+    def declared_retrievers(self) -> list[str]:
+        """Return the fixtures that suites may use, besides those that are named like one."""
+        names = _split_words(self.values.get("ir_retrievers"))
+        for key in ("ir_url", "ir_command"):
+            value = self.values.get(key) or []
+            names += services.list_names(value.splitlines() if isinstance(value, str) else value)
+        return names
+
+
+def read_base_config(config: pytest.Config, source: GitSource) -> BaseConfig:
+    """Read the ini file that pytest would use on the base branch.
+
+    Args:
+        config: The configuration of the current session. Its typed command line applies to both
+            branches.
+        source: The files of the base branch.
+
+    Raises:
+        pytest.UsageError: The ini file cannot be read.
+        GitError: Git cannot read it.
+    """
+    tree = source.repository.read_tree(source.commit)
+    top = Path(os.path.realpath(source.repository.top))
+    folder = Path(os.path.realpath(config.invocation_params.dir))
+    typed = get_command_line(config)
+    typed_paths = [path.partition("::")[0] for path in typed.paths]
+    ini_name = config.option.inifilename
+    with tempfile.TemporaryDirectory() as temporary:
+        copy = Path(os.path.realpath(temporary)) / "checkout"
+        copied_folder = _copy_ini_files(tree, folder, copy)
+        arguments = []
+        for name in typed_paths:
+            path = Path(os.path.realpath(folder / name))
+            if path.is_relative_to(top):
+                arguments.append(str(_copy_ini_files(tree, path, copy)))
+        if ini_name and Path(os.path.realpath(folder / ini_name)).is_relative_to(top):
+            ini_name = str(_copy_ini_files(tree, Path(os.path.realpath(folder / ini_name)), copy))
+        ini = compat.read_ini_file(copied_folder, arguments, ini_name)
+        has_ini = ini.rootdir.is_relative_to(copy)
+        values = dict(ini.values) if has_ini else {}
+        root_name = (ini.rootdir if has_ini else copied_folder).relative_to(copy).as_posix()
+        folder_name = copied_folder.relative_to(copy).as_posix()
+    addopts = parse_arguments(config, _split_words(values.get("addopts")))
+    values.update(addopts.overridden_ini_keys)
+    values.update(typed.overridden_ini_keys)
+    paths = [_join(folder_name, name) for name in typed_paths or addopts.paths]
+    if not paths and root_name == folder_name:
+        paths = list(_expand(tree, root_name, _split_words(values.get("testpaths"))))
+    ignored = [_join(folder_name, name) for name in addopts.namespace.ignore or ()]
+    return BaseConfig(values, tuple(paths) or (folder_name,), tuple(ignored))
+
+
+def _copy_ini_files(tree: CommitTree, path: Path, copy: Path) -> Path:
+    """Copy a path of the checkout, and the ini files in all folders above it.
+
+    Args:
+        tree: The files of the base branch.
+        path: A folder, which is created empty, or a file.
+        copy: The folder to copy to.
+
+    Returns:
+        The copied path.
+    """
+    relative = path.relative_to(os.path.realpath(tree.repository.top))
+    entry = tree.find_entry(relative.as_posix())
+    is_folder = path.is_dir() if entry is None else entry.is_folder
+    target = copy / relative
+    names = [] if is_folder else [relative]
+    for folder in (relative, *relative.parents) if is_folder else relative.parents:
+        names += [folder / name for name in (*compat.INI_NAMES, "setup.py")]
+    (target if is_folder else target.parent).mkdir(parents=True, exist_ok=True)
+    for name in names:
+        content = tree.read_file(name.as_posix())
+        if content is not None or name == relative:
+            (copy / name).write_bytes(content or b"")
+    return target
+
+
+def find_base_suites(base_config: BaseConfig, source: GitSource) -> list[str]:
+    """Find the suites of the base branch, as paths relative to the root of the project."""
+    patterns = _split_words(base_config.values.get("ir_suite_files")) or SUITE_PATTERNS
+    skipped = _split_words(base_config.values.get("norecursedirs")) or DEFAULT_SKIPPED_FOLDERS
+    root = PurePosixPath(source.repository.get_path(source.root / "file")).parent
+    found = []
+    for name in source.list_files():
+        path = root / name
+        if not any(path.match(pattern) for pattern in patterns):
+            continue
+        if any(_is_within(path, ignored) for ignored in base_config.ignored_paths):
+            continue
+        for start in base_config.paths:
+            if _is_within(path, start) and not _is_skipped(path, start, skipped):
+                found.append(name)
+                break
+    return found
+
+
+def is_left_out_on_both_sides(source: GitSource, path: str) -> bool:
+    """Return whether a suite that is not collected was not collected on the base branch either.
+
+    That is so if the suite, the ini files and the conftest files above it are unchanged, and a
+    conftest has code that could leave it out.
+
+    Args:
+        source: The files of the base branch.
+        path: The suite, relative to the root of the project.
+    """
+    suite = PurePosixPath(source.repository.get_path(source.root / path))
+    tree = source.repository.read_tree(source.commit)
+    has_ignoring_code = False
+    names = [suite]
+    for folder in suite.parents:
+        names += [folder / name for name in ("conftest.py", *compat.INI_NAMES)]
+    for name in names:
+        content = tree.read_file(name.as_posix())
+        file = source.repository.top / name
+        if content != (file.read_bytes() if file.is_file() else None):
+            return False
+        if name.name == "conftest.py" and content is not None:
+            has_ignoring_code = has_ignoring_code or b"ignore" in content or b"collect" in content
+    return has_ignoring_code
+
+
+def load_base_suite(
+    branch: SessionBranch,
+    source: GitSource,
+    path: str,
+    *,
+    own_metrics: Sequence[Definition] = (),
+    id_field: str = "",
+    access: FileAccess | None = None,
+) -> Suite | None:
+    """Load a suite of the base branch, or record why it cannot be read.
+
+    Args:
+        branch: The base branch, which gets the text or the error.
+        source: Its files.
+        path: The suite, relative to the root of the project.
+        own_metrics: Metrics that the project defines.
+        id_field: The value of the ini key ``ir_id_field`` on the base branch.
+        access: Which files the suite may name.
+    """
+    try:
+        text = decode_text(source.read_file(path) or b"", path)
+        suite = load_suite(
+            path,
+            root=source.root,
+            text=text,
+            files=source,
+            own_metrics=own_metrics,
+            id_field_default=id_field,
+            access=access,
+        )
+    except (SuiteError, BaselineError, FileError) as error:
+        branch.add_error(path, str(error))
+        return None
+    branch.texts[path] = text
+    return suite
+
+
+def _expand(tree: CommitTree, root: str, patterns: Sequence[str]) -> Iterator[str]:
+    """Expand the patterns of ``testpaths`` over the folders and files of a commit."""
+    names: set[str] = set()
+    if any(character in pattern for pattern in patterns for character in "*?["):
+        for name in tree.list_files():
+            names.update([name, *(parent.as_posix() for parent in PurePosixPath(name).parents)])
+    for pattern in patterns:
+        joined = _join(root, pattern)
+        matching = [name for name in sorted(names) if fnmatch(name, joined)]
+        yield from matching or [joined]
+
+
+def _join(folder: str, name: str) -> str:
+    """Join and normalize paths with ``/``."""
+    return os.path.normpath(os.path.join(folder, name)).replace(os.sep, "/")
+
+
+def _is_within(path: PurePosixPath, folder: str) -> bool:
+    return folder == "." or path.as_posix() == folder or folder in map(str, path.parents)
+
+
+def _is_skipped(path: PurePosixPath, start: str, patterns: Iterable[str]) -> bool:
+    """Return whether a folder between a start and a file is one that pytest does not enter."""
+    start_parts = () if start == "." else PurePosixPath(start).parts
+    folders = path.parent.parts[len(start_parts) :]
+    return any(fnmatch(folder, pattern) for folder in folders for pattern in patterns)
+
+
+def _split_words(value: str | list[str] | None) -> list[str]:
+    try:
+        return shlex.split(value) if isinstance(value, str) else list(value or ())
+    except ValueError as error:
+        raise pytest.UsageError(f"{value!r} in the base branch's ini file: {error}") from None
+
+
+# -- The process that runs the base branch's own code ----------------------------------------------
+
+# Options that select, report, stop early or start other processes. The base branch's own 'addopts'
+# may set them.
+_RESET_OPTIONS: dict[str, Any] = {
+    **dict.fromkeys(("allure_report_dir", "basetemp", "deselect", "htmlpath", "ignore")),
+    **dict.fromkeys(("ignore_glob", "numprocesses", "report_log", "xmlpath")),
+    **dict.fromkeys(("collectonly", "exitfirst", "failedfirst", "json_report", "lf"), False),
+    **dict.fromkeys(("newfirst", "setuponly", "setupplan", "stepwise"), False),
+    **dict.fromkeys(("stepwise_skip", "trace", "usepdb"), False),
+    "dist": "no",
+    "keyword": "",
+    "markexpr": "",
+    "maxfail": 0,
+    "tx": [],
+}
+
+
+def take_over(config: pytest.Config) -> None:
+    """Make this process run queries and nothing else, before anything is configured."""
+    task = read_child_task()
+    options = vars(config.option)
+    options.update({name: value for name, value in _RESET_OPTIONS.items() if name in options})
+    options.update({option.name: option.default for option in OPTIONS})
+    options.update(task.options)
+    config.args = [str(task.tree)]
+    config.pluginmanager.register(BaseProcess(task), "irquality-base-process")
+
+
+class BaseProcess:
+    """Collects one module for each request, and writes the answers in the end.
+
+    It evaluates nothing, and none of the base branch's own suites and tests run.
+    """
+
+    def __init__(self, task: ChildTask) -> None:
+        self.task = task
+        self.answers: list[ChildAnswer] = []
+        self.missing: dict[int, str] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_ignore_collect(self, collection_path: Path) -> bool:
+        """Collect none of the base branch's own tests."""
+        return collection_path != self.task.tree
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, items: list[pytest.Item]
+    ) -> None:
+        """Collect the requests."""
+        folders: dict[Path, Any] = {}
+        items.clear()
+        for index, request in enumerate(self.task.requests):
+            try:
+                items += self._collect(session, index, request, folders)
+            except Exception as error:  # whatever a conftest raises
+                self.missing[index] = f"{type(error).__name__}: {error}"
+
+    def _collect(
+        self,
+        session: pytest.Session,
+        index: int,
+        request: RunRequest,
+        folders: dict[Path, Any],
+    ) -> Sequence[pytest.Item]:
+        options = read_options(session.config)
+        fixture = request.key.retriever.fixture
+        if not is_declared(fixture, services.list_declared(options)):
+            self.missing[index] = f"'{fixture}' is not declared as a retriever"
+            return ()
+        folder = self.task.tree / request.folder
+        while not folder.is_dir():
+            folder = folder.parent
+        node = compat.build_folder_node(session, folder, folders)
+        path = folder / f"irquality-request-{index}"
+        module: RequestModule = RequestModule.from_parent(node, path=path)
+        module.fixture = fixture
+        items = []
+        for case in module.collect_cases():
+            if not compat.has_fixture(case, fixture):
+                self.missing[index] = f"there is no fixture '{fixture}'"
+                return ()
+            item = compat.create_item(RequestItem, case, "request")
+            item.process = self
+            item.index = index
+            items.append(item)
+        return items
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the answers for the process that evaluates."""
+        write_child_answers(self.task, self.answers, self.missing)
+
+
+class RequestModule(compat.SynthesizedModule):
+    """A module of one function that uses the fixture of a request."""
+
+    fixture = ""
+
+    def list_fixtures(self) -> Sequence[str]:
+        """Return the fixture of the request."""
+        return [self.fixture]
+
+
+class RequestItem(pytest.Function):
+    """Runs the queries of a request with one parameter of the fixture."""
+
+    process: BaseProcess
+    index: int
+
+    def setup(self) -> None:
+        """Run the queries. Whatever prevents it is reported to the current process."""
+        request = self.process.task.requests[self.index]
+        fixture = request.key.retriever.fixture
+        try:
+            super().setup()
+            run = collect_run(
+                self.funcargs[fixture],
+                request.queries,
+                request.settings,
+                depth=request.depth,
+                fields=request.fields,
+                size_units=request.size_units,
+                stages=request.stages,
+                stage_depth=request.stage_depth,
+                exceptions=get_exception_policy(),
+            )
+        except (pytest.exit.Exception, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            self.process.missing[self.index] = f"{type(error).__name__}: {error}"
+            raise
+        retriever_id = compat.find_retriever(fixture, self)
+        self.process.answers.append(ChildAnswer(self.index, retriever_id, run))

@@ -1,0 +1,564 @@
+"""A session with suites from its first to its last hook: configure, prepare, decide, conclude.
+
+``activate`` creates the session of searches and registers the hooks. Once all items are known,
+``prepare_runs`` records what is selected and reads saved runs. Then items run queries (``items``).
+After the last item, the process that reports decides, writes files, and sends test reports of its
+own for what no item can check. With pytest-xdist, workers send what they retrieved, and the
+controller decides.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from pytest_irquality.baselines.sources import BaselineError
+from pytest_irquality.baselines.store import describe_update
+from pytest_irquality.evaluation.decide import Decision
+from pytest_irquality.evaluation.evaluate import SuiteKey
+from pytest_irquality.evaluation.results import CheckResult, Outcome
+from pytest_irquality.io.access import FileAccess
+from pytest_irquality.io.escaping import make_printable, quote_command
+from pytest_irquality.io.files import FileError, check_output
+from pytest_irquality.io.git import describe_commit
+from pytest_irquality.io.text import find_closest
+from pytest_irquality.plugin import collection, compat, items, options as plugin_options, services
+from pytest_irquality.plugin.collection import SuiteModule
+from pytest_irquality.plugin.items import (
+    STATE_KEY,
+    PluginState,
+    SuiteItem,
+    get_state,
+    is_controller,
+    is_worker,
+)
+from pytest_irquality.plugin.options import (
+    OPTIONS_WITHOUT_RUNNING,
+    WORKER_INPUT,
+    Options,
+    get_command_line,
+    is_only_in_addopts,
+    is_run_without_tests,
+)
+from pytest_irquality.plugin.report_files import STANDARD_OUTPUT_KEY, ReportWriter, make_document
+from pytest_irquality.plugin.session import SearchSession, decode_retrieval
+from pytest_irquality.suite.model import ItemKind, RetrieverId
+
+# Options of pytest that write to a file, by their attribute.
+_PYTEST_OUTPUTS = {"xmlpath": "--junitxml", "log_file": "--log-file", "debug": "--debug"}
+NODE_PREFIX = "search quality"
+
+
+# -- Configure -------------------------------------------------------------------------------------
+
+
+def activate(config: pytest.Config, options: Options) -> None:
+    """Create the session of searches, and register the hooks that fill it.
+
+    Raises:
+        pytest.UsageError: An option is wrong.
+    """
+    if STATE_KEY in config.stash:
+        return
+    plugin_options.check_options(config, options)
+    _refuse_addopts(config, options)
+    _refuse_outputs(config, options)
+    gate = get_command_line(config).overridden_ini_keys.get("ir_gate")
+    search = SearchSession(
+        config.rootpath,
+        is_strict=options.gate == "strict",
+        gate=None if gate is None else gate == "strict",
+        concurrency=options.concurrency,
+        repeat=options.repeat,
+        is_update=options.is_update,
+        rate_files=_get_shared_prefix(config),
+        get_exceptions=items.get_exception_policy,
+        create_progress=lambda name: items.create_progress(config, name),
+    )
+    access = FileAccess(config.rootpath, options.files, tuple(_list_named_folders(config)))
+    state = PluginState(options, search, access, tuple(services.list_declared(options)))
+    config.stash[STATE_KEY] = state
+    manager = config.pluginmanager
+    try:
+        _set_baseline_source(config, state)
+        if options.shard:
+            from pytest_irquality.baselines.saved_runs import parse_shard
+
+            search.shard = parse_shard(options.shard)
+    except BaselineError as error:
+        raise pytest.UsageError(str(error)) from None
+    # Fixtures may ask which side of `run:` they are on.
+    patch = pytest.MonkeyPatch()
+    config.add_cleanup(patch.undo)
+    patch.setenv("IRQUALITY_SIDE", os.environ.get("IRQUALITY_SIDE", "current"))
+    manager.register(collection, "irquality-collection")
+    manager.register(items, "irquality-items")
+    manager.register(Preparation(), "irquality-preparation")
+    if not is_worker(config):
+        manager.register(Conclusion(config), "irquality-conclusion")
+
+
+def _set_baseline_source(config: pytest.Config, state: PluginState) -> None:
+    """Use the baseline of ``--ir-baseline`` in place of the committed files."""
+    options = state.options
+    if options.compares_with_commit:
+        from pytest_irquality.plugin.base_branch import BaseBranch
+
+        state.base_branch = BaseBranch(config, state)
+        state.search.base = state.base_branch.branch
+        config.pluginmanager.register(state.base_branch, "irquality-base-branch")
+    elif options.baseline:
+        from pytest_irquality.baselines.saved_runs import SavedBaselines
+
+        path = config.invocation_params.dir / options.baseline
+        if not path.exists():
+            raise pytest.UsageError(
+                f"--ir-baseline: There is no file or folder '{options.baseline}'. A branch or"
+                f" commit is `git:{options.baseline}`."
+            )
+        state.search.current.source = SavedBaselines(path, root=config.rootpath)
+
+
+def _refuse_addopts(config: pytest.Config, options: Options) -> None:
+    """Refuse options in ``addopts`` with which a change could accept its own results."""
+    if is_worker(config):
+        return
+    if options.is_update and is_only_in_addopts(config, "ir_update_baseline"):
+        raise pytest.UsageError(
+            "--ir-update-baseline comes from 'addopts' in the ini file, so every run would accept"
+            " its own results. Remove it there, and type it when you want to update."
+        )
+    for name, flag in OPTIONS_WITHOUT_RUNNING.items():
+        if is_only_in_addopts(config, name):
+            raise pytest.UsageError(
+                f"{flag} comes from 'addopts' in the ini file, so no query would run. Remove it"
+                " there."
+            )
+
+
+def _refuse_outputs(config: pytest.Config, options: Options) -> None:
+    """Refuse output options that name a suite, a tracked file or a file that is no report."""
+    folder = config.invocation_params.dir
+    for flag, name in options.outputs.items():
+        try:
+            check_output(folder / name, config.rootpath, options.suite_files)
+        except FileError as error:
+            raise pytest.UsageError(f"{flag}: {error}") from None
+    others: dict[str, object] = {
+        flag: getattr(config.option, name, None) for name, flag in _PYTEST_OUTPUTS.items()
+    }
+    others.update({"--ir-save-runs": options.save_runs, "--ir-history": options.history})
+    if config.pluginmanager.has_plugin("logging"):
+        others["Ini key log_file"] = config.getini("log_file")
+    for flag, value in others.items():
+        if isinstance(value, str) and value and any(map(Path(value).match, options.suite_files)):
+            raise pytest.UsageError(
+                f"{flag}: '{value}' is named like a suite. Choose another file."
+            )
+
+
+def _list_named_folders(config: pytest.Config) -> Iterator[Path]:
+    """Yield the folders that the command line names, and those of the files it names."""
+    for argument in config.args:
+        path = config.invocation_params.dir / argument.partition("::")[0]
+        yield path if path.is_dir() else path.parent
+
+
+def _get_shared_prefix(config: pytest.Config) -> Path | None:
+    """Return the beginning of the names of files that all workers of a session share."""
+    session_id = getattr(config, "workerinput", {}).get("testrunuid")
+    if session_id is None:
+        return None
+    prefix = Path(tempfile.gettempdir(), f"irquality-{session_id}")
+
+    def remove_files() -> None:
+        for file in prefix.parent.glob(f"{prefix.name}*"):
+            file.unlink(missing_ok=True)
+
+    config.add_cleanup(remove_files)
+    return prefix
+
+
+# -- Prepare ---------------------------------------------------------------------------------------
+
+
+class Preparation:
+    """Hooks between collecting and the first item, in every process."""
+
+    session: pytest.Session | None = None
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Remember the session, which hooks of pytest-xdist do not receive."""
+        self.session = session
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> Generator[None, object, object]:
+        """Keep the items of the shard, after all other selection."""
+        result = yield
+        search = get_state(config).search
+        deselected = [item for item in items if not _is_in_shard(search, item)]
+        if deselected:
+            config.hook.pytest_deselected(items=deselected)
+            items[:] = [item for item in items if _is_in_shard(search, item)]
+        return result
+
+    def pytest_report_collectionfinish(self, config: pytest.Config) -> list[str]:
+        """Say so if the command line asks for suites and there are none."""
+        state = get_state(config)
+        has_base_suites = state.base_branch is not None and state.base_branch.suite_names
+        if state.modules or has_base_suites or is_controller(config):
+            return []
+        patterns = " ".join(state.options.suite_files)
+        return [f"No search-quality suite was found: no file there matches '{patterns}'."]
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Prepare the runs, once all items are known."""
+        prepare_runs(session.config, {item.nodeid for item in session.items})
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of pytest-xdist what was typed."""
+        node.workerinput[WORKER_INPUT] = list(get_command_line(node.config).arguments)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
+        """Collect the suites that the first worker collected, before any worker runs an item."""
+        if self.session is not None and not get_state(node.config).modules:
+            _collect_suites(self.session, ids)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take what a worker retrieved."""
+        if not hasattr(report, "node"):
+            return
+        search = get_state(report.node.config).search
+        if hasattr(report, "ir_retrieval"):
+            search.add_retrieval(decode_retrieval(report.ir_retrieval))
+        if hasattr(report, "ir_error"):
+            search.current.add_error(*report.ir_error)
+
+
+def _is_in_shard(search: SearchSession, item: pytest.Item) -> bool:
+    """Return whether the queries of the shard are enough for an item."""
+    if search.shard is None or not isinstance(item, SuiteItem):
+        return True
+    if item.check.kind is ItemKind.QUERY:
+        return search.shard.has_query(item.group.suite.queries_by_id[item.check.query_id])
+    return item.check.kind is ItemKind.ANSWERS
+
+
+def _collect_suites(session: pytest.Session, ids: Sequence[str]) -> None:
+    """Collect suites in the controller, which needs them to decide and collects nothing itself."""
+    state = get_state(session.config)
+    # With `--dist=loadgroup`, ids end with the name of a group.
+    selected = {*ids, *(node_id.rpartition("@")[0] for node_id in ids)}
+    folders: dict[Path, Any] = {}
+    for name in dict.fromkeys(node_id.partition("::")[0] for node_id in ids):
+        path = session.config.rootpath / name
+        is_suite = plugin_options.is_suite_path(state.options, path, is_named=True)
+        if not is_suite or not path.is_file():
+            continue
+        try:
+            folder = compat.build_folder_node(session, path.parent, folders)
+            SuiteModule.create(folder, path).collect()
+        except Exception as error:  # whatever a conftest raises
+            state.search.current.add_error(name, f"{type(error).__name__}: {error}")
+    if state.base_branch is not None:
+        all_items = [item for module in state.modules.values() for item in module.items]
+        selected_items = [item for item in all_items if item.nodeid in selected]
+        state.base_branch.create_items(session, selected_items)
+    prepare_runs(session.config, selected)
+
+
+def prepare_runs(config: pytest.Config, selected: Collection[str]) -> None:
+    """Prepare for the queries: record the selection, read saved runs, and run the base's code.
+
+    Args:
+        config: The configuration of the session, of which all suites are collected.
+        selected: The node ids of the items that run.
+
+    Raises:
+        pytest.UsageError: Saved runs cannot be read, or the base's code cannot be run.
+    """
+    state = get_state(config)
+    search, options = state.search, state.options
+    record_selection(config, state, selected)
+    suites = list(search.current.suites.values())
+    if options.update_baseline and suites:
+        query_ids = [query_id for suite in suites for query_id in suite.queries_by_id]
+        if options.update_baseline not in query_ids:
+            closest = find_closest(options.update_baseline, query_ids)
+            hint = f" Did you mean '{closest}'?" if closest else ""
+            raise pytest.UsageError(
+                f"--ir-update-baseline: no suite has a query '{options.update_baseline}'.{hint}"
+            )
+    try:
+        if options.runs:
+            from pytest_irquality.baselines.saved_runs import read_saved_runs
+
+            paths = [config.invocation_params.dir / name for name in options.runs]
+            base_suites = list(search.base.suites.values()) if search.base is not None else []
+            saved = read_saved_runs(paths, suites, base_suites=base_suites, root=search.root)
+            search.use_saved_runs(saved)
+        if state.base_branch is not None:
+            state.base_branch.run_code(config)
+    except BaselineError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def record_selection(config: pytest.Config, state: PluginState, selected: Collection[str]) -> None:
+    """Record which items of each suite run, and which ones only ``addopts`` leaves out."""
+    left_out_count = 0
+    for module in state.modules.values():
+        typed_items = _find_typed_items(config, state.search, module.items, selected)
+        names: dict[SuiteKey, set[str]] = {}
+        typed_names: dict[SuiteKey, set[str]] = {}
+        for item in module.items:
+            selected_names = names.setdefault(item.group.key, set())
+            wanted_names = typed_names.setdefault(item.group.key, set())
+            if item.nodeid in selected:
+                selected_names.add(item.check.name)
+                wanted_names.add(item.check.name)
+            elif item in typed_items:
+                wanted_names.add(item.check.name)
+                left_out_count += 1
+        for key, selected_names in names.items():
+            state.search.select_items(key, selected_names, typed_names[key])
+    if left_out_count:
+        selection = plugin_options.describe_addopts_selection(config) or "a conftest or plugin"
+        state.search.facts = replace(
+            state.search.facts,
+            addopts_selection=selection,
+            addopts_deselected_count=left_out_count,
+        )
+
+
+def _find_typed_items(
+    config: pytest.Config,
+    search: SearchSession,
+    items: Sequence[pytest.Item],
+    selected: Collection[str],
+) -> set[pytest.Item]:
+    """Return the items that the typed command line alone selects."""
+    typed = get_command_line(config)
+    namespace = typed.namespace
+    uses_cache = getattr(namespace, "lf", False) or getattr(namespace, "stepwise", False)
+    if typed.has_node_ids or uses_cache:
+        # What these select cannot be computed again, so nothing is held against the run.
+        return {item for item in items if item.nodeid in selected}
+    candidates = compat.find_typed_items(config, items, namespace)
+    return {item for item in candidates if _is_in_shard(search, item)}
+
+
+# -- Decide and conclude ---------------------------------------------------------------------------
+
+
+class DecisionReport(NamedTuple):
+    """A test report of our own.
+
+    Attributes:
+        name: The name after ``search quality::`` in the node id.
+        is_failed: Whether the report fails. Otherwise it is xfailed.
+    """
+
+    name: str
+    text: str
+    is_failed: bool
+
+
+class Conclusion:
+    """Hooks that decide once everything ran, in the process that reports."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.state = get_state(config)
+        self.writer = ReportWriter(config, self.state)
+        self.decision: Decision | None = None
+        self.has_failures = False
+        self.collection_errors: list[str] = []
+        # Printed above the report: what was written, and what could not be.
+        self.update_lines: list[str] = []
+        self.errors: list[str] = []
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Remember what could not be collected, for the document on standard output."""
+        if report.failed:
+            self.collection_errors.append(report.longreprtext)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember whether anything is red, and which items the user's marks excuse."""
+        if report.failed:
+            self.has_failures = True
+        excuse = getattr(report, "ir_excuse", None)
+        if excuse is not None:
+            (path, retriever), item_name, reason, is_skipped = excuse
+            key = SuiteKey(path, RetrieverId(*retriever))
+            self.state.search.add_excuse(key, item_name, reason, is_skipped=is_skipped)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Decide after the items ran, also if Ctrl-C or ``-x`` ended the session early."""
+        search = self.state.search
+        try:
+            return (yield)
+        except (KeyboardInterrupt, session.Interrupted, session.Failed):
+            search.is_interrupted = True
+            raise
+        finally:
+            if search.has_anything and not is_run_without_tests(self.config):
+                self._conclude(session)
+
+    def _conclude(self, session: pytest.Session) -> None:
+        """Decide, write what the answers are kept in and the reports, and report what fails."""
+        search, options = self.state.search, self.state.options
+        search.commit = describe_commit(search.root)
+        update_command = plugin_options.format_command(self.config, is_update=True)
+        runs = options.runs if is_only_in_addopts(self.config, "ir_runs") else ()
+        search.facts = replace(
+            search.facts,
+            addopts_saved_runs=" ".join(runs),
+            update_command=quote_command(update_command),
+        )
+        history = self._read_history()
+        self.decision = search.decide()
+        self._write_answers(self.decision)
+        self.errors += self.writer.write_reports(self.decision, history, update_command)
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        for report in self._create_reports(self.decision):
+            if terminal is not None:
+                terminal.ensure_newline()
+            _log_report(session, report)
+
+    def _read_history(self) -> Sequence[Any]:
+        if not self.state.options.history:
+            return ()
+        from pytest_irquality.baselines.history import read_history
+
+        path = self.config.invocation_params.dir / self.state.options.history
+        try:
+            entries = read_history(path)
+        except BaselineError as error:
+            self.errors.append(f"--ir-history: {error}")
+            return ()
+        self.state.search.add_history(entries)
+        return entries
+
+    def _write_answers(self, decision: Decision) -> None:
+        """Write the history, the baselines and saved runs, as options say."""
+        search, options = self.state.search, self.state.options
+        folder = self.config.invocation_params.dir
+        if options.history and not self.errors:
+            from pytest_irquality.baselines.history import append_history
+
+            try:
+                entries = search.create_history_entries(decision)
+                append_history(folder / options.history, entries)
+            except (OSError, BaselineError) as error:
+                self.errors.append(f"--ir-history: {error}")
+        if options.is_update:
+            try:
+                for update in search.update_baselines(options.update_baseline or ""):
+                    self.update_lines.append(make_printable(str(describe_update(update))))
+                    if update.refusal:
+                        self.errors.append(update.refusal)
+            except OSError as error:
+                reason = error.strerror or error
+                self.errors.append(f"The baseline could not be written. {reason}")
+        if options.save_runs and search.runs:
+            from pytest_irquality.baselines.saved_runs import save_runs
+
+            try:
+                target = folder / options.save_runs
+                save_runs(target, search.runs, shard=search.shard, commit=search.commit)
+            except OSError as error:
+                self.errors.append(f"--ir-save-runs: {error}")
+
+    def _create_reports(self, decision: Decision) -> Iterator[DecisionReport]:
+        """Create a report for each finding that no item has, and one if nothing else is red."""
+        is_red = self.has_failures
+        for result in decision.current.shared_results:
+            if result.outcome >= Outcome.REVIEW:
+                is_failed = result.outcome >= Outcome.FAILED or decision.strict
+                is_red = is_red or is_failed
+                yield _create_report(result, "", is_failed=is_failed)
+        for failure in decision.base_failures:
+            name = decision.base.branch.name if decision.base else "base"
+            is_red = is_red or decision.strict
+            yield _create_report(failure.result, name, is_failed=decision.strict)
+        if not is_red and (self.errors or decision.exit_status):
+            text = "\n".join([self.writer.last_paragraph, *self.errors])
+            yield DecisionReport("build", text, is_failed=True)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Apply the exit status of the decision, if pytest's own is not worse."""
+        replaceable = (
+            pytest.ExitCode.OK,
+            pytest.ExitCode.TESTS_FAILED,
+            pytest.ExitCode.NO_TESTS_COLLECTED,
+        )
+        if self.decision is not None and session.exitstatus in replaceable:
+            status = max(self.decision.exit_status, int(bool(self.errors)))
+            if status == 2 or session.exitstatus != pytest.ExitCode.TESTS_FAILED:
+                session.exitstatus = pytest.ExitCode(status)
+        output = self.config.stash.get(STANDARD_OUTPUT_KEY, None)
+        if output is not None:
+            output.make_document = lambda error: self._make_document(session, error)
+
+    def _make_document(self, session: pytest.Session, error: BaseException | None) -> str:
+        decision = self.decision
+        if decision is None:
+            messages = [*self.collection_errors, *([str(error)] if error else [])]
+            for number, message in enumerate(messages, start=1):
+                self.state.search.current.add_error(f"error {number}", message)
+            decision = self.state.search.decide()
+        status = pytest.ExitCode.USAGE_ERROR if error else session.exitstatus
+        protected = [str(self.config.inipath)] if self.config.inipath else []
+        return make_document(self.writer.view, decision, int(status), protected)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print our section."""
+        if self.decision is None:
+            return
+        terminalreporter.section("search quality")
+        lines = [*self.update_lines, *self.errors]
+        lines += self.writer.render_terminal(terminalreporter.verbosity)
+        for line in lines:
+            is_red = line.lstrip().startswith(("✗", "FAILED", "ERROR"))
+            terminalreporter.write_line(line, red=is_red)
+        for line in self.writer.list_annotations():
+            terminalreporter.write_line(line)
+
+
+def _create_report(result: CheckResult, base_name: str, *, is_failed: bool) -> DecisionReport:
+    words: Iterable[str] = filter(None, [base_name, result.subject, result.label, result.item])
+    name = make_printable(" ".join(dict.fromkeys(words))).replace("::", ": :")
+    text = f"{result.subject}: {result.text}"
+    return DecisionReport(name, make_printable(text), is_failed)
+
+
+def _log_report(session: pytest.Session, report: DecisionReport) -> None:
+    """Report a test that no item ran, so that JUnit and the exit status have it too."""
+    node_id = f"{NODE_PREFIX}::{report.name}"
+    location = (NODE_PREFIX, None, report.name)
+    hook = session.config.hook
+    session.testscollected += 1
+    hook.pytest_runtest_logstart(nodeid=node_id, location=location)
+    for when in ("setup", "call", "teardown"):
+        longrepr = None
+        if report.is_failed and when == "call":
+            longrepr = compat.PlainFailure(NODE_PREFIX, report.text)
+        test_report = compat.make_report(node_id, location, when, longrepr)
+        if not report.is_failed and when == "call":
+            test_report.outcome = "skipped"
+            test_report.wasxfail = report.text.partition("\n")[0]
+        hook.pytest_runtest_logreport(report=test_report)
+    hook.pytest_runtest_logfinish(nodeid=node_id, location=location)

@@ -1,0 +1,252 @@
+"""Where reports go: files, the terminal, annotations of CI, and standard output."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timezone
+from functools import partial
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_irquality.evaluation.decide import Decision, decide
+from pytest_irquality.evaluation.evaluate import Branch
+from pytest_irquality.io.files import FileError, append_text, check_output, write_atomically
+from pytest_irquality.io.git import GitError, Repository
+from pytest_irquality.plugin.items import PluginState
+from pytest_irquality.plugin.options import OPTIONS, format_command
+from pytest_irquality.reports.terminal import render_terminal
+from pytest_irquality.reports.view import build_view
+from pytest_irquality.reports.view_model import View, ViewSettings
+
+if TYPE_CHECKING:
+    from pytest_irquality.baselines.history import HistoryEntry
+
+CI_COLUMNS = 120
+_BRANCH_VARIABLES = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME")
+
+
+class ReportWriter:
+    """Writes the reports of a session.
+
+    Attributes:
+        view: The content of the reports, once they are written.
+    """
+
+    def __init__(self, config: pytest.Config, state: PluginState) -> None:
+        self.config = config
+        self.state = state
+        self.view: View | None = None
+        self._version = ""
+        with suppress(PackageNotFoundError):  # an uninstalled checkout
+            # Read early: a session can leave no file descriptor to read it with.
+            self._version = version("pytest-irquality")
+        self._start = time.monotonic()
+        self._now = datetime.now(timezone.utc)
+
+    def write_reports(
+        self,
+        decision: Decision,
+        history: Sequence[HistoryEntry],
+        update_command: Sequence[str],
+    ) -> list[str]:
+        """Write every report that an option or the environment asks for.
+
+        Args:
+            decision: The decision on the build.
+            history: The earlier builds.
+            update_command: The words of the command that updates baselines.
+
+        Returns:
+            What could not be written, although somebody asked for it.
+        """
+        options = self.state.options
+        settings = self._create_settings(decision, history, update_command)
+        view = build_view(decision, settings)
+        renderers: dict[str, Callable[[], str]] = {}
+        for option in OPTIONS:
+            if option.renderer:
+                renderers[option.field] = partial(_render, option.renderer, view)
+        renderers["grading"] = partial(_render, "grading:render_grading", decision, options.grade)
+        errors = []
+        written = dict(settings.written)
+        for kind, name in settings.written.items():
+            path = self.config.invocation_params.dir / name
+            try:
+                check_output(path, self.config.rootpath, options.suite_files)
+                write_atomically(path, renderers[kind]())
+            except (OSError, FileError) as error:
+                del written[kind]
+                # The default is nobody's choice, so a file that is in its way fails nothing.
+                if kind != "report" or options.report:
+                    reason = getattr(error, "strerror", None) or str(error)
+                    errors.append(f"{name} could not be written. {reason}")
+        self.view = replace(view, settings=replace(settings, written=written))
+        summary = os.environ.get("GITHUB_STEP_SUMMARY")
+        if summary:
+            try:
+                append_text(Path(summary), renderers["markdown"]())
+            except OSError as error:
+                errors.append(f"The job summary could not be written. {error.strerror}")
+        return errors
+
+    def _create_settings(
+        self, decision: Decision, history: Sequence[HistoryEntry], update_command: Sequence[str]
+    ) -> ViewSettings:
+        options, search = self.state.options, self.state.search
+        written = options.reports
+        grading_link = ""
+        if options.grade:
+            written["grading"] = options.grade
+        if options.grade.endswith(".html") and "report" in written:
+            folder = os.path.dirname(written["report"]) or "."
+            grading_link = os.path.relpath(options.grade, folder).replace(os.sep, "/")
+        source = search.base.source if search.base else search.current.source
+        compared_with = source.label
+        if not compared_with and decision.current.branch.baselines:
+            compared_with = ".ir-baseline"
+        folder = ""
+        with suppress(ValueError):  # another drive of Windows
+            folder = self.state.get_relative_path(self.config.invocation_params.dir)
+        # Commands that name an item need the parameter of its retriever.
+        suffixes: dict[tuple[str, str], str] = {}
+        for module in self.state.modules.values():
+            for item in module.items:
+                key = item.group.key
+                suffix = item.name.removeprefix(item.check.name)
+                suffixes.setdefault((key.path, str(key.retriever)), suffix)
+        return ViewSettings(
+            branch=_read_branch(search.root),
+            commit=search.commit,
+            compared_with=compared_with,
+            compared_commit=source.commit,
+            now=self._now,
+            command=format_command(self.config),
+            update_command=tuple(update_command),
+            folder=folder,
+            node_suffixes=suffixes,
+            written=written,
+            grading_link=grading_link,
+            history=history,
+            seconds=time.monotonic() - self._start,
+            version=self._version,
+        )
+
+    @property
+    def last_paragraph(self) -> str:
+        """Return the words that the section in the terminal ends with."""
+        return str(self.view.last_paragraph) if self.view else ""
+
+    def render_terminal(self, verbosity: int) -> list[str]:
+        """Return the lines of the section in the terminal."""
+        if self.view is None:
+            return []
+        columns = CI_COLUMNS
+        if sys.stdout.isatty() or os.environ.get("COLUMNS"):
+            columns = self.config.get_terminal_writer().fullwidth
+        text = render_terminal(self.view, verbosity=verbosity, columns=columns)
+        return text.rstrip("\n").split("\n")
+
+    def list_annotations(self) -> Sequence[str]:
+        """Return workflow commands for GitHub, unless another plugin annotates failures."""
+        if os.environ.get("GITHUB_ACTIONS") != "true" or self.view is None:
+            return ()
+        for plugin in self.config.pluginmanager.get_plugins():
+            if str(getattr(plugin, "__name__", "")).startswith("pytest_github_actions_annotate"):
+                return ()
+        from pytest_irquality.reports.annotations import render_annotations
+
+        repository = os.environ.get("GITHUB_WORKSPACE")
+        text = render_annotations(
+            self.view,
+            root=self.config.rootpath,
+            repository=Path(repository) if repository else None,
+        )
+        return text.splitlines()
+
+
+def _render(renderer: str, *arguments: object) -> str:
+    module, _, function = renderer.partition(":")
+    render = getattr(import_module(f"pytest_irquality.reports.{module}"), function)
+    text: str = render(*arguments)
+    return text
+
+
+def _read_branch(root: Path) -> str:
+    for variable in _BRANCH_VARIABLES:
+        if os.environ.get(variable):
+            return os.environ[variable]
+    try:
+        output = Repository.find(root).read_output("rev-parse", "--abbrev-ref", "HEAD")
+    except GitError:
+        return ""
+    name = output.decode("utf-8", "replace").strip()
+    return "" if name == "HEAD" else name
+
+
+# -- Standard output (``--ir-json=-``) -------------------------------------------------------------
+
+STANDARD_OUTPUT_KEY = pytest.StashKey["StandardOutput"]()
+MakeDocument = Callable[["BaseException | None"], str]
+"""Makes the document. The argument is the error that ended pytest, if one did."""
+
+
+def make_document(
+    view: View | None, decision: Decision, exit_status: int, protected_paths: Sequence[str] = ()
+) -> str:
+    """Make the document on standard output."""
+    from pytest_irquality.reports.json_report import render_short_json
+
+    view = view or build_view(decision)
+    return render_short_json(view, exit_status=exit_status, protected_paths=protected_paths)
+
+
+class StandardOutput:
+    """Keeps standard output until pytest has ended, and then writes the document to it.
+
+    Attributes:
+        make_document: Makes the document, once there is a session.
+    """
+
+    make_document: MakeDocument | None = None
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.stream = sys.stdout
+        self.descriptor = -1
+        sys.stdout.flush()
+        with suppress(OSError):  # closed, as for a daemon
+            self.descriptor = os.dup(1)
+            os.dup2(2, 1)
+        sys.stdout = sys.stderr
+        config.stash[STANDARD_OUTPUT_KEY] = self
+        # Cleanups run in reverse order, so this one comes after the last words of pytest.
+        config.add_cleanup(self.restore)
+
+    def restore(self) -> None:
+        """Give standard output back, and write the document."""
+        sys.stdout.flush()
+        sys.stdout = self.stream
+        if self.descriptor >= 0:
+            os.dup2(self.descriptor, 1)
+            os.close(self.descriptor)
+        if hasattr(self.config, "workerinput"):
+            return
+        error = sys.exc_info()[1]
+        if self.make_document is not None:
+            text = self.make_document(error)
+        else:  # pytest ended before it began to collect
+            errors = {"pytest": str(error)} if error else {}
+            status = pytest.ExitCode.USAGE_ERROR if error else pytest.ExitCode.OK
+            text = make_document(None, decide(Branch(errors=errors), {}), int(status))
+        # JSON is UTF-8, whatever the encoding of the terminal is.
+        self.stream.buffer.write(text.encode("utf-8", "backslashreplace"))
+        self.stream.flush()

@@ -36,14 +36,16 @@ from pytest_irquality.io.text import (
     write,
 )
 from pytest_irquality.passages.diagnosis import FindingKind
+from pytest_irquality.retrieval.results import clean_title
 from pytest_irquality.suite.model import Probe, Query, Threshold
 
 MAX_COMPARED_IDS = 200  # ids of each side that are compared in their form
 MIN_NAMED_IDS = 3  # ids of the suite, below which it is no surprise that none is returned
 
 MIN_SHARED_PROBES = 3  # broken probes, below which something in common may be a coincidence
-MIN_CUT_FRACTION = 0.8  # of the broken quotes, which are behind the cut of a text
-MAX_CHANCE_FRACTION = 0.1  # quotes that are found by chance, as a fraction of the broken ones
+MIN_SHARED_FRACTION = 0.8  # of the broken probes, that have something in common
+MIN_CUT_POSITION = 50  # characters: nobody cuts texts before, so the field is not indexed
+MIN_LOST_FRACTION = 0.25  # of the quotes, from which on their field seems not to be indexed
 
 
 @dataclass(frozen=True)
@@ -611,34 +613,44 @@ def _create_probe_notices(facts: SuiteFacts) -> Iterator[Notice]:
     """Say what broken probes have in common, which points to what indexing loses."""
     found: list[Probe] = []
     broken: dict[str, Probe] = {}
-    ways_found: dict[str, set[str]] = defaultdict(set)
+    fields_found: dict[str, dict[str, str]] = defaultdict(dict)
     for query in facts.comparison.answered_queries:
         if query.probe and _is_found(query, facts.comparison):
             found.append(query.probe)
-            ways_found[query.probe.doc_id].add(query.probe.way)
+            fields_found[query.probe.doc_id][query.probe.way] = query.probe.field
         elif query.probe:
             broken[query.id] = query.probe
 
-    groups: dict[str, dict[str, Probe]] = defaultdict(dict)
+    has_several_fields = len({probe.field for probe in (*found, *broken.values())}) > 1
+    groups: dict[tuple[str, str], dict[str, Probe]] = defaultdict(dict)
+    other_ids: dict[str, str] = {}
     for query_id, probe in broken.items():
-        state = "not found by title"
+        field, fields = probe.field, fields_found[probe.doc_id]
+        state = ("probes-not-by-field", f"not found by '{field}'")
         if probe.doc_id in facts.comparison.run.missing_doc_ids:
-            state = "not in the index"
-        elif probe.way == "quote" and "whole" in ways_found[probe.doc_id]:
-            state = "found by title but not by quote"
-        elif not ways_found[probe.doc_id]:
-            state = "not found by any field"
+            state = ("probes-not-in-the-index", "not in the index")
+        elif probe.way == "quote" and "whole" in fields:
+            words = f"found by '{fields['whole']}', but not by a quote of '{field}'"
+            state = ("probes-not-by-quote", words)
+        elif not fields and (other_id := _find_other_id(query_id, probe, facts.comparison)):
+            other_ids.setdefault(probe.doc_id, other_id)
+            state = ("probes-other-ids", "returned with another id")
+        elif not fields and has_several_fields:
+            state = ("probes-not-by-any-field", "not found by any field")
         groups[state][query_id] = probe
 
-    for state, probes in groups.items():
-        query_ids, doc_ids = tuple(probes), dict.fromkeys(probe.doc_id for probe in probes.values())
-        count = format_count(len(doc_ids), "document is", "documents are")
-        text = write(f"{count} {state}: ", list_some(map(facts.name_doc, doc_ids)))
+    for (code, words), probes in groups.items():
+        documents = {probe.doc_id: DocPart(probe.doc_id, probe.title) for probe in probes.values()}
+        count = format_count(len(documents), "document is", "documents are")
+        text = write(f"{count} {words}: ", list_some(documents.values()))
         text += _describe_source(found, list(probes.values()))
-        if state == "found by title but not by quote":
+        if code == "probes-not-by-quote":
             text += _describe_cut(found, list(probes.values()))
-        code = "probes-" + state.replace(" ", "-")
-        yield Notice(code, text, query_ids=query_ids, doc_ids=tuple(doc_ids), is_cause=True)
+        if code == "probes-other-ids":
+            first = next(iter(documents))
+            text += write(". For example, ", DataPart(first), " has the id ")
+            text += write(DataPart(other_ids[first]), " there.")
+        yield Notice(code, text, query_ids=tuple(probes), doc_ids=tuple(documents), is_cause=True)
 
 
 def _is_found(query: Query, comparison: Comparison) -> bool:
@@ -648,26 +660,41 @@ def _is_found(query: Query, comparison: Comparison) -> bool:
     return all(not relevant.isdisjoint(ranking.doc_ids[:top_k]) for ranking in rankings)
 
 
+def _find_other_id(query_id: str, probe: Probe, comparison: Comparison) -> str:
+    """Return the id of a result that has the title of the document, or an empty text."""
+    title = clean_title(probe.title)
+    if title:
+        for ranking in comparison.answers[query_id]:
+            for doc_id in ranking.doc_ids[: comparison.suite.settings.top_k]:
+                if comparison.run.titles.get(doc_id) == title:
+                    return doc_id
+    return ""
+
+
 def _describe_source(found: Sequence[Probe], broken: Sequence[Probe]) -> Text:
-    """Say from which source all broken probes are, if the others are from more than that one."""
-    sources = {probe.source for probe in broken}
-    other_sources = {probe.source for probe in found} - sources
-    if len(broken) < MIN_SHARED_PROBES or len(sources) > 1 or not other_sources:
+    """Say from which source nearly all broken probes are, unless all probes are from it."""
+    ((source, count),) = Counter(probe.source for probe in broken).most_common(1)
+    if len(broken) < MIN_SHARED_PROBES or all(probe.source == source for probe in found):
         return Text()
-    return write(", all from ", DataPart(sources.pop()))
+    if count == len(broken):
+        return write(", all from ", DataPart(source))
+    # If something else broke one or two probes, too, a source that is missing still shows.
+    is_missing = all(probe.source != source for probe in found)
+    if is_missing and count >= max(MIN_SHARED_PROBES, MIN_SHARED_FRACTION * len(broken)):
+        return write(f", {count} of {len(broken)} from ", DataPart(source))
+    return Text()
 
 
 def _describe_cut(found: Sequence[Probe], broken: Sequence[Probe]) -> str:
-    """Say that a field seems not to be indexed, or at which position texts seem to be cut.
+    """Say at which position texts seem to be cut, or that a field seems not to be indexed.
 
     A quote behind the cut may be found by chance, and one before it broken for another reason.
     """
+    field = broken[0].field
     quotes = [(probe.position, False) for probe in found if probe.way == "quote"]
-    fields = {probe.field for probe in broken}
     if len(broken) < MIN_SHARED_PROBES:
         return ""
-    if len(quotes) <= MAX_CHANCE_FRACTION * len(broken) and len(fields) == 1:
-        return f". The field '{fields.pop()}' seems not to be indexed."
+    is_indexed = len(broken) < MIN_LOST_FRACTION * (len(quotes) + len(broken))
     quotes += [(probe.position, True) for probe in broken]
     quotes.sort()
     # The cut is where the fewest quotes are on the wrong side.
@@ -680,9 +707,10 @@ def _describe_cut(found: Sequence[Probe], broken: Sequence[Probe]) -> str:
             fewest, cut, broken_before_cut = wrong_count, position, broken_before
     found_behind = fewest - broken_before_cut
     broken_behind = len(broken) - broken_before_cut
-    if not cut or broken_behind < max(2 * found_behind, MIN_CUT_FRACTION * len(broken)):
-        return ""
-    return f". Texts seem to be cut at about character {cut:,}."
+    is_clear = broken_behind >= max(2 * found_behind, MIN_SHARED_FRACTION * len(broken))
+    if cut >= MIN_CUT_POSITION and is_clear:
+        return f". Texts seem to be cut at about character {cut:,}."
+    return "" if is_indexed else f". The field '{field}' seems not to be indexed."
 
 
 # -- Known issues and remarks ----------------------------------------------------------------------

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
+
+import pytest
 
 from pytest_irquality.evaluation.evaluate import Evaluation, evaluate
 from pytest_irquality.evaluation.results import Outcome
@@ -11,22 +13,22 @@ from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Probe, Query, Suite
 from tests.builders import make_query, make_suite, make_threshold, rank
 
-POSITIONS = {"a": 100, "b": 1500, "c": 2600, "d": 3100, "e": 4000}
-SOURCES = {"a": "manual", "b": "manual", "c": "blog", "d": "blog", "e": "blog"}
+POSITIONS = {"a": 100, "b": 1500, "c": 2600, "d": 3100, "e": 4000, "f": 5000, "g": 6000}
+SOURCES = {"a": "manual", "b": "manual"}
+Way = Literal["whole", "quote"]
 
 
-def make_probe(doc_id: str, way: Literal["whole", "quote"]) -> Query:
+def make_probe(doc_id: str, way: Way) -> Query:
     position = POSITIONS[doc_id] if way == "quote" else 0
-    probe = Probe(doc_id, field="text", way=way, position=position, source=SOURCES[doc_id])
+    field = "text" if way == "quote" else "title"
+    title = f"Title of {doc_id}"
+    probe = Probe(doc_id, title, field, way, position=position, source=SOURCES.get(doc_id, "blog"))
     return make_query(f"{way} of {doc_id}", {doc_id: 1.0}, probe=probe)
 
 
-def make_probe_suite() -> Suite:
-    """Make a title and a quote from each of five documents."""
-    queries = []
-    for doc_id in "abcde":
-        queries.append(make_probe(doc_id, "whole"))
-        queries.append(make_probe(doc_id, "quote"))
+def make_probe_suite(doc_ids: str = "abcde", ways: Sequence[Way] = ("whole", "quote")) -> Suite:
+    """Make a title and a quote from each of some documents."""
+    queries = [make_probe(doc_id, way) for doc_id in doc_ids for way in ways]
     return make_suite(
         queries=queries,
         is_probe_suite=True,
@@ -38,15 +40,24 @@ def evaluate_probes(
     broken_titles: Collection[str] = (),
     broken_quotes: Collection[str] = (),
     missing: Collection[str] = (),
+    *,
+    suite: Suite | None = None,
+    instead: Mapping[str, str] | None = None,
 ) -> Evaluation:
-    suite = make_probe_suite()
+    """Evaluate probes, of which some return no document, or another one with their title."""
+    suite = suite or make_probe_suite()
     answers: dict[str, tuple[Ranking, ...]] = {}
     for query in suite.queries:
         assert query.probe
+        doc_id = query.probe.doc_id
         broken = broken_titles if query.probe.way == "whole" else broken_quotes
-        found = () if query.probe.doc_id in broken else (query.probe.doc_id,)
+        found = () if doc_id in broken else (doc_id,)
+        if instead and doc_id in instead:
+            found = (instead[doc_id],)
         answers[query.request] = (rank("x", *found),)
-    return evaluate(suite, Run(answers, missing_doc_ids=frozenset(missing)))
+    titles = {other_id: f"Title of {doc_id}" for doc_id, other_id in (instead or {}).items()}
+    run = Run(answers, missing_doc_ids=frozenset(missing), titles=titles)
+    return evaluate(suite, run)
 
 
 def list_texts(evaluation: Evaluation) -> list[str]:
@@ -61,9 +72,12 @@ def test_probes_that_are_found_have_no_notice() -> None:
 
 
 def test_documents_that_are_found_by_title_but_not_by_quote() -> None:
-    evaluation = evaluate_probes(broken_quotes="ace")
+    evaluation = evaluate_probes(broken_quotes="bd")
 
-    assert list_texts(evaluation) == ["3 documents are found by title but not by quote: a, c, e"]
+    assert list_texts(evaluation) == [
+        "2 documents are found by 'title', but not by a quote of 'text':"
+        " Title of b (b), Title of d (d)"
+    ]
     assert evaluation.outcome is Outcome.FAILED
 
 
@@ -71,33 +85,59 @@ def test_quotes_behind_the_last_one_that_is_found_point_to_cut_texts() -> None:
     evaluation = evaluate_probes(broken_quotes="cde")
 
     assert list_texts(evaluation) == [
-        "3 documents are found by title but not by quote: c, d, e, all from blog."
-        " Texts seem to be cut at about character 1,500."
+        "3 documents are found by 'title', but not by a quote of 'text': Title of c (c), Title of"
+        " d (d), Title of e (e), all from blog. Texts seem to be cut at about character 1,500."
     ]
 
 
-def test_no_quote_that_is_found_points_to_a_field_that_is_not_indexed() -> None:
-    evaluation = evaluate_probes(broken_quotes="abcde")
+@pytest.mark.parametrize("broken", ["abcde", "ace"], ids=["all quotes", "quotes from all parts"])
+def test_lost_quotes_from_all_parts_point_to_a_field_that_is_not_indexed(broken: str) -> None:
+    evaluation = evaluate_probes(broken_quotes=broken)
 
-    assert list_texts(evaluation) == [
-        "5 documents are found by title but not by quote: a, b, c and 2 more."
-        " The field 'text' seems not to be indexed."
-    ]
+    (text,) = list_texts(evaluation)
+    assert text.endswith("The field 'text' seems not to be indexed.")
 
 
 def test_broken_probes_that_are_all_from_one_source_name_it() -> None:
     evaluation = evaluate_probes(broken_titles="cde", broken_quotes="cde")
 
     assert list_texts(evaluation) == [
-        "3 documents are not found by any field: c, d, e, all from blog"
+        "3 documents are not found by any field:"
+        " Title of c (c), Title of d (d), Title of e (e), all from blog"
     ]
+
+
+def test_a_source_without_any_found_probe_is_named_although_another_probe_is_broken() -> None:
+    suite = make_probe_suite("abcdefg")
+
+    evaluation = evaluate_probes("acdefg", "acdefg", suite=suite)
+
+    (text,) = list_texts(evaluation)
+    assert text.endswith(", 10 of 12 from blog")
 
 
 def test_documents_that_are_missing_or_found_by_no_field() -> None:
     evaluation = evaluate_probes(broken_titles="abc", broken_quotes="ab", missing="a")
 
     assert list_texts(evaluation) == [
-        "1 document is not in the index: a",
-        "1 document is not found by any field: b",
-        "1 document is not found by title: c",
+        "1 document is not in the index: Title of a (a)",
+        "1 document is not found by any field: Title of b (b)",
+        "1 document is not found by 'title': Title of c (c)",
     ]
+
+
+def test_a_result_with_the_title_of_the_document_points_to_another_id() -> None:
+    evaluation = evaluate_probes(instead={"a": "a-en", "c": "c-en"})
+
+    assert list_texts(evaluation) == [
+        "2 documents are returned with another id: Title of a (a), Title of c (c)."
+        " For example, a has the id a-en there."
+    ]
+
+
+def test_the_only_field_is_named() -> None:
+    suite = make_probe_suite(ways=("whole",))
+
+    evaluation = evaluate_probes(broken_titles="a", suite=suite)
+
+    assert list_texts(evaluation) == ["1 document is not found by 'title': Title of a (a)"]

@@ -38,7 +38,7 @@ from pytest_irquality.io.decoding import (
 )
 from pytest_irquality.io.escaping import clip, make_printable
 from pytest_irquality.io.files import FileError
-from pytest_irquality.passages.location import ALL_PASSAGES
+from pytest_irquality.passages.matching import ALL_PASSAGES
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
 from pytest_irquality.suite.model import make_request
 

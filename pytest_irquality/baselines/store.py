@@ -18,7 +18,7 @@ from pytest_irquality.io.escaping import make_file_name, quote_command
 from pytest_irquality.io.files import FileError, write_atomically
 from pytest_irquality.io.git import GitError, Repository
 from pytest_irquality.io.text import DataPart, Text, format_count, write
-from pytest_irquality.passages.location import find_contained_passages
+from pytest_irquality.passages.matching import find_contained_passages
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Query, RetrieverId, Suite
 

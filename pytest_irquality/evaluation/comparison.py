@@ -24,7 +24,7 @@ from pytest_irquality.metrics import (
     compute_overlap,
 )
 from pytest_irquality.passages.diagnosis import CorpusTexts
-from pytest_irquality.passages.location import (
+from pytest_irquality.passages.matching import (
     has_shared_hits,
     list_unknown_passages,
     locate_passages,

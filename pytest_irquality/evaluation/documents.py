@@ -10,7 +10,7 @@ from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.comparison import Comparison, sort_by_grade
 from pytest_irquality.io.text import DataPart, DocPart, Part, Text, join, write
 from pytest_irquality.passages.diagnosis import FindingKind, PassageFinding, diagnose_passage
-from pytest_irquality.passages.location import find_ranks
+from pytest_irquality.passages.matching import find_ranks
 from pytest_irquality.retrieval.run import Ranking
 from pytest_irquality.suite.model import Query
 

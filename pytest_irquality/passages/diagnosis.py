@@ -12,12 +12,13 @@ from itertools import accumulate
 from math import ceil, log
 from typing import NamedTuple
 
-from pytest_irquality.passages.location import ChunkRanking, find_contained_passages
 from pytest_irquality.passages.matching import (
+    ChunkRanking,
     compute_borders,
-    find_passage,
+    find_contained_passages,
     get_letters,
     get_words,
+    has_passage,
     match_prefixes,
 )
 from pytest_irquality.passages.normalization import (
@@ -122,7 +123,7 @@ class CorpusTexts:
         at = self._letters.find(letters)
         while 0 <= at < len(self._letters):
             position = bisect_right(self._letter_ends, at)
-            if find_passage(passage, self.texts[position]):
+            if has_passage(self.texts[position], passage):
                 return self.chunk_ids[position]
             at = self._letters.find(letters, self._letter_ends[position])
         return None

@@ -1,17 +1,20 @@
-"""Finding a passage in a text: all its words in a row, with gaps where the passage has them.
+"""Find passages in texts and in rankings of chunks, and compute metrics of passages.
 
-Everything takes time linear in the lengths of passage and text. ``check_passage`` refuses passages
-whose number of gaps would add a factor.
+A text has a passage if it has all words of it in a row, with gaps where the passage has them. That
+takes time linear in the lengths of both. ``check_passage`` refuses passages whose number of gaps
+would add a factor.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import Field, replace
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
+from pytest_irquality.metrics import Judgments, Metric, score_rankings
 from pytest_irquality.passages.normalization import (
     NormalizedText,
     extract_letters,
@@ -23,6 +26,10 @@ MAX_PASSAGE_LENGTH = 20_000
 MAX_GAPS = 20
 MAX_GAP_WORDS = 30
 MIN_WORDS_NEXT_TO_GAP = 3
+# Under this key, ``Ranking.passages`` of a stored ranking lists every passage that was looked for,
+# so that a passage that the suite got later is unknown rather than missing.
+ALL_PASSAGES = -1
+_ID_MARK = " (id)"
 
 _GAP = re.compile(r"(?<=\s)(?:…|\.\.\.)(?=\s)|\[(?:…|\.\.\.)\]")
 # Without one of these, or with another, a sentence says something else, so a gap has none of them.
@@ -47,13 +54,6 @@ _NUMBER_WORDS = split_words(
 )
 
 
-class PassageMatch(NamedTuple):
-    """Where a passage is in a text, in words from 0. The word at ``end`` is not part of it."""
-
-    start: int
-    end: int
-
-
 class _Pattern(NamedTuple):
     """A passage that is looked for: its words, and the parts between its gaps if it has some."""
 
@@ -76,26 +76,23 @@ def check_passage(passage: str) -> str:
     return ""
 
 
-def find_passage(passage: str, text: str) -> PassageMatch | None:
-    """Find a passage in a text.
+def has_passage(text: str, passage: str) -> bool:
+    """Return whether a text has all words of a passage in a row.
 
     Args:
+        text: The text of a result.
         passage: The text that is looked for. ``[...]``, ``[…]`` and a free-standing ``…`` between
             at least three words on each side are gaps of up to 30 words, without numbers and
             negations.
-        text: The text of a result.
-
-    Returns:
-        The first place that has all words of the passage in a row, or otherwise the first with
-        gaps, or ``None``.
     """
     pattern = _parse_passage(passage)
     letters = extract_letters(text)
     for part in pattern.parts or (pattern.text,):
         if part.letters not in letters:
-            return None
+            return False
     normalized = normalize_text(text)
-    return _find_words(pattern.text, normalized) or _find_with_gaps(pattern.parts, normalized)
+    is_in_row = bool(pattern.text.words) and pattern.text.line in normalized.line
+    return is_in_row or _has_parts(normalized.words, pattern.parts)
 
 
 def get_words(passage: str) -> tuple[str, ...]:
@@ -119,51 +116,34 @@ def _parse_passage(passage: str) -> _Pattern:
     return _Pattern(text)
 
 
-def _find_words(passage: NormalizedText, text: NormalizedText) -> PassageMatch | None:
-    """Find the first place with all words of a passage in a row."""
-    at = text.line.find(passage.line) if passage.words else -1
-    if at < 0:
-        return None
-    start = text.line.count("\n", 0, at)
-    return PassageMatch(start, start + len(passage.words))
-
-
-def _find_with_gaps(parts: Sequence[NormalizedText], text: NormalizedText) -> PassageMatch | None:
-    """Find the first place with all parts in order and allowed gaps between them."""
+def _has_parts(words: Sequence[str], parts: Sequence[NormalizedText]) -> bool:
+    """Return whether all parts of a passage are there in order, with allowed gaps between them."""
     if not parts:
-        return None
-    critical_counts = _count_critical_words(text.words)
-    # For every end of the parts so far: where the match that ends there starts.
-    starts = {end: end - len(parts[0].words) for end in _find_ends(parts[0].words, text.words)}
+        return False
+    critical_counts = _count_critical_words(words)
+    ends = list(_find_ends(parts[0].words, words))
     for part in parts[1:]:
         # The nearest end before a part leaves the smallest gap. If that gap has a critical word, or
         # is too long, so are all others. Therefore one candidate is enough for each place.
         nearest_end = -1
-        candidates = iter(starts)
-        candidate = next(candidates, None)
-        reached: dict[int, int] = {}
-        for end in _find_ends(part.words, text.words):
+        candidates = iter([*ends, len(words) + 1])
+        candidate = next(candidates)
+        ends = []
+        for end in _find_ends(part.words, words):
             start = end - len(part.words)
-            while candidate is not None and candidate <= start:
-                nearest_end, candidate = candidate, next(candidates, None)
-            if nearest_end < 0 or start - nearest_end > MAX_GAP_WORDS:
-                continue
-            if critical_counts[start] == critical_counts[nearest_end]:
-                reached[end] = starts[nearest_end]
-        starts = reached
-    if not starts:
-        return None
-    end = min(starts)
-    return PassageMatch(starts[end], end)
+            while candidate <= start:
+                nearest_end, candidate = candidate, next(candidates)
+            is_near = nearest_end >= 0 and start - nearest_end <= MAX_GAP_WORDS
+            if is_near and critical_counts[start] == critical_counts[nearest_end]:
+                ends.append(end)
+    return bool(ends)
 
 
 def _find_ends(pattern: Sequence[str], words: Sequence[str]) -> Iterator[int]:
     """Yield the end of every occurrence of some words, overlapping ones included, in order."""
-    matched = 0
-    borders = compute_borders(pattern)
-    for position, length in enumerate(match_prefixes(pattern, words, borders), start=1):
-        matched = length
-        if matched == len(pattern):
+    lengths = match_prefixes(pattern, words, compute_borders(pattern))
+    for position, length in enumerate(lengths, start=1):
+        if length == len(pattern):
             yield position
 
 
@@ -214,3 +194,182 @@ def _is_critical(word: str) -> bool:
     if word in _NEGATIONS or word in _NUMBER_WORDS or _NEGATED_WORD.search(word):
         return True
     return any(map(str.isdigit, word))
+
+
+# Passages in rankings
+
+
+class ChunkRanking(Protocol):
+    """The part of a ``retrieval.run.Ranking`` that is read here."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def doc_ids(self) -> Sequence[str]:
+        """Return the ids of the hits, best first."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Return the text of each hit, or nothing if the texts are unknown."""
+
+    @property
+    def passages(self) -> Mapping[int, tuple[str, ...]]:
+        """Return the passages in each hit by its index, if they are known without texts."""
+
+
+RankingT = TypeVar("RankingT", bound=ChunkRanking)
+
+
+def locate_passages(ranking: RankingT, passages: Mapping[str, float] | Iterable[str]) -> RankingT:
+    """Return a ranking in which hits that contain passages are named after them.
+
+    A passage is found at the rank of the first hit that contains it. That hit is named after the
+    passage. If it is the first hit with several passages, it is named after the one with the
+    highest grade, and ``passages`` of the returned ranking lists all of them, that one first, by
+    the index of the hit. Further hits with the same passage keep their chunk ids, so a passage
+    counts once. Ranks never change. ``score_passages`` and ``find_ranks`` read this form.
+
+    Args:
+        ranking: The ranking of chunks, with ``texts``, or with stored ``passages``.
+        passages: The passages to look for, with their grades if they have some.
+    """
+    grades = passages if isinstance(passages, Mapping) else dict.fromkeys(passages, 0.0)
+    contained = find_contained_passages(ranking, grades)
+    names = _separate_ids(ranking.doc_ids, grades)
+    first_found: dict[int, tuple[str, ...]] = {}
+    found: set[str] = set()
+    for index in sorted(contained):
+        new = [passage for passage in contained[index] if passage not in found]
+        if index < 0 or not new:
+            continue
+        new.sort(key=lambda passage: -grades[passage])
+        found.update(new)
+        first_found[index] = tuple(new)
+        names[index] = new[0]
+    return replace(ranking, doc_ids=tuple(names), passages=first_found)
+
+
+def find_contained_passages(
+    ranking: ChunkRanking, passages: Iterable[str]
+) -> dict[int, tuple[str, ...]]:
+    """Return the passages that each hit contains, by its index, in the order of ``passages``.
+
+    A stored ranking gets ``ALL_PASSAGES``, too, so the result can be stored.
+    """
+    wanted = tuple(passages)
+    contained: dict[int, tuple[str, ...]] = {ALL_PASSAGES: wanted}
+    if ranking.texts:
+        for index, text in enumerate(ranking.texts):
+            inside = [passage for passage in wanted if has_passage(text, passage)]
+            if inside:
+                contained[index] = tuple(inside)
+        return contained
+    # Stored passages may be written in another form by now.
+    by_words = {get_words(passage): passage for passage in wanted}
+    for index, stored in ranking.passages.items():
+        now = [by_words[words] for words in map(get_words, stored) if words in by_words]
+        if now:
+            contained[index] = tuple(now)
+    return contained
+
+
+def _separate_ids(doc_ids: Sequence[str], passages: Iterable[str]) -> list[str]:
+    """Return the ids with a mark on each that reads like a passage.
+
+    A chunk that is called like a passage is not the passage.
+    """
+    taken = set(passages)
+    names = []
+    for doc_id in doc_ids:
+        name = doc_id
+        while name in taken:
+            name += _ID_MARK
+        names.append(name)
+    return names
+
+
+def list_unknown_passages(ranking: ChunkRanking, passages: Iterable[str]) -> tuple[str, ...]:
+    """Return the passages of which a ranking cannot say whether its hits contain them.
+
+    A stored ranking without texts knows only the passages that the suite had when it was stored.
+    A query whose relevant passages are unknown has no usable baseline answer.
+    """
+    if ranking.texts or not ranking.doc_ids:
+        return ()
+    known = set(map(get_words, ranking.passages.get(ALL_PASSAGES, ())))
+    return tuple(passage for passage in passages if get_words(passage) not in known)
+
+
+def has_shared_hits(ranking: ChunkRanking) -> bool:
+    """Return whether a hit of a located ranking contains several passages."""
+    return any(len(inside) > 1 for inside in ranking.passages.values())
+
+
+def find_ranks(ranking: ChunkRanking) -> dict[str, int]:
+    """Return the rank of every id and passage of a located ranking, for rules and reports.
+
+    The passages of one hit share its rank.
+    """
+    doc_ids = ranking.doc_ids
+    ranks = dict(zip(doc_ids, range(1, len(doc_ids) + 1), strict=True))
+    if not ranking.passages and len(ranks) == len(doc_ids):
+        return ranks  # Without passages and duplicates, the loop would take ten times as long.
+    ranks = {}
+    for index, doc_id in enumerate(doc_ids):
+        for name in ranking.passages.get(index, (doc_id,)):
+            ranks.setdefault(name, index + 1)
+    return ranks
+
+
+def score_passages(
+    metrics: Sequence[Metric],
+    judgments: Judgments,
+    ranking: ChunkRanking,
+    *,
+    undefined: str = "skip",
+    seconds: float | None = None,
+    baseline_ranking: Sequence[str] | None = None,
+    sizes: Mapping[str, Sequence[float]] | None = None,
+) -> list[float | None]:
+    """Score one located ranking, in which hits may contain several passages.
+
+    A hit has one gain, that of its best passage, and the ideal ranking leaves the other passages of
+    the hit out, so joining two chunks never costs. Recall counts every passage that is found within
+    the cutoff. If no hit is shared, the values are those of ``score_rankings``.
+
+    Returns:
+        One value for each metric.
+    """
+    scored_judgments = judgments
+    if has_shared_hits(ranking):
+        secondary = {name for inside in ranking.passages.values() for name in inside[1:]}
+        grades = {name: grade for name, grade in judgments.grades.items() if name not in secondary}
+        votes = {name: votes for name, votes in judgments.votes.items() if name not in secondary}
+        scored_judgments = Judgments(grades, judgments.relevant_from, votes)
+    columns = score_rankings(
+        metrics,
+        [scored_judgments],
+        [ranking.doc_ids],
+        undefined=undefined,
+        seconds=[seconds],
+        baseline_rankings=[baseline_ranking],
+        sizes=[sizes or {}],
+    )
+    values = [column[0] for column in columns]
+    if scored_judgments is judgments:
+        return values
+    for position, metric in enumerate(metrics):
+        if metric.name == "recall" and metric.cutoff is not None:
+            values[position] = _score_recall(metric, judgments, ranking, undefined)
+    return values
+
+
+def _score_recall(
+    metric: Metric, judgments: Judgments, ranking: ChunkRanking, undefined: str
+) -> float | None:
+    """Score recall over all passages that are found within the cutoff."""
+    cutoff = metric.cutoff or 0
+    found = [name for name, rank in find_ranks(ranking).items() if rank <= cutoff]
+    deep_metric = metric.with_cutoff(max(cutoff, len(found)))
+    ((value,),) = score_rankings([deep_metric], [judgments], [found], undefined=undefined)
+    return value

@@ -19,7 +19,12 @@ import pytest
 from pytest_irquality.plugin.options import CHILD_VARIABLE, Options
 
 if TYPE_CHECKING:
-    from pytest_irquality.retrieval.service import RetrieverConfig, Server, Service
+    from pytest_irquality.retrieval.service import (
+        DeclaredRetriever,
+        RetrieverConfig,
+        Server,
+        Service,
+    )
 
 USUAL_RETRIEVER = "retriever"
 _NAMED_LINE = re.compile(r"([A-Za-z_]\w*):\s+.*")
@@ -100,7 +105,7 @@ class _Services:
                 retriever = retrievers.list_retrievers()[request.param if params else name]
                 request.getfixturevalue(_PREPARED_FIXTURE)
                 server = request.getfixturevalue(_SERVER_FIXTURE) if retriever.has_port else None
-                service = retrievers.open_retriever(retriever, server)
+                service = _open_retriever(retrievers, retriever, server)
             yield service
             service.close()
 
@@ -141,6 +146,21 @@ class _Services:
             started.close()
 
         return server
+
+
+def _open_retriever(
+    config: RetrieverConfig, retriever: DeclaredRetriever, server: Server | None
+) -> Service:
+    """Return a retriever that is ready to be called. Its server is waited for."""
+    from pytest_irquality.retrieval.http import UrlRetriever
+    from pytest_irquality.retrieval.program import CommandRetriever
+
+    if retriever.key == "ir_command":
+        return CommandRetriever(retriever.line, config.folder, config.secrets)
+    service = UrlRetriever(retriever.line, config.headers, config.folder, config.secrets, server)
+    if server:
+        server.wait_until_ready(service.probe)
+    return service
 
 
 @contextmanager

@@ -141,27 +141,6 @@ class RetrieverConfig:
         """
         return Server(self.serve, self.folder, self.secrets)
 
-    def open_retriever(self, retriever: DeclaredRetriever, server: Server | None) -> Service:
-        """Return a retriever that is ready to be called.
-
-        Args:
-            retriever: One of ``list_retrievers``.
-            server: The server, if the retriever's URL has its port. It is waited for.
-
-        Raises:
-            RetrieverError: A line cannot be read, or the server does not answer.
-        """
-        # Both are subclasses of what this module defines.
-        from pytest_irquality.retrieval.http import UrlRetriever
-        from pytest_irquality.retrieval.program import CommandRetriever
-
-        if retriever.key == "ir_command":
-            return CommandRetriever(retriever.line, self.folder, self.secrets)
-        service = UrlRetriever(retriever.line, self.headers, self.folder, self.secrets, server)
-        if server:
-            server.wait_until_ready(service.probe)
-        return service
-
 
 class Server:
     """A command that listens at a port of its own, and ends with this process.

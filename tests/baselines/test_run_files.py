@@ -20,7 +20,7 @@ from pytest_irquality.baselines.run_files import (
     split_request,
 )
 from pytest_irquality.baselines.sources import BaselineError
-from pytest_irquality.passages.location import ALL_PASSAGES
+from pytest_irquality.passages.matching import ALL_PASSAGES
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
 from pytest_irquality.suite.model import make_request
 

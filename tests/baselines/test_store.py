@@ -21,7 +21,7 @@ from pytest_irquality.baselines.store import (
     update_baseline,
 )
 from pytest_irquality.metrics import parse_metric
-from pytest_irquality.passages.location import ALL_PASSAGES
+from pytest_irquality.passages.matching import ALL_PASSAGES
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
 from pytest_irquality.suite.model import Query, RetrieverId, Suite
 from tests.baselines.builders import get_doc_ids, make_run, make_suite

@@ -19,7 +19,7 @@ from pytest_irquality.evaluation import constants, statistics
 from pytest_irquality.io.secrets import MIN_SECRET_LENGTH
 from pytest_irquality.metrics import METRICS
 from pytest_irquality.passages import matching
-from pytest_irquality.passages.matching import find_passage
+from pytest_irquality.passages.matching import has_passage
 from pytest_irquality.plugin.options import INI_KEYS, OPTIONS
 from pytest_irquality.reports import json_report, markdown
 from pytest_irquality.retrieval import calling, collect, errors, service
@@ -150,8 +150,8 @@ def test_passages_of_the_table_are_found_as_it_says() -> None:
 
     assert len(rows) >= 6
     for passage, text, outcome, reason in rows:
-        match = find_passage(passage.strip("`"), text.strip("`").replace("⏎", "\n"))
-        assert (match is not None) == (outcome == "found"), reason
+        is_found = has_passage(text.strip("`").replace("⏎", "\n"), passage.strip("`"))
+        assert is_found == (outcome == "found"), reason
 
 
 def test_outcomes_are_the_same_everywhere() -> None:

@@ -18,7 +18,7 @@ from pytest_irquality.evaluation.comparison import (
 )
 from pytest_irquality.evaluation.documents import list_unreturned_doc_ids
 from pytest_irquality.metrics import Judgments, parse_metric, score_rankings
-from pytest_irquality.passages.location import ALL_PASSAGES
+from pytest_irquality.passages.matching import ALL_PASSAGES
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
 from pytest_irquality.suite.model import VARIANT_TAG, Settings, Suite
 from pytest_irquality.suite.rules import ExpectNoResults

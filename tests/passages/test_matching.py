@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_irquality.passages.matching import check_passage, find_passage
+from pytest_irquality.passages.matching import check_passage, has_passage
 from pytest_irquality.passages.normalization import normalize_text
 
 # A passage, and texts that contain it in another form.
@@ -103,20 +103,17 @@ def make_pairs(texts_by_passage: dict[str, list[str]]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("passage", "text"), make_pairs(SAME))
 def test_equal_words_are_found_in_any_form(passage: str, text: str) -> None:
-    assert find_passage(passage, text)
+    assert has_passage(text, passage)
 
 
 @pytest.mark.parametrize(("passage", "text"), make_pairs(OTHER))
 def test_other_words_are_not_found(passage: str, text: str) -> None:
-    assert not find_passage(passage, text)
+    assert not has_passage(text, passage)
 
 
-def test_a_passage_is_where_its_words_are() -> None:
-    assert find_passage("14 days", "Paid within 14 days.") == (2, 4)
-    assert find_passage("paid", "Paid within 14 days. Paid") == (0, 1)
-    assert find_passage("days paid", "Paid within 14 days") is None
-    assert find_passage("", "Paid") is None
-    assert find_passage("…", "Paid …") is None
+def test_nothing_is_found_without_words() -> None:
+    assert not has_passage("Paid", "")
+    assert not has_passage("Paid …", "…")
 
 
 # A passage with gaps, a text, and whether it contains the passage.
@@ -146,15 +143,7 @@ GAPS = {
 def test_an_ellipsis_is_a_gap_of_a_few_words(case: str) -> None:
     passage, text, is_found = GAPS[case]
 
-    assert bool(find_passage(passage, text)) is is_found
-
-
-def test_a_match_with_a_gap_includes_the_gap() -> None:
-    text = "It stays three days in the store until it ships."
-
-    match = find_passage("stays three days … until it ships", text)
-
-    assert match == (1, 10)
+    assert has_passage(text, passage) is is_found
 
 
 WORDS = st.sampled_from(["a", "b", "not"])
@@ -183,15 +172,15 @@ def test_gaps_match_like_a_search_that_tries_every_place(
     starts = [at for at in range(len(words)) if words[at : at + len(parts[0])] == parts[0]]
     expected = any(continues(parts[1:], start + len(parts[0])) for start in starts)
 
-    assert bool(find_passage(passage, " ".join(words))) == expected
+    assert has_passage(" ".join(words), passage) == expected
 
 
 def test_many_gaps_in_a_text_that_repeats_itself_are_no_problem() -> None:
     """A search that tries every place for every part would not end."""
     passage = " [...] ".join(["a a a"] * 20 + ["b b b"])
 
-    assert not find_passage(passage, "b b b " + "a " * 20_000)
-    assert find_passage(passage, "a " * 20_000 + "b b b")
+    assert not has_passage("b b b " + "a " * 20_000, passage)
+    assert has_passage("a " * 20_000 + "b b b", passage)
 
 
 @pytest.mark.parametrize(
@@ -219,4 +208,4 @@ PIECES = [
 def test_a_text_with_words_contains_itself(text: str) -> None:
     has_words = bool(normalize_text(text).words)
 
-    assert bool(find_passage(text, text)) == has_words
+    assert has_passage(text, text) == has_words

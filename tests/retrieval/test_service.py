@@ -15,8 +15,7 @@ from pytest_irquality.retrieval import service
 from pytest_irquality.retrieval.collect import collect_run
 from pytest_irquality.retrieval.errors import RetrieverError
 from pytest_irquality.retrieval.http import UrlRetriever
-from pytest_irquality.retrieval.program import CommandRetriever
-from pytest_irquality.retrieval.service import RetrieverConfig
+from pytest_irquality.retrieval.service import RetrieverConfig, Server
 from pytest_irquality.suite.model import Query
 
 PYTHON = shlex.quote(sys.executable)
@@ -41,6 +40,23 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Search).serve_forever()
 """
 
 
+def open_retriever(config: RetrieverConfig, server: Server) -> UrlRetriever:
+    """Wait for the server of a configuration, as a fixture does."""
+    line = config.list_retrievers()["retriever"].line
+    retriever = UrlRetriever(line, config.headers, config.folder, config.secrets, server)
+    server.wait_until_ready(retriever.probe)
+    return retriever
+
+
+def start_and_open(config: RetrieverConfig) -> None:
+    """Start the server of a configuration, wait for it, and end it."""
+    server = config.start_server()
+    try:
+        open_retriever(config, server)
+    finally:
+        server.close()
+
+
 def test_retrievers_have_names() -> None:
     config = RetrieverConfig(
         urls=["http://h/x?q={query}", "bm25_retriever: http://h/y?q={query}"],
@@ -55,8 +71,6 @@ def test_retrievers_have_names() -> None:
         "node_retriever": ("ir_command", "node search.mjs"),
     }
     assert not any(retriever.has_port for retriever in retrievers.values())
-    assert isinstance(config.open_retriever(retrievers["retriever"], None), UrlRetriever)
-    assert isinstance(config.open_retriever(retrievers["node_retriever"], None), CommandRetriever)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +104,7 @@ def test_a_server_is_waited_for_and_ended(tmp_path: Path) -> None:
     server = config.start_server()
     address = f"http://127.0.0.1:{server.port}/?q=x"
 
-    service = config.open_retriever(config.list_retrievers()["retriever"], server)
+    service = open_retriever(config, server)
     run = collect_run(service, [Query("q", "desk")])
     service.close()
     server.close()
@@ -113,17 +127,8 @@ def test_a_server_that_ends_shows_what_it_wrote(
     server = config.start_server()
 
     with pytest.raises(RetrieverError, match=r"ended with status 1. It wrote '\*\*\* is unknown'"):
-        config.open_retriever(config.list_retrievers()["retriever"], server)
+        open_retriever(config, server)
     server.close()
-
-
-def open_retriever(config: RetrieverConfig) -> None:
-    """Start the server of a configuration and wait for it, as a fixture does."""
-    server = config.start_server()
-    try:
-        config.open_retriever(config.list_retrievers()["retriever"], server)
-    finally:
-        server.close()
 
 
 def test_a_server_that_never_listens_is_an_error(
@@ -134,7 +139,7 @@ def test_a_server_that_never_listens_is_an_error(
     config = RetrieverConfig([URL], serve=f"{PYTHON} server.py {{port}}", folder=tmp_path)
 
     with pytest.raises(RetrieverError) as raised:
-        open_retriever(config)
+        start_and_open(config)
 
     assert re.search(
         r" is not ready after \d s\. No answer: .*refused.* wrote nothing", str(raised.value)
@@ -162,7 +167,7 @@ def test_a_server_that_accepts_but_never_answers_is_not_waited_for_long(
     config = RetrieverConfig([URL], serve=f"{PYTHON} server.py {{port}}", folder=tmp_path)
 
     with pytest.raises(RetrieverError, match=r"accepts connections, but answers no query within"):
-        open_retriever(config)
+        start_and_open(config)
 
 
 def test_a_server_that_is_loading_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +176,7 @@ def test_a_server_that_is_loading_is_named(tmp_path: Path, monkeypatch: pytest.M
     config = RetrieverConfig([URL], serve=f"{PYTHON} server.py {{port}}", folder=tmp_path)
 
     with pytest.raises(RetrieverError, match=r"It answers HTTP 503\. It wrote 'loading'"):
-        open_retriever(config)
+        start_and_open(config)
 
 
 def test_a_server_that_ends_while_it_is_asked_is_not_waited_for(tmp_path: Path) -> None:
@@ -180,7 +185,7 @@ def test_a_server_that_ends_while_it_is_asked_is_not_waited_for(tmp_path: Path) 
     config = RetrieverConfig([URL], serve=f"{PYTHON} server.py {{port}}", folder=tmp_path)
 
     with pytest.raises(RetrieverError, match=r"ended with status 1\. It wrote 'out of memory'"):
-        open_retriever(config)
+        start_and_open(config)
 
 
 def test_prepare_runs_commands_in_order(tmp_path: Path) -> None:

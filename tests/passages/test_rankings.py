@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_irquality.metrics import Judgments, parse_metric
-from pytest_irquality.passages.location import (
+from pytest_irquality.passages.matching import (
     ALL_PASSAGES,
     find_contained_passages,
     find_ranks,

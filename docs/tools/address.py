@@ -18,7 +18,7 @@ PATTERNS = ("*.*", "docs/**/*.*", "pytest_irquality/**/*.*", ".github/**/*.yml")
 CITATION = ROOT / "CITATION.cff"
 
 _NAME = r"[\w-]+/pytest-irquality"
-ACTION = re.compile(rf"(uses: {_NAME}@v)\d+\.\d+\.\d+")
+MENTIONED_VERSION = re.compile(rf"(uses: {_NAME}@v|\[Version )\d+\.\d+\.\d+")
 MENTION = re.compile(rf"(github\.com/|githubusercontent\.com/|uses: |--repo )({_NAME})\b")
 
 
@@ -27,7 +27,7 @@ def generate() -> Iterator[tuple[Path, str]]:
     name = read_name()
     version, date = read_version()
     for path in list_files():
-        text = pin_action(path.read_text("utf-8"), version)
+        text = replace_version(path.read_text("utf-8"), version)
         if path == CITATION:
             text = insert_version(text, version, date)
         yield path, replace_mentions(text, name)
@@ -63,9 +63,9 @@ def replace_mentions(text: str, name: str) -> str:
     return MENTION.sub(lambda match: match[1] + name, text)
 
 
-def pin_action(text: str, version: str) -> str:
-    """Replace the version of our action in examples."""
-    return ACTION.sub(rf"\g<1>{version}", text)
+def replace_version(text: str, version: str) -> str:
+    """Replace the version of our action in examples, and the version on the first page."""
+    return MENTIONED_VERSION.sub(rf"\g<1>{version}", text)
 
 
 def insert_version(text: str, version: str, date: str) -> str:

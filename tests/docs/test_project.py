@@ -14,10 +14,10 @@ from docs.tools.address import (
     MENTION,
     insert_version,
     list_files,
-    pin_action,
     read_name,
     read_version,
     replace_mentions,
+    replace_version,
 )
 from docs.tools.advisories import report_advisories
 from docs.tools.example_files import BLOCK
@@ -56,13 +56,14 @@ def test_citation_has_the_version_and_its_date() -> None:
     )
 
 
-def test_examples_use_the_action_of_this_version() -> None:
+def test_examples_and_the_first_page_name_this_version() -> None:
     version, _ = read_version()
     pages = ["README.md", "action.yml", "docs/recipes/github-actions.md"]
 
     for name in pages:
         assert f"{read_name()}@v{version}\n" in (ROOT / name).read_text("utf-8"), name
-    assert pin_action("- uses: a/pytest-irquality@v0.0.9", "1.2.0") == (
+    assert f"[Version {version}]" in (ROOT / "docs/index.md").read_text("utf-8")
+    assert replace_version("- uses: a/pytest-irquality@v0.0.9", "1.2.0") == (
         "- uses: a/pytest-irquality@v1.2.0"
     )
 

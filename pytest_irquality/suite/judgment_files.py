@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from math import fsum
@@ -14,11 +13,12 @@ from pytest_irquality.suite.kinds import list_words, parse_number, suggest
 from pytest_irquality.suite.records import (
     BEIR_COLUMNS,
     JUDGMENT_FORMATS,
+    DataFile,
     Record,
     RecordReader,
     recognize_format,
+    simplify,
 )
-from pytest_irquality.suite.suite_files import DataFile
 from pytest_irquality.suite.yaml_source import Location, Mistake, quote
 
 # Gains of Amazon's ESCI data set (Reddy et al., 2022): exact, substitute, complement, irrelevant.
@@ -50,17 +50,16 @@ class JudgmentFile:
     assessor_grades: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    _lines: dict[tuple[str, str], int] = field(default_factory=dict, repr=False)
 
-    def find_line(self, query_key: str, doc_id: str) -> int:
-        """Return the line that first judges a document."""
-        if not self._lines:
-            # Only mistakes need lines, so they are not kept while reading.
-            reader = RecordReader(self.file, self.format, True, passed_keys=tuple(QUERY_KEYS))
-            with suppress(Mistake):  # the line that is being read may be the first bad one
-                for record in reader.read():
-                    self._lines.setdefault(_get_pair(reader, record), record.line)
-        return self._lines.get((query_key, doc_id), 1)
+    def find_line(self, query_key: str, doc_id: str, assessor: str | None = None) -> int:
+        """Return the line that first judges a document, or in which an assessor does."""
+        # Only mistakes need lines, so they are not kept while reading.
+        reader = RecordReader(self.file, self.format, True, passed_keys=tuple(QUERY_KEYS))
+        for record in reader.read():
+            has_grade = assessor in (None, _DECISION, _get_assessor(record))
+            if has_grade and _get_pair(reader, record) == (query_key, doc_id):
+                return record.line
+        return 1
 
 
 def read_judgment_file(file: DataFile, grade_words: Mapping[str, float]) -> JudgmentFile:
@@ -131,8 +130,8 @@ class _FileParser:
         self.reader = RecordReader(file, format, True, passed_keys=tuple(QUERY_KEYS))
         self.grade_words = grade_words
         self.known_grades: dict[str, float | None] = {"": None}
-        # The grade and line of each assessor by query and document.
-        self.votes: dict[str, dict[str, dict[str, tuple[float, int]]]] = {}
+        # The grades of each assessor, and of those who decide, by query and document.
+        self.votes: dict[str, dict[str, dict[str, float]]] = {}
 
     def parse(self) -> JudgmentFile:
         is_first = True
@@ -149,9 +148,8 @@ class _FileParser:
         cells = record.cells
         query_key, doc_id = _get_pair(self.reader, record)
         if ("id" in cells) != self.result.has_ids:
-            self.reader.fail(
-                record.line, "Some lines name the query by id, and others by text only"
-            )
+            message = "Some lines name the query by id, and others by text only"
+            self.reader.fail(record.line, message)
         text = cells.get("query", "").strip()
         if text and self.result.has_ids:
             first = self.result.texts.setdefault(query_key, text)
@@ -159,27 +157,30 @@ class _FileParser:
                 message = f"The query {quote(query_key)} is {quote(text)} here"
                 self.reader.fail(record.line, f"{message}, and {quote(first)} above")
         if "grade" not in cells:
-            self.reader.fail(
-                record.line, "This line has no grade (rating, grade, relevance, label)"
-            )
-        assessor = cells.get("assessor", "").strip()
-        grades = [(assessor, self._parse_grade(record, cells["grade"]))]
-        if cells.get("decision"):
-            grades.append((_DECISION, self._parse_grade(record, cells["decision"])))
-        for name, grade in grades:
+            message = "This line has no grade (rating, grade, relevance, label)"
+            self.reader.fail(record.line, message)
+        grades = [(_get_assessor(record), cells["grade"]), (_DECISION, cells.get("decision", ""))]
+        for assessor, written in grades:
+            grade = self._parse_grade(record, written)
             if grade is None:
                 continue  # a row of a list to grade that nobody has graded yet
             if not doc_id.strip():
                 self.reader.fail(record.line, "This line has a grade, and no document")
-            if "assessor" in cells or name == _DECISION:
-                self._add_vote(record, query_key, doc_id, name, grade)
-            else:
-                self._add_grade(record, query_key, doc_id, grade)
+            all_grades = self.result.grades
+            if assessor is not None:
+                all_grades = self.votes.setdefault(assessor, {})
+            first_grade = all_grades.setdefault(query_key, {}).setdefault(doc_id, grade)
+            if first_grade != grade:
+                line = self.result.find_line(query_key, doc_id, assessor)
+                message = _explain_conflict(query_key, doc_id, grade, first_grade)
+                who = f", from the same assessor {quote(assessor)}" if assessor else ""
+                self.reader.fail(record.line, f"{message} in line {line}{who}")
 
     def _parse_grade(self, record: Record, text: str) -> float | None:
         if text not in self.known_grades:
             words = dict(self.grade_words)
-            if self.reader.columns and self.reader.columns.uses_esci_letters:
+            columns = self.reader.columns
+            if columns and simplify(columns.names.get("grade", "")) == "escilabel":
                 words = {**ESCI_GRADES, **words}
             number = words.get(text, parse_number(text))
             if number is None:
@@ -187,38 +188,24 @@ class _FileParser:
             self.known_grades[text] = number
         return self.known_grades[text]
 
-    def _add_grade(self, record: Record, query_key: str, doc_id: str, grade: float) -> None:
-        grades = self.result.grades.setdefault(query_key, {})
-        first = grades.setdefault(doc_id, grade)
-        if first != grade:
-            line = self.result.find_line(query_key, doc_id)
-            message = _explain_conflict(query_key, doc_id, grade, first)
-            self.reader.fail(record.line, f"{message} in line {line}")
-
-    def _add_vote(
-        self, record: Record, query_key: str, doc_id: str, assessor: str, grade: float
-    ) -> None:
-        """Add the grade of an assessor, who may not give two."""
-        votes = self.votes.setdefault(query_key, {}).setdefault(doc_id, {})
-        first, line = votes.setdefault(assessor, (grade, record.line))
-        if first != grade:
-            who = "decision" if assessor == _DECISION else f"assessor {quote(assessor)}"
-            message = _explain_conflict(query_key, doc_id, grade, first)
-            self.reader.fail(record.line, f"{message} in line {line}, from the same {who}")
-
     def _settle_votes(self) -> None:
         """Combine the grades of several assessors: a decision, or the mean."""
-        for query_key, documents in self.votes.items():
+        decisions = self.votes.pop(_DECISION, {})
+        for assessor, all_grades in self.votes.items():
+            for query_key, grades in all_grades.items():
+                documents = self.result.assessor_grades.setdefault(query_key, {})
+                for doc_id, grade in grades.items():
+                    documents.setdefault(doc_id, {})[assessor] = grade
+        for query_key, documents in self.result.assessor_grades.items():
             grades = self.result.grades.setdefault(query_key, {})
-            for doc_id, votes in documents.items():
-                if _DECISION in votes:
-                    grades[doc_id] = votes[_DECISION][0]
-                    continue
-                given = {assessor: grade for assessor, (grade, _) in votes.items()}
-                if doc_id in grades:
+            for doc_id, given in documents.items():
+                if doc_id in grades:  # from a line that names no assessor
                     given[""] = grades[doc_id]
                 grades[doc_id] = _compute_mean(list(given.values()))
-                self.result.assessor_grades.setdefault(query_key, {})[doc_id] = given
+        for query_key, decided in decisions.items():
+            self.result.grades.setdefault(query_key, {}).update(decided)
+            for doc_id in decided:
+                self.result.assessor_grades.get(query_key, {}).pop(doc_id, None)
 
 
 def explain_grade(text: str, words: Mapping[str, float]) -> str:
@@ -228,6 +215,12 @@ def explain_grade(text: str, words: Mapping[str, float]) -> str:
     hint = f"Write a number, or say what the word is worth: {example}."
     hint = suggest(text, words, "" if words or not text.isalpha() else hint)
     return f"A grade must be a number{allowed}, not {quote(text)}{hint}"
+
+
+def _get_assessor(record: Record) -> str | None:
+    """Return who gave the grade: a name, an empty one, or ``None`` if the file names nobody."""
+    assessor = record.cells.get("assessor")
+    return None if assessor is None else assessor.strip()
 
 
 def _compute_mean(grades: Sequence[float]) -> float:

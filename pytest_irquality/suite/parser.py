@@ -27,9 +27,8 @@ from pytest_irquality.suite.model import (
     Settings,
     Suite,
 )
-from pytest_irquality.suite.query_parser import QueryParser, check_params
+from pytest_irquality.suite.query_parser import FileFinder, QueryParser, SuiteFiles, check_params
 from pytest_irquality.suite.rules import RULES
-from pytest_irquality.suite.suite_files import FileFinder, SuiteFiles
 from pytest_irquality.suite.thresholds import (
     ThresholdParser,
     check_for_single_queries,

@@ -1,21 +1,30 @@
-"""The queries of a suite: inline, from files, or made of documents, with judgments and rules."""
+"""The queries of a suite: inline, from files, or made of documents, with judgments and rules.
+
+``FileFinder`` finds the files, in the working tree or in a commit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import partial
+from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_irquality.io.access import FileAccess
+from pytest_irquality.io.files import FileError, find_matching_files
 from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite import kinds
 from pytest_irquality.suite.keys import FILE, FILE_KEYS, QUERY_KEYS, read_query_keys
 from pytest_irquality.suite.kinds import Fields, describe_node, list_words
 from pytest_irquality.suite.model import VARIANT_TAG, Location, Query, Settings
+from pytest_irquality.suite.records import DataFile, read_query_file
 from pytest_irquality.suite.rules import RULES, Rule
-from pytest_irquality.suite.suite_files import DataFile, FileFinder
 from pytest_irquality.suite.thresholds import ThresholdParser, check_for_query
 from pytest_irquality.suite.yaml_source import (
     ListNode,
@@ -30,6 +39,115 @@ from pytest_irquality.suite.yaml_source import (
 
 if TYPE_CHECKING:
     from pytest_irquality.suite.judgment_files import JudgmentFile, JudgmentFiles
+
+
+class MissingFile(Mistake):
+    """There is no file of a name."""
+
+
+class SuiteFiles(Protocol):
+    """Files from another place than the working tree, such as a commit.
+
+    Paths are relative to the root of the project, with ``/``.
+    """
+
+    def read_bytes(self, path: str) -> bytes:
+        """Return the content of a file.
+
+        Raises:
+            OSError: There is no such file. The message is shown to the user.
+        """
+
+    def list_files(self) -> Iterable[str]:
+        """Return the paths of all files, for patterns and BEIR folders."""
+
+
+class FileFinder:
+    """Finds the files that one suite names.
+
+    Attributes:
+        found: The names of all files that were found, in order.
+    """
+
+    def __init__(
+        self, suite_name: str, suite_path: Path, access: FileAccess, source: SuiteFiles | None
+    ) -> None:
+        self.found: dict[str, None] = {}
+        self._suite_path = suite_path
+        self._folder_name = posixpath.dirname(suite_name)
+        self._access = access
+        self._source = source
+
+    def find(
+        self, written: str, line: int, format: str = "", columns: Mapping[str, str] | None = None
+    ) -> list[DataFile]:
+        """Find the files that a path or pattern means, relative to the suite.
+
+        Raises:
+            Mistake: The suite may not name it. A ``MissingFile`` if there is none.
+        """
+        try:
+            names = self._match(written)
+        except FileError as error:
+            raise Mistake(line, f"{quote(written)}: {error.message}") from None
+        except OSError as error:
+            message = f"{quote(written)} cannot be read: {error.strerror or error}"
+            raise Mistake(line, message) from None
+        if not names:
+            what = "No file matches" if has_magic(written) else "There is no file"
+            raise MissingFile(line, f"{what} {quote(written)}")
+        files = []
+        for name in names:
+            path = self._suite_path.parent / self._get_relative_name(name)
+            read_content = partial(self._source.read_bytes, name) if self._source else None
+            file = DataFile(name, path, format, columns or {}, read_content)
+            files.append(file)
+            if not self.is_folder(file):
+                self.found[name] = None
+        return files
+
+    def find_part(self, folder: DataFile, name: str) -> DataFile:
+        """Find a file in a BEIR folder, compressed or not."""
+        for inner in (name, f"{name}.gz"):
+            written = self._get_relative_name(f"{folder.name}/{inner}")
+            with suppress(MissingFile):
+                return self.find(written, 1, folder.format, folder.columns)[0]
+        message = f"The folder is not a BEIR data set, because it has no {name}"
+        raise Mistake(1, message, folder.name)
+
+    def is_folder(self, file: DataFile) -> bool:
+        """Return whether a file is a folder, as BEIR's data sets are."""
+        if self._source is None:
+            return file.path.is_dir()
+        return any(name.startswith(f"{file.name}/") for name in self._source.list_files())
+
+    def _match(self, written: str) -> list[str]:
+        """Return the names of the files that a path or pattern means."""
+        if self._source is None:
+            folder = self._suite_path.parent
+            matches = [written] if (folder / written).exists() else []
+            if not matches and has_magic(written):
+                matches = find_matching_files(written, folder)
+            self._access.check_data_files([folder / match for match in matches], self._suite_path)
+            return [self._get_name(match) for match in matches]
+        name = self._get_name(written)
+        if name.startswith(("../", "/")):
+            raise FileError(name, "The path leads out of the project")
+        names = set(self._source.list_files())
+        if name in names or any(each.startswith(f"{name}/") for each in names):
+            return [name]
+        matches = []
+        for each in names:
+            if each.count("/") == name.count("/") and fnmatchcase(each, name):
+                matches.append(each)
+        return sorted(matches)
+
+    def _get_name(self, written: str) -> str:
+        """Return the path from the root of what is written in the suite."""
+        return posixpath.normpath(posixpath.join(self._folder_name, written.replace("\\", "/")))
+
+    def _get_relative_name(self, name: str) -> str:
+        return posixpath.relpath(name, self._folder_name or ".")
 
 
 @dataclass
@@ -134,7 +252,7 @@ class QueryParser:
             raise Mistake(node.line, f"Write a colon and a space after '{word.strip()}', not '='")
         try:
             return self.finder.find(written, node.line)
-        except Mistake as mistake:
+        except MissingFile as mistake:
             looks_like_path = Path(written).suffix and " " not in written
             if not is_query or looks_like_path:
                 raise
@@ -143,8 +261,6 @@ class QueryParser:
 
     def _read_query_source(self, file: DataFile) -> Iterator[_QueryEntry]:
         """Read the queries of a file, or those of a BEIR folder that its test split judges."""
-        from pytest_irquality.suite.records import read_query_file
-
         judged_ids = None
         if self.finder.is_folder(file):
             judged_ids = self._read_judgments(file)

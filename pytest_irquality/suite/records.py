@@ -1,4 +1,4 @@
-"""The formats of queries and judgments: how each is recognized, and how its lines become records.
+"""Files of queries and judgments: how each format is recognized, and how lines become records.
 
 A record is what one line says under one set of names (``id``, ``query``, ``document``, ``grade``),
 whatever the file calls them, with every value as the text that was written. A table with two
@@ -12,14 +12,62 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+from pytest_irquality.io.decoding import MAX_NESTING, exceeds_nesting, open_line_blocks, split_lines
 from pytest_irquality.io.escaping import unescape_csv_cell
+from pytest_irquality.io.files import FileError
 from pytest_irquality.io.text import format_count
 from pytest_irquality.suite.keys import QUERY_KEYS
 from pytest_irquality.suite.kinds import list_words, parse_number, suggest
-from pytest_irquality.suite.suite_files import DataFile
-from pytest_irquality.suite.yaml_source import MappingNode, Mistake, ScalarNode, make_node, quote
+from pytest_irquality.suite.yaml_source import Mistake, Node, make_node, quote
+
+# -- Files
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file of queries, judgments or documents.
+
+    Attributes:
+        name: What messages call it: its path relative to the root of the project.
+        format: The format, if the suite names it.
+        columns: The names of columns by their meaning, as far as the suite names them.
+        read_content: Reads the content, if the file is not on disk.
+    """
+
+    name: str
+    path: Path
+    format: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    read_content: Callable[[], bytes] | None = None
+
+    def read_blocks(self) -> Iterator[list[str]]:
+        """Yield the lines in lists, for readers of millions of lines.
+
+        Raises:
+            Mistake: The file cannot be read.
+        """
+        try:
+            if self.read_content is None:
+                yield from open_line_blocks(self.path)
+            else:
+                yield [line for _, line in split_lines(self.read_content(), self.name)]
+        except FileError as error:
+            raise Mistake(error.line or 1, error.message, self.name) from None
+        except OSError as error:
+            raise Mistake(1, f"The file cannot be read: {error}", self.name) from None
+
+    def read_lines(self) -> Iterator[tuple[int, str]]:
+        """Yield the lines with their numbers, from 1.
+
+        Raises:
+            Mistake: The file cannot be read.
+        """
+        return enumerate(chain.from_iterable(self.read_blocks()), start=1)
+
 
 # -- Columns
 
@@ -82,11 +130,6 @@ class Columns:
         """Return whether each row has a judgment."""
         return {"document", "grade"} <= self.names.keys()
 
-    @property
-    def uses_esci_letters(self) -> bool:
-        """Return whether grades are the letters of Amazon's ESCI data set."""
-        return simplify(self.names.get("grade", "")) == "escilabel"
-
     def list_promising(self) -> list[str]:
         """Return the columns that are not read, and look as if they said what is to be found.
 
@@ -99,7 +142,7 @@ class Columns:
 
     def describe(self) -> str:
         """Say which column is what, for a note in the report."""
-        parts = [f"'{name}' is {_name_meaning(meaning)}" for meaning, name in self.names.items()]
+        parts = [f"'{name}' is {name_meaning(meaning)}" for meaning, name in self.names.items()]
         ignored = f"; ignored: {list_words(self.ignored, 'and')}" if self.ignored else ""
         return ", ".join(parts) + ignored
 
@@ -123,29 +166,24 @@ def assign_columns(names: Sequence[str], chosen: Mapping[str, str]) -> Columns:
         chosen = {"grade": BEIR_COLUMNS[-1], **chosen}
     indexes: dict[str, int] = {}
     for meaning, name in chosen.items():
-        matches = [index for index, each in enumerate(names) if each == name]
-        if not matches:
+        if name not in names:
             known = list_words(names, "and")
             raise ColumnError(f"There is no column {quote(name)}. The columns are {known}.")
-        if len(matches) > 1:
-            raise ColumnError(f"There are {len(matches)} columns named {quote(name)}. Rename one.")
-        indexes[meaning] = matches[0]
+        if names.count(name) > 1:
+            raise ColumnError(_explain_ambiguity(meaning, [name, name]))
+        indexes[meaning] = names.index(name)
     simple_names = list(map(simplify, names))
     for meaning, spellings in SPELLINGS.items():
-        if meaning in indexes:
-            continue
-        taken = set(indexes.values())
         for accepted in (spellings, GENERIC_SPELLINGS.get(meaning, ())):
-            matches = [
-                index
-                for index, name in enumerate(simple_names)
-                if name in accepted and index not in taken
-            ]
+            matches = []
+            for index, name in enumerate(simple_names):
+                if name in accepted and index not in indexes.values():
+                    matches.append(index)
+            if meaning in indexes or not matches:
+                continue
             if len(matches) > 1:
                 raise ColumnError(_explain_ambiguity(meaning, [names[index] for index in matches]))
-            if matches:
-                indexes[meaning] = matches[0]
-                break
+            indexes[meaning] = matches[0]
     if "document" in indexes and "id" not in chosen and simple_names[indexes.get("id", -1)] == "id":
         # The number of the row, of the query or of the document: nobody can tell.
         del indexes["id"]
@@ -155,28 +193,15 @@ def assign_columns(names: Sequence[str], chosen: Mapping[str, str]) -> Columns:
     return Columns(indexes, used, tuple(ignored))
 
 
-def check_columns(columns: Columns, names: Sequence[str], *, holds_judgments: bool) -> None:
-    """Check that a table can hold judgments, or queries.
-
-    Raises:
-        ColumnError: A column is missing.
-    """
-    has_query = "query" in columns.names or (holds_judgments and "id" in columns.names)
-    if not has_query:
-        raise ColumnError(explain_missing("query", names))
-    for meaning in ("document", "grade") if holds_judgments else ():
-        if meaning not in columns.names:
-            raise ColumnError(explain_missing(meaning, names))
-
-
-def _name_meaning(meaning: str) -> str:
+def name_meaning(meaning: str) -> str:
+    """Return what messages call a meaning."""
     return NAMES.get(meaning, f"the {meaning}")
 
 
 def _explain_ambiguity(meaning: str, names: Sequence[str]) -> str:
     if len(set(names)) == 1:
         return f"There are {len(names)} columns named {quote(names[0])}. Rename one."
-    could = f"{list_words(names, 'and')} could both be {_name_meaning(meaning)}"
+    could = f"{list_words(names, 'and')} could both be {name_meaning(meaning)}"
     return f"{could}. Choose one with columns: {{{meaning}: {_write_name(names[0])}}}."
 
 
@@ -193,7 +218,7 @@ def explain_missing(meaning: str, names: Sequence[str]) -> str:
     free = [name for name in names if simplify(name) not in taken]
     example = _write_name(free[-1] if free else "")
     return (
-        f"No column is {_name_meaning(meaning)}. The columns are {known}. Name one {spellings},"
+        f"No column is {name_meaning(meaning)}. The columns are {known}. Name one {spellings},"
         f" or write which it is, as in columns: {{{meaning}: {example}}}."
     )
 
@@ -321,11 +346,10 @@ class RecordReader:
         start, header = next(self._iter_data(lines), (1, ""))
         delimiter = "\t" if self.format in ("tsv", "beir") else find_delimiter(header)
         names = [name.strip() for name in split_row(header, delimiter)]
-        columns = self._assign(names, start)
+        indexes = self._assign_columns(names, start).indexes.items()
         # Cells of our own files are escaped, so that a spreadsheet runs no formula in them.
         is_own = tuple(names) in (TO_GRADE_COLUMNS, GRADED_COLUMNS)
-        indexes = columns.indexes.items()
-        for number, row in self._iter_rows(lines, delimiter, start):
+        for number, row in iter_rows(lines, delimiter, start + 1, self.file.name):
             if not any(row):
                 continue
             if len(row) < len(names) and row[0].startswith("#"):
@@ -339,32 +363,20 @@ class RecordReader:
                 cells = {meaning: unescape_csv_cell(cell) for meaning, cell in cells.items()}
             yield Record(number, cells)
 
-    def _assign(self, names: Sequence[str], line: int) -> Columns:
+    def _assign_columns(self, names: Sequence[str], line: int) -> Columns:
         try:
             columns = assign_columns(names, self.file.columns)
-            check_columns(columns, names, holds_judgments=self.holds_judgments)
         except ColumnError as error:
             self.fail(line, str(error))
+        required = ["query"]
+        if self.holds_judgments:
+            query = "id" if "id" in columns.names else "query"
+            required = [query, "document", "grade"]
+        for meaning in required:
+            if meaning not in columns.names:
+                self.fail(line, explain_missing(meaning, names))
         self.columns = columns
         return columns
-
-    def _iter_rows(
-        self, lines: Iterator[tuple[int, str]], delimiter: str, header_line: int
-    ) -> Iterator[tuple[int, list[str]]]:
-        """Yield each row with its first line."""
-        if delimiter == "\t":
-            for number, line in lines:
-                yield number, split_row(line, delimiter)
-            return
-        texts = (f"{line}\n" for _, line in lines)
-        reader = csv.reader(texts, delimiter=delimiter, strict=True)
-        number = header_line + 1
-        try:
-            for row in reader:
-                yield number, row
-                number = header_line + reader.line_num + 1
-        except csv.Error as error:
-            self.fail(number, f"This is not CSV: {error}")
 
     # -- JSON lines -------------------------------------------------------------------------------
 
@@ -377,14 +389,12 @@ class RecordReader:
             used = self._shapes[keys]
             cells = {}
             for meaning, key in used.items():
-                cell = value[key]
-                if cell is None or isinstance(cell, str):
-                    cells[meaning] = str(cell or "")
-                else:
+                cells[meaning] = value.pop(key) or ""
+                if not isinstance(cells[meaning], str):
                     self.fail(number, f"{quote(key)} must be a text or a number")
             extra = {}
             for key in self.json_keys:
-                if value.get(key) is not None and key not in used.values():
+                if value.get(key) is not None:
                     extra[key] = value[key]
             yield Record(number, cells, extra)
         known = {key for keys in self._shapes for key in keys}
@@ -427,9 +437,11 @@ def decode_object(line: str, number: int, name: str) -> dict[str, Any]:
     try:
         value = _DECODER.decode(line)
         if isinstance(value, dict):
-            return value
+            if not exceeds_nesting(value):
+                return value
+            message = f"This is nested deeper than {MAX_NESTING} levels"
     except RecursionError:
-        message = "This is not JSON: it is nested too deep"
+        message = f"This is nested deeper than {MAX_NESTING} levels"
     except json.JSONDecodeError as error:
         message = f"This is not JSON: {error.msg} (column {error.pos + 1})"
     except ValueError as error:
@@ -468,6 +480,34 @@ def is_comment(line: str) -> bool:
     """
     rest = line.lstrip("#")
     return rest != line and (not rest or rest[0].isspace())
+
+
+def iter_rows(
+    lines: Iterable[tuple[int, str]], delimiter: str, number: int, name: str
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row of a table with its first line.
+
+    Args:
+        lines: The lines with their numbers.
+        delimiter: A tab, or the delimiter of CSV.
+        number: The number of the first line.
+        name: The file, for messages.
+
+    Raises:
+        Mistake: A line is not CSV.
+    """
+    if delimiter == "\t":
+        for line_number, line in lines:
+            yield line_number, split_row(line, delimiter)
+        return
+    reader = csv.reader((f"{line}\n" for _, line in lines), delimiter=delimiter, strict=True)
+    first = number
+    try:
+        for row in reader:
+            yield number, row
+            number = first + reader.line_num
+    except csv.Error as error:
+        raise Mistake(number, f"This is not CSV: {error}", name) from None
 
 
 def split_row(line: str, delimiter: str) -> list[str]:
@@ -553,7 +593,8 @@ def _guess_formats(file: DataFile) -> Sequence[str]:
         formats.append("topics")
     if formats or not head:
         return formats
-    return {".csv": ["csv"], ".tsv": ["tsv"], ".txt": ["text"], "": ["text"]}.get(file.suffix, [])
+    suffix = Path(file.path.name.removesuffix(".gz")).suffix.lower()
+    return {".csv": ["csv"], ".tsv": ["tsv"], ".txt": ["text"], "": ["text"]}.get(suffix, [])
 
 
 # -- Files of queries
@@ -574,7 +615,7 @@ class QueryFile:
         notes: Remarks for the report.
     """
 
-    nodes: tuple[MappingNode, ...]
+    nodes: tuple[Node, ...]
     has_judgments: bool = False
     promising_columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -621,7 +662,7 @@ def read_query_file(file: DataFile, *, matches_text: bool = False) -> QueryFile:
     nodes = []
     for key, record in records.items():
         relevant = list(passages.get(key, ())) if matches_text else []
-        nodes.append(_make_query_node(reader, record, relevant))
+        nodes.append(_make_query_node(record, relevant))
     promising = reader.columns.list_promising() if reader.columns else []
     if passages and not matches_text and reader.columns:
         promising.append(reader.columns.names["passage"])
@@ -629,29 +670,18 @@ def read_query_file(file: DataFile, *, matches_text: bool = False) -> QueryFile:
     return QueryFile(tuple(nodes), has_judgments, tuple(promising), notes)
 
 
-def _make_query_node(reader: RecordReader, record: Record, passages: list[str]) -> MappingNode:
+def _make_query_node(record: Record, passages: list[str]) -> Node:
     """Make the node that the query would have in a suite."""
-    line = record.line
-    values: dict[str, Any] = {"query": record.cells["query"].strip()}
-    for name in ("id", "why"):
+    values: dict[str, Any] = {}
+    for name in ("query", "id", "why"):
         if record.cells.get(name, "").strip():
             values[name] = record.cells[name].strip()
     for name, separators in _CELL_SEPARATORS.items():
         parts = [part.strip() for part in re.split(separators, record.cells.get(name, ""))]
         if any(parts):
             values[name] = list(dict.fromkeys(filter(None, parts)))
+    if record.cells.get("weight", "").strip():
+        values["weight"] = JsonNumber(record.cells["weight"].strip())
     if passages:
         values["relevant"] = passages
-    values.update(record.extra)
-    try:
-        node = make_node(values, line)
-    except Mistake as mistake:
-        reader.fail(line, str(mistake))
-    assert isinstance(node, MappingNode)
-    weight = record.cells.get("weight", "").strip()
-    if weight:
-        if parse_number(weight) is None:
-            reader.fail(line, f"'weight' must be a number, not {quote(weight)}")
-        key = ScalarNode("weight", line)
-        node = MappingNode([*node.entries, (key, ScalarNode(weight, line))], line)
-    return node
+    return make_node({**values, **record.extra}, record.line)

@@ -19,8 +19,7 @@ from pytest_irquality.io.escaping import clip, make_printable
 from pytest_irquality.io.files import write_atomically
 from pytest_irquality.suite.parser import load_suite
 from pytest_irquality.suite.probes import TITLE_FIELDS, read_rows
-from pytest_irquality.suite.records import SPELLINGS, simplify
-from pytest_irquality.suite.suite_files import DataFile
+from pytest_irquality.suite.records import SPELLINGS, DataFile, simplify
 from pytest_irquality.suite.yaml_source import Mistake, SuiteError
 
 # -- Queries as YAML

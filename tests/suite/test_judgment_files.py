@@ -338,7 +338,7 @@ def test_rows_without_a_grade_are_still_to_grade(folder: SuiteFolder) -> None:
         ("q.jsonl", '{"qid": ["1"], "docid": "d", "grade": 1}\n', "q.jsonl:1: 'qid' must be a text or a number"),
         ("q.jsonl", '{"qid": "1", "docid": "d", "grade": 1}\n{"query": "a", "docid": "d", "grade": 1}\n', "q.jsonl:2: Some lines name the query by id, and others by text only"),
         ("q.jsonl", '{"query": "a", "docid": "d", "grade": 1, "contexts": []}\n', "q.jsonl:1: 'contexts' is not a key of a query or judgment"),
-        ("q.jsonl", "{" + '"a":{' * 200_000, "q.jsonl:1: This is not JSON: "),
+        ("q.jsonl", "{" + '"a":{' * 200_000, "q.jsonl:1: This is nested deeper than 40 levels"),
         ("q.trec", "1 0 d1 1\n1 0 d\0 1\n", "q.trec:2: A NUL character, so this is not a text file"),
         ("q.trec", b"1 0 d1 1\n1 0 \xff 1\n", "q.trec:2: The byte 0xff is not valid UTF-8."),
         ("q.trec", b"\x1f\x8b\x08\x00garbage", "q.trec:1: The gzip file is damaged"),

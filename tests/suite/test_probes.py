@@ -205,6 +205,7 @@ def test_the_suite_may_name_the_id_field(folder: SuiteFolder) -> None:
         ("probes: {from: broken.jsonl, by: {title: whole}}", "This is not JSON: Expecting value (column 8)"),
         ("probes: {from: bare.jsonl, by: {title: whole}}", "No field is the id of the document. Fields are 'title'. Write which as 'id_field'."),
         ("probes: {from: empty.jsonl, by: {title: whole}}", "No document has a text in 'title'. Its fields are 'id' and 'title'."),
+        ("probes: {from: common.jsonl, by: {title: whole}, sample: 1}", "Other documents contain all words of each text. Name a field that has more of them"),
         ("probes: {from: nothing.jsonl, by: {title: whole}}", "'probes' has no document to make a query of"),
     ],
 )  # fmt: skip
@@ -214,8 +215,37 @@ def test_mistakes(folder: SuiteFolder, text: str, mistake: str) -> None:
     folder.write("broken.jsonl", '{"id": 1}\n{"id": \n')
     folder.write("bare.jsonl", '{"title": "x"}\n')
     folder.write("nothing.jsonl", "\n")
+    folder.write("common.jsonl", '{"id": "a", "title": "?"}\n{"id": "b", "title": "!"}\n')
     folder.write("empty.jsonl", '{"id": "a", "title": ""}\n')
 
     (found,) = folder.find_mistakes(f"{text}\n")
 
     assert found.split(": ", 1)[1] == mistake
+
+
+def test_a_title_that_many_documents_contain_is_left_out(folder: SuiteFolder) -> None:
+    documents = make_documents(12)
+    documents.append({"sku": "guide", "title": "Of", "description": "A guide to all of them"})
+    documents.append({"sku": "sign", "title": "--", "description": "A sign"})
+    write_catalog(folder, documents)
+
+    suite = load_probes(folder, "{title: whole}", sample=14)
+
+    assert len(suite.queries) == 12
+    assert not {"guide title", "sign title"} & set(suite.queries_by_id)
+    assert suite.notes == (
+        "12 probes of 14 of 14 documents; 2 texts are left out, because 10 other documents"
+        " contain all of the words",
+    )
+
+
+def test_a_title_of_many_documents_is_kept_since_each_of_them_is_relevant(
+    folder: SuiteFolder,
+) -> None:
+    documents = [{"sku": f"sku-{number}", "title": "Office chair"} for number in range(15)]
+    write_catalog(folder, documents)
+
+    suite = load_probes(folder, "{title: whole}", sample=1)
+
+    (query,) = suite.queries
+    assert len(query.judgments.grades) == 15

@@ -8,11 +8,10 @@ those about a single suite in ``notices``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
-from typing import NamedTuple
 
 from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.comparison import Comparison, QueryStatus, compare_runs
@@ -45,6 +44,8 @@ from pytest_irquality.io.text import (
 )
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, RetrieverId, RunKey, Suite, Threshold
+
+_Request = tuple[RetrieverId, str]  # what answers are filed by
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,16 @@ class Decision:
     gate_source: Text = field(default=Text())
     facts: BuildFacts = field(default=BuildFacts(), repr=False)
 
+    @property
+    def sides(self) -> list[BranchEvaluation]:
+        """Return the evaluations against the current and, if there is one, the base branch."""
+        return [self.current] if self.base is None else [self.current, self.base]
+
+    @property
+    def base_name(self) -> str:
+        """Return the name of the base branch, or nothing without one."""
+        return self.base.branch.name if self.base else ""
+
     @cached_property
     def outcome(self) -> Outcome:
         """Return the worst outcome of the current suites and of the build's notices."""
@@ -193,46 +204,38 @@ def decide(
         base = replace(base, name="the base branch")
     evaluator = BranchEvaluator(current, runs, base, today=today, facts=facts)
     current_side = evaluator.evaluate(evaluations)
-    base_side = None
-    edits: tuple[SuiteEdit, ...] = ()
-    base_failures: tuple[BaseFailure, ...] = ()
+    is_strict, gate_source = _choose_gate(current, base, strict)
+    decision = Decision(current_side, strict=is_strict, gate_source=gate_source, facts=facts)
     if base is not None:
         base_side = BranchEvaluator(base, runs, is_base_side=True, today=today).evaluate()
         edits = find_edits(current, base)
-        base_failures = _find_base_failures(base_side, current_side, edits)
-    is_strict, gate_source = _choose_gate(current, base, strict)
-    decision = Decision(
-        current_side,
-        base_side,
-        coverage=count_coverage(current_side, base_side),
-        base_failures=base_failures,
-        edits=edits,
-        strict=is_strict,
-        gate_source=gate_source,
-        facts=facts,
+        failures = _find_base_failures(base_side, current_side, edits)
+        decision = replace(decision, base=base_side, edits=edits, base_failures=failures)
+    decision = replace(decision, coverage=count_coverage(current_side, decision.base))
+    decision = _add_notices(
+        decision,
+        _create_base_failure_notices,
+        _create_branch_notices,
+        _create_unanswered_base_notices,
+        _create_unmade_check_notices,
+        _create_edit_notices,
+        _create_equal_sides_notice,
+        _create_session_notices,
+        _create_slow_loss_notices,
     )
-
-    notices = [*_create_branch_notices(current_side)]
-    if base_side is not None:
-        notices += _create_base_failure_notices(base_failures, base_side.branch)
-        notices += _create_branch_notices(base_side, base_side.branch.name)
-        notices += _create_unanswered_base_notices(base_side, current_side, facts)
-        notices += _create_unmade_check_notices(base_side, current_side)
-        notices += _create_edit_notices(edits, base_side.branch)
-        notices += _create_equal_sides_notice(current_side, base_side.branch, facts)
-    notices += _create_session_notices(decision)
-    notices += _create_slow_loss_notices(decision)
-    decision = replace(decision, notices=_rank_notices(notices))
     # A failure or a review must be looked into first, and updating the baseline would hide it.
-    if not facts.is_update and decision.outcome <= Outcome.INCOMPLETE:
-        notices += _create_stale_notice(decision)
-        notices += _create_missing_baseline_notice(decision)
-    return replace(decision, notices=_rank_notices(notices))
+    if facts.is_update or decision.outcome > Outcome.INCOMPLETE:
+        return decision
+    return _add_notices(decision, _create_stale_notice, _create_missing_baseline_notice)
 
 
-def _rank_notices(notices: Iterable[Notice]) -> tuple[Notice, ...]:
-    """Return notices with the most severe first, and causes before others of their severity."""
-    return tuple(sorted(notices, key=lambda notice: (-notice.outcome, not notice.is_cause)))
+def _add_notices(decision: Decision, *creators: Callable[[Decision], Iterable[Notice]]) -> Decision:
+    """Add notices, the most severe first, and causes before others of their severity."""
+    notices = list(decision.notices)
+    for create in creators:
+        notices += create(decision)
+    notices.sort(key=lambda notice: (-notice.outcome, not notice.is_cause))
+    return replace(decision, notices=tuple(notices))
 
 
 def _choose_gate(current: Branch, base: Branch | None, strict: bool | None) -> tuple[bool, Text]:
@@ -281,11 +284,11 @@ def _get_key(result: CheckResult) -> tuple[object, ...]:
     return (check, suite, result.retriever, result.tag, result.item)
 
 
-def _create_base_failure_notices(failures: Iterable[BaseFailure], base: Branch) -> Iterator[Notice]:
-    for failure in failures:
+def _create_base_failure_notices(decision: Decision) -> Iterator[Notice]:
+    for failure in decision.base_failures:
         result = failure.result
         verb = "needs a review" if result.outcome is Outcome.REVIEW else "fails"
-        text = write(f"{verb} for {base.name}. ", result.text)
+        text = write(f"{verb} for {decision.base_name}. ", result.text)
         if count := sum(each.counts.get(EditKind.BASELINE_EDITED, 0) for each in failure.edits):
             text += f". This change commits {format_count(count, 'answer')} as the new baseline"
         yield Notice(
@@ -304,49 +307,42 @@ def _create_base_failure_notices(failures: Iterable[BaseFailure], base: Branch) 
 # -- What could not be used, run or compared -------------------------------------------------------
 
 
-def _create_branch_notices(evaluation: BranchEvaluation, base_name: str = "") -> Iterator[Notice]:
-    """Create notices about files and retrievers of a branch that cannot be used.
-
-    Args:
-        evaluation: The evaluation against the branch.
-        base_name: The name of the base branch, if ``evaluation`` is about it.
-    """
-    branch = evaluation.branch
-    for path, error in branch.errors.items():
-        where = f" on {base_name}" if base_name else ""
-        text = write(f"cannot be used{where}. ", error)
-        outcome = Outcome.REVIEW if base_name else Outcome.ERROR
-        yield Notice("cannot-be-used", text, outcome, subject=path, suite_path=path)
-    for suite in evaluation.missing:
-        where = f" for {base_name}" if base_name else ""
-        name = DataPart(f"'{suite.retriever}'")
-        text = write(f"did not run{where}, because the retriever ", name, " is not available")
-        outcome = Outcome.INCOMPLETE
-        if reason := branch.missing_retrievers.get(suite.run_key):
-            text += write(" (", reason, ")")
-            outcome = Outcome.ERROR
-        if base_name:
-            outcome = Outcome.REVIEW
-        yield assign_suites(Notice("suite-not-run", text, outcome, is_cause=True), [suite])
-    for remark in branch.remarks:
-        yield Notice("remark", remark)
+def _create_branch_notices(decision: Decision) -> Iterator[Notice]:
+    """Create notices about files and retrievers of a branch that cannot be used."""
+    for side in decision.sides:
+        is_base = side is decision.base
+        worst = Outcome.REVIEW if is_base else Outcome.ERROR
+        for path, error in side.branch.errors.items():
+            where = f" on {decision.base_name}" if is_base else ""
+            text = write(f"cannot be used{where}. ", error)
+            yield Notice("cannot-be-used", text, worst, subject=path, suite_path=path)
+        for suite in side.missing:
+            where = f" for {decision.base_name}" if is_base else ""
+            name = DataPart(f"'{suite.retriever}'")
+            text = write(f"did not run{where}, because the retriever ", name, " is not available")
+            reason = side.branch.missing_retrievers.get(suite.run_key)
+            if reason:
+                text += write(" (", reason, ")")
+            outcome = worst if reason or is_base else Outcome.INCOMPLETE
+            yield assign_suites(Notice("suite-not-run", text, outcome, is_cause=True), [suite])
+        for remark in side.branch.remarks:
+            yield Notice("remark", remark)
 
 
-def _create_unanswered_base_notices(
-    base: BranchEvaluation, current: BranchEvaluation, facts: BuildFacts
-) -> Iterator[Notice]:
+def _create_unanswered_base_notices(decision: Decision) -> Iterator[Notice]:
     """Name queries of the base branch that one side did not answer.
 
     Queries without a current answer that the current branch has too are counted there. Under
     ``run:``, a query that the base's code never ran would look like a new one.
     """
-    current_requests = set()
-    for suite in current.branch.suites:
-        current_requests |= {(suite.retriever, query.request) for query in suite.queries}
-    for evaluation in base.evaluations:
+    if decision.base is None:
+        return
+    branch = decision.base.branch
+    current_requests = _list_requests(decision.current.branch.suites)
+    for evaluation in decision.base.evaluations:
         suite = evaluation.suite
-        ran_on_base = _list_requests_that_ran(suite, base.branch)
-        excused = base.branch.get_context(suite).deselected_query_ids
+        ran_on_base = _list_requests_that_ran(suite, branch)
+        excused = branch.get_context(suite).deselected_query_ids
         queries = []
         for query in suite.queries:
             is_known = query.request in evaluation.run.answers
@@ -355,26 +351,24 @@ def _create_unanswered_base_notices(
                 queries.append(query)
         if queries:
             number = format_count(len(queries), "query", "queries")
-            text = write(f"{number} of {base.branch.name} could not be evaluated: ")
+            text = write(f"{number} of {branch.name} could not be evaluated: ")
             text += _name_queries(queries)
-            outcome = Outcome.INCOMPLETE if facts.is_interrupted else Outcome.REVIEW
+            outcome = Outcome.INCOMPLETE if decision.facts.is_interrupted else Outcome.REVIEW
             query_ids = tuple(query.id for query in queries)
             notice = Notice("base-not-answered", text, outcome, query_ids=query_ids)
             yield assign_suites(notice, [suite])
 
 
-def _create_unmade_check_notices(
-    base: BranchEvaluation, current: BranchEvaluation
-) -> Iterator[Notice]:
+def _create_unmade_check_notices(decision: Decision) -> Iterator[Notice]:
     """Name thresholds of the base branch that can no longer be checked.
 
     A change can remove the stage that a threshold is about, or the retriever that it compares with.
     """
-    incomplete = set()
-    for result in current.results:
-        if result.outcome >= Outcome.INCOMPLETE:
-            incomplete.add(_get_key(result))
-    for evaluation in base.evaluations:
+    if decision.base is None:
+        return
+    results = decision.current.results
+    incomplete = {_get_key(each) for each in results if each.outcome >= Outcome.INCOMPLETE}
+    for evaluation in decision.base.evaluations:
         suite = evaluation.suite
         lacks_retriever = bool(suite.baseline_retriever) and evaluation.baseline_run is None
         labels: dict[str, None] = {}
@@ -386,11 +380,11 @@ def _create_unmade_check_notices(
             lacks_stage = bool(metric.stage) and not stage.answers
             if (lacks_stage or lacks_retriever) and _get_key(result) not in incomplete:
                 labels[result.label] = None
-        if labels and not base.branch.get_context(suite).deselected_query_ids:
+        if labels and not decision.base.branch.get_context(suite).deselected_query_ids:
             names = list_some([DataPart(label) for label in labels])
-            text = write(names, f" can no longer be checked for {base.branch.name}, because ")
-            text += "the retriever that it compares with" if lacks_retriever else "the stage"
-            text += " is gone"
+            missing = "the retriever that it compares with" if lacks_retriever else "the stage"
+            text = write(names, f" can no longer be checked for {decision.base_name}, because ")
+            text += f"{missing} is gone"
             notice = Notice("base-check-not-made", text, Outcome.REVIEW, is_cause=True)
             yield assign_suites(notice, [suite])
 
@@ -413,7 +407,7 @@ def _list_requests_that_ran(suite: Suite, base: Branch) -> set[str]:
 def _create_session_notices(decision: Decision) -> Iterator[Notice]:
     """Create notices about what the session left out."""
     facts, coverage, current = decision.facts, decision.coverage, decision.current
-    evaluations = [*current.evaluations, *(decision.base.evaluations if decision.base else ())]
+    evaluations = [evaluation for side in decision.sides for evaluation in side.evaluations]
     # What the command line leaves out is not held against a run.
     is_deselected = any(map(current.branch.is_deselected, current.branch.suites))
     selection = CodePart(facts.addopts_selection)
@@ -449,15 +443,20 @@ def _create_session_notices(decision: Decision) -> Iterator[Notice]:
 # -- What the change edits -------------------------------------------------------------------------
 
 
-def _create_edit_notices(edits: Sequence[SuiteEdit], base: Branch) -> Iterator[Notice]:
+def _create_edit_notices(decision: Decision) -> Iterator[Notice]:
     """Create one notice for all edits, and one for each suite of which nothing is left."""
-    for edit in edits:
+    for edit in decision.edits:
         if edit.is_nothing_left:
-            suites = [suite for suite in base.suites if suite.path == edit.path]
-            text = write(f"none of the queries that this suite has on {base.name} is left")
-            notice = Notice("nothing-left", text, Outcome.REVIEW, is_cause=True)
-            yield assign_suites(notice, suites)
-    named = [edit for edit in edits if edit.texts]
+            text = write(f"none of the queries that this suite has on {decision.base_name} is left")
+            yield Notice(
+                "nothing-left",
+                text,
+                Outcome.REVIEW,
+                edit.subject,
+                suite_path=edit.path,
+                is_cause=True,
+            )
+    named = [edit for edit in decision.edits if edit.texts]
     if named:
         subject = ", ".join(dict.fromkeys(edit.subject for edit in named))
         text = write("this change edits suites (", summarize_edits(named), ")")
@@ -465,14 +464,13 @@ def _create_edit_notices(edits: Sequence[SuiteEdit], base: Branch) -> Iterator[N
         yield Notice("suites-edited", text, subject=subject, suite_path=path)
 
 
-def _create_equal_sides_notice(
-    current: BranchEvaluation, base: Branch, facts: BuildFacts
-) -> Iterator[Notice]:
+def _create_equal_sides_notice(decision: Decision) -> Iterator[Notice]:
     """Ask whether both sides of ``run:`` search one index, if code changed and no ranking did."""
-    if base.committed is None or not facts.has_code_changes:
+    base = decision.base and decision.base.branch
+    if not base or base.committed is None or not decision.facts.has_code_changes:
         return
     ranking_count = 0
-    for evaluation in current.evaluations:
+    for evaluation in decision.current.evaluations:
         # An answer that the change commits is not an answer of the other side.
         base_run = collect_answers(evaluation.suite, base.baselines)
         for request, answer in base_run.answers.items():
@@ -519,10 +517,7 @@ def _create_missing_baseline_notice(decision: Decision) -> Iterator[Notice]:
     if decision.base is None:
         return
     current, base = decision.current.branch, decision.base.branch
-    base_requests = set()
-    for suite in base.suites:
-        if suite.has_stored_baseline:
-            base_requests |= {(suite.retriever, query.request) for query in suite.queries}
+    base_requests = _list_requests(suite for suite in base.suites if suite.has_stored_baseline)
     suites = []
     missing: dict[tuple[object, str], Query] = {}
     for suite in current.suites:
@@ -589,21 +584,16 @@ def count_coverage(current: BranchEvaluation, base: BranchEvaluation | None = No
     total = sum(len(suite.queries) for suite in current.branch.suites)
 
     current_requests = _list_requests(current.branch.suites)
-    removed = set()
-    base_only = set()
+    removed: set[_Request] = set()
+    base_only: set[_Request] = set()
     if base is not None:
         texts = {request for _, request in current_requests}
-        base_suites = [
-            suite for suite in base.branch.suites if not base.branch.is_deselected(suite)
-        ]
-        for key in _list_requests(base_suites):
-            # A query that only moved to another suite or retriever is not removed.
-            if key.request not in texts:
-                removed.add(key)
+        base_suites = [each for each in base.branch.suites if not base.branch.is_deselected(each)]
+        # A query that only moved to another suite or retriever is not removed.
+        removed.update(key for key in _list_requests(base_suites) if key[1] not in texts)
         for evaluation in base.evaluations:
-            for key in _list_requests([evaluation.suite]) - current_requests:
-                if key.request in evaluation.run.answers:
-                    base_only.add(key)
+            only_base = _list_requests([evaluation.suite]) - current_requests
+            base_only.update(key for key in only_base if key[1] in evaluation.run.answers)
     return Coverage(
         compared=compared,
         new=new,
@@ -615,13 +605,8 @@ def count_coverage(current: BranchEvaluation, base: BranchEvaluation | None = No
     )
 
 
-class _Request(NamedTuple):
-    retriever: RetrieverId
-    request: str
-
-
 def _list_requests(suites: Iterable[Suite]) -> set[_Request]:
     requests: set[_Request] = set()
     for suite in suites:
-        requests.update(_Request(suite.retriever, query.request) for query in suite.queries)
+        requests.update((suite.retriever, query.request) for query in suite.queries)
     return requests

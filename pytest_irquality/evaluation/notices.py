@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.comparison import Comparison, QueryStatus, Side
@@ -37,7 +38,7 @@ from pytest_irquality.io.text import (
 )
 from pytest_irquality.passages.diagnosis import FindingKind
 from pytest_irquality.retrieval.results import clean_title
-from pytest_irquality.suite.model import Probe, Query, Threshold
+from pytest_irquality.suite.model import Probe, Query, Suite
 
 MAX_COMPARED_IDS = 200  # ids of each side that are compared in their form
 MIN_NAMED_IDS = 3  # ids of the suite, below which it is no surprise that none is returned
@@ -62,14 +63,28 @@ class SuiteFacts:
     context: EvaluationContext
     labels_without_unjudged: Sequence[str] = ()
 
+    @property
+    def suite(self) -> Suite:
+        """Return the suite that the notices are about."""
+        return self.comparison.suite
+
     def name_queries(self, query_ids: Iterable[str]) -> Text:
         """Name the first few queries and count the others."""
-        queries = self.comparison.suite.queries_by_id
+        queries = self.suite.queries_by_id
         return list_some(QueryPart(query_id, queries[query_id].text) for query_id in query_ids)
 
     def name_doc(self, doc_id: str) -> DocPart:
         """Name a document by its title and id."""
         return DocPart(doc_id, self.comparison.titles.get(doc_id, ""))
+
+    def count_queries(
+        self, code: str, query_ids: Iterable[str], singular: str, plural: str, **fields: Any
+    ) -> Iterator[Notice]:
+        """Create a notice such as ``2 queries are new: "boots", "shoes"``, if there are queries."""
+        ids = tuple(query_ids)
+        if ids:
+            text = write(format_count(len(ids), singular, plural), ": ", self.name_queries(ids))
+            yield Notice(code, text, query_ids=ids, **fields)
 
 
 def create_notices(facts: SuiteFacts) -> tuple[Notice, ...]:
@@ -89,7 +104,7 @@ def create_notices(facts: SuiteFacts) -> tuple[Notice, ...]:
         _create_missing_document_notice,
         _create_passage_notice,
         _create_unjudged_notice,
-        _create_assessor_notices,
+        _create_assessor_notice,
         _create_few_changes_notice,
         _create_known_issue_notice,
         _create_expired_issue_notices,
@@ -101,25 +116,24 @@ def create_notices(facts: SuiteFacts) -> tuple[Notice, ...]:
         _create_duplicate_notice,
         _create_remark_notices,
     )
-    suite = facts.comparison.suite
     notices: list[Notice] = []
     for create in creators:
         notices += create(facts)
-    return tuple(assign_suites(notice, [suite]) for notice in notices)
+    return tuple(assign_suites(notice, [facts.suite]) for notice in notices)
 
 
 # -- Causes: no answers, other ids, missing results ------------------------------------------------
 
 
 def _create_no_answer_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    suite, run = facts.comparison.suite, facts.comparison.run
+    queries = facts.suite.queries_by_id
     query_ids = facts.comparison.list_query_ids(QueryStatus.NO_ANSWER)
     if not query_ids:
         return
     query_ids_by_cause: dict[str, list[str]] = {}
     messages: dict[str, str] = {}
     for query_id in query_ids:
-        error = run.errors[suite.queries_by_id[query_id].request]
+        error = facts.comparison.run.errors[queries[query_id].request]
         cause = error.cause or error.message
         query_ids_by_cause.setdefault(cause, []).append(query_id)
         messages.setdefault(cause, error.message)
@@ -129,10 +143,10 @@ def _create_no_answer_notice(facts: SuiteFacts) -> Iterator[Notice]:
         causes.append(write(facts.name_queries(ids), f": {count}", DataPart(messages[cause])))
     text = write(format_count(len(query_ids), "query has", "queries have"), " no answer (")
     text += join(causes, "; ") + ")"
-    if len(query_ids) == len(suite.queries) and len(causes) == 1:
-        text = write("No query has an answer: ", DataPart(next(iter(messages.values()))))
-    is_failure = len(query_ids) > suite.settings.max_errors
-    is_failure |= any(not suite.queries_by_id[query_id].is_sampled for query_id in query_ids)
+    if len(query_ids) == len(queries) and len(messages) == 1:
+        text = write("No query has an answer: ", DataPart(*messages.values()))
+    is_failure = len(query_ids) > facts.suite.settings.max_errors
+    is_failure |= any(not queries[query_id].is_sampled for query_id in query_ids)
     outcome = Outcome.FAILED if is_failure else Outcome.PASSED
     yield Notice("no-answer", text, outcome, query_ids=query_ids, is_cause=is_failure)
 
@@ -255,30 +269,27 @@ def _create_empty_notice(facts: SuiteFacts) -> Iterator[Notice]:
     newly_empty = [each for each in empty if each in changes and changes[each].is_newly_empty]
     if newly_empty:
         more = "more " if len(newly_empty) < len(empty) else ""
-        count = format_count(len(newly_empty), f"{more}query returns", f"{more}queries return")
-        text = write(count, " nothing: ", facts.name_queries(newly_empty))
-        yield Notice("newly-empty", text, query_ids=tuple(newly_empty), is_cause=True)
-    elif empty:
+        verbs = (f"{more}query returns nothing", f"{more}queries return nothing")
+        yield from facts.count_queries("newly-empty", newly_empty, *verbs, is_cause=True)
+    else:
         as_before = " as before" if changes.keys() >= set(empty) else ""
         is_cause = len(empty) == len(comparison.answers) and not as_before
-        count = format_count(len(empty), "query returns", "queries return")
-        text = write(count, f" nothing{as_before}: ", facts.name_queries(empty))
-        yield Notice("empty", text, query_ids=tuple(empty), is_cause=is_cause)
+        verbs = (f"query returns nothing{as_before}", f"queries return nothing{as_before}")
+        yield from facts.count_queries("empty", empty, *verbs, is_cause=is_cause)
 
 
 def _create_few_results_notice(facts: SuiteFacts) -> Iterator[Notice]:
     """Say that every query has fewer results than were requested, if that can cost anything."""
     comparison = facts.comparison
     requested = comparison.run.provenance.depth or comparison.needed_depth
-    longest = 0
-    lacks_relevant = False
+    lengths = [len(rankings[0].doc_ids) for rankings in comparison.answers.values()]
+    longest = max(lengths, default=0)
+    if len(lengths) < 2 or not 0 < longest < requested:
+        return
     for query in comparison.answered_queries:
-        doc_ids = comparison.answers[query.id][0].doc_ids
-        longest = max(longest, len(doc_ids))
-        if longest >= requested:
-            return
-        lacks_relevant = lacks_relevant or not query.judgments.relevant.issubset(doc_ids)
-    if not longest or len(comparison.answers) < 2 or not lacks_relevant:
+        if not query.judgments.relevant.issubset(comparison.answers[query.id][0].doc_ids):
+            break
+    else:
         return
     longest_before = max((len(each.before[0].doc_ids) for each in comparison.changes), default=0)
     text = write(f"No query has more than {format_count(longest, 'result')}")
@@ -296,7 +307,7 @@ def _create_few_results_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_not_run_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    suite, run = facts.comparison.suite, facts.comparison.run
+    suite, run = facts.suite, facts.comparison.run
     query_ids = []
     reasons: dict[str, None] = {}
     if run.provenance.is_interrupted:
@@ -315,7 +326,7 @@ def _create_not_run_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_nothing_can_fail_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    suite = facts.comparison.suite
+    suite = facts.suite
     if not facts.comparison.answers or facts.context.selected_items is not None:
         return
     for result in facts.results:
@@ -334,7 +345,7 @@ def _create_nothing_can_fail_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_no_judgments_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    suite = facts.comparison.suite
+    suite = facts.suite
     has_rules = any(query.rules for query in suite.queries)
     has_rules = has_rules or any(item.rule for item in suite.items)
     if facts.comparison.changes and not suite.has_judgments and not has_rules:
@@ -349,16 +360,14 @@ def _create_undecided_notice(facts: SuiteFacts) -> Iterator[Notice]:
     if not undecided:
         return
     is_frequent = len(undecided) > len(comparison.changes) * constants.MAX_UNDECIDED_FRACTION
-    query_ids = [change.query.id for change in undecided]
     rank = len(undecided[0].now[0].doc_ids)
-    count = format_count(len(undecided), "query ends", "queries end")
-    text = write(count, f" in a tie at rank {rank}, so missing documents may only be tied: ")
-    text += facts.name_queries(query_ids)
-    yield Notice(
+    reason = f"in a tie at rank {rank}, so missing documents may only be tied"
+    yield from facts.count_queries(
         "undecided-ties",
-        text,
-        Outcome.INCOMPLETE if is_frequent else Outcome.PASSED,
-        query_ids=tuple(query_ids),
+        [change.query.id for change in undecided],
+        f"query ends {reason}",
+        f"queries end {reason}",
+        outcome=Outcome.INCOMPLETE if is_frequent else Outcome.PASSED,
         doc_ids=tuple(doc_id for change in undecided for doc_id in change.restored),
         next_step=write("Increase ", CodePart("depth")),
     )
@@ -372,11 +381,14 @@ def _create_baseline_notices(facts: SuiteFacts) -> Iterator[Notice]:
         depth = f"{comparison.compared_depth} of {comparison.needed_depth}"
         text = write(f"Only the first {depth} results were compared, because one side has no more")
         yield Notice("shallow-baseline", text, next_step=step)
-    if query_ids := comparison.unusable_query_ids:
-        count = format_count(len(query_ids), "query", "queries")
-        text = write(f"The baseline has not recorded the passages of {count}, so they were not")
-        text += write(" compared: ", facts.name_queries(query_ids))
-        yield Notice("unknown-passages", text, query_ids=query_ids, next_step=step)
+    reason = "not compared, because the baseline has not recorded their passages"
+    yield from facts.count_queries(
+        "unknown-passages",
+        comparison.unusable_query_ids,
+        f"query was {reason}",
+        f"queries were {reason}",
+        next_step=step,
+    )
 
 
 # -- What changed ----------------------------------------------------------------------------------
@@ -398,15 +410,13 @@ def _create_lost_query_notices(facts: SuiteFacts) -> Iterator[Notice]:
 
 def _create_gained_query_notice(facts: SuiteFacts) -> Iterator[Notice]:
     gained = [change.query.id for change in facts.comparison.changes if change.gained_doc_ids]
-    if gained:
-        count = format_count(len(gained), "query", "queries")
-        text = write(count, " gained a first relevant document: ", facts.name_queries(gained))
-        yield Notice("gained-queries", text, query_ids=tuple(gained))
+    what = "gained a first relevant document"
+    yield from facts.count_queries("gained-queries", gained, f"query {what}", f"queries {what}")
 
 
 def _create_few_changes_notice(facts: SuiteFacts) -> Iterator[Notice]:
     """Say that no test can tell whether a suite got worse, if some of its queries did."""
-    suite, metric = facts.comparison.suite, facts.comparison.suite.primary_metric
+    suite, metric = facts.suite, facts.suite.primary_metric
     if not suite.has_stored_baseline or not suite.has_judgments:
         return
     gains = facts.comparison.collect_gains(metric)
@@ -426,32 +436,27 @@ def _create_few_changes_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_new_query_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    query_ids = facts.comparison.list_query_ids(QueryStatus.NEW)
     # Without any baseline, "new" would only repeat the list of queries.
-    if query_ids and facts.comparison.changes:
-        count = format_count(len(query_ids), "query is", "queries are")
-        text = write(count, " new: ", facts.name_queries(query_ids))
-        yield Notice("new-queries", text, query_ids=query_ids)
+    if facts.comparison.changes:
+        new = facts.comparison.list_query_ids(QueryStatus.NEW)
+        yield from facts.count_queries("new-queries", new, "query is new", "queries are new")
 
 
 def _create_regraded_notice(facts: SuiteFacts) -> Iterator[Notice]:
     regraded = facts.context.regraded_query_ids
-    query_ids = [query.id for query in facts.comparison.suite.queries if query.id in regraded]
-    if query_ids:
-        count = format_count(len(query_ids), "query has", "queries have")
-        text = write(count, " changed judgments: ", facts.name_queries(query_ids))
-        yield Notice("regraded-queries", text, query_ids=tuple(query_ids))
+    query_ids = [query.id for query in facts.suite.queries if query.id in regraded]
+    verbs = ("query has changed judgments", "queries have changed judgments")
+    yield from facts.count_queries("regraded-queries", query_ids, *verbs)
 
 
 def _create_tie_order_notice(facts: SuiteFacts) -> Iterator[Notice]:
     query_ids = []
     for change in facts.comparison.changes:
-        if not change.is_unchanged and not change.is_reordered and change.aligned != change.now:
+        if not change.is_reordered and change.aligned != change.now:
             query_ids.append(change.query.id)
-    if query_ids:
-        count = format_count(len(query_ids), "ranking differs", "rankings differ")
-        text = write(count, " only in the order of equal scores, which is not a change")
-        yield Notice("tie-order", text, query_ids=tuple(query_ids))
+    what = "only in the order of equal scores, which is not a change"
+    verbs = (f"ranking differs {what}", f"rankings differ {what}")
+    yield from facts.count_queries("tie-order", query_ids, *verbs)
 
 
 # -- Documents -------------------------------------------------------------------------------------
@@ -459,7 +464,7 @@ def _create_tie_order_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 def _create_missing_document_notice(facts: SuiteFacts) -> Iterator[Notice]:
     """Name the relevant documents that the index lacks, and the queries that need them."""
-    suite, missing = facts.comparison.suite, facts.comparison.run.missing_doc_ids
+    suite, missing = facts.suite, facts.comparison.run.missing_doc_ids
     if not missing or suite.is_probe_suite:
         return
     query_ids: list[str] = []
@@ -488,7 +493,7 @@ def _create_missing_document_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 def _create_passage_notice(facts: SuiteFacts) -> Iterator[Notice]:
     """Count the relevant passages by what happened to them."""
-    settings = facts.comparison.suite.settings
+    settings = facts.suite.settings
     if settings.match != "text":
         return
     counts: Counter[FindingKind] = Counter()
@@ -515,7 +520,7 @@ def _create_passage_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:
     """Name unjudged documents that are new in the first results of queries that got worse."""
-    comparison, suite = facts.comparison, facts.comparison.suite
+    comparison, suite = facts.comparison, facts.suite
     if suite.settings.match == "text" or suite.is_probe_suite:
         return
     labels = facts.labels_without_unjudged
@@ -560,50 +565,34 @@ def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:
     )
 
 
-def _create_assessor_notices(facts: SuiteFacts) -> Iterator[Notice]:
+def _create_assessor_notice(facts: SuiteFacts) -> Iterator[Notice]:
     """Name documents on which assessors disagree and which may have decided the outcome."""
-    suite = facts.comparison.suite
-    failed_ids: set[str] = set()
-    for result in facts.results:
-        if result.outcome > Outcome.INCOMPLETE:
-            failed_ids.update(result.query_ids or _list_low_query_ids(facts, result))
-    gains = facts.comparison.collect_gains(suite.primary_metric)
-    for query in suite.queries:
-        relevant_from = query.judgments.relevant_from
-        if query.id not in failed_ids and gains.get(query.id, 0) >= 0:
+    is_failed = any(result.outcome > Outcome.INCOMPLETE for result in facts.results)
+    gains = facts.comparison.collect_gains(facts.suite.primary_metric)
+    values = facts.comparison.values(facts.suite.primary_metric, Side.RETURNED)
+    doc_ids: list[str] = []
+    findings: list[Text] = []
+    for query in facts.suite.queries:
+        is_imperfect = (values.get(query.id) or 0) < 1
+        if gains.get(query.id, 0) >= 0 and not (is_failed and is_imperfect):
             continue
         for doc_id, grades in query.assessor_grades.items():
-            if min(grades.values()) < relevant_from <= max(grades.values()):
+            if min(grades.values()) < query.judgments.relevant_from <= max(grades.values()):
+                doc_ids.append(doc_id)
                 each = ", ".join(f"{grade:g}" for grade in grades.values())
-                text = write("Assessors disagree on ", facts.name_doc(doc_id), " for ")
-                text += write(QueryPart(query.id, query.text), f" ({each}). It counts as ")
-                text += f"{query.judgments.grades.get(doc_id, 0):g}."
-                yield Notice("disagreement", text, query_ids=(query.id,), doc_ids=(doc_id,))
-
-
-def _list_low_query_ids(facts: SuiteFacts, result: CheckResult) -> list[str]:
-    """List the queries below the bound of a threshold over the suite or a tag."""
-    query_ids = []
-    if isinstance(result.check, Threshold) and result.bound is not None:
-        metric, queries = result.check.metric, facts.comparison.suite.queries_by_id
-        for query_id, value in facts.comparison.values(metric, Side.RETURNED).items():
-            has_tag = not result.tag or result.tag in queries[query_id].tags
-            if has_tag and metric.higher_is_better and value is not None and value < result.bound:
-                query_ids.append(query_id)
-    return query_ids
+                grade = f" ({each}), which counts as {query.judgments.grades.get(doc_id, 0):g}"
+                name = QueryPart(query.id, query.text)
+                findings.append(write(facts.name_doc(doc_id), " for ", name, grade))
+    if findings:
+        text = write("Assessors disagree on ", list_some(findings))
+        yield Notice("disagreement", text, doc_ids=tuple(doc_ids))
 
 
 def _create_duplicate_notice(facts: SuiteFacts) -> Iterator[Notice]:
     query_ids = facts.comparison.query_ids_with_duplicates
-    if query_ids:
-        count = format_count(len(query_ids), "ranking contains", "rankings contain")
-        answers = facts.comparison.answers[query_ids[0]]
-        doc_ids = Counter(doc_id for ranking in answers for doc_id in ranking.doc_ids)
-        example = doc_ids.most_common(1)[0][0]
-        text = write(count, " a document twice, such as ", facts.name_doc(example))
-        text += write(", which counts once: ", facts.name_queries(query_ids))
-        ids = tuple(query_ids)
-        yield Notice("repeated-documents", text, query_ids=ids, doc_ids=(example,))
+    what = "a document twice, which counts once"
+    verbs = (f"ranking contains {what}", f"rankings contain {what}")
+    yield from facts.count_queries("repeated-documents", query_ids, *verbs)
 
 
 # -- Probes ----------------------------------------------------------------------------------------
@@ -736,7 +725,7 @@ def _create_known_issue_notice(facts: SuiteFacts) -> Iterator[Notice]:
 def _create_expired_issue_notices(facts: SuiteFacts) -> Iterator[Notice]:
     """Name known issues that are still broken after their date, where that does not fail."""
     broken = {result.known_issue for result in facts.results if result.known_issue}
-    for query in facts.comparison.suite.queries:
+    for query in facts.suite.queries:
         issue = query.known_issue
         if issue and issue.id in broken and is_expired(issue, facts.context.today):
             broken.remove(issue.id)
@@ -748,7 +737,7 @@ def _create_expired_issue_notices(facts: SuiteFacts) -> Iterator[Notice]:
 def _create_remark_notices(facts: SuiteFacts) -> Iterator[Notice]:
     """Repeat what was remarked when the suite and the answers were read."""
     run = facts.comparison.run
-    remarks = [*facts.comparison.suite.notes, *run.notes]
+    remarks = [*facts.suite.notes, *run.notes]
     if run.provenance.retry_count:
         count = format_count(run.provenance.retry_count, "call was", "calls were")
         remarks.append(f"{count} made again after a failure")

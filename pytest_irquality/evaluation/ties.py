@@ -60,12 +60,10 @@ def align_ties(
     ties_before = _number_ties(before, max_length)
     if not ties_now or not ties_before:
         return AlignedRanking(now)
-
-    order = _order_by_baseline(now, before, ties_now, ties_before)
-    aligned = now if order == list(range(len(order))) else _reorder(now, order)
+    aligned = _order_by_baseline(now, before, ties_now, ties_before)
     if len(now.doc_ids) < requested:
         return AlignedRanking(aligned)
-    return _restore_cut_documents(aligned, before, ties_now, ties_before, relevant)
+    return _restore_hidden(aligned, before, ties_now, ties_before, relevant)
 
 
 def _may_have_ties(ranking: Ranking) -> bool:
@@ -99,66 +97,69 @@ def _are_equal(score: float, other: float) -> bool:
 
 def _order_by_baseline(
     now: Ranking, before: Ranking, ties_now: Mapping[str, int], ties_before: Mapping[str, int]
-) -> list[int]:
-    """Return the indexes of the current hits in their new order.
+) -> Ranking:
+    """Return the ranking with documents that share a tie on both sides in the baseline's order.
 
-    Documents that share a tie on both sides exchange only the places that they have between them.
+    They exchange only the places that they have between them.
     """
     ranks_before: dict[str, int] = {}
     for rank, doc_id in enumerate(before.doc_ids):
         ranks_before.setdefault(doc_id, rank)
-    indexes_by_tie = defaultdict(list)
-    for index, doc_id in enumerate(now.doc_ids):
+    doc_ids = list(now.doc_ids)
+    places_by_tie = defaultdict(list)
+    for place, doc_id in enumerate(doc_ids):
         if doc_id in ties_now and doc_id in ties_before:
-            indexes_by_tie[ties_now[doc_id], ties_before[doc_id]].append(index)
-    order = list(range(len(now.doc_ids)))
-    for indexes in indexes_by_tie.values():
-        in_baseline_order = sorted(indexes, key=lambda index: ranks_before[now.doc_ids[index]])
-        for place, index in zip(indexes, in_baseline_order, strict=True):
-            order[place] = index
-    return order
+            places_by_tie[ties_now[doc_id], ties_before[doc_id]].append(place)
+    order = list(range(len(doc_ids)))
+    for places in places_by_tie.values():
+        in_baseline_order = sorted(places, key=lambda place: ranks_before[doc_ids[place]])
+        for place, old_place in zip(places, in_baseline_order, strict=True):
+            order[place] = old_place
+    if order == sorted(order):
+        return now
+    return _rearrange(now, [doc_ids[old_place] for old_place in order], order)
 
 
-def _restore_cut_documents(
+def _restore_hidden(
     now: Ranking,
     before: Ranking,
     ties_now: Mapping[str, int],
     ties_before: Mapping[str, int],
     relevant: Collection[str],
 ) -> AlignedRanking:
-    """Take relevant documents to be in their old place if the end of the ranking may hide them."""
-    if now.scores is None or before.scores is None:
+    """Take relevant documents to be in their old place if the end of the ranking may hide them.
+
+    If a tie goes on behind the last result, chance decides which of its documents are returned.
+    Both rankings must end within a tie of the same score, or the documents have other scores now.
+    """
+    tie_now, tie_before = _list_last_tie(now, ties_now), _list_last_tie(before, ties_before)
+    if not (tie_now and tie_before and now.scores and before.scores):
         return AlignedRanking(now)
-    tie_now = _list_end_tie(now, ties_now)
-    tie_before = _list_end_tie(before, ties_before)
-    if not tie_now or not tie_before or not _are_equal(now.scores[-1], before.scores[-1]):
+    if not _are_equal(now.scores[-1], before.scores[-1]):
         return AlignedRanking(now)
     returned = set(now.doc_ids)
-    missing = [doc_id for doc_id in tie_before if doc_id in relevant and doc_id not in returned]
-    # They take the places of documents that the tie could as well have left out: irrelevant ones
-    # first, and newcomers before others. A relevant document that both sides returned stays.
+    hidden = [doc_id for doc_id in tie_before if doc_id in relevant and doc_id not in returned]
+    # Each takes the room of a returned document that chance could have hidden: from the end,
+    # irrelevant ones first. A relevant document that both sides returned keeps its room.
     replaceable = [d for d in reversed(tie_now) if d not in relevant or d not in tie_before]
     replaceable.sort(key=lambda doc_id: (doc_id in relevant, doc_id in tie_before))
-    missing = missing[: len(replaceable)]
-    if not missing:
+    hidden = hidden[: len(replaceable)]
+    if not hidden:
         return AlignedRanking(now)
 
-    replaced = set(replaceable[: len(missing)])
-    start = len(now.doc_ids) - len(tie_now)
-    end = [doc_id for doc_id in tie_now if doc_id not in replaced]
-    for count, doc_id in enumerate(missing):
-        # A better score may have put other documents above the tie. They stay there.
-        place = max(before.doc_ids.index(doc_id) - start, count)
-        end.insert(place, doc_id)
-    restored = {doc_id: start + end.index(doc_id) + 1 for doc_id in missing}
-    indexes: dict[str, int] = {}
-    for index, doc_id in enumerate(now.doc_ids):
-        indexes.setdefault(doc_id, index)
-    order = [*range(start), *(indexes.get(doc_id, doc_id) for doc_id in end)]
-    return AlignedRanking(_reorder(now, order), restored)
+    start = len(now.doc_ids) - len(tie_now)  # where the tie begins
+    tie = [doc_id for doc_id in tie_now if doc_id not in replaceable[: len(hidden)]]
+    for count, doc_id in enumerate(hidden):
+        old_place = before.doc_ids.index(doc_id)
+        # Documents with better scores may be at the old place. They stay above the tie.
+        tie.insert(max(old_place - start, count), doc_id)
+    restored = {doc_id: start + tie.index(doc_id) + 1 for doc_id in hidden}
+    places = {doc_id: start + index for index, doc_id in enumerate(tie_now)}
+    order = [*range(start), *map(places.get, tie)]
+    return AlignedRanking(_rearrange(now, [*now.doc_ids[:start], *tie], order), restored)
 
 
-def _list_end_tie(ranking: Ranking, ties: Mapping[str, int]) -> list[str]:
+def _list_last_tie(ranking: Ranking, ties: Mapping[str, int]) -> list[str]:
     """Return the documents of the tie that ends with the last hit, or none."""
     last_tie = ties.get(ranking.doc_ids[-1])
     if last_tie is None:
@@ -169,18 +170,23 @@ def _list_end_tie(ranking: Ranking, ties: Mapping[str, int]) -> list[str]:
     return list(end) if set(end) == tied else []
 
 
-def _reorder(ranking: Ranking, order: Sequence[int | str]) -> Ranking:
-    """Return the hits in another order. An id in place of an index is a document without a hit."""
+def _rearrange(
+    ranking: Ranking, doc_ids: Sequence[str], old_places: Sequence[int | None]
+) -> Ranking:
+    """Return a ranking of other documents, with what is known about each from its old place.
+
+    Nothing is known about a document without an old place, which the retriever did not return.
+    """
     passages = {}
-    for place, index in enumerate(order):
-        if isinstance(index, int) and index in ranking.passages:
-            passages[place] = ranking.passages[index]
+    for place, old_place in enumerate(old_places):
+        if old_place is not None and old_place in ranking.passages:
+            passages[place] = ranking.passages[old_place]
     sizes = {}
     for unit, values in ranking.sizes.items():
-        sizes[unit] = tuple(values[index] if isinstance(index, int) else 0.0 for index in order)
+        sizes[unit] = tuple(0.0 if place is None else values[place] for place in old_places)
     return Ranking(
-        doc_ids=tuple(ranking.doc_ids[i] if isinstance(i, int) else i for i in order),
-        scores=ranking.scores,  # Only equal scores change places.
+        doc_ids=tuple(doc_ids),
+        scores=ranking.scores,  # Only documents with equal scores change places.
         seconds=ranking.seconds,
         passages=passages,
         sizes=sizes,

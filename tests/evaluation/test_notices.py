@@ -245,7 +245,8 @@ def test_order_of_equal_scores_is_no_change() -> None:
 
     assert list_codes(evaluation) == ["tie-order"]
     assert str(get_notice(evaluation, "tie-order").text) == (
-        "5 rankings differ only in the order of equal scores, which is not a change"
+        "5 rankings differ only in the order of equal scores, which is not a change:"
+        ' "shop 0", "shop 1", "shop 2" and 2 more'
     )
     assert evaluation.outcome is Outcome.PASSED
 
@@ -315,7 +316,7 @@ def test_disagreement_of_assessors_is_named_where_it_may_decide(is_decisive: boo
     assert ("disagreement" in list_codes(evaluation)) is is_decisive
     if is_decisive:
         assert str(get_notice(evaluation, "disagreement").text) == (
-            'Assessors disagree on best for "shoes" (0, 3). It counts as 1.5.'
+            'Assessors disagree on best for "shoes" (0, 3), which counts as 1.5'
         )
 
 

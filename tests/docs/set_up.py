@@ -23,6 +23,10 @@ def retriever():
 CHAIR = {"id": "sku-101", "title": "Mesh Chair"}
 MAT = {"id": "sku-107", "title": "Chair Mat"}
 LAMP = {"id": "sku-203", "title": "Desk Lamp"}
+DESCRIPTIONS = (
+    "A chair with a mesh back that keeps you cool on long and warm days at the desk.",
+    "A lamp of brushed steel whose arm turns in every direction that you could want it to.",
+)
 
 
 def write_first_project(folder: Path) -> None:
@@ -41,6 +45,14 @@ def swap_first_results(folder: Path) -> None:
 def _write_rankings(folder: Path, chairs: list[dict[str, str]]) -> None:
     rankings = {"office chair": chairs, "desk lamp": [LAMP]}
     (folder / "rankings.json").write_text(json.dumps(rankings))
+
+
+def write_catalog(folder: Path) -> None:
+    """Write a catalog with titles and texts, from which probes can be made."""
+    lines = []
+    for product, description in zip((CHAIR, LAMP), DESCRIPTIONS, strict=True):
+        lines.append(json.dumps({**product, "description": description}))
+    (folder / "catalog.jsonl").write_text("\n".join(lines) + "\n")
 
 
 def copy_broken_example(folder: Path) -> None:

@@ -71,7 +71,7 @@ FACTS = [
     ("reference/suite.md", f"up to {WORDS[matching.MAX_GAP_WORDS]} words"),
     # Reports
     ("reference/json.md", f"`version`: {json_report.VERSION}."),
-    ("reference/reports.md", f"at most {markdown.MAX_CHARACTERS:,} characters"),
+    ("start/reading.md", f"at most {markdown.MAX_CHARACTERS:,} characters"),
 ]
 
 

@@ -8,8 +8,8 @@ Each opener knows one kind of thing: it returns what is inside, or ``None`` for 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, filterfalse, islice
 from typing import Any, NamedTuple
 
 from pytest_irquality.io.escaping import clip
@@ -38,11 +38,6 @@ MAX_NESTING = 8
 MAX_REPR_CHARS = 200
 MAX_TRIED_NAMES = 6
 _TO_LIST_METHODS = ("tolist", "to_list", "to_pylist", "read_all")
-# What two columns may hold, as opposed to two hits.
-_COLUMN_PAIRS = (
-    ("decimals", "integers"), ("integers", "decimals"), ("decimals", "other"),
-    ("other", "decimals"), ("integers", "other"), ("other", "integers"), ("empty", "empty"),
-)  # fmt: skip
 
 
 class Request(NamedTuple):
@@ -133,16 +128,15 @@ def _find_refusal(thing: object) -> str:
 
 
 def _take_hits(result: Any, depth: int) -> Sequence[Any]:
-    if isinstance(result, (list, tuple)):
-        if _may_have_groups(result):
-            return list(islice(filter(_is_no_group, result), depth))
+    if not isinstance(result, (list, tuple)):
+        iterator = iter(result)  # it may be endless
+        hits = list(islice(iterator, depth))
+        if not _may_have_groups(hits):
+            return hits
+        result = chain(hits, iterator)
+    elif not _may_have_groups(result):
         return result if len(result) <= depth else result[:depth]
-    iterator = iter(result)  # it may be endless
-    hits = list(islice(iterator, depth))
-    if not _may_have_groups(hits):
-        return hits
-    hits = list(filter(_is_no_group, hits))
-    return hits + list(islice(filter(_is_no_group, iterator), depth - len(hits)))
+    return list(islice(filterfalse(_is_group, result), depth))
 
 
 def _may_have_groups(hits: Sequence[Any]) -> bool:
@@ -150,9 +144,9 @@ def _may_have_groups(hits: Sequence[Any]) -> bool:
     return bool(hits) and type(hits[0]) is dict and "relevance" in hits[0]
 
 
-def _is_no_group(hit: Any) -> bool:
+def _is_group(hit: Any) -> bool:
     doc_id = hit.get("id") if isinstance(hit, dict) else None
-    return not (isinstance(doc_id, str) and doc_id.startswith(("group:", "grouplist:")))
+    return isinstance(doc_id, str) and doc_id.startswith(("group:", "grouplist:", "hitlist:"))
 
 
 # Openers, in the order in which they are tried.
@@ -212,7 +206,9 @@ def _open_two_columns(thing: Any, request: Request) -> Any:
     if len(first) != len(second):
         return None
     kinds = (_find_column_kind(first), _find_column_kind(second))
-    if not hasattr(thing, "_fields") and kinds not in _COLUMN_PAIRS:
+    # Two hits have the same kinds of values, and an id next to a score is a mixture.
+    is_two_hits = "mixed" in kinds or (kinds[0] == kinds[1] and first)
+    if is_two_hits and not hasattr(thing, "_fields"):
         return None
     pairs = list(zip(first, second, strict=True))
     if "integers" in kinds:  # faiss pads with -1 if it finds too few
@@ -380,13 +376,13 @@ def _open_row(column: Any) -> Any:
     return column[0] if len(column) == 1 and isinstance(column[0], (list, tuple)) else column
 
 
-def _find_column_kind(column: Iterator[Any]) -> str:
+def _find_column_kind(column: Sequence[Any]) -> str:
     """Return what a column has, by which two columns are told from two hits."""
-    is_number = [isinstance(value, numbers.Number) for value in column]
-    if not is_number:
-        return "empty"
-    if not all(is_number):
-        return "mixed" if any(is_number) else "other"
+    is_number = {isinstance(value, numbers.Number) for value in column}
+    if len(is_number) != 1:
+        return "mixed" if is_number else "empty"
+    if is_number == {False}:
+        return "other"
     return "decimals" if any(isinstance(value, float) for value in column) else "integers"
 
 
@@ -430,12 +426,20 @@ def _is_false(value: object) -> bool:
     return value is False or value == "false"
 
 
+def _is_running(value: object) -> bool:
+    return value == "RUNNING"
+
+
 def _is_positive(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
 
 
 def _has_entries(value: object) -> bool:
     return isinstance(value, (list, tuple, Mapping)) and len(value) > 0
+
+
+def _has_true_entries(value: object) -> bool:
+    return isinstance(value, Mapping) and any(map(_is_true, value.values()))
 
 
 def _is_text(value: object) -> bool:
@@ -459,6 +463,7 @@ PARTIAL_SIGNS = (
     PartialSign(_ELASTIC, ("terminated_early",), _is_true),
     # Asynchronous search, EQL and ES|QL.
     PartialSign("Elasticsearch", ("is_partial",), _is_true),
+    PartialSign("OpenSearch", ("state",), _is_running),
     # Search across clusters. A cluster with 'skip_unavailable' is skipped if it does not answer.
     PartialSign(_ELASTIC, ("_clusters", "partial"), _is_positive),
     PartialSign(_ELASTIC, ("_clusters", "skipped"), _is_positive),
@@ -470,11 +475,12 @@ PARTIAL_SIGNS = (
     PartialSign("Solr", ("responseHeader", "maxHitsTerminatedEarly"), _is_true),
     # The clients pysolr and pyvespa have the response under a name of their own.
     PartialSign("Solr", ("raw_response", "responseHeader", "partialResults"), _is_true_or_omitted),
-    PartialSign("Vespa", ("json", "root", "coverage", "degraded"), _has_entries),
+    PartialSign("Vespa", ("json", "root", "coverage", "degraded"), _has_true_entries),
     PartialSign("Vespa", ("json", "root", "coverage", "full"), _is_false),
-    PartialSign("Vespa", ("root", "coverage", "degraded"), _has_entries),
+    PartialSign("Vespa", ("root", "coverage", "degraded"), _has_true_entries),
     PartialSign("Vespa", ("root", "coverage", "full"), _is_false),
     PartialSign("Vespa", ("root", "errors"), _has_entries),
+    PartialSign("Vespa", ("json", "root", "errors"), _has_entries),
     PartialSign("Typesense", ("search_cutoff",), _is_true),
     PartialSign("Algolia", ("timeoutHits",), _is_true),
     # The time for typos or rules ran out. 'exhaustive.nbHits' only concerns the count.
@@ -487,6 +493,7 @@ PARTIAL_SIGNS = (
     PartialSign("Meilisearch", ("remoteErrors",), _has_entries),
     # GraphQL and others return errors next to the data that they still have.
     PartialSign("Weaviate, Quickwit", ("errors",), _has_entries),
+    PartialSign("Qdrant", ("status", "error"), _is_text),
     PartialSign("Azure AI Search", ("@search.coverage",), _is_below_100),
     PartialSign("Azure AI Search", ("@search.semanticPartialResponseReason",), _is_text),
     PartialSign("Redis", ("warning",), _has_entries),

@@ -190,6 +190,9 @@ PARTIAL: Mapping[str, Any] = {
         "id": "x", "is_partial": False,
         "response": make_elasticsearch(TITLES, _shards={"failed": 2}),
     },
+    "OpenSearch still runs": {"id": "x", "state": "RUNNING", "response": make_elasticsearch(TITLES)},
+    "OpenSearch, floats": make_elasticsearch(TITLES, _shards={"total": 2.0, "failed": 1.0}),
+    "OpenSearch behind a proxy": {"body": make_elasticsearch(TITLES, timed_out="true")},
     **{
         f"Elasticsearch, {state} cluster": make_elasticsearch(
             TITLES, _clusters={"total": 2, "successful": 1, state: 1}
@@ -203,6 +206,7 @@ PARTIAL: Mapping[str, Any] = {
         timed_out=False, hits=[Object(meta=Object(id="51"))], _shards=Object(failed=1)
     ),
     "Solr timed out": make_solr(TITLES, partialResults=True),
+    "Solr timed out, text": make_solr(TITLES, partialResults="true"),
     "Solr left results out": make_solr({}, partialResults="omitted"),
     "Solr, maxHitsAllowed": make_solr(TITLES, maxHitsTerminatedEarly=True),
     "pysolr": Object(docs=[{"id": "51"}], raw_response=make_solr(TITLES, partialResults=True)),
@@ -211,6 +215,12 @@ PARTIAL: Mapping[str, Any] = {
     ),
     "Vespa degraded, nothing found": make_vespa(
         {}, {"coverage": 0, "full": False, "degraded": {"timeout": True}}
+    ),
+    "Vespa, one reason of several": make_vespa(
+        TITLES, {"degraded": {"match-phase": False, "timeout": True, "non-ideal-state": False}}
+    ),
+    "pyvespa, errors": Object(
+        hits=[], json={"root": {"id": "toplevel", "errors": [{"code": 12, "summary": "Timed out"}]}}
     ),
     "Vespa not full": make_vespa(TITLES, {"coverage": 99, "full": False}),
     "Vespa error": {"root": {"id": "toplevel", "errors": [{"code": 12, "summary": "Timed out"}]}},
@@ -235,6 +245,7 @@ PARTIAL: Mapping[str, Any] = {
         TITLES, remoteErrors={"ms-1": {"code": "proxy_timeout"}}
     ),
     "Weaviate": {**make_weaviate(TITLES), "errors": [{"message": "context deadline exceeded"}]},
+    "Qdrant": {"result": [], "status": {"error": "Timeout"}, "time": 5},
     "Azure, coverage": {"@search.coverage": 80.0, "value": [{"id": "51"}]},
     "Azure, semantic": {
         "@search.semanticPartialResponseReason": "maxWaitExceeded", "value": [{"id": "51"}],
@@ -248,6 +259,21 @@ PARTIAL: Mapping[str, Any] = {
 def test_a_partial_answer_is_an_error(engine: str) -> None:
     with pytest.raises(ResultError, match="The engine reports a partial answer in '"):
         ResultReader().read(PARTIAL[engine], 10)
+
+
+GROUPED: Mapping[str, Any] = {
+    "Elasticsearch, only aggregations": {"aggregations": {"brands": {"buckets": [{"key": "oak"}]}}},
+    "Solr": {"responseHeader": {"status": 0}, "grouped": {"sku": {"groups": [{"doclist": {}}]}}},
+    "Typesense": {"found": 1, "grouped_hits": [{"group_key": ["a"], "hits": [{"document": {"id": 1}}]}]},
+    "Qdrant": {"result": {"groups": [{"id": "a", "hits": make_points(TITLES)}]}, "status": "ok"},
+    "facets only": {"facets": [{"id": "brand", "count": 2}], "total": 2},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", GROUPED)
+def test_groups_without_hits_are_an_error(engine: str) -> None:
+    with pytest.raises(ResultError, match="no single list of hits"):
+        ResultReader().read(GROUPED[engine], 10)
 
 
 def test_every_sign_has_a_test() -> None:
@@ -268,6 +294,8 @@ def test_every_sign_has_a_test() -> None:
         make_elasticsearch(TITLES, terminated_early=False, _clusters={"total": 2, "skipped": 0}),
         make_solr(TITLES, partialResults=False, segmentTerminatedEarly=True),
         make_vespa(TITLES, {"full": True, "degraded": {}}),
+        make_vespa(TITLES, {"full": True, "degraded": {"timeout": False, "match-phase": False}}),
+        {"id": "x", "state": "SUCCEEDED", "response": make_elasticsearch(TITLES)},
         make_algolia(TITLES, exhaustiveNbHits=False),
         {"hits": [{"_id": "51"}, {"_id": "7"}], "errors": [], "warning": "deprecated", "status": "ok"},
         {"hits": [{"id": "51", "timed_out": True}, {"id": "7"}], "timed_out": None},

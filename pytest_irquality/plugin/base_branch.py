@@ -41,9 +41,9 @@ from pytest_irquality.io.processes import split_command
 from pytest_irquality.metrics import Definition
 from pytest_irquality.plugin import compat, services
 from pytest_irquality.plugin.collection import (
+    SuiteModule,
     collect_own_metrics,
     is_declared,
-    list_suite_fixtures,
 )
 from pytest_irquality.plugin.items import (
     PluginState,
@@ -200,9 +200,7 @@ class BaseBranch:
                 covered.add(self.branch.add_suite(suite, key.retriever))
         if covered and covered == current_keys:
             return []
-        module: BaseSuiteModule = BaseSuiteModule.from_parent(
-            folder, path=self.source.root / suite.path
-        )
+        module: SuiteModule = SuiteModule.from_parent(folder, path=self.source.root / suite.path)
         module.suite = suite
         items: dict[SuiteKey, BaseItem] = {}
         for case in module.collect_cases():
@@ -245,17 +243,6 @@ def _say(config: pytest.Config, line: str) -> None:
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None and reporter.verbosity >= 0:
         reporter.write_line(line)
-
-
-class BaseSuiteModule(compat.SynthesizedModule):
-    """A suite of the base branch."""
-
-    suite: Suite
-
-    def list_fixtures(self) -> Sequence[str]:
-        """Return the fixtures of the suite."""
-        self.add_marker(pytest.mark.ir_suite)
-        return list_suite_fixtures(self.suite)
 
 
 class BaseItem(pytest.Function):
@@ -576,8 +563,8 @@ class BaseProcess:
             folder = folder.parent
         node = compat.build_folder_node(session, folder, folders)
         path = folder / f"irquality-request-{index}"
-        module: RequestModule = RequestModule.from_parent(node, path=path)
-        module.fixture = fixture
+        module: compat.SynthesizedModule = compat.SynthesizedModule.from_parent(node, path=path)
+        module.fixtures = [fixture]
         items = []
         for case in module.collect_cases():
             if not compat.has_fixture(case, fixture):
@@ -592,16 +579,6 @@ class BaseProcess:
     def pytest_sessionfinish(self) -> None:
         """Write the answers for the process that evaluates."""
         write_child_answers(self.task, self.answers, self.missing)
-
-
-class RequestModule(compat.SynthesizedModule):
-    """A module of one function that uses the fixture of a request."""
-
-    fixture = ""
-
-    def list_fixtures(self) -> Sequence[str]:
-        """Return the fixture of the request."""
-        return [self.fixture]
 
 
 class RequestItem(pytest.Function):

@@ -65,7 +65,7 @@ class SuiteModule(compat.SynthesizedModule):
         self.add_marker(pytest.mark.ir_suite)
         state = get_state(self.config)
         try:
-            if not self.error:
+            if self.suite is None and not self.error:
                 suite = load_suite(
                     self.path,
                     root=state.search.root,
@@ -77,7 +77,9 @@ class SuiteModule(compat.SynthesizedModule):
                 self.suite = suite
         except (SuiteError, MetricError) as error:
             self.error = str(error)
-        return () if self.suite is None else list_suite_fixtures(self.suite)
+        if self.suite is None:
+            return ()
+        return [*filter(None, [self.suite.retriever.fixture, self.suite.baseline_retriever])]
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """Collect an item for each check and retriever."""
@@ -114,11 +116,6 @@ class SuiteModule(compat.SynthesizedModule):
         self.items = items
         freeze_large_suite(self.suite)
         return items
-
-
-def list_suite_fixtures(suite: Suite) -> list[str]:
-    """Return the fixtures of a suite's retriever, and of the one that it is compared with."""
-    return [name for name in (suite.retriever.fixture, suite.baseline_retriever) if name]
 
 
 def check_retriever(state: PluginState, suite: Suite) -> None:

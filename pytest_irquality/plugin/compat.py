@@ -8,13 +8,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pytest
 
+from pytest_irquality.io.escaping import make_printable_lines
 from pytest_irquality.suite.model import RetrieverId
 
 if TYPE_CHECKING:
@@ -32,13 +33,17 @@ class SynthesizedModule(pytest.Module):
     """A file that is not Python, collected as a module of one function that uses some fixtures.
 
     pytest's own machinery then provides fixtures of all scopes, parameters, marks and reports.
+
+    Attributes:
+        fixtures: The fixtures that the function uses, unless ``list_fixtures`` finds them.
     """
 
+    fixtures: Sequence[str] = ()
     _synthesized: ModuleType | None = None
 
     def list_fixtures(self) -> Sequence[str]:
         """Return the fixtures that the function uses. This is called once, before collecting."""
-        raise NotImplementedError
+        return self.fixtures
 
     def _getobj(self) -> ModuleType:
         # pytest's source says "may be overwritten by subclasses". With `collect_imported_tests =
@@ -277,40 +282,32 @@ def read_ini_file(folder: Path, arguments: Sequence[str], ini_name: str | None =
 # -- Reports -------------------------------------------------------------------------------------
 
 
-def shorten_crash_message(report: pytest.TestReport, text: str) -> None:
-    """Set the message that the short summary, JUnit and annotations repeat to one line."""
-    crash = getattr(report.longrepr, "reprcrash", None)
-    if crash is not None:
-        crash.message = text.partition("\n")[0]
-
-
-def escape_report(report: pytest.TestReport, escape: Callable[[str], str]) -> None:
-    """Escape control characters and workflow commands in what an error says.
+def clean_report(report: pytest.TestReport, message: str = "") -> None:
+    """Make control characters and workflow commands harmless in what an error says.
 
     An error of the user's code may quote a query, a title or a file name. Lines of source stay as
     they are.
+
+    Args:
+        report: The report of an item that did not pass.
+        message: What the short summary, JUnit and annotations repeat, if not what pytest chose.
     """
     chain = getattr(report.longrepr, "chain", None)
     if chain is None:
         if report.longrepr is not None and not isinstance(report.longrepr, tuple):
-            lines = str(report.longrepr).split("\n")
-            report.longrepr = "\n".join(map(escape, lines))
+            report.longrepr = make_printable_lines(str(report.longrepr))
         return
     for traceback, crash, _ in chain:
         if crash is not None:
-            crash.message = "\n".join(map(escape, crash.message.split("\n")))
+            crash.message = make_printable_lines(message or crash.message)
         for entry in traceback.reprentries:
-            entry.lines = [_escape_line(line, escape) for line in entry.lines]
+            # Python's own texts of several lines, such as an exception group, are one entry.
+            for index, line in enumerate(entry.lines):
+                if line.startswith("E ") or "\n" in line:
+                    entry.lines[index] = make_printable_lines(line)
             values = getattr(entry, "reprlocals", None)
             if values:
-                values.lines = [escape(line) for line in values.lines]
-
-
-def _escape_line(line: str, escape: Callable[[str], str]) -> str:
-    if line.startswith("E "):
-        return escape(line)
-    # Python's own multi-line texts, such as an exception group.
-    return "\n".join(map(escape, line.split("\n"))) if "\n" in line else line
+                values.lines = list(map(make_printable_lines, values.lines))
 
 
 class PlainFailure:
@@ -334,15 +331,6 @@ class PlainFailure:
         return self.text
 
 
-def make_report(
-    nodeid: str, location: tuple[str, int | None, str], when: str, longrepr: Any = None
-) -> pytest.TestReport:
-    """Make a report of a test that no item ran. It fails if it has a ``longrepr``."""
-    outcome: Any = "passed" if longrepr is None else "failed"
-    phase: Any = when
-    return pytest.TestReport(nodeid, location, {}, outcome, longrepr, phase)
-
-
 def get_skip_reason(report: pytest.TestReport) -> str:
     """Return the reason of a skipped or xfailed report."""
     if hasattr(report, "wasxfail"):
@@ -357,33 +345,17 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _RUNNERS = ("asyncio", "concurrent", "threading", "anyio", "uvloop")
 
 
-def keep_user_frames(error: BaseException) -> BaseException:
-    """Remove our own frames, and those of event loops and threads, from tracebacks.
+def remove_own_frames(excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    """Remove our own frames, and those of event loops and threads, from what a report shows.
 
     If nothing is left, the traceback stays as it is.
     """
-    seen: set[int] = set()
-    link: BaseException | None = error
-    while link is not None and id(link) not in seen:
-        seen.add(id(link))
-        link.__traceback__ = _filter_frames(link.__traceback__)
-        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
-    return error
+    excinfo.traceback = excinfo.traceback.filter(_is_user_frame) or excinfo.traceback
 
 
-def _filter_frames(traceback: Any) -> Any:
-    frames = []
-    frame = traceback
-    while frame is not None:
-        module = str(frame.tb_frame.f_globals.get("__name__")).partition(".")[0]
-        is_ours = frame.tb_frame.f_code.co_filename.startswith(_PACKAGE)
-        if not is_ours and module not in _RUNNERS:
-            frames.append(frame)
-        frame = frame.tb_next
-    kept = None
-    for frame in reversed(frames):
-        kept = type(frame)(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
-    return kept or traceback
+def _is_user_frame(entry: Any) -> bool:
+    module = str(entry.frame.f_globals.get("__name__")).partition(".")[0]
+    return module not in _RUNNERS and not str(entry.path).startswith(_PACKAGE)
 
 
 def hide_source(path: Path) -> None:

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_irquality.plugin import options as plugin_options
-from pytest_irquality.plugin.options import CHILD_VARIABLE, Options
+from pytest_irquality.plugin.options import CHILD_VARIABLE, OPTIONS_KEY, Options
 
 if TYPE_CHECKING:
     from pytest_irquality.metrics import Definition
 
 _PACKAGE_PREFIX = "pytest_irquality."
-_OPTIONS_KEY = pytest.StashKey[Options]()
 _SUITES_KEY = pytest.StashKey[list[Path]]()
 
 
@@ -92,7 +91,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if typed.implies_suites and not config.option.ir_init:
         config.option.ir_suite = config.option.ir_suite or ""
     options = plugin_options.read_options(config)
-    config.stash[_OPTIONS_KEY] = options
+    config.stash[OPTIONS_KEY] = options
     if options.url or options.command:
         from pytest_irquality.plugin import services
 
@@ -102,9 +101,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if options.suite is not None:
         plugin_options.check_options(config, options)
     if options.init:
-        from pytest_irquality.plugin import first_suite
+        from pytest_irquality.plugin.first_suite import FirstSuite
 
-        first_suite.register(config, options)
+        config.pluginmanager.register(FirstSuite(config, options), "irquality-first-suite")
     elif _needs_suites(config, options):
         activate(config)
 
@@ -141,19 +140,15 @@ def activate(config: pytest.Config) -> None:
                 gc.enable()
     from pytest_irquality.plugin import lifecycle
 
-    lifecycle.activate(config, config.stash[_OPTIONS_KEY])
+    lifecycle.activate(config, config.stash[OPTIONS_KEY])
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect suites, and the list of queries of ``--ir-init``."""
+    """Collect suites."""
     config = parent.config
-    options = config.stash[_OPTIONS_KEY]
-    if CHILD_VARIABLE in os.environ:
+    options = config.stash[OPTIONS_KEY]
+    if CHILD_VARIABLE in os.environ or options.init:
         return None
-    if options.init:
-        from pytest_irquality.plugin import first_suite
-
-        return first_suite.collect(file_path, parent, options)
     is_named = parent.session.isinitpath(file_path)
     if not plugin_options.is_suite_path(options, file_path, is_named=is_named):
         if any(map(file_path.match, options.suite_files)):

@@ -19,7 +19,7 @@ from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.evaluation.comparison import Side
 from pytest_irquality.evaluation.evaluate import SuiteKey
 from pytest_irquality.evaluation.results import CheckResult, Outcome
-from pytest_irquality.io.escaping import make_printable
+from pytest_irquality.io.escaping import make_printable, make_printable_lines
 from pytest_irquality.io.text import find_closest
 from pytest_irquality.metrics import MetricError
 from pytest_irquality.plugin import compat
@@ -305,7 +305,11 @@ class SuiteItem(pytest.Function):
         if not isinstance(error.exception, Exception) or isinstance(error.exception, ERRORS):
             self._fail(f"{text}\n  at {place}{suffix}")
         self.add_report_section("setup", "query", make_printable(f"{text} at {place}") + suffix)
-        raise compat.keep_user_frames(error.exception)
+        raise error.exception
+
+    def _traceback_filter(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
+        compat.remove_own_frames(excinfo)
+        return super()._traceback_filter(excinfo)
 
     # -- Call ------------------------------------------------------------------------------------
 
@@ -331,8 +335,7 @@ class SuiteItem(pytest.Function):
     def _format(self, results: Sequence[CheckResult]) -> str:
         from pytest_irquality.reports.terminal import format_failure
 
-        text = format_failure(results, self.group.evaluation)
-        return "\n".join(map(make_printable, text.split("\n")))
+        return make_printable_lines(format_failure(results, self.group.evaluation))
 
     def _skip(self, reason: str) -> NoReturn:
         __tracebackhide__ = True
@@ -341,8 +344,7 @@ class SuiteItem(pytest.Function):
 
     def _fail(self, text: str) -> NoReturn:
         __tracebackhide__ = True
-        lines = "\n".join(map(make_printable, text.split("\n")))
-        self._raise(compat.Failure(lines, pytrace=False))
+        self._raise(compat.Failure(make_printable_lines(text), pytrace=False))
 
     def _raise(self, error: BaseException) -> NoReturn:
         """Raise an error as if from the line of the check."""
@@ -433,10 +435,9 @@ def pytest_runtest_makereport(
     if not hasattr(item, "retrieval"):
         return report
     if not report.passed:
-        compat.escape_report(report, make_printable)
         error = call.excinfo.value if call.excinfo else None
-        if isinstance(error, compat.Failure):
-            compat.shorten_crash_message(report, str(error))
+        is_message = isinstance(error, compat.Failure)
+        compat.clean_report(report, str(error).partition("\n")[0] if is_message else "")
     if isinstance(item, SuiteItem) and report.skipped and not item.is_own_outcome:
         # A mark or a hook of the user. Lists and texts survive the way through pytest-xdist.
         key, reason = item.group.key, compat.get_skip_reason(report)

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pytest
 
@@ -552,12 +552,14 @@ def _log_report(session: pytest.Session, report: DecisionReport) -> None:
     hook = session.config.hook
     session.testscollected += 1
     hook.pytest_runtest_logstart(nodeid=node_id, location=location)
-    for when in ("setup", "call", "teardown"):
-        longrepr = None
-        if report.is_failed and when == "call":
-            longrepr = compat.PlainFailure(NODE_PREFIX, report.text)
-        test_report = compat.make_report(node_id, location, when, longrepr)
-        if not report.is_failed and when == "call":
+    phases: tuple[Literal["setup", "call", "teardown"], ...] = ("setup", "call", "teardown")
+    for when in phases:
+        test_report = pytest.TestReport(node_id, location, {}, "passed", None, when)
+        if when == "call" and report.is_failed:
+            test_report.outcome = "failed"
+            failure: Any = compat.PlainFailure(NODE_PREFIX, report.text)
+            test_report.longrepr = failure
+        elif when == "call":
             test_report.outcome = "skipped"
             test_report.wasxfail = report.text.partition("\n")[0]
         hook.pytest_runtest_logreport(report=test_report)

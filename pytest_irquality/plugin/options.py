@@ -311,6 +311,9 @@ class Options(NamedTuple):
         return outputs
 
 
+OPTIONS_KEY = pytest.StashKey[Options]()
+
+
 def read_options(config: pytest.Config) -> Options:
     """Read the options and ini keys.
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_irquality.plugin.options import CHILD_VARIABLE, Options
+from pytest_irquality.plugin.options import CHILD_VARIABLE, OPTIONS_KEY, Options
 
 if TYPE_CHECKING:
     from pytest_irquality.retrieval.service import (
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 USUAL_RETRIEVER = "retriever"
 _NAMED_LINE = re.compile(r"([A-Za-z_]\w*):\s+.*")
-_PREPARED_FIXTURE = "_irquality_prepared"
-_SERVER_FIXTURE = "_irquality_server"
 
 
 def list_names(lines: Iterable[str]) -> list[str]:
@@ -55,97 +53,30 @@ def register(config: pytest.Config, options: Options) -> None:
             raise pytest.UsageError(
                 f"'ir_url' and 'ir_command' declare two retrievers with the name '{name}'."
             )
-    services = _Services(config, options, tuple(names))
-    module = ModuleType("irquality_services")
-    fixtures = {
-        _PREPARED_FIXTURE: services.create_prepared_fixture(),
-        _SERVER_FIXTURE: services.create_server_fixture(),
-    }
-    for name in {*names, USUAL_RETRIEVER}:
-        fixtures[name] = services.create_fixture(name)
-    vars(module).update(fixtures)
-    config.pluginmanager.register(module, module.__name__)
+    retrievers = ModuleType("irquality_retrievers")
+    for name in names:
+        setattr(retrievers, name, _create_fixture(name))
+    if USUAL_RETRIEVER not in names:
+        # If all retrievers have names of their own, the usual name gives each of them in turn.
+        setattr(retrievers, USUAL_RETRIEVER, _create_fixture(USUAL_RETRIEVER, params=names))
+    config.pluginmanager.register(retrievers, retrievers.__name__)
+    config.pluginmanager.register(sys.modules[__name__], "irquality-services")
 
 
-@dataclass(frozen=True)
-class _Services:
-    config: pytest.Config
-    options: Options
-    names: tuple[str, ...]
+def _create_fixture(name: str, params: Sequence[str] | None = None) -> Callable[..., Any]:
+    @pytest.fixture(scope="session", name=name, params=params)
+    def declared_retriever(request: pytest.FixtureRequest) -> Iterator[Service]:
+        """A retriever that the ini file declares."""
+        with _report_in_one_line():
+            retrievers = _load_config(request.config)
+            retriever = retrievers.list_retrievers()[request.param if params else name]
+            request.getfixturevalue("_irquality_prepared")
+            server = request.getfixturevalue("_irquality_server") if retriever.has_port else None
+            service = _open_retriever(retrievers, retriever, server)
+        yield service
+        service.close()
 
-    def load(self) -> RetrieverConfig:
-        """Return what the ini file says, checked and moved to this side of ``run:``."""
-        from pytest_irquality.retrieval.service import RetrieverConfig
-
-        options = self.options
-        retrievers = RetrieverConfig(
-            urls=options.url,
-            commands=options.command,
-            headers=options.headers,
-            serve=options.serve,
-            prepare=options.prepare,
-            folder=Path(os.path.realpath(self.config.rootpath)),
-        )
-        if options.runs_base_code or CHILD_VARIABLE in os.environ:
-            retrievers.refuse_shared_server()
-        return retrievers
-
-    def create_fixture(self, name: str) -> Callable[..., Any]:
-        """Create the fixture of a retriever.
-
-        If all retrievers have names of their own, the usual name gives each of them in turn.
-        """
-        params = None if name in self.names else list(self.names)
-
-        @pytest.fixture(scope="session", name=name, params=params)
-        def declared_retriever(request: pytest.FixtureRequest) -> Iterator[Service]:
-            """A retriever that the ini file declares."""
-            with _report_in_one_line():
-                retrievers = self.load()
-                retriever = retrievers.list_retrievers()[request.param if params else name]
-                request.getfixturevalue(_PREPARED_FIXTURE)
-                server = request.getfixturevalue(_SERVER_FIXTURE) if retriever.has_port else None
-                service = _open_retriever(retrievers, retriever, server)
-            yield service
-            service.close()
-
-        return declared_retriever
-
-    def create_prepared_fixture(self) -> Callable[..., Any]:
-        """Create the fixture that runs the commands of ``ir_prepare``, once in a session."""
-
-        @pytest.fixture(scope="session", name=_PREPARED_FIXTURE)
-        def prepared(request: pytest.FixtureRequest) -> None:
-            if not self.options.prepare:
-                return
-            retrievers = self.load()
-            with _report_in_one_line():
-                if not hasattr(request.config, "workerinput"):
-                    retrievers.run_prepare()
-                    return
-                from pytest_irquality.io.files import lock_folder
-
-                # Workers share the folder above their own temporary folders.
-                shared = request.getfixturevalue("tmp_path_factory").getbasetemp().parent
-                done = shared / "irquality-prepared"
-                with lock_folder(shared):
-                    if not done.exists():
-                        retrievers.run_prepare()
-                        done.touch()
-
-        return prepared
-
-    def create_server_fixture(self) -> Callable[..., Any]:
-        """Create the fixture of the server of ``ir_serve``, one for all URLs with its port."""
-
-        @pytest.fixture(scope="session", name=_SERVER_FIXTURE)
-        def server() -> Iterator[Server]:
-            with _report_in_one_line():
-                started = self.load().start_server()
-            yield started
-            started.close()
-
-        return server
+    return declared_retriever
 
 
 def _open_retriever(
@@ -161,6 +92,54 @@ def _open_retriever(
     if server:
         server.wait_until_ready(service.probe)
     return service
+
+
+@pytest.fixture(scope="session")
+def _irquality_prepared(request: pytest.FixtureRequest) -> None:
+    """Run the commands of ``ir_prepare``, once in a session."""
+    retrievers = _load_config(request.config)
+    if not retrievers.prepare:
+        return
+    with _report_in_one_line():
+        if not hasattr(request.config, "workerinput"):
+            retrievers.run_prepare()
+            return
+        from pytest_irquality.io.files import lock_folder
+
+        # Workers share the folder above their own temporary folders.
+        shared = request.getfixturevalue("tmp_path_factory").getbasetemp().parent
+        done = shared / "irquality-prepared"
+        with lock_folder(shared):
+            if not done.exists():
+                retrievers.run_prepare()
+                done.touch()
+
+
+@pytest.fixture(scope="session")
+def _irquality_server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """Start the server of ``ir_serve``, one for all URLs with its port."""
+    with _report_in_one_line():
+        started = _load_config(request.config).start_server()
+    yield started
+    started.close()
+
+
+def _load_config(config: pytest.Config) -> RetrieverConfig:
+    """Return what the ini file says, checked and moved to this side of ``run:``."""
+    from pytest_irquality.retrieval.service import RetrieverConfig
+
+    options = config.stash[OPTIONS_KEY]
+    retrievers = RetrieverConfig(
+        urls=options.url,
+        commands=options.command,
+        headers=options.headers,
+        serve=options.serve,
+        prepare=options.prepare,
+        folder=Path(os.path.realpath(config.rootpath)),
+    )
+    if options.runs_base_code or CHILD_VARIABLE in os.environ:
+        retrievers.refuse_shared_server()
+    return retrievers
 
 
 @contextmanager

@@ -96,15 +96,14 @@ def test_list_of_queries_becomes_a_suite_that_passes(project: Project) -> None:
     assert project.run("-k", "office-chair").ret == 0
 
 
-def test_first_suite_reads_the_grades_of_its_grading_page(project: Project) -> None:
+def test_first_suite_needs_a_retriever(project: Project) -> None:
     project.write("queries.txt", "office chair\n")
-    project.write_rankings({"office chair": ["a", "b"]})
+    project.write("conftest.py", "")
 
-    result = project.run_pytest("--ir-init=queries.txt", "--ir-grade=grade.html")
+    result = project.run_pytest("--ir-init=queries.txt")
 
-    assert result.ret == 0
-    assert "office chair" in project.read("grade.html")
-    assert project.run("--collect-only").ret == 0
+    result.stdout.fnmatch_lines(["*There is no fixture 'retriever'*"])
+    assert result.ret == pytest.ExitCode.INTERRUPTED
 
 
 @pytest.mark.parametrize(

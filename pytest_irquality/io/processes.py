@@ -122,10 +122,15 @@ def split_command(line: str) -> list[str]:
     """
     if sys.platform != "win32":
         return shlex.split(line)
+    words = split_windows_command(line)
+    return [shutil.which(words[0]) or words[0], *words[1:]] if words else []
+
+
+def split_windows_command(line: str) -> list[str]:
+    """Split a command line into words, in which a backslash is an ordinary character."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars="")
     lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""
-    words = list(lexer)
-    return [shutil.which(words[0]) or words[0], *words[1:]] if words else []
+    return list(lexer)
 
 
 # The supervising process

@@ -8,7 +8,7 @@ Each opener knows one kind of thing: it returns what is inside, or ``None`` for 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, filterfalse, islice
 from typing import Any, NamedTuple
 
@@ -394,28 +394,12 @@ def _make_rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 # Answers that the engine itself calls partial. A ranking from a part of the index says nothing
-# about the quality of a search, so such an answer is an error of its query. A field of another
-# engine is one more row of the table.
+# about the quality of a search, so such an answer is an error of its query.
 #
 # Other engines have no such field. A query of Pinecone, Chroma, LanceDB, DuckDB, SQLite or pgvector
-# is complete or fails. In Qdrant and Milvus a shard that does not answer fails the query; clients
-# of Milvus see nothing of its setting ``partialResultRequiredDataRatio``. Meilisearch cuts searches
-# off after ``searchCutoffMs`` without a sign in the response.
-
-
-class PartialSign(NamedTuple):
-    """A field by which an engine says that an answer is partial.
-
-    Attributes:
-        engine: The engines that have the field.
-        path: The names on the way to the field, from the top of the response.
-        is_set: Whether a value of the field means "partial". Values of other types do not, because
-            a field of this name may belong to another product.
-    """
-
-    engine: str
-    path: tuple[str, ...]
-    is_set: Callable[[object], bool]
+# is complete or fails. In Milvus a shard that does not answer fails the query; its clients see
+# nothing of the setting ``partialResultRequiredDataRatio``. Meilisearch cuts searches off after
+# ``searchCutoffMs`` without a sign in the response.
 
 
 def _is_true(value: object) -> bool:
@@ -426,12 +410,25 @@ def _is_false(value: object) -> bool:
     return value is False or value == "false"
 
 
+def _is_true_or_omitted(value: object) -> bool:
+    # "omitted": the engine kept the partial results to itself (Solr 9.8).
+    return _is_true(value) or value == "omitted"
+
+
 def _is_running(value: object) -> bool:
     return value == "RUNNING"
 
 
 def _is_positive(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+
+
+def _is_below_100(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value < 100
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 def _has_entries(value: object) -> bool:
@@ -442,64 +439,68 @@ def _has_true_entries(value: object) -> bool:
     return isinstance(value, Mapping) and any(map(_is_true, value.values()))
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and value != ""
-
-
-def _is_below_100(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value < 100
-
-
-def _is_true_or_omitted(value: object) -> bool:
-    # "omitted": the engine kept the partial results to itself (Solr 9.8).
-    return _is_true(value) or value == "omitted"
-
-
-_ELASTIC = "Elasticsearch, OpenSearch"
-PARTIAL_SIGNS = (
-    PartialSign(f"{_ELASTIC}, Manticore", ("timed_out",), _is_true),
-    PartialSign(_ELASTIC, ("_shards", "failed"), _is_positive),
-    # Set if 'terminate_after' ended the search of a shard.
-    PartialSign(_ELASTIC, ("terminated_early",), _is_true),
-    # Asynchronous search, EQL and ES|QL.
-    PartialSign("Elasticsearch", ("is_partial",), _is_true),
-    PartialSign("OpenSearch", ("state",), _is_running),
-    # Search across clusters. A cluster with 'skip_unavailable' is skipped if it does not answer.
-    PartialSign(_ELASTIC, ("_clusters", "partial"), _is_positive),
-    PartialSign(_ELASTIC, ("_clusters", "skipped"), _is_positive),
-    PartialSign(_ELASTIC, ("_clusters", "failed"), _is_positive),
-    PartialSign(_ELASTIC, ("_clusters", "running"), _is_positive),
-    # 'timeAllowed' and other limits, or 'shards.tolerant'. 'segmentTerminatedEarly' is left out:
-    # it affects the number of matches and not the results (SOLR-5730).
-    PartialSign("Solr", ("responseHeader", "partialResults"), _is_true_or_omitted),
-    PartialSign("Solr", ("responseHeader", "maxHitsTerminatedEarly"), _is_true),
-    # The clients pysolr and pyvespa have the response under a name of their own.
-    PartialSign("Solr", ("raw_response", "responseHeader", "partialResults"), _is_true_or_omitted),
-    PartialSign("Vespa", ("json", "root", "coverage", "degraded"), _has_true_entries),
-    PartialSign("Vespa", ("json", "root", "coverage", "full"), _is_false),
-    PartialSign("Vespa", ("root", "coverage", "degraded"), _has_true_entries),
-    PartialSign("Vespa", ("root", "coverage", "full"), _is_false),
-    PartialSign("Vespa", ("root", "errors"), _has_entries),
-    PartialSign("Vespa", ("json", "root", "errors"), _has_entries),
-    PartialSign("Typesense", ("search_cutoff",), _is_true),
-    PartialSign("Algolia", ("timeoutHits",), _is_true),
-    # The time for typos or rules ran out. 'exhaustive.nbHits' only concerns the count.
-    PartialSign("Algolia", ("exhaustive", "typo"), _is_false),
-    PartialSign("Algolia", ("exhaustive", "rulesMatch"), _is_false),
-    PartialSign("Algolia", ("exhaustive", "rules_match"), _is_false),
-    PartialSign("Algolia", ("exhaustiveTypo",), _is_false),
-    PartialSign("Algolia", ("exhaustive_typo",), _is_false),
-    # Federated search over several remotes.
-    PartialSign("Meilisearch", ("remoteErrors",), _has_entries),
+# The fields by engine, with the names on the way from the top of the response, and whether a value
+# means "partial". Values of other types do not, because the name may belong to another product.
+PARTIAL_SIGNS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
+    "Elasticsearch, OpenSearch, Manticore": {"timed_out": _is_true},
+    "Elasticsearch, OpenSearch": {
+        "_shards.failed": _is_positive,
+        "terminated_early": _is_true,  # 'terminate_after' ended the search of a shard
+        # Search across clusters. One with 'skip_unavailable' is skipped if it does not answer.
+        "_clusters.partial": _is_positive,
+        "_clusters.skipped": _is_positive,
+        "_clusters.failed": _is_positive,
+        "_clusters.running": _is_positive,
+    },
+    # Asynchronous search, and in Elasticsearch EQL and ES|QL.
+    "Elasticsearch": {"is_partial": _is_true},
+    "OpenSearch": {"state": _is_running},
+    "Solr": {
+        # 'timeAllowed' and other limits, or 'shards.tolerant'. 'segmentTerminatedEarly' is left
+        # out: it affects the number of matches and not the results (SOLR-5730).
+        "responseHeader.partialResults": _is_true_or_omitted,
+        "responseHeader.maxHitsTerminatedEarly": _is_true,
+    },
+    "Vespa": {
+        "root.coverage.degraded": _has_true_entries,
+        "root.coverage.full": _is_false,
+        "root.errors": _has_entries,
+    },
+    "Typesense": {"search_cutoff": _is_true},
+    "Algolia": {
+        "timeoutHits": _is_true,
+        # The time for typos or rules ran out. 'exhaustive.nbHits' only concerns the count.
+        "exhaustive.typo": _is_false,
+        "exhaustive.rulesMatch": _is_false,
+        "exhaustive.rules_match": _is_false,
+        "exhaustiveTypo": _is_false,
+        "exhaustive_typo": _is_false,
+    },
+    "Meilisearch": {"remoteErrors": _has_entries},  # federated search over several remotes
     # GraphQL and others return errors next to the data that they still have.
-    PartialSign("Weaviate, Quickwit", ("errors",), _has_entries),
-    PartialSign("Qdrant", ("status", "error"), _is_text),
-    PartialSign("Azure AI Search", ("@search.coverage",), _is_below_100),
-    PartialSign("Azure AI Search", ("@search.semanticPartialResponseReason",), _is_text),
-    PartialSign("Redis", ("warning",), _has_entries),
-    PartialSign("Couchbase", ("status", "failed"), _is_positive),
-)
-_FIRST_NAMES = frozenset(sign.path[0] for sign in PARTIAL_SIGNS)
+    "Weaviate, Quickwit": {"errors": _has_entries},
+    "Qdrant": {"status.error": _is_text},
+    "Azure AI Search": {
+        "@search.coverage": _is_below_100,
+        "@search.semanticPartialResponseReason": _is_text,
+    },
+    "Redis": {"warning": _has_entries},
+    "Couchbase": {"status.failed": _is_positive},
+}
+# The attributes under which the clients pyvespa and pysolr have the response.
+_RAW_RESPONSES = ("json", "raw_response")
+
+
+def _split_signs() -> Iterator[tuple[tuple[str, ...], Callable[[object], bool]]]:
+    """Yield each field of all engines as names, with its condition."""
+    for signs in PARTIAL_SIGNS.values():
+        for path, is_set in signs.items():
+            # Azure's names contain dots.
+            yield (path,) if path.startswith("@") else tuple(path.split(".")), is_set
+
+
+_SIGNS = tuple(_split_signs())
+_FIRST_NAMES = frozenset(names[0] for names, _ in _SIGNS)
 
 
 def find_partial_sign(response: object) -> str:
@@ -516,14 +517,14 @@ def find_partial_sign(response: object) -> str:
         return ""
     if type(response) is dict and _FIRST_NAMES.isdisjoint(response):
         return ""
-    for sign in PARTIAL_SIGNS:
-        value: object = response
-        for name in sign.path:
-            value = _get_entry(value, name)
-            if value is None:
-                break
-        if value is not None and sign.is_set(value):
-            return ".".join(sign.path)
+    raw_responses = [_get_entry(response, name) for name in _RAW_RESPONSES]
+    for part in (response, *raw_responses):
+        for names, is_set in _SIGNS:
+            value: object = part
+            for name in names:
+                value = None if value is None else _get_entry(value, name)
+            if is_set(value):
+                return ".".join(names)
     return ""
 
 

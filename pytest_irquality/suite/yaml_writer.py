@@ -6,6 +6,7 @@ layout, and the result must load.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +15,9 @@ from itertools import islice
 from pathlib import Path
 
 from pytest_irquality.io.access import FileAccess
-from pytest_irquality.io.decoding import read_text
+from pytest_irquality.io.decoding import decode_text
 from pytest_irquality.io.escaping import clip, make_printable
-from pytest_irquality.io.files import write_atomically
+from pytest_irquality.io.files import read_bytes, write_atomically
 from pytest_irquality.suite.parser import load_suite
 from pytest_irquality.suite.probes import TITLE_FIELDS, read_rows
 from pytest_irquality.suite.records import SPELLINGS, DataFile, simplify
@@ -121,6 +122,7 @@ def add_query(
         OSError: The file cannot be written.
     """
     root = root or Path.cwd()
+    name = os.path.relpath(path, root)
     query = format_query(
         text,
         must_find=dict(map(parse_document, must_find)),
@@ -129,38 +131,68 @@ def add_query(
         why=why,
         query_id=query_id,
     )
-    old = read_text(path) if path.exists() else ""
+    old_data = read_bytes(path) if path.exists() else b""
+    # Another encoding would be lost, and so would the ends of lines if they were decoded.
+    try:
+        old = old_data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise EditError(f"{name}: The file is not in UTF-8. Save it as UTF-8 first.") from None
+    texts = []
     try:
         if old.strip():
-            load_suite(path, root=root, text=old, access=access)
-        lines = old.split("\n") if old.strip() else ["queries:", ""]
-        index, indentation = _find_end_of_queries(lines, path)
-        new_lines = [indentation + line for line in query]
+            suite = load_suite(path, root=root, text=decode_text(old_data, path), access=access)
+            texts = [query.text for query in suite.queries]
+        else:
+            old = "queries:\n"
+        if text in texts and not query_id:
+            line = suite.queries[texts.index(text)].location.line
+            hint = "Write what it must find there."
+            raise EditError(f"{name}:{line}: This query is in the suite already. {hint}")
+        lines = old.split("\n")
+        index, indentation = _find_end_of_queries(lines, name)
+        line_end = "\r" if lines[0].endswith("\r") else ""
+        new_lines = [f"{indentation}{line}{line_end}" for line in query]
+        if index == len(lines):
+            # The last line has no end.
+            lines[-1] += line_end
+            new_lines[-1] = new_lines[-1].removesuffix("\r")
         edited = "\n".join([*lines[:index], *new_lines, *lines[index:]])
-        load_suite(path, root=root, text=edited, access=access)
+        edited_text = decode_text(edited.encode("utf-8"), path)
+        suite = load_suite(path, root=root, text=edited_text, access=access)
     except SuiteError as error:
         raise EditError(str(error)) from None
+    if [query.text for query in suite.queries] != [*texts, text]:
+        # The line is within a text that has several lines.
+        raise EditError(f"{name}:{index + 1}: Here is no place for a query. Add it by hand.")
     write_atomically(path, edited)
     return index + 1
 
 
-def _find_end_of_queries(lines: Sequence[str], path: Path) -> tuple[int, str]:
+def _find_end_of_queries(lines: Sequence[str], name: str) -> tuple[int, str]:
     """Return the index at which to insert a query, and the indentation of queries."""
-    start = next((index for index, line in enumerate(lines) if re.match("queries *:", line)), None)
+    start = next(
+        (index for index, line in enumerate(lines) if re.match("\ufeff?queries *:", line)), None
+    )
     rest = "" if start is None else lines[start].partition(":")[2].partition(" #")[0].strip()
     if start is None or rest:
         # A file or a list in brackets has no place for another item.
         hint = "Write 'queries:' with a line '- query: …' for each query first."
-        raise EditError(f"{path}:{(start or 0) + 1}: There is no list to add the query to. {hint}")
+        raise EditError(f"{name}:{(start or 0) + 1}: There is no list to add the query to. {hint}")
     indentation = None
     end = start + 1
     for index in range(start + 1, len(lines)):
         line = lines[index]
-        if not line.strip() or line.lstrip().startswith("#"):
+        content = line.lstrip()
+        if not content:
             continue
-        is_item = line.lstrip().startswith("- ")
+        # Comments below a query that are indented as its keys, such as candidates, belong to it.
+        if content.startswith("#"):
+            is_of_query = indentation is not None and line.startswith(f"{indentation} ")
+            end = index + 1 if is_of_query else end
+            continue
+        is_item = content.startswith("- ") or content.strip() == "-"
         if indentation is None and is_item:
-            indentation = line[: len(line) - len(line.lstrip())]
+            indentation = line[: len(line) - len(content)]
         elif not line.startswith(" ") and not (is_item and indentation == ""):
             break
         end = index + 1

@@ -74,6 +74,53 @@ def test_every_layout_of_queries(folder: SuiteFolder, text: str) -> None:
     assert edited.startswith(text.rstrip("\n").removesuffix("# the end"))
 
 
+ADDED = "  - query: red shoes\n    must_find: [d]\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "queries:\n  - query: a\n    # relevant:\n    #   d1: ok   # Chair\n<>  # the end\n",
+        "queries:\n  - query: a\n    why: |\n      see\n      # 42\n<>\n\ntop_k: 3\n",
+        "\ufeffqueries:\r\n  - query: a\r\n<>top_k: 3\r\n",
+        "queries:\r\n  - query: Stühle – 椅子\r\n<>",
+        "queries:\n  - query: a\t# a\ttab\n    relevant: {d: 3,  e:   1}   \n<>   \n\n",
+        "---\nqueries:\n  -\n    query: a\n  -   {query: b}\n<>...\n",
+        "suite: |\n  queries:\n    - query: x\nqueries:   # all\n\n  # one\n  - query: >-\n      a\n      b\n<>",
+    ],
+    ids=["candidates", "block", "CRLF", "CRLF at the end", "tabs", "dashes", "folded"],
+)  # fmt: skip
+def test_every_byte_around_the_query_stays(folder: SuiteFolder, text: str) -> None:
+    before, after = text.split("<>")
+    path = folder.path / "shop.ir.yaml"
+    path.write_bytes(f"{before}{after}".encode())
+
+    add_query(path, "red shoes", must_find=["d"], root=folder.path)
+
+    added = ADDED.replace("\n", "\r\n") if "\r" in text else ADDED
+    assert path.read_bytes() == f"{before}{added}{after}".encode()
+
+
+def test_a_file_without_a_last_line_end_gets_its_own_line_ends(folder: SuiteFolder) -> None:
+    path = folder.path / "shop.ir.yaml"
+    path.write_bytes(b"queries:\r\n  - query: a")
+
+    add_query(path, "red shoes", root=folder.path)
+
+    assert path.read_bytes() == b"queries:\r\n  - query: a\r\n  - query: red shoes"
+
+
+def test_another_encoding_is_refused(folder: SuiteFolder) -> None:
+    path = folder.path / "shop.ir.yaml"
+    data = "queries:\n  - query: a\n".encode("utf-16")
+    path.write_bytes(data)
+
+    with pytest.raises(EditError, match="not in UTF-8"):
+        add_query(path, "tea", root=folder.path)
+
+    assert path.read_bytes() == data
+
+
 def test_all_parts_of_a_query(folder: SuiteFolder) -> None:
     path = folder.write("shop.ir.yaml", "queries:\n  - query: a\n")
 
@@ -95,7 +142,8 @@ def test_all_parts_of_a_query(folder: SuiteFolder) -> None:
 @pytest.mark.parametrize(
     ("text", "query", "message"),
     [
-        ("queries:\n  - query: tea\n", "tea", "shop.ir.yaml:3: The id 'tea' is already used in line 2"),
+        ("queries:\n  - query: tea\n", "tea", "shop.ir.yaml:2: This query is in the suite already. Write what it must find there."),
+        ("queries:\n  - query: 'tea\ncake'\ntop_k: 3\n", "a", "shop.ir.yaml:3: Here is no place for a query."),
         ("queries:\n  - query: a\n    foo: 1\n", "tea", "shop.ir.yaml:3: 'foo' is not a key of a query"),
         ("queries: [{query: a}]\n", "tea", "shop.ir.yaml:1: There is no list to add the query to."),
         ("queries: q.txt\n", "tea", "shop.ir.yaml:1: There is no list to add the query to."),

@@ -15,7 +15,12 @@ from functools import cached_property
 
 from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.comparison import Comparison, QueryStatus, compare_runs
-from pytest_irquality.evaluation.edits import EditKind, SuiteEdit, find_edits, summarize_edits
+from pytest_irquality.evaluation.edits import (
+    BASELINE_EDITED,
+    SuiteEdit,
+    find_edits,
+    summarize_edits,
+)
 from pytest_irquality.evaluation.evaluate import (
     Branch,
     BranchEvaluation,
@@ -289,7 +294,7 @@ def _create_base_failure_notices(decision: Decision) -> Iterator[Notice]:
         result = failure.result
         verb = "needs a review" if result.outcome is Outcome.REVIEW else "fails"
         text = write(f"{verb} for {decision.base_name}. ", result.text)
-        if count := sum(each.counts.get(EditKind.BASELINE_EDITED, 0) for each in failure.edits):
+        if count := sum(each.counts.get(BASELINE_EDITED, 0) for each in failure.edits):
             text += f". This change commits {format_count(count, 'answer')} as the new baseline"
         yield Notice(
             "base-fails",

@@ -10,41 +10,32 @@ import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from enum import Enum
+from typing import NamedTuple
 
 from pytest_irquality.evaluation.evaluate import Branch, find_edited_answers
-from pytest_irquality.io.text import DataPart, Text, join, write
+from pytest_irquality.io.text import DataPart, Text, format_count, join, write
 from pytest_irquality.suite.model import (
     CHANGE_BOUNDS,
     VALUE_BOUNDS,
-    Bound,
     Query,
     Suite,
     Threshold,
 )
 
 
-class EditKind(Enum):
-    """What can be edited in a suite, with the words for one and for several of them."""
+class EditKind(NamedTuple):
+    """What is edited in a suite, and how."""
 
-    QUERIES_REMOVED = ("query removed", "queries removed")
-    QUERIES_ADDED = ("query added", "queries added")
-    QUERIES_MOVED = ("query moved to another suite", "queries moved to other suites")
-    QUERIES_REWORDED = ("query reworded", "queries reworded")
-    QUERIES_REGRADED = ("query regraded", "queries regraded")
-    RULES_REMOVED = ("rule removed", "rules removed")
-    RULES_ADDED = ("rule added", "rules added")
-    WEIGHTS_EDITED = ("weight edited", "weights edited")
-    THRESHOLDS_REMOVED = ("threshold removed", "thresholds removed")
-    THRESHOLDS_ADDED = ("threshold added", "thresholds added")
-    THRESHOLDS_LOWERED = ("threshold lowered", "thresholds lowered")
-    THRESHOLDS_RAISED = ("threshold raised", "thresholds raised")
-    DROPS_WIDENED = ("allowed drop widened", "allowed drops widened")
-    DROPS_NARROWED = ("allowed drop narrowed", "allowed drops narrowed")
-    THRESHOLDS_EDITED = ("threshold edited", "thresholds edited")
-    KNOWN_ISSUES_ADDED = ("known issue added", "known issues added")
-    KNOWN_ISSUES_CLOSED = ("known issue closed", "known issues closed")
-    BASELINE_EDITED = ("baseline answer edited", "baseline answers edited")
+    noun: str
+    verb: str
+
+    def describe(self, count: int) -> Text:
+        """Return how many there are, such as ``3 queries removed``."""
+        plural = "queries" if self.noun == "query" else f"{self.noun}s"
+        return write(f"{format_count(count, self.noun, plural)} {self.verb}")
+
+
+BASELINE_EDITED = EditKind("baseline answer", "edited")
 
 
 @dataclass(frozen=True)
@@ -76,11 +67,7 @@ class SuiteEdit:
 
 
 def _describe_counts(counts: Mapping[EditKind, int]) -> list[Text]:
-    texts = []
-    for kind in EditKind:
-        if count := counts.get(kind, 0):
-            texts.append(write(f"{count:,} {kind.value[count != 1]}"))
-    return texts
+    return [kind.describe(count) for kind, count in counts.items()]
 
 
 def summarize_edits(edits: Iterable[SuiteEdit]) -> Text:
@@ -163,7 +150,7 @@ def _compare_suites(
     details = [write("suite removed")]
     if suites:
         kinds += _compare_thresholds(_list_thresholds(base_suite), _list_thresholds(suite))
-        kinds += _compare_rules(_list_shared_rules(base_suite), _list_shared_rules(suite))
+        kinds += _compare_members("rule", _list_shared_rules(base_suite), _list_shared_rules(suite))
         details = list(_compare_settings(base_suites, suites))
     # Ids are unique in a suite only, so the same id in another suite is another query.
     has_ids = not base_suite.queries_by_id.keys().isdisjoint(suite.queries_by_id)
@@ -213,32 +200,33 @@ def _compare_queries(
             matched_ids.add(query.id)
             yield from _compare_query(base_query, query)
         elif base_query.request in current_requests:
-            yield EditKind.QUERIES_MOVED
+            yield EditKind("query", "moved")
         else:
-            yield EditKind.QUERIES_REMOVED
+            yield EditKind("query", "removed")
     for query in suite.queries:
         if query.id not in matched_ids:
-            yield EditKind.QUERIES_ADDED
+            yield EditKind("query", "added")
 
 
 def _compare_query(base_query: Query, query: Query) -> Iterator[EditKind]:
-    yield from _compare_rules(base_query.rules, query.rules)
-    if base_query.known_issue is None and query.known_issue is not None:
-        yield EditKind.KNOWN_ISSUES_ADDED
-    if base_query.known_issue is not None and query.known_issue is None:
-        yield EditKind.KNOWN_ISSUES_CLOSED
     if query.request != base_query.request:
-        yield EditKind.QUERIES_REWORDED
+        yield EditKind("query", "reworded")
     if query.judgments != base_query.judgments:
-        yield EditKind.QUERIES_REGRADED
+        yield EditKind("query", "regraded")
     if query.weight != base_query.weight:
-        yield EditKind.WEIGHTS_EDITED
+        yield EditKind("weight", "edited")
+    yield from _compare_members("rule", base_query.rules, query.rules)
+    base_issues = [issue for issue in (base_query.known_issue,) if issue]
+    issues = [issue for issue in (query.known_issue,) if issue]
+    yield from _compare_members("known issue", base_issues, issues)
 
 
-def _compare_rules(base_rules: Sequence[object], rules: Sequence[object]) -> Iterator[EditKind]:
-    """Yield removed and added rules. A rule that was edited is one of each."""
-    yield from [EditKind.RULES_REMOVED for rule in base_rules if rule not in rules]
-    yield from [EditKind.RULES_ADDED for rule in rules if rule not in base_rules]
+def _compare_members(
+    noun: str, base_members: Sequence[object], members: Sequence[object]
+) -> Iterator[EditKind]:
+    """Yield removed and added rules or known issues. One that was edited is one of each."""
+    yield from [EditKind(noun, "removed") for member in base_members if member not in members]
+    yield from [EditKind(noun, "added") for member in members if member not in base_members]
 
 
 def _list_shared_rules(suite: Suite) -> list[object]:
@@ -264,31 +252,23 @@ def _compare_thresholds(
     thresholds: Mapping[tuple[object, ...], Threshold],
 ) -> Iterator[EditKind]:
     for key, base_threshold in base_thresholds.items():
-        threshold = thresholds.get(key)
-        if threshold is None:
-            yield EditKind.THRESHOLDS_REMOVED
-            continue
-        if base_threshold != threshold:
-            yield _classify_edit(base_threshold, threshold)
-    yield from [EditKind.THRESHOLDS_ADDED for key in thresholds if key not in base_thresholds]
+        if key not in thresholds:
+            yield EditKind("threshold", "removed")
+        elif thresholds[key] != base_threshold:
+            yield _classify_edit(base_threshold, thresholds[key])
+    yield from [EditKind("threshold", "added") for key in thresholds if key not in base_thresholds]
 
 
 def _classify_edit(base: Threshold, threshold: Threshold) -> EditKind:
     """Name the edit of a threshold, the most noticeable one if there are several."""
-    for name in CHANGE_BOUNDS:
-        if change := _compare_bounds(getattr(base, name), getattr(threshold, name)):
-            return EditKind.DROPS_WIDENED if change > 0 else EditKind.DROPS_NARROWED
-    for name in VALUE_BOUNDS:
-        if change := _compare_bounds(getattr(base, name), getattr(threshold, name)):
-            return EditKind.THRESHOLDS_RAISED if change > 0 else EditKind.THRESHOLDS_LOWERED
-    return EditKind.THRESHOLDS_EDITED
-
-
-def _compare_bounds(base: Bound | None, bound: Bound | None) -> float:
-    """Return how much higher a bound is now, or 0 if the two cannot be compared."""
-    if base is None or bound is None or base.unit is not bound.unit:
-        return 0.0
-    return bound.value - base.value
+    for name in (*CHANGE_BOUNDS, *VALUE_BOUNDS):
+        before, now = getattr(base, name), getattr(threshold, name)
+        if before and now and before.unit is now.unit and before.value != now.value:
+            is_higher = now.value > before.value
+            if name in CHANGE_BOUNDS:
+                return EditKind("allowed drop", "widened" if is_higher else "narrowed")
+            return EditKind("threshold", "raised" if is_higher else "lowered")
+    return EditKind("threshold", "edited")
 
 
 # -- Baselines and files --------------------------------------------------------------------------
@@ -304,7 +284,9 @@ def _add_files(
         known = find_edited_answers(suite, base, current)
         for request in find_edited_answers(suite, current, base).keys() & known.keys():
             edited.add((suite.retriever, request))
-    counts = {**edit.counts, EditKind.BASELINE_EDITED: len(edited)}
+    counts = dict(edit.counts)
+    if edited:
+        counts[BASELINE_EDITED] = len(edited)
     paths: dict[str, None] = {}
     for suite in suites:
         paths.update(dict.fromkeys((suite.path, *suite.files)))

@@ -66,7 +66,6 @@ def evaluate(
     run: Run,
     baseline_run: Run | None = None,
     *,
-    is_new: bool = False,
     context: EvaluationContext | None = None,
 ) -> Evaluation:
     """Evaluate the answers of a retriever to the queries of a suite.
@@ -75,7 +74,6 @@ def evaluate(
         suite: The queries and the requirements on their answers.
         run: The current answers.
         baseline_run: The answers to compare with, if there are any.
-        is_new: Whether the base branch has an answer to none of the queries.
         context: What else is known about the build.
 
     Returns:
@@ -85,7 +83,7 @@ def evaluate(
     # What is created here stays, so the collector would look for garbage in vain.
     with pause_garbage_collection():
         comparison = compare_runs(
-            suite, run, baseline_run, is_new=is_new, corpus_texts=context.corpus_texts
+            suite, run, baseline_run, is_new=context.is_new, corpus_texts=context.corpus_texts
         )
         results = check_suite(comparison, context)
         labels = _list_checks_that_unjudged_break(comparison, results, context)
@@ -96,10 +94,10 @@ def evaluate(
 
 def check_suite(comparison: Comparison, context: EvaluationContext) -> tuple[CheckResult, ...]:
     """Make the checks of a suite whose items are selected."""
-    today = context.expiry_date
-    requirements = RequirementChecks(comparison, today, accepts_fixed_issues=context.is_base_side)
+    requirements = RequirementChecks(comparison, context)
+    defaults = check_suite_defaults(comparison, context.expiry_date)
     results = []
-    for result in (*requirements.check_all(), *check_suite_defaults(comparison, today)):
+    for result in (*requirements.check_all(), *defaults):
         if context.selected_items is None or result.item in context.selected_items:
             results.append(assign_suites(result, [comparison.suite]))
     return tuple(results)
@@ -110,32 +108,22 @@ def _list_checks_that_unjudged_break(
 ) -> list[str]:
     """Return the labels of failed checks that would hold if unjudged documents were ignored."""
     failed = [result for result in results if result.outcome is Outcome.FAILED]
-    run = _remove_unjudged(comparison) if failed else None
-    if run is None:
+    # Whoever lists passages judges no results.
+    if not failed or comparison.suite.settings.match == "text":
         return []
+    run = _remove_unjudged(comparison)
     other = compare_runs(comparison.suite, run, comparison.baseline_run, is_new=comparison.is_new)
-    other_outcomes = {}
+    holding = set()
     for result in check_suite(other, context):
-        other_outcomes[result.item, result.label, result.query_ids] = result.outcome
-    labels = []
-    for result in failed:
-        # A check that names other queries then is broken in another way.
-        outcome = other_outcomes.get((result.item, result.label, result.query_ids))
-        if outcome is not None and outcome < Outcome.REVIEW:
-            labels.append(result.label)
-    return labels
+        if result.outcome < Outcome.REVIEW:
+            # A check that names other queries then is broken in another way.
+            holding.add((result.item, result.label, result.query_ids))
+    return [each.label for each in failed if (each.item, each.label, each.query_ids) in holding]
 
 
-def _remove_unjudged(comparison: Comparison) -> Run | None:
-    """Return the current run without unjudged documents that came since the baseline.
-
-    Returns:
-        The run, or ``None`` if that removes nothing. Whoever lists passages judges no results.
-    """
-    if comparison.suite.settings.match == "text":
-        return None
+def _remove_unjudged(comparison: Comparison) -> Run:
+    """Return the current run without unjudged documents that came since the baseline."""
     answers = dict(comparison.run.answers)
-    is_changed = False
     for query in comparison.answered_queries:
         change = comparison.changes_by_id.get(query.id)
         if not query.judgments.grades or (change and change.is_unchanged):
@@ -144,10 +132,9 @@ def _remove_unjudged(comparison: Comparison) -> Run | None:
         rankings = []
         for ranking in answers[query.request]:
             doc_ids = tuple(doc_id for doc_id in ranking.doc_ids if doc_id in expected)
-            is_changed = is_changed or len(doc_ids) < len(ranking.doc_ids)
             rankings.append(Ranking(doc_ids, seconds=ranking.seconds))
         answers[query.request] = tuple(rankings)
-    return replace(comparison.run, answers=answers) if is_changed else None
+    return replace(comparison.run, answers=answers)
 
 
 # -- The branches of a build -----------------------------------------------------------------------
@@ -318,14 +305,15 @@ class BranchEvaluator:
         for suite in suites:
             for paired_suite, baseline_id in self._pair_retrievers(suite):
                 baseline_run, is_new = self._find_baseline(paired_suite, baseline_id)
-                comparable_count += 0 if is_new else self._count_comparable(suite, baseline_run)
+                if baseline_run is not None and not is_new:
+                    comparable_count += self._count_comparable(suite, baseline_run)
                 key = SuiteKey(suite.path, paired_suite.retriever)
                 if paired_suite.run_key not in self.runs:
                     missing.append(paired_suite)
                 elif key in finished:
                     evaluations.append(finished[key])
                 else:
-                    evaluations.append(self._evaluate(paired_suite, baseline_run, is_new=is_new))
+                    evaluations.append(self._evaluate(paired_suite, baseline_run, is_new))
         # Checks over suites and retrievers count as not run if only a part of a suite was selected.
         shared_results: tuple[CheckResult, ...] = ()
         if not any(map(self._is_partial, suites)):
@@ -337,7 +325,7 @@ class BranchEvaluator:
     def evaluate_suite(self, suite: Suite) -> Evaluation:
         """Evaluate one suite, whose retriever has a run."""
         baseline_run, is_new = self._find_baseline(suite)
-        return self._evaluate(suite, baseline_run, is_new=is_new)
+        return self._evaluate(suite, baseline_run, is_new)
 
     def _check_shared(self, evaluations: Sequence[Evaluation]) -> tuple[CheckResult, ...]:
         base_paths = None if self.base is None else {suite.path for suite in self.base.suites}
@@ -351,17 +339,18 @@ class BranchEvaluator:
         """Return whether the build compares with a branch."""
         return self.is_base_side or self.base is not None
 
-    def _evaluate(self, suite: Suite, baseline_run: Run | None, *, is_new: bool) -> Evaluation:
+    def _evaluate(self, suite: Suite, baseline_run: Run | None, is_new: bool) -> Evaluation:
         """Evaluate a suite with its context."""
         context = replace(
             self.branch.get_context(suite),
             today=self.today,
+            is_new=is_new,
+            is_update=self.facts.is_update,
             has_base_branch=self.has_base_branch,
             is_base_side=self.is_base_side,
             regraded_query_ids=_find_regraded_ids(suite, self.base),
         )
-        run = self.runs[suite.run_key]
-        evaluation = evaluate(suite, run, baseline_run, is_new=is_new, context=context)
+        evaluation = evaluate(suite, self.runs[suite.run_key], baseline_run, context=context)
         if self.is_base_side:
             return evaluation
         results = [_apply_facts(result, suite, self.facts) for result in evaluation.results]
@@ -375,10 +364,10 @@ class BranchEvaluator:
             return find_compared_run(suite, self.runs), False
         return find_baseline(suite, self.branch, self.base, baseline_id)
 
-    def _count_comparable(self, suite: Suite, baseline_run: Run | None) -> int:
+    def _count_comparable(self, suite: Suite, baseline_run: Run) -> int:
         """Count the queries that have a baseline answer and were not deselected."""
         deselected = self.branch.get_context(suite).deselected_query_ids
-        answers = baseline_run.answers if baseline_run else {}
+        answers = baseline_run.answers
         return sum(q.request in answers and q.id not in deselected for q in suite.queries)
 
     def _is_partial(self, suite: Suite) -> bool:
@@ -413,12 +402,8 @@ class BranchEvaluator:
         A change can add a fixture of the same name in a conftest nearer to the suite. What the
         suite is compared with must not depend on that.
         """
-        own_ids: dict[RetrieverId, None] = {}
-        for baseline in self.branch.baselines:
-            is_own = baseline.suite_path == suite.path
-            if is_own and baseline.retriever.fixture == suite.retriever.fixture:
-                own_ids[baseline.retriever] = None
-        return list(own_ids)
+        own = [each.retriever for each in self.branch.baselines if each.suite_path == suite.path]
+        return [each for each in dict.fromkeys(own) if each.fixture == suite.retriever.fixture]
 
 
 def _is_read_alike(key: RunKey, other: RunKey) -> bool:

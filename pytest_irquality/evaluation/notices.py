@@ -335,8 +335,10 @@ def _create_nothing_can_fail_notice(facts: SuiteFacts) -> Iterator[Notice]:
         if is_about_quality and result.was_evaluated and not result.is_warning:
             return
     values = facts.comparison.values(suite.primary_metric, Side.BEFORE).values()
-    if suite.has_stored_baseline and any(values):
-        return  # Checks 2 and 3, which suites share, can fail.
+    # Checks 2 and 3, which suites share, can fail now or with the baseline that this run records.
+    is_first_update = facts.context.is_update and not facts.comparison.changes
+    if suite.has_stored_baseline and (any(values) or is_first_update):
+        return
     text = write("No check in ", DataPart(suite.path or suite.name), " can fail")
     step = write("Add a rule, a threshold or a baseline")
     if facts.comparison.changes:

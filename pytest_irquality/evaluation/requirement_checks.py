@@ -15,7 +15,7 @@ from statistics import fmean
 
 from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.comparison import Comparison, MetricChange, QueryStatus, Side
-from pytest_irquality.evaluation.results import CheckResult, Outcome, Requirement
+from pytest_irquality.evaluation.results import CheckResult, EvaluationContext, Outcome, Requirement
 from pytest_irquality.evaluation.statistics import (
     SignificanceTest,
     create_drop_test,
@@ -50,21 +50,12 @@ MAX_SHOWN_DIGITS = 6
 
 
 class RequirementChecks:
-    """The checks of everything that a suite requires in so many words.
+    """The checks of everything that a suite requires in so many words."""
 
-    Args:
-        comparison: The answers.
-        today: The date (UTC) on which known issues may have expired, or ``None`` if none does.
-        accepts_fixed_issues: Whether a known issue that holds again is no failure.
-    """
-
-    def __init__(
-        self, comparison: Comparison, today: date | None, *, accepts_fixed_issues: bool = False
-    ) -> None:
+    def __init__(self, comparison: Comparison, context: EvaluationContext) -> None:
         self.comparison = comparison
         self.suite = comparison.suite
-        self.today = today
-        self.accepts_fixed_issues = accepts_fixed_issues
+        self.context = context
         self._drop_tests = _create_drop_tests(comparison)
         self._significant_drops = frozenset(select_rejecting(self._drop_tests))
 
@@ -308,7 +299,7 @@ class RequirementChecks:
                 yield _check_value(subject, key, bound)
         for key in CHANGE_BOUNDS:
             if bound := getattr(threshold, key):
-                finding = _check_change(subject, key, bound)
+                finding = _check_change(subject, key, bound, is_update=self.context.is_update)
                 if key == "max_significant_drop" and subject.change:
                     finding = self._require_significance(finding, threshold, subject.tag)
                 yield finding
@@ -329,7 +320,7 @@ class RequirementChecks:
     def _is_excused(self, query: Query) -> bool:
         """Return whether a known issue excuses the failures of a query."""
         issue = query.known_issue
-        return issue is not None and not is_expired(issue, self.today)
+        return issue is not None and not is_expired(issue, self.context.expiry_date)
 
     def _apply_known_issue(
         self, results: Sequence[CheckResult], issue: KnownIssue | None
@@ -342,12 +333,12 @@ class RequirementChecks:
         if issue is None or not results:
             return results
         is_broken = any(r.outcome is Outcome.FAILED or r.is_warning for r in results)
-        if is_broken and is_expired(issue, self.today):
+        if is_broken and is_expired(issue, self.context.expiry_date):
             return results
         if is_broken:
             return [_excuse(result, issue) for result in results]
         is_complete = all(result.outcome is Outcome.PASSED for result in results)
-        if not is_complete or self.accepts_fixed_issues:
+        if not is_complete or self.context.is_base_side:
             return results
         text = write("Known issue ", DataPart(issue.id), " is fixed. Remove ")
         text += write(CodePart("known_issue"), " at ", CodePart(str(issue.location)), ".")
@@ -558,11 +549,13 @@ def _check_value(subject: _Subject, key: str, bound: Bound) -> _BoundFinding:
     return _BoundFinding(outcome, text, bound, value, can_fail)
 
 
-def _check_change(subject: _Subject, key: str, bound: Bound) -> _BoundFinding:
+def _check_change(
+    subject: _Subject, key: str, bound: Bound, *, is_update: bool = False
+) -> _BoundFinding:
     """Check how far a metric changed for the worse."""
     metric, change = subject.metric, subject.change
     if change is None:
-        return _explain_missing_change(subject, bound)
+        return _explain_missing_change(subject, bound, is_update=is_update)
     is_broken = _convert(-change.gain, bound.unit, change) > bound.value + constants.ROUNDING_ERROR
     values = f"{format_value(metric, change.before)} to {format_value(metric, change.now)}"
     if change.delta == 0:
@@ -598,24 +591,29 @@ def _convert(amount: float, unit: BoundUnit, change: MetricChange) -> float:
     return amount
 
 
-def _explain_missing_change(subject: _Subject, bound: Bound) -> _BoundFinding:
+def _explain_missing_change(subject: _Subject, bound: Bound, *, is_update: bool) -> _BoundFinding:
     """Say why a change cannot be computed. That all queries are new is nobody's fault."""
     comparison = subject.comparison
     baseline = comparison.baseline_run
+    has_baseline = baseline is not None and bool(baseline.answers)
     statuses = {comparison.statuses[query.id] for query in subject.queries}
     command = CodePart("pytest --ir-update-baseline")
-    if baseline is None or not baseline.answers:
+    outcome = Outcome.INCOMPLETE
+    if not has_baseline and is_update:
+        outcome = Outcome.PASSED
+        text = subject.name + " has no baseline yet, and this run records it"
+    elif not has_baseline:
         text = subject.name + " needs a baseline, and there is none"
         text += write(". Run ", command, " and commit the file.")
     elif subject.is_too_deep:
         text = subject.name + f" needs {subject.metric.cutoff} results, but the baseline has "
         text += write(comparison.compared_depth, ". Update the baseline with ", command, ".")
     elif statuses == {QueryStatus.NEW} and not comparison.is_new:
+        outcome = Outcome.PASSED
         text = subject.name + " is not compared, because the queries are new"
-        return _BoundFinding(Outcome.PASSED, text, bound, can_fail=False)
     else:
         text = subject.name + " cannot be compared, because it has no value before or now"
-    return _BoundFinding(Outcome.INCOMPLETE, text, bound)
+    return _BoundFinding(outcome, text, bound, can_fail=outcome is Outcome.INCOMPLETE)
 
 
 def format_value(metric: Metric, value: float, bound: float | None = None) -> str:

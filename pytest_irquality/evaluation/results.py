@@ -18,6 +18,8 @@ class EvaluationContext:
     """What an evaluation must know about the build. The defaults are those of a plain run.
 
     Attributes:
+        is_new: Whether the base branch has an answer to none of the queries.
+        is_update: Whether this run records the baselines, so a missing one is no gap.
         today: The date in UTC, or ``None`` if no known issue is to expire.
         has_base_branch: Whether the build compares with a branch (``git:``, ``run:``), in which an
             expired known issue is a notice, so that the calendar breaks no pull request.
@@ -30,6 +32,8 @@ class EvaluationContext:
         regraded_query_ids: The queries whose judgments differ from the base branch.
     """
 
+    is_new: bool = False
+    is_update: bool = False
     today: date | None = None
     has_base_branch: bool = False
     is_base_side: bool = False

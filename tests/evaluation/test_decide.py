@@ -163,7 +163,7 @@ def test_closed_known_issue_that_holds_again_passes() -> None:
     decision = decide_on([suite], fixed, fixed, base=base, strict=True)
 
     assert decision.outcome is Outcome.PASSED
-    assert get_text(decision, "suites-edited").count("1 known issue closed") == 1
+    assert get_text(decision, "suites-edited").count("1 known issue removed") == 1
 
 
 def test_retriever_error_fails() -> None:
@@ -408,10 +408,15 @@ def test_update_accepts_no_broken_minimum() -> None:
     assert (decision.outcome, decision.exit_status) == (Outcome.FAILED, 1)
 
 
-def test_first_update_is_no_gap() -> None:
-    decision = decide_on([SHOP], SHOP_RUN, None, facts=BuildFacts(is_update=True), strict=True)
+@pytest.mark.parametrize("thresholds", [[], [make_threshold(max_drop=0.1)]])
+def test_baseline_that_an_update_records_is_not_missing(thresholds: list[Threshold]) -> None:
+    suite = make_suite("shop", thresholds=thresholds)
 
-    assert (decision.outcome, decision.exit_status) == (Outcome.INCOMPLETE, 0)
+    update = decide_on([suite], SHOP_RUN, None, facts=BuildFacts(is_update=True), strict=True)
+    plain = decide_on([suite], SHOP_RUN, None)
+
+    assert (update.outcome, update.exit_status) == (Outcome.PASSED, 0)
+    assert plain.outcome is Outcome.INCOMPLETE
 
 
 @pytest.mark.parametrize("fields", [{"is_probe_suite": True}, {"baseline_retriever": "old"}])

@@ -127,7 +127,7 @@ def test_query_in_another_suite_has_moved() -> None:
 
     edits = find_edits(Branch(suites=(kept, other)), Branch(suites=(SHOP,)))
 
-    assert [str(text) for text in edits[0].texts] == ["1 query moved to another suite"]
+    assert [str(text) for text in edits[0].texts] == ["1 query moved"]
     assert [str(text) for text in edits[1].texts] == ["suite added"]
 
 

@@ -138,18 +138,18 @@ def add_query(
     except UnicodeDecodeError:
         raise EditError(f"{name}: The file is not in UTF-8. Save it as UTF-8 first.") from None
     texts = []
+    lines = (old if old.strip() else "queries:\n").split("\n")
+    index, indentation = _find_end_of_queries(lines, name)
     try:
-        if old.strip():
+        # A list without queries does not load yet.
+        if indentation is not None:
             suite = load_suite(path, root=root, text=decode_text(old_data, path), access=access)
             texts = [query.text for query in suite.queries]
-        else:
-            old = "queries:\n"
         if text in texts and not query_id:
             line = suite.queries[texts.index(text)].location.line
             hint = "Write what it must find there."
             raise EditError(f"{name}:{line}: This query is in the suite already. {hint}")
-        lines = old.split("\n")
-        index, indentation = _find_end_of_queries(lines, name)
+        indentation = "  " if indentation is None else indentation
         line_end = "\r" if lines[0].endswith("\r") else ""
         new_lines = [f"{indentation}{line}{line_end}" for line in query]
         if index == len(lines):
@@ -168,8 +168,8 @@ def add_query(
     return index + 1
 
 
-def _find_end_of_queries(lines: Sequence[str], name: str) -> tuple[int, str]:
-    """Return the index at which to insert a query, and the indentation of queries."""
+def _find_end_of_queries(lines: Sequence[str], name: str) -> tuple[int, str | None]:
+    """Return the index at which to insert a query, and the indentation of queries, if any."""
     start = next(
         (index for index, line in enumerate(lines) if re.match("\ufeff?queries *:", line)), None
     )
@@ -196,7 +196,7 @@ def _find_end_of_queries(lines: Sequence[str], name: str) -> tuple[int, str]:
         elif not line.startswith(" ") and not (is_item and indentation == ""):
             break
         end = index + 1
-    return end, "  " if indentation is None else indentation
+    return end, indentation
 
 
 # -- The first suite of a project

@@ -61,6 +61,7 @@ def test_the_line_of_the_query_is_returned(folder: SuiteFolder) -> None:
         "queries:\n  - q.txt\n",
         "queries:\n  - query: |\n      a\n",
         "top_k: 3\nqueries:\n  - query: a\n    must_find:\n    - d\n\n\n",
+        "suite: Shop\nqueries:   # none yet\n\n\n",
         "",
     ],
 )

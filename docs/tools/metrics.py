@@ -27,9 +27,9 @@ USUAL_UNDEFINED = Definition.__dataclass_fields__["undefined"].default
 HEAD = """\
 # Metrics
 
-A metric is a number for each query, and its mean over a suite or a tag. `ndcg@10` is ndcg of the
-first ten results; without `@10`, the cutoff is the suite's `top_k`. This page is generated from
-the code.
+The definitions of all metrics. A metric is a number for each query, and its mean over a suite or a
+tag. `ndcg@10` is ndcg of the first ten results; without `@10`, the cutoff is the suite's `top_k`.
+This page is generated from the code.
 
 - **Relevant** documents have a grade of at least `relevant_from` (1 by default). Unjudged
   documents are not relevant.
@@ -41,9 +41,9 @@ the code.
 A complete name is `[weighted] [STAGE] [candidates] METRIC[(PARAMETER=VALUE)][@CUTOFF]`:
 
 - `weighted ndcg@10` uses the `weight` of each query.
-- `bm25 candidates recall@100` is about the [stage](../guides/stages.md#first-stage-and-reranker)
-  `bm25`.
-- `recall(rel=2)@10` counts documents from grade 2.
+- `bm25 candidates recall@100` is the recall of the first 100 results of the
+  [stage](../guides/stages.md#first-stage-and-reranker) `bm25`.
+- `recall(rel=2)@10` counts only documents with a grade of at least 2.
 - `recall(tokens=4000)` counts results that fit into 4,000 tokens (or `words`).
 """
 

@@ -425,7 +425,7 @@ def _create_session_notices(decision: Decision) -> Iterator[Notice]:
     elif facts.addopts_deselected_count:
         number = format_count(facts.addopts_deselected_count, "check")
         text = write(f"{number} did not run because of ", selection, " in 'addopts'")
-        step = write("Type it in the command, where it counts as a selection, or remove it")
+        step = write("Remove the selection from 'addopts', or type it in the command")
         yield Notice("deselected-in-addopts", text, outcome, is_cause=True, next_step=step)
 
     provenances = [evaluation.run.provenance for evaluation in evaluations]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_irquality.evaluation.decide import Coverage, Decision
+from pytest_irquality.evaluation.decide import BaseFailure, Coverage, Decision
 from pytest_irquality.evaluation.edits import summarize_edits
 from pytest_irquality.evaluation.results import (
     Check,
@@ -17,22 +17,25 @@ from pytest_irquality.evaluation.results import (
     Requirement,
 )
 from pytest_irquality.io.escaping import quote_command
-from pytest_irquality.io.text import DataPart, Text, format_count, join, list_some, write
-from pytest_irquality.reports.numbers import format_p_value, format_value
+from pytest_irquality.io.text import DataPart, QueryPart, Text, format_count, join, list_some, write
+from pytest_irquality.reports.numbers import Tile, format_p_value, format_value
 from pytest_irquality.reports.query_rows import Direction, QueryRow
-from pytest_irquality.reports.view_model import Step, SuiteView, TagRow, ViewSettings
+from pytest_irquality.reports.view_model import Step, SuiteView, ViewSettings, find_label
 from pytest_irquality.suite.model import Threshold
 
 # Notices that make every number of a report misleading.
 ROOT_CAUSES = frozenset({"unknown-document-ids", "changed-document-ids", "equal-sides"})
 
 STALE_BASELINE = "stale-baseline"
+PASSAGES = "passages"
 MAX_NAMED_SUITES = 5
 MAX_NAMED_FAILURES = 2
+MAX_NAMED_LOST = 2
 MIN_NEWLY_EMPTY = 2
 # The damage of a tag is worth a sentence if its mean fell visibly.
 MIN_NAMED_DROP = 0.01
 MIN_SPREAD = 0.0005
+MAX_REASONS = 3
 MAX_STEPS = 3
 MAX_NODES = 3
 MAX_FILES = 8
@@ -43,21 +46,30 @@ class Headline:
     """One sentence that says how the build ended, with the size of it.
 
     Attributes:
-        subject: The suite that the sentence is about, if it is about one.
+        subject: The suite that the sentence is about, if the build has several.
         sentence: The sentence, worded to follow the subject.
         counts_changes: Whether the sentence says how many queries got worse or better.
+        check: The default check of which the sentence says everything.
     """
 
     sentence: Text
     subject: str = ""
     counts_changes: bool = False
+    check: DefaultCheck | None = None
 
     @property
     def text(self) -> Text:
-        """Return the sentence with its subject."""
-        if not self.subject:
-            return self.sentence
-        return write(DataPart(self.subject), ": ", self.sentence)
+        """Return the sentence with its subject, or with a capital letter."""
+        if self.subject:
+            return write(DataPart(self.subject), ": ", self.sentence)
+        first, *others = self.sentence.parts
+        # The name of a metric stays as it is.
+        if isinstance(first, str) and first.partition(" ")[0].isalpha():
+            return Text((first[0].upper() + first[1:], *others))
+        return self.sentence
+
+
+# -- The headline ----------------------------------------------------------------------------------
 
 
 def write_headline(
@@ -67,26 +79,131 @@ def write_headline(
     outcome = decision.outcome
     for cause in causes:
         if _leads(cause, decision):
-            is_partial = decision.coverage.no_answer < decision.coverage.total
-            if cause.code == "no-answer" and is_partial:
-                # The notice lists queries and errors, which are too long for a headline.
-                return _count_unanswered(decision)
-            return _quote_finding(cause)
+            if cause.code == "no-answer":
+                # The causes below list queries and errors, which are too long for a headline.
+                return Headline(_count_unanswered(decision))
+            return _quote_finding(cause, suites)
     if outcome is Outcome.PASSED:
         return _write_passed_headline(decision, suites)
     if outcome is Outcome.REVIEW and decision.base_failures:
         count = format_count(len(decision.base_failures), "check")
         verb = "fails" if len(decision.base_failures) == 1 else "fail"
         suites_pass = f" {verb}, but this branch's suites pass"
-        return Headline(write(count, " of ", _name_base(decision), suites_pass))
+        return Headline(write(count, " of ", name_base(decision), suites_pass))
     if outcome is Outcome.FAILED:
         return _write_failed_headline(decision, suites)
-    for notice in _list_decisive_notices(decision):
-        return _quote_finding(notice)
-    for result in decision.current.results:
-        if result.outcome is outcome:
-            return _quote_finding(result)
+    findings: list[Notice | CheckResult] = [*_list_decisive_notices(decision)]
+    findings += [result for result in decision.current.results if result.outcome is outcome]
+    if findings:
+        return _quote_finding(findings[0], suites)
     return Headline(write("Nothing was evaluated"))
+
+
+def _leads(cause: Notice, decision: Decision) -> bool:
+    """Return whether a cause explains the build better than any number does."""
+    if cause.code in ROOT_CAUSES:
+        return True
+    if cause.code == "same-rankings":
+        return decision.outcome >= Outcome.FAILED
+    if cause.code == "no-answer":
+        # A failed check over the other queries says more. A mean over fewer queries does not.
+        for result in _list_failures(decision):
+            is_mean = isinstance(result.check, Threshold) and not _depends_on_baseline(result)
+            if not is_mean and result.check is not Requirement.ANSWERS:
+                return False
+    is_decisive = cause.is_cause and cause.outcome is decision.outcome
+    return is_decisive and decision.outcome is not Outcome.PASSED
+
+
+def _write_failed_headline(decision: Decision, suites: Sequence[SuiteView]) -> Headline:
+    failures = _list_failures(decision)
+    rows = collect_rows(suites)
+    if failures and all(result.known_issue for result in failures):
+        return _write_fixed_headline(failures, suites)
+    comparing = [result for result in failures if _compares(result.check)]
+    worse = count_direction(rows, Direction.WORSE)
+    empty = sum(row.is_newly_empty for row in rows)
+    lost = [result for result in comparing if result.check is DefaultCheck.LOST_QUERIES]
+    lost_queries = _name_queries(lost, suites)
+    is_few = 0 < len(lost_queries) <= MAX_NAMED_LOST and empty < MIN_NEWLY_EMPTY
+    if is_few and len(lost) == len(comparing):
+        whose = "its" if len(lost_queries) == 1 else "their"
+        sentence = write(join(lost_queries, " and "), f" lost all {whose} relevant documents")
+        return Headline(sentence, check=DefaultCheck.LOST_QUERIES)
+    if worse and comparing:
+        text = write(f"Search got worse for {_of_queries(worse, rows)}")
+        if empty >= MIN_NEWLY_EMPTY:
+            text = write(text, f", and {empty} more queries return nothing")
+        return Headline(text, counts_changes=True)
+    if any(result.check is DefaultCheck.UNRECOGNIZABLE for result in failures):
+        described = _describe_first_results(list_ungraded(rows))
+        return Headline(write(described), counts_changes=True, check=DefaultCheck.UNRECOGNIZABLE)
+    if len(failures) == 1:
+        return _quote_finding(failures[0], suites)
+    decisive = _list_decisive_notices(decision)
+    if decisive and not failures:
+        return _quote_finding(decisive[0], suites)
+    return Headline(_count_failures(decision))
+
+
+def _write_fixed_headline(fixed: Sequence[CheckResult], suites: Sequence[SuiteView]) -> Headline:
+    """Say that known issues are fixed, which fails a build until somebody removes them."""
+    issues = list(dict.fromkeys(result.known_issue for result in fixed))
+    names = list_some([DataPart(issue) for issue in issues])
+    verb = "Known issue " if len(issues) == 1 else "Known issues "
+    is_fixed = " is fixed" if len(issues) == 1 else " are fixed"
+    queries = _name_queries(fixed, suites)
+    passes = " passes" if len(queries) == 1 else " pass"
+    end = write(", and ", list_some(queries), passes) if queries else Text()
+    return Headline(write(verb, names, is_fixed, end))
+
+
+def _write_passed_headline(decision: Decision, suites: Sequence[SuiteView]) -> Headline:
+    rows = collect_rows(suites)
+    worse = count_direction(rows, Direction.WORSE)
+    better = count_direction(rows, Direction.BETTER)
+    ungraded = list_ungraded(rows)
+    if better:
+        text = f"Search got better for {_of_queries(better, rows)}"
+        text = f"{text} and worse for {worse}" if worse else text
+        return Headline(write(text), counts_changes=True)
+    if worse:
+        accepted = [result for result in decision.current.results if _is_accepted(result, decision)]
+        text = f"Search got worse for {_of_queries(worse, rows)}"
+        if accepted:
+            count = format_count(len(accepted), "check")
+            text += f", which the new baseline accepts ({count} failed)"
+        else:
+            text += ", and no check failed"
+        return Headline(write(text), counts_changes=True)
+    if any(row.direction is Direction.CHANGED for row in ungraded):
+        return Headline(write(_describe_first_results(ungraded)))
+    count = str(_count_evaluated(decision))
+    if any(row.direction is not Direction.NONE for row in rows):
+        return Headline(write(f"No query got worse or better, and {count}"))
+    return Headline(write(count))
+
+
+def _is_accepted(result: CheckResult, decision: Decision) -> bool:
+    """Return whether an update of the baseline accepts a failure."""
+    is_default = isinstance(result.check, DefaultCheck)
+    return decision.facts.is_update and result.is_warning and is_default
+
+
+def _quote_finding(item: Notice | CheckResult, suites: Sequence[SuiteView]) -> Headline:
+    if isinstance(item, Notice) and item.code == "cannot-be-used":
+        # The mistakes in a file are too long for a headline.
+        return Headline(write("cannot be used"), item.subject)
+    return Headline(item.text, find_label(suites, item))
+
+
+def name_base(decision: Decision) -> Text:
+    """Return how the user names the base branch."""
+    name = decision.base.branch.name if decision.base else ""
+    return write(DataPart(name)) if name else write("the base branch")
+
+
+# -- What is next to the headline ------------------------------------------------------------------
 
 
 def write_summary(decision: Decision, suites: Sequence[SuiteView], headline: Headline) -> Text:
@@ -94,20 +211,156 @@ def write_summary(decision: Decision, suites: Sequence[SuiteView], headline: Hea
     rows = collect_rows(suites)
     worse = count_direction(rows, Direction.WORSE)
     better = count_direction(rows, Direction.BETTER)
-    sentences = []
-    sentences += _write_gap_sentences(decision, headline)
+    is_passed = decision.outcome is Outcome.PASSED
+    sentences = [*_write_gap_sentences(decision, headline)]
     if worse and not headline.counts_changes:
         sentences.append(write(f"Search got worse for {_of_queries(worse, rows)}."))
-    if worse:
+    for notice in decision.current.notices:
+        if notice.code == PASSAGES:
+            sentences.append(notice.text + ".")
+    if worse and not is_passed:
         sentences += _write_tag_sentence(suites)
-    if better and (decision.outcome is not Outcome.PASSED or not headline.counts_changes):
+    if better and not (is_passed and headline.counts_changes):
         sentences.append(write(f"{format_count(better, 'query', 'queries')} got better."))
+    sentences += _write_repeat_sentence(suites)
     if worse:
         sentences += _write_significance(decision)
-    sentences += _write_repeat_sentence(suites)
-    if decision.outcome is Outcome.PASSED:
-        sentences += _write_passed_summary(suites)
+    sentences += _write_ungraded_sentence(rows)
+    if any(result.known_issue for result in _list_failures(decision)):
+        sentences.append(write("The build fails until 'known_issue' is removed."))
+    if _needs_baseline(decision) and decision.coverage.new == decision.coverage.total:
+        sentences.append(write("Nothing was compared, because there is no baseline yet."))
+    if is_passed and not decision.facts.is_update:
+        count = sum(result.is_warning for result in decision.current.results)
+        if count:
+            warns = format_count(count, "broken check only warns", "broken checks only warn")
+            sentences.append(write(f"{warns}."))
     return join(sentences, " ")
+
+
+def _write_gap_sentences(decision: Decision, headline: Headline) -> list[Text]:
+    """Say what was not answered and not run, unless the headline is about that."""
+    if not headline.counts_changes:
+        return []
+    sentences = []
+    coverage = decision.coverage
+    if coverage.no_answer:
+        verb = "has" if coverage.no_answer == 1 else "have"
+        sentences.append(write(f"{_count_queries(coverage.no_answer)} {verb} no answer."))
+    if coverage.not_run:
+        sentences.append(write(f"{_count_queries(coverage.not_run)} did not run."))
+    return sentences
+
+
+def _write_tag_sentence(suites: Sequence[SuiteView]) -> list[Text]:
+    """Name the tag whose queries lost most, if they lost more than all queries."""
+    worst: tuple[Tile, SuiteView] | None = None
+    for suite in suites:
+        suite_gain = suite.primary.gain if suite.primary else 0.0
+        for tag in suite.tags:
+            tile = tag.primary
+            if tile is None or tag.query_count < 2 or tile.gain >= min(suite_gain, -MIN_NAMED_DROP):
+                continue
+            if worst is None or tile.gain < worst[0].gain:
+                worst = (tile, suite)
+    if worst is None:
+        return []
+    tile, suite = worst
+    where = write(" of ", DataPart(suite.label)) if len(suites) > 1 else Text()
+    values = f" lost most: their {tile.metric} fell from {tile.baseline} to {tile.compared}."
+    return [write("Queries tagged '", DataPart(tile.tag), "'", where, values)]
+
+
+def _write_significance(decision: Decision) -> list[Text]:
+    side = decision.current
+    if decision.outcome is Outcome.REVIEW and decision.base:
+        side = decision.base
+    tests = []
+    for result in side.results:
+        if result.check is DefaultCheck.SIGNIFICANT_DROP and result.value is not None:
+            tests.append(result)
+    if not tests:
+        return []
+    # A failed test explains the outcome, whichever p-value is smaller.
+    tests.sort(key=lambda test: (-test.outcome, not test.is_warning, test.value or 0.0))
+    test = tests[0]
+    p_value = format_p_value(test.value or 0.0)
+    # An update of the baseline turns the failure into a warning.
+    if test.outcome is Outcome.FAILED or test.is_warning:
+        return [write(f"The drop is statistically significant ({p_value}).")]
+    if decision.outcome is Outcome.FAILED:
+        return [
+            write(
+                f"The drop of the mean alone is not statistically significant ({p_value}), and the"
+                " failure does not depend on it."
+            )
+        ]
+    return [write(f"A drop is not statistically significant ({p_value}).")]
+
+
+def _write_repeat_sentence(suites: Sequence[SuiteView]) -> list[Text]:
+    """Say how far the baseline's own answers differ from one another, if it has repeats."""
+    for suite in suites:
+        metric = suite.evaluation.suite.primary_metric if suite.evaluation else None
+        score = suite.evaluation.comparison.score(metric) if suite.evaluation and metric else None
+        if score and score.highest_before - score.lowest_before >= MIN_SPREAD:
+            lowest = format_value(score.metric, score.lowest_before)
+            highest = format_value(score.metric, score.highest_before)
+            where = write(" of ", DataPart(suite.label)) if len(suites) > 1 else Text()
+            span = f" differ from one another: {score.metric} is {lowest} to {highest}."
+            return [write("The answers of the baseline", where, span)]
+    return []
+
+
+def _write_ungraded_sentence(rows: Sequence[QueryRow]) -> list[Text]:
+    """Say how much of the rankings without judgments stayed, in words instead of a metric."""
+    ungraded = list_ungraded(rows)
+    changed = count_direction(ungraded, Direction.CHANGED)
+    if not changed:
+        return []
+    kept = sum(row.overlap for row in ungraded) / len(ungraded)
+    text = f"{changed:,} of {len(ungraded):,} rankings changed. "
+    return [write(text + f"On average, {kept * 100:.0f} % of the first ten results stayed.")]
+
+
+def write_reasons(
+    decision: Decision, suites: Sequence[SuiteView], headline: Headline
+) -> tuple[Text, ...]:
+    """Write what failed besides the headline and the tiles: default checks and broken rules."""
+    reasons = []
+    rules = []
+    for result in _list_failures(decision):
+        is_on_tile = result.check is DefaultCheck.SIGNIFICANT_DROP
+        is_on_tile |= isinstance(result.check, Threshold) and not result.query_ids
+        if result.known_issue or is_on_tile or result.check is headline.check:
+            continue
+        if isinstance(result.check, DefaultCheck):
+            reasons.append(result)
+        elif result.check is not Requirement.ANSWERS:
+            rules.append(result)
+    texts = []
+    for result in (*reasons, *(rules if len(rules) < MAX_REASONS else ())):
+        label = find_label(suites, result)
+        texts.append(write(DataPart(label), ": ", result.text) if label else result.text)
+    if len(rules) >= MAX_REASONS:
+        queries = _name_queries(rules, suites)
+        count = format_count(len(queries), "query breaks its rules", "queries break their rules")
+        texts.append(write(count, ": ", list_some(queries)))
+    return tuple(text for text in texts if text != headline.sentence)
+
+
+def _name_queries(results: Iterable[CheckResult], suites: Sequence[SuiteView]) -> list[Text]:
+    """Return the queries that results name, once each."""
+    parts = {}
+    for suite in suites:
+        for row in suite.rows:
+            parts[suite.path, row.query.id] = row.part
+    named: dict[QueryPart, None] = {}
+    for result in results:
+        for query_id in result.query_ids:
+            if (result.suite_path, query_id) in parts:
+                named[parts[result.suite_path, query_id]] = None
+    return [write(part) for part in named]
 
 
 def write_suite_line(rows: Sequence[QueryRow], coverage: Coverage) -> Text:
@@ -132,6 +385,9 @@ def write_suite_line(rows: Sequence[QueryRow], coverage: Coverage) -> Text:
     return write("; ".join(parts) or "no queries")
 
 
+# -- The last paragraph --------------------------------------------------------------------------
+
+
 def write_last_paragraph(
     decision: Decision, suites: Sequence[SuiteView], headline: Headline, coverage_line: Text
 ) -> Text:
@@ -145,10 +401,16 @@ def write_last_paragraph(
     else:
         parts.append(_drop_period(headline.sentence))
     if outcome is Outcome.REVIEW:
-        for failure in decision.base_failures[:MAX_NAMED_FAILURES]:
+        for failure in sort_base_failures(decision)[:MAX_NAMED_FAILURES]:
             parts.append(_shorten_base_failure(failure.result, suites))
     parts.append(coverage_line)
-    parts += _write_extras(decision, headline)
+    # What readers must see even if they read nothing above.
+    for notice in decision.notices:
+        if notice.code == STALE_BASELINE and notice.text != headline.sentence:
+            parts.append(notice.text)
+    parts.append(summarize_edits(edit for edit in decision.edits if edit.texts))
+    if decision.exit_status:
+        parts.append(decision.gate_source)
     conclusion = join([part for part in parts if part], "; ")
     return write(_name_outcome(decision, suites, MAX_NAMED_SUITES), conclusion)
 
@@ -159,6 +421,11 @@ def write_quiet_line(
     """Write the conclusion in one short line for ``-q``."""
     sentence = _drop_period(headline.sentence)
     return write(_name_outcome(decision, suites, 2), sentence, "; ", coverage_line)
+
+
+def sort_base_failures(decision: Decision) -> list[BaseFailure]:
+    """Return the failed checks of the base branch, with those over many queries first."""
+    return sorted(decision.base_failures, key=lambda failure: failure.result.value is None)
 
 
 def _drop_period(sentence: Text) -> Text:
@@ -174,271 +441,25 @@ def _name_outcome(decision: Decision, suites: Sequence[SuiteView], limit: int) -
     return write(decision.outcome.name, " ", names)
 
 
-def collect_rows(suites: Sequence[SuiteView]) -> list[QueryRow]:
-    """Return the rows of all suites."""
-    rows: list[QueryRow] = []
-    for suite in suites:
-        rows += suite.rows
-    return rows
-
-
-def count_direction(rows: Sequence[QueryRow], direction: Direction) -> int:
-    """Count the queries that changed in a direction."""
-    return sum(row.direction is direction for row in rows)
-
-
-def list_ungraded(rows: Sequence[QueryRow]) -> list[QueryRow]:
-    """Return the compared queries whose metric is undefined, for which only changes are known."""
-    ungraded = []
-    for row in rows:
-        if row.direction is not Direction.NONE and row.change is None:
-            ungraded.append(row)
-    return ungraded
-
-
-# -- Headlines -----------------------------------------------------------------------------------
-
-
-def _leads(cause: Notice, decision: Decision) -> bool:
-    """Return whether a cause explains the build better than any number does."""
-    if cause.code in ROOT_CAUSES:
-        return True
-    if cause.code == "same-rankings":
-        return decision.outcome >= Outcome.FAILED
-    if cause.code == "no-answer":
-        # A failed check over the other queries says more.
-        for result in decision.current.results:
-            if result.outcome is Outcome.FAILED and result.check is not Requirement.ANSWERS:
-                return False
-    is_decisive = cause.is_cause and cause.outcome is decision.outcome
-    return is_decisive and decision.outcome is not Outcome.PASSED
-
-
-def _write_failed_headline(decision: Decision, suites: Sequence[SuiteView]) -> Headline:
-    failures = [item for item in decision.current.results if item.outcome is Outcome.FAILED]
-    fixed = [result for result in failures if result.known_issue]
-    if fixed and len(fixed) == len(failures):
-        return _quote_finding(fixed[0])
-    rows = collect_rows(suites)
-    worse = count_direction(rows, Direction.WORSE)
-    if worse and any(_compares(result.check) for result in failures):
-        text = write(f"Search got worse for {_of_queries(worse, rows)}")
-        empty = sum(row.is_newly_empty for row in rows)
-        if empty >= MIN_NEWLY_EMPTY:
-            text = write(text, f", and {empty} more queries return nothing")
-        return Headline(text, counts_changes=True)
-    if any(result.check is DefaultCheck.UNRECOGNIZABLE for result in failures):
-        described = _describe_first_results(list_ungraded(rows))
-        return Headline(write(described[0].upper() + described[1:]), counts_changes=True)
-    if len(failures) == 1:
-        return _quote_finding(failures[0])
-    for notice in _list_decisive_notices(decision):
-        if not failures:
-            return _quote_finding(notice)
-    return Headline(_count_failures(decision))
-
-
-def _write_passed_headline(decision: Decision, suites: Sequence[SuiteView]) -> Headline:
-    rows = collect_rows(suites)
-    worse = count_direction(rows, Direction.WORSE)
-    better = count_direction(rows, Direction.BETTER)
-    compared = [row for row in rows if row.direction is not Direction.NONE]
-    ungraded = list_ungraded(rows)
-    if better:
-        text = f"Search got better for {_of_queries(better, rows)}"
-        text = f"{text} and worse for {worse}" if worse else text
-        return Headline(write(text), counts_changes=True)
-    if worse:
-        accepted = [result for result in decision.current.results if _is_accepted(result, decision)]
-        text = f"Search got worse for {_of_queries(worse, rows)}"
-        if accepted:
-            text += (
-                f", which the new baseline accepts ({format_count(len(accepted), 'check')} failed)"
-            )
-        else:
-            text += ", and no check failed"
-        return Headline(write(text), counts_changes=True)
-    if any(row.direction is Direction.CHANGED for row in ungraded):
-        described = _describe_first_results(ungraded)
-        return Headline(write(described[0].upper() + described[1:]))
-    count = str(_count_evaluated(decision))
-    if compared:
-        return Headline(write(f"No query got worse or better, and {count}"))
-    return Headline(write(count[0].upper() + count[1:]))
-
-
-def _is_accepted(result: CheckResult, decision: Decision) -> bool:
-    """Return whether an update of the baseline accepts a failure."""
-    is_default = isinstance(result.check, DefaultCheck)
-    return decision.facts.is_update and result.is_warning and is_default
-
-
-def _write_passed_summary(suites: Sequence[SuiteView]) -> list[Text]:
-    rows = collect_rows(suites)
-    if not any(row.direction is not Direction.NONE for row in rows):
-        return [write("Nothing was compared, because there is no baseline yet.")]
-    return []
-
-
-def _write_gap_sentences(decision: Decision, headline: Headline) -> list[Text]:
-    """Say what was not answered and not run, unless the headline is about that."""
-    if not headline.counts_changes:
-        return []
-    sentences = []
-    coverage = decision.coverage
-    if coverage.no_answer:
-        verb = "has" if coverage.no_answer == 1 else "have"
-        sentences.append(write(f"{_count_queries(coverage.no_answer)} {verb} no answer."))
-    if coverage.not_run:
-        sentences.append(write(f"{_count_queries(coverage.not_run)} did not run."))
-    return sentences
-
-
-def _write_tag_sentence(suites: Sequence[SuiteView]) -> list[Text]:
-    """Name the tag whose queries lost most, if they lost more than all queries."""
-    worst: tuple[float, SuiteView, TagRow] | None = None
-    for suite in suites:
-        suite_gain = suite.primary.gain if suite.primary else 0.0
-        for tag in suite.tags:
-            tile = tag.primary
-            if tile is None or tag.query_count < 2 or tile.gain >= min(suite_gain, -MIN_NAMED_DROP):
-                continue
-            if worst is None or tile.gain < worst[0]:
-                worst = (tile.gain, suite, tag)
-    if worst is None:
-        return []
-    _, suite, tag = worst
-    where = write(" of ", DataPart(suite.name)) if len(suites) > 1 else Text()
-    tile = tag.primary
-    assert tile is not None
-    return [
-        write(
-            "Queries tagged '",
-            DataPart(tag.tag),
-            "'",
-            where,
-            f" lost most: their {tile.metric} fell from {tile.baseline} to {tile.compared}.",
-        )
-    ]
-
-
-def _write_significance(decision: Decision) -> list[Text]:
-    results = [*decision.current.results]
-    if decision.outcome is Outcome.REVIEW and decision.base:
-        results = [*decision.base.results]
-    tests = []
-    for result in results:
-        if result.check is DefaultCheck.SIGNIFICANT_DROP and result.value is not None:
-            tests.append(result)
-    if not tests:
-        return []
-    # A failed test explains the outcome, whichever p-value is smaller.
-    tests.sort(key=lambda test: (-test.outcome, not test.is_warning, test.value or 0.0))
-    test = tests[0]
-    p_value = format_p_value(test.value or 0.0)
-    # An update of the baseline turns the failure into a warning.
-    if test.outcome is Outcome.FAILED or test.is_warning:
-        return [write(f"The drop is statistically significant ({p_value}).")]
-    if decision.outcome is Outcome.FAILED:
-        return [
-            write(
-                f"The drop of the mean alone is not statistically significant ({p_value}), and the"
-                " failure does not depend on it."
-            )
-        ]
-    return [write(f"The drop is not statistically significant ({p_value}).")]
-
-
-def _write_repeat_sentence(suites: Sequence[SuiteView]) -> list[Text]:
-    """Say how far the baseline's own answers differ from one another, if it has repeats."""
-    for suite in suites:
-        metric = suite.evaluation.suite.primary_metric if suite.evaluation else None
-        score = suite.evaluation.comparison.score(metric) if suite.evaluation and metric else None
-        if score and score.highest_before - score.lowest_before >= MIN_SPREAD:
-            lowest = format_value(score.metric, score.lowest_before)
-            highest = format_value(score.metric, score.highest_before)
-            where = write(" of ", DataPart(suite.name)) if len(suites) > 1 else Text()
-            span = f" differ from one another: {score.metric} is {lowest} to {highest}."
-            return [write("The answers of the baseline", where, span)]
-    return []
-
-
-def _describe_first_results(rows: Sequence[QueryRow]) -> str:
-    changed = sum(row.is_first_hit_new for row in rows)
-    return f"the first result changed for {changed} of {_count_queries(len(rows))}"
-
-
-def _of_queries(count: int, rows: Sequence[QueryRow]) -> str:
-    compared = sum(row.direction is not Direction.NONE for row in rows)
-    return f"{count:,} of {_count_queries(compared)}"
-
-
-def _count_queries(number: int) -> str:
-    return format_count(number, "query", "queries")
-
-
-def _compares(check: Check) -> bool:
-    if isinstance(check, Threshold):
-        return check.compares
-    return isinstance(check, DefaultCheck) and check is not DefaultCheck.UNRECOGNIZABLE
-
-
-# -- The last paragraph --------------------------------------------------------------------------
-
-
-def _count_unanswered(decision: Decision) -> Headline:
-    unanswered = decision.coverage.no_answer
-    queries = _count_queries(decision.coverage.total)
-    return Headline(write(f"{unanswered:,} of {queries} got no answer"))
-
-
-def _count_failures(decision: Decision) -> Text:
-    results = decision.current.results
-    failed = sum(result.outcome is Outcome.FAILED for result in results)
-    evaluated = _count_evaluated_checks(results)
-    if not failed and decision.coverage.no_answer:
-        return _count_unanswered(decision).sentence
-    return write(f"{failed:,} of {format_count(evaluated, 'check')} failed")
-
-
-def _count_evaluated(decision: Decision) -> Text:
-    count = _count_evaluated_checks(decision.current.results)
-    if not count:
-        return write("no check was evaluated")
-    return write("1 check passed" if count == 1 else f"all {count:,} checks passed")
-
-
-def _count_evaluated_checks(results: Sequence[CheckResult]) -> int:
-    count = 0
-    for result in results:
-        count += result.was_evaluated and result.outcome is not Outcome.INCOMPLETE
-    return count
-
-
-def _list_decisive_notices(decision: Decision) -> list[Notice]:
-    """Return the notices that alone would give the outcome of the build."""
-    notices = [*decision.notices, *decision.current.notices]
-    return [notice for notice in notices if notice.outcome is decision.outcome]
-
-
 def _list_subjects(decision: Decision, suites: Sequence[SuiteView]) -> list[Text]:
     """Return the suites that the outcome is about, or all if it is about none of them."""
-    names: list[str] = []
+    names: dict[str, None] = {}
     if decision.outcome is not Outcome.PASSED:
         for suite in suites:
             if suite.outcome is decision.outcome:
-                names.append(suite.name)
-        for notice in _list_decisive_notices(decision):
-            names.append(notice.subject)
-        for failure in decision.base_failures:
-            names.append(failure.result.subject)
-    names = names or [suite.name for suite in suites]
+                names[suite.name] = None
+        findings: list[Notice | CheckResult] = [*_list_decisive_notices(decision)]
+        findings += [failure.result for failure in decision.base_failures]
+        for finding in findings:
+            # The subject of a check that suites share is a list of them.
+            if finding.suite_path:
+                names[finding.subject] = None
+    names = names or dict.fromkeys(suite.name for suite in suites)
     paths = {suite.name: suite.path for suite in suites}
-    unique = [name for name in dict.fromkeys(names) if name]
     subjects = []
-    for name in unique:
+    for name in names:
         path = paths.get(name, "")
-        if len(unique) == 1 and path and path != name:
+        if len(names) == 1 and path and path != name:
             subjects.append(write(DataPart(name), " (", DataPart(path), ")"))
         else:
             subjects.append(write(DataPart(name)))
@@ -465,25 +486,93 @@ def _shorten_base_failure(result: CheckResult, suites: Sequence[SuiteView]) -> T
     return result.text
 
 
-def _write_extras(decision: Decision, headline: Headline) -> list[Text]:
-    """Write what readers must see even if they read nothing above."""
-    extras = []
-    for notice in decision.notices:
-        if notice.code == STALE_BASELINE and notice.text != headline.sentence:
-            extras.append(notice.text)
-    extras.append(summarize_edits(edit for edit in decision.edits if edit.texts))
-    if decision.exit_status:
-        extras.append(decision.gate_source)
-    return extras
+# -- What sentences count --------------------------------------------------------------------------
 
 
-def _name_base(decision: Decision) -> Text:
-    name = decision.base.branch.name if decision.base else ""
-    return write(DataPart(name)) if name else write("the base branch")
+def collect_rows(suites: Sequence[SuiteView]) -> list[QueryRow]:
+    """Return the rows of all suites."""
+    rows: list[QueryRow] = []
+    for suite in suites:
+        rows += suite.rows
+    return rows
 
 
-def _quote_finding(item: Notice | CheckResult) -> Headline:
-    return Headline(item.text, item.subject)
+def count_direction(rows: Sequence[QueryRow], direction: Direction) -> int:
+    """Count the queries that changed in a direction."""
+    return sum(row.direction is direction for row in rows)
+
+
+def list_ungraded(rows: Sequence[QueryRow]) -> list[QueryRow]:
+    """Return the compared queries whose metric is undefined, for which only changes are known."""
+    ungraded = []
+    for row in rows:
+        if row.direction is not Direction.NONE and row.change is None:
+            ungraded.append(row)
+    return ungraded
+
+
+def _describe_first_results(rows: Sequence[QueryRow]) -> str:
+    changed = sum(row.is_first_hit_new for row in rows)
+    return f"the first result changed for {changed} of {_count_queries(len(rows))}"
+
+
+def _of_queries(count: int, rows: Sequence[QueryRow]) -> str:
+    compared = sum(row.direction is not Direction.NONE for row in rows)
+    return f"{count:,} of {_count_queries(compared)}"
+
+
+def _count_queries(number: int) -> str:
+    return format_count(number, "query", "queries")
+
+
+def _count_unanswered(decision: Decision) -> Text:
+    coverage = decision.coverage
+    if coverage.no_answer == coverage.total:
+        return write("No query got an answer")
+    return write(f"{coverage.no_answer:,} of {_count_queries(coverage.total)} got no answer")
+
+
+def _count_failures(decision: Decision) -> Text:
+    failed = len(_list_failures(decision))
+    evaluated = _count_evaluated_checks(decision.current.results)
+    if not failed and decision.coverage.no_answer:
+        return _count_unanswered(decision)
+    return write(f"{failed:,} of {format_count(evaluated, 'check')} failed")
+
+
+def _count_evaluated(decision: Decision) -> Text:
+    count = _count_evaluated_checks(decision.current.results)
+    if not count:
+        return write("no check was evaluated")
+    return write("1 check passed" if count == 1 else f"all {count:,} checks passed")
+
+
+def _count_evaluated_checks(results: Sequence[CheckResult]) -> int:
+    count = 0
+    for result in results:
+        count += result.was_evaluated and result.outcome is not Outcome.INCOMPLETE
+    return count
+
+
+def _needs_baseline(decision: Decision) -> bool:
+    """Return whether any suite can have a baseline, which suites of probes cannot."""
+    return any(evaluation.suite.has_stored_baseline for evaluation in decision.current.evaluations)
+
+
+def _list_failures(decision: Decision) -> list[CheckResult]:
+    return [result for result in decision.current.results if result.outcome is Outcome.FAILED]
+
+
+def _list_decisive_notices(decision: Decision) -> list[Notice]:
+    """Return the notices that alone would give the outcome of the build."""
+    notices = [*decision.notices, *decision.current.notices]
+    return [notice for notice in notices if notice.outcome is decision.outcome]
+
+
+def _compares(check: Check) -> bool:
+    if isinstance(check, Threshold):
+        return check.compares
+    return isinstance(check, DefaultCheck) and check is not DefaultCheck.UNRECOGNIZABLE
 
 
 # -- Next steps ------------------------------------------------------------------------------------
@@ -537,13 +626,15 @@ def create_acceptance_command(
 def _iter_steps(
     decision: Decision, causes: Sequence[Notice], settings: ViewSettings
 ) -> Iterator[Step]:
-    failures = [item for item in decision.current.results if item.outcome is Outcome.FAILED]
+    failures = _list_failures(decision)
     if decision.outcome is Outcome.REVIEW:
         yield from _suggest_review(decision)
     if decision.coverage.total and decision.coverage.no_answer == decision.coverage.total:
         yield Step(write("Check that the search engine is running and reachable"))
     can_fail = True
     for notice in causes:
+        if notice.code == "cannot-be-used":
+            yield Step(write("Correct this file"), location=notice.suite_path)
         # To grade results may turn the outcome, but the search comes first.
         if notice.next_step and notice.code != "unjudged-results":
             is_first_run = not decision.coverage.comparable
@@ -557,15 +648,11 @@ def _iter_steps(
     if failures:
         yield _suggest_rerun(failures, settings)
         yield from _suggest_acceptance(decision, failures, settings)
-    has_suites = bool(decision.current.evaluations)
-    if (
-        has_suites
-        and can_fail
-        and not (failures or decision.coverage.comparable or decision.facts.is_update)
-    ):
+    is_compared = decision.coverage.comparable or decision.facts.is_update
+    if _needs_baseline(decision) and can_fail and not failures and not is_compared:
         text = write("Record a baseline to see what later changes do, and commit it")
         yield Step(text, command=quote_command(settings.update_command))
-    has_several = len(decision.current.evaluations) > 1
+    has_several = len({evaluation.suite.path for evaluation in decision.current.evaluations}) > 1
     for notice in (*decision.notices, *decision.current.notices):
         if notice.next_step:
             is_graded = notice.code == "unjudged-results" and has_several and notice.subject

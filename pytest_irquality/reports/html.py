@@ -12,12 +12,12 @@ from typing import Any
 
 from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.documents import DocChange
-from pytest_irquality.evaluation.results import DefaultCheck, Notice, Outcome
+from pytest_irquality.evaluation.results import Notice, Outcome
 from pytest_irquality.io.escaping import clip, make_visible
 from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.io.text import CodePart, DocPart, QueryPart, Text, format_count, write
 from pytest_irquality.reports.headlines import collect_rows, list_ungraded
-from pytest_irquality.reports.numbers import Number, Tile
+from pytest_irquality.reports.numbers import MARKS, Number, Tile
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS, Cell, Direction, QueryRow
 from pytest_irquality.reports.templating import (
     create_html_environment,
@@ -26,7 +26,6 @@ from pytest_irquality.reports.templating import (
 )
 from pytest_irquality.reports.view import QueryDetails, build_query_details
 from pytest_irquality.reports.view_model import (
-    MARKS,
     CheckRow,
     HistoryPoint,
     SuiteView,
@@ -36,10 +35,10 @@ from pytest_irquality.reports.view_model import (
 MAX_OPEN_SUITES = 8
 MAX_CARD_ROWS = 5
 MAX_STATIC_ROWS = 200
+MIN_BARS = 4
 MAX_BARS = 140
 BAR_SPAN = 280
 BAR_HEIGHT = 56
-MAX_REASONS = 3
 WEAK_VALUE = 0.9995  # shown as less than 1.000
 HEAT_STEPS = (0.005, 0.02, 0.05, 0.1)
 
@@ -75,16 +74,15 @@ def render_html(view: View) -> str:
         data=pack_script_data(build_page_data(view)),
         marks=MARKS,
         facts=_list_facts(view),
-        tabs=list(_list_tabs(view, failed, has_history=bool(charts))),
+        tabs=list(_list_tabs(view, failed, has_history=len(charts) > 1)),
         columns=QUERY_COLUMNS,
         loud_suites=loud_suites,
         quiet_suites=quiet_suites,
         several=len(view.suites) > 1,
-        has_retrievers=len({suite.retriever for suite in view.suites}) > 1,
         has_tags=any(suite.tags for suite in view.suites),
         tag_metrics=[_list_tag_metrics(suite) for suite in view.suites if suite.tags],
-        groups=list(_group_rows(view)),
-        reasons=_list_reasons(view),
+        groups=[group for group in _group_rows(view) if group[2]],
+        find_label=view.find_label,
         limit=MAX_CARD_ROWS,
         positions=lambda row: positions[id(row)],
         static_rows=static_rows,
@@ -129,36 +127,39 @@ def _list_tabs(view: View, failed: int, *, has_history: bool) -> Iterator[dict[s
 
 def _group_rows(view: View) -> Iterator[tuple[str, str, Sequence[QueryRow], str]]:
     """Yield the cards of the overview: identifier, title, rows, and the address of the table."""
-    if view.worse:
-        yield "worse", "What got worse", view.worse, "show=worse"
-    if view.better:
-        yield "better", "What got better", view.better, "show=better"
-    if view.changed:
-        yield "changed", "What changed at the top", view.changed, "show=changed"
-    rows = [row for suite in view.suites for row in suite.rows]
-    if any(row.direction is not Direction.NONE for row in rows):
-        return
-    # In a first run nothing could change, so the weakest queries are what to look at.
-    weak = [row for row in rows if row.now and row.now.value < WEAK_VALUE]
-    weak.sort(key=lambda row: row.now.value if row.now else 0.0)
-    if weak and len({suite.metric for suite in view.suites}) == 1:
-        yield "lowest", f"Lowest {view.suites[0].metric}", weak, "sort=now"
+    yield "worse", "What got worse", view.worse, "show=worse"
+    yield "better", "What got better", view.better, "show=better"
+    yield "changed", "What changed at the top", view.changed, "show=changed"
+    rows = collect_rows(view.suites)
+    failed = []
+    for row in rows:
+        is_elsewhere = row.direction in (Direction.WORSE, Direction.CHANGED)
+        is_elsewhere |= row.status is QueryStatus.NO_ANSWER or bool(row.known_issue)
+        if row.outcome >= Outcome.FAILED and not is_elsewhere:
+            failed.append(row)
+    yield "failed", "What else fails", failed, "show=failed"
+    unanswered = [row for row in rows if row.status is QueryStatus.NO_ANSWER]
+    yield "unanswered", "Without an answer", unanswered, "show=no+answer"
+    if not (view.worse or view.better or view.changed or failed):
+        # If nothing changed, the weakest queries are what to look at.
+        yield "lowest", f"Lowest {_name_metric(view)}", _list_weak_rows(rows), "sort=now"
 
 
-def _list_reasons(view: View) -> list[CheckRow]:
-    """Return failed checks that neither a tile nor the headline shows."""
-    failed = [check for check in view.checks if check.outcome is Outcome.FAILED]
-    reasons = [check for check in failed if check.is_default]
-    is_on_tile = any(
-        tile.outcome is Outcome.FAILED for suite in view.suites for tile in suite.tiles
-    )
-    if is_on_tile:
-        # The tile and the summary say that the mean dropped.
-        reasons = [check for check in reasons if check.label != DefaultCheck.SIGNIFICANT_DROP.value]
-    elif not reasons:
-        reasons = failed
-    shown = {str(view.headline), *(str(notice.text) for notice in view.causes)}
-    return [check for check in reasons if str(check.text) not in shown][:MAX_REASONS]
+def _name_metric(view: View) -> str:
+    metrics = {suite.metric for suite in view.suites}
+    return metrics.pop() if len(metrics) == 1 else "value"
+
+
+def _list_weak_rows(rows: Sequence[QueryRow]) -> list[QueryRow]:
+    """Return the rows that could be better, lowest value first, each query once."""
+    weak: dict[tuple[str, str], QueryRow] = {}
+    for row in rows:
+        if row.now and row.now.value < WEAK_VALUE:
+            key = (row.suite_path, row.query.id)
+            known = weak.get(key)
+            if known is None or known.now is None or row.now.value < known.now.value:
+                weak[key] = row
+    return sorted(weak.values(), key=lambda row: row.now.value if row.now else 0.0)
 
 
 def _split_suites(suites: Sequence[SuiteView]) -> tuple[list[SuiteView], list[SuiteView]]:
@@ -230,42 +231,51 @@ def _get_heat(tile: Tile) -> str:
 
 
 def _build_bars(view: View) -> dict[str, Any] | None:
-    """Build the chart of every query's change, worst first."""
-    rows = [row for suite in view.suites for row in suite.rows if row.change is not None]
+    """Build the chart of every query's change, or of its value if nothing changed."""
+    rows = collect_rows(view.suites)
     worse, better = len(view.worse), len(view.better)
-    if len(rows) < 2 or not worse + better:
+    if worse + better:
+        compared = [row for row in rows if row.change is not None]
+        values = [row.gain for row in compared]
+        same = len(compared) - worse - better
+        title, directions = "Every query's change", ("worse", "better")
+        label = f"{worse:,} worse, {same:,} unchanged, {better:,} better"
+        ungraded = len(list_ungraded(rows))
+        if ungraded:
+            label += f", {ungraded:,} without grades"
+    else:
+        values = [row.now.value for row in rows if row.now]
+        title, directions = f"Every query's {_name_metric(view)}", ("value", "value")
+        perfect = sum(value >= WEAK_VALUE for value in values)
+        label = f"{perfect:,} of {format_count(len(values), 'query', 'queries')} at 1.000, "
+        label += f"{values.count(0.0):,} at 0.000"
+    if len(values) < MIN_BARS or not any(values):
         return None
-    gains = sorted(row.gain for row in rows)
+    values.sort()
     # Of very many queries each bar shows one of several neighbours, which are nearly equal.
-    step = max(1.0, len(gains) / MAX_BARS)
-    shown = [gains[int(index * step)] for index in range(int(len(gains) / step))]
-    shown[-1] = gains[-1]
-    scale = BAR_HEIGHT / max(abs(gains[0]), abs(gains[-1]))
-    axis = max(gains[-1], 0.0) * scale + 4
-    bottom = axis + max(-gains[0], 0.0) * scale + 4
+    step = max(1.0, len(values) / MAX_BARS)
+    shown = [values[int(index * step)] for index in range(int(len(values) / step))]
+    shown[-1] = values[-1]
+    scale = BAR_HEIGHT / max(abs(values[0]), abs(values[-1]))
+    axis = max(values[-1], 0.0) * scale + 4
     span = BAR_SPAN / len(shown)
     bars = []
-    for index, gain in enumerate(shown):
-        height = max(abs(gain) * scale, 1.0) if gain else 0.0
-        if height:
-            bars.append(
-                {
-                    "direction": "better" if gain > 0 else "worse",
-                    "x": f"{index * span:.1f}",
-                    "y": f"{axis - height if gain > 0 else axis:.1f}",
-                    "height": f"{height:.1f}",
-                }
-            )
-    same = len(rows) - worse - better
-    label = f"{worse:,} worse, {same:,} unchanged, {better:,} better"
-    ungraded = len(list_ungraded(collect_rows(view.suites)))
-    if ungraded:
-        label += f", {ungraded:,} without grades"
+    for index, value in enumerate(shown):
+        height = max(abs(value) * scale, 1.0) if value else 0.0
+        bars.append(
+            {
+                "direction": directions[value > 0],
+                "x": f"{index * span:.1f}",
+                "y": f"{axis - height if value > 0 else axis:.1f}",
+                "height": f"{height:.1f}",
+            }
+        )
     return {
+        "title": title,
         "bars": bars,
         "width": f"{max(span - 1, span * 0.75):.1f}",
         "axis": round(axis, 1),
-        "bottom": round(bottom, 1),
+        "bottom": round(axis + max(-values[0], 0.0) * scale + 4, 1),
         "label": label,
     }
 

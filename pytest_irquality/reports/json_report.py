@@ -119,7 +119,9 @@ HIDDEN_FIELDS: Mapping[str, frozenset[str]] = {
     "Header": frozenset({"date"}),
     "Notice": frozenset({"doc_ids", "retriever", "is_cause", "next_step"}),
     "SuiteView": frozenset({"evaluation"}),
-    "QueryRow": frozenset({"query", "comparison", "before", "now", "change"}),
+    "QueryRow": frozenset(
+        {"query", "comparison", "before", "now", "change", "error_cause", "overlap"}
+    ),
 }
 
 

@@ -7,9 +7,10 @@ import re
 from markupsafe import Markup
 
 from pytest_irquality.io.files import OUTPUT_MARKER
+from pytest_irquality.reports.numbers import MARKS
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS
 from pytest_irquality.reports.templating import create_markdown_environment
-from pytest_irquality.reports.view_model import MARKS, View
+from pytest_irquality.reports.view_model import View
 
 # A comment on GitHub may have 65,536 characters.
 MAX_CHARACTERS = 65_000

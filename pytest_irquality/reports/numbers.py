@@ -1,4 +1,4 @@
-"""Numbers as reports show them: values, changes, and tiles of metrics.
+"""Numbers and marks as reports show them: values, changes, and tiles of metrics.
 
 A tile is a metric over a suite or a tag, with its change, its threshold and its baseline.
 """
@@ -6,19 +6,28 @@ A tile is a metric over a suite or a tag, with its change, its threshold and its
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
+from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Metric
 from pytest_irquality.suite.model import Bound, BoundUnit, ItemKind, Threshold
 
+MARKS = {
+    Outcome.PASSED: "✓",
+    Outcome.INCOMPLETE: "⚠",
+    Outcome.REVIEW: "⚠",
+    Outcome.FAILED: "✗",
+    Outcome.ERROR: "✗",
+}
 MINUS = "−"
 DIGITS = 3
 MIN_SHOWN_P_VALUE = 0.001
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Number:
     """A number and its text, so programs get one and readers the other."""
 
@@ -106,7 +115,9 @@ class Tile:
         gain: The change for the better, negative for the worse.
         compared: The value over the queries that have a baseline, of which ``change`` is.
         query_count: How many queries these are.
-        bar: Where the numbers are on the bar, if the metric has a range.
+        note: How the compared queries changed, if ``value`` is also over queries without baseline.
+        is_warning: Whether the threshold is broken, but only warns.
+        bar: Where the numbers are on the bar.
     """
 
     label: str
@@ -122,36 +133,52 @@ class Tile:
     gain: float = 0.0
     compared: Number | None = None
     query_count: int = 0
+    note: str = ""
+    is_warning: bool = False
     bar: BarPositions | None = None
 
+    @property
+    def mark(self) -> str:
+        """Return the mark of the threshold, or nothing if there is none."""
+        if self.is_warning:
+            return MARKS[Outcome.INCOMPLETE]
+        return MARKS[self.outcome] if self.status else ""
 
-def build_tiles(evaluation: Evaluation) -> tuple[Tile, ...]:
-    """Build the tiles of a suite: broken thresholds first, then every metric shown."""
-    results = _collect_threshold_results(evaluation)
-    failed = []
-    for key, (_, result) in results.items():
-        if result.outcome >= Outcome.FAILED:
-            failed.append(key)
+
+def build_tiles(evaluation: Evaluation, results: Sequence[CheckResult]) -> tuple[Tile, ...]:
+    """Build the tiles of a suite: broken thresholds first, then every metric shown.
+
+    Args:
+        evaluation: The evaluation of the suite.
+        results: Its results, and those of checks that it shares with other suites.
+    """
     suite = evaluation.suite
+    thresholds = _collect_threshold_results(evaluation)
+    primary_key = (suite.primary_metric, "")
+    broken = []
+    for key, (_, result) in thresholds.items():
+        if result.outcome >= Outcome.FAILED or result.is_warning:
+            broken.append((-result.outcome, key))
+    has_dropped = any(map(_is_failed_drop, results))
+    if has_dropped:
+        broken.append((-Outcome.FAILED, primary_key))
+    broken.sort(key=lambda entry: entry[0])
     # Headlines and tables are about the primary metric, also if 'metrics' leaves it out.
-    shown = [(metric, "") for metric in (suite.primary_metric, *suite.metrics)]
+    shown = [primary_key, *((metric, "") for metric in suite.metrics)]
     tiles = []
-    for metric, tag in dict.fromkeys([*failed, *shown, *results]):
-        tile = build_tile(evaluation, metric, tag, *results.get((metric, tag), ()))
-        if metric == suite.primary_metric and not tag:
-            tile = _mark_drop(tile, evaluation)
+    for metric, tag in dict.fromkeys([*(key for _, key in broken), *shown, *thresholds]):
+        tile = build_tile(evaluation, metric, tag, *thresholds.get((metric, tag), ()))
+        is_primary = (metric, tag) == primary_key
+        if is_primary and has_dropped and tile.outcome is not Outcome.FAILED:
+            tile = replace(tile, outcome=Outcome.FAILED, status="significant drop")
         if tile.value is not None or tile.outcome is not Outcome.PASSED:
             tiles.append(tile)
     return tuple(tiles)
 
 
-def _mark_drop(tile: Tile, evaluation: Evaluation) -> Tile:
-    """Mark the tile of the primary metric if its drop fails the build, but no threshold does."""
-    for result in evaluation.results:
-        is_drop = result.check is DefaultCheck.SIGNIFICANT_DROP
-        if is_drop and result.outcome is Outcome.FAILED and tile.outcome is Outcome.PASSED:
-            return replace(tile, outcome=result.outcome, status="dropped significantly")
-    return tile
+def _is_failed_drop(result: CheckResult) -> bool:
+    is_drop = result.check is DefaultCheck.SIGNIFICANT_DROP
+    return is_drop and result.outcome is Outcome.FAILED
 
 
 def build_tile(
@@ -167,6 +194,11 @@ def build_tile(
     if value is None and score is not None:
         value = score.now
     baseline = score.before if score else None
+    compared = format_value(metric, score.now) if score else None
+    note = ""
+    if score and str(compared) != str(format_value(metric, value)):
+        count = format_count(score.query_count, "compared query", "compared queries")
+        note = f"{count}: {format_value(metric, baseline)} → {compared}"
     bound, bound_name = _get_bound(metric, threshold)
     bound_value = bound.value if bound else None
     return Tile(
@@ -181,8 +213,10 @@ def build_tile(
         bound=Number(bound.value, format_bound(metric, bound.value, bound.text)) if bound else None,
         bound_name=bound_name,
         gain=score.gain if score else 0.0,
-        compared=format_value(metric, score.now) if score else None,
+        compared=compared,
         query_count=score.query_count if score else 0,
+        note=note,
+        is_warning=bool(result and result.is_warning),
         bar=_place_on_bar(metric, value, bound_value, baseline),
     )
 
@@ -224,20 +258,21 @@ def _describe_status(
         return ""
     if result.known_issue:
         return f"known issue {result.known_issue}"
-    if result.outcome is Outcome.PASSED:
-        return "warning" if result.is_warning else "holds"
     if result.outcome is Outcome.INCOMPLETE:
         return "not evaluated"
-    if value is not None:
-        if threshold.min is not None and value < threshold.min.value:
-            return f"below {threshold.min}"
-        if threshold.max is not None and value > threshold.max.value:
-            return f"above {threshold.max}"
-    if not metric.higher_is_better:
-        return f"rose by more than {threshold.max_rise}"
-    if threshold.max_drop is None and threshold.max_significant_drop is not None:
-        return f"dropped significantly, by more than {threshold.max_significant_drop}"
-    return f"dropped by more than {threshold.max_drop}"
+    if result.outcome is Outcome.PASSED and not result.is_warning:
+        return "holds"
+    if threshold.min is not None and value is not None and value < threshold.min.value:
+        status = f"below {threshold.min}"
+    elif threshold.max is not None and value is not None and value > threshold.max.value:
+        status = f"above {threshold.max}"
+    elif not metric.higher_is_better:
+        status = f"rose by more than {threshold.max_rise}"
+    elif threshold.max_drop is None and threshold.max_significant_drop is not None:
+        status = f"dropped significantly, by more than {threshold.max_significant_drop}"
+    else:
+        status = f"dropped by more than {threshold.max_drop}"
+    return f"{status} (warning)" if result.is_warning else status
 
 
 def _place_on_bar(

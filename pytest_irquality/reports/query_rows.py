@@ -24,6 +24,7 @@ from pytest_irquality.reports.numbers import Number, format_change, format_value
 from pytest_irquality.suite.model import Query
 
 MAX_MOVES = 2
+MAX_RANK = 1_000_000  # of a document without a rank, which is sorted last
 
 # A drop over the suite names every query that got worse, but no query fails by it.
 SUITE_CHECKS = frozenset({DefaultCheck.SIGNIFICANT_DROP, DefaultCheck.FEW_DROPS})
@@ -83,7 +84,11 @@ class QueryRow:
         outcome: The worst outcome of the query's own checks, or ``FAILED`` without an answer.
         metric: The primary metric of the suite, of which ``before`` and ``now`` are values.
         gain: The change for the better, negative for the worse, or 0.
+        finding: What breaks the query's own checks, worded to follow its text.
         known_issue: The known issue that covers a failure of the query.
+        error: Why the query has no answer, and ``error_cause`` the same without what differs
+            between queries.
+        overlap: The fraction of the first ten results of the baseline that are still returned.
     """
 
     query: Query
@@ -98,8 +103,11 @@ class QueryRow:
     now: Number | None = None
     change: Number | None = None
     gain: float = 0.0
+    finding: Text = field(default=Text())
     known_issue: str = ""
     error: str = ""
+    error_cause: str = ""
+    overlap: float = 1.0
     is_first_hit_new: bool = False
     is_newly_empty: bool = False
     comparison: Comparison | None = field(default=None, repr=False, compare=False)
@@ -142,6 +150,22 @@ class QueryRow:
             return write(DataPart(self.error))
         return list_some([move.text for move in self.moves], limit)
 
+    @property
+    def standing(self) -> Text:
+        """Return where the best relevant document is, and what is first instead."""
+        ranked = [doc for doc in self.documents if doc.rank_now]
+        if not ranked:
+            return write("nothing is returned")
+        ranked.sort(key=lambda doc: doc.rank_now or MAX_RANK)
+        first = DocPart(ranked[0].doc_id, ranked[0].title)
+        relevant = [doc for doc in ranked if doc.is_relevant]
+        if not relevant:
+            return write("no relevant document is returned · first: ", first)
+        best = DocPart(relevant[0].doc_id, relevant[0].title)
+        if relevant[0] is ranked[0]:
+            return write(best, " is first")
+        return write(best, f" is at {relevant[0].rank_now} · first: ", first)
+
     @cached_property
     def replacement(self) -> Text:
         """Return what came instead of the document that moved most: ``now first: …``."""
@@ -149,8 +173,12 @@ class QueryRow:
             return Text()
         if not any(doc.rank_now for doc in self.documents):
             return write("nothing is returned now")
+        if not self.moves and self.direction is Direction.CHANGED:
+            first = min(self.documents, key=lambda doc: doc.rank_now or MAX_RANK)
+            return write("now first: ", DocPart(first.doc_id, first.title))
         if not self.moves:
-            return Text()
+            has_repeats = self.comparison and len(self.comparison.answers[self.query.id]) > 1
+            return write("its answers differ from one another") if has_repeats else Text()
         move = self.moves[0]
         if self.direction is Direction.BETTER:
             rank = move.rank_now
@@ -203,7 +231,7 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
     """Build the rows of a suite, in the order of the suite."""
     suite, comparison = evaluation.suite, evaluation.comparison
     metric = suite.primary_metric
-    outcomes, issues = _collect_outcomes(evaluation.results)
+    own_results = group_results(evaluation.results)
     values_now = comparison.values(metric, Side.RETURNED)
     changes = comparison.changes_by_id
     undecided = {change.query.id for change in comparison.list_undecided(metric)}
@@ -216,6 +244,8 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
         score = comparison.score_query(metric, query.id) if change else None
         direction = _find_direction(change, score.gain if score else None, query.id in undecided)
         error = evaluation.run.errors.get(query.request)
+        results = own_results.get(query.id, ())
+        worst = max(results, key=lambda result: result.outcome, default=None)
         before = score.before if score else None
         now = score.now if score else values_now.get(query.id)
         rows.append(
@@ -226,14 +256,17 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
                 retriever=retriever,
                 status=status,
                 direction=direction,
-                outcome=outcomes.get(query.id, Outcome.PASSED),
+                outcome=worst.outcome if worst else Outcome.PASSED,
                 metric=metric_name,
                 before=format_value(metric, before),
                 now=format_value(metric, now),
                 change=format_change(metric, before, now) if score else None,
                 gain=score.gain if score else 0.0,
-                known_issue=issues.get(query.id, ""),
+                finding=_drop_query(worst.text) if worst else Text(),
+                known_issue=next((each.known_issue for each in results if each.known_issue), ""),
                 error=error.message if error and status is QueryStatus.NO_ANSWER else "",
+                error_cause=(error.cause or error.message) if error else "",
+                overlap=change.overlap if change and score is None else 1.0,
                 is_first_hit_new=change.is_first_hit_new if change else False,
                 is_newly_empty=change.is_newly_empty if change else False,
                 comparison=comparison,
@@ -254,21 +287,22 @@ def _find_direction(change: QueryChange | None, gain: float | None, undecided: b
     return Direction.BETTER if gain > 0 else Direction.WORSE
 
 
-def _collect_outcomes(
-    results: Sequence[CheckResult],
-) -> tuple[Mapping[str, Outcome], Mapping[str, str]]:
-    """Return the worst outcome of each query's own checks, and the known issues of queries."""
-    outcomes: dict[str, Outcome] = {}
-    issues: dict[str, str] = {}
+def group_results(results: Sequence[CheckResult]) -> Mapping[str, Sequence[CheckResult]]:
+    """Return the results that name each query. A drop over the suite is no fault of a query."""
+    grouped: dict[str, list[CheckResult]] = {}
     for result in results:
-        if result.check in SUITE_CHECKS:
-            continue
-        for query_id in result.query_ids:
-            worst = max(outcomes.get(query_id, Outcome.PASSED), result.outcome)
-            outcomes[query_id] = worst
-            if result.known_issue:
-                issues[query_id] = result.known_issue
-    return outcomes, issues
+        if result.check not in SUITE_CHECKS:
+            for query_id in result.query_ids:
+                grouped.setdefault(query_id, []).append(result)
+    return grouped
+
+
+def _drop_query(text: Text) -> Text:
+    """Return a finding without the query that it begins with, because the row names it."""
+    parts = text.parts
+    if len(parts) > 1 and isinstance(parts[0], QueryPart) and isinstance(parts[1], str):
+        return Text((parts[1].lstrip(": "), *parts[2:]))
+    return text
 
 
 def _create_move(doc: DocChange) -> Move:
@@ -285,4 +319,8 @@ def _is_loss(doc: DocChange) -> bool:
 def _get_importance(doc: DocChange) -> tuple[bool, float, int]:
     """Return a sort key: documents that are gone first, then by grade, then by rank."""
     is_on_both_sides = doc.rank_now is not None and doc.rank_before is not None
-    return is_on_both_sides, -(doc.grade or 0.0), min(doc.rank_before or 999, doc.rank_now or 999)
+    return (
+        is_on_both_sides,
+        -(doc.grade or 0.0),
+        min(doc.rank_before or MAX_RANK, doc.rank_now or MAX_RANK),
+    )

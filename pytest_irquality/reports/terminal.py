@@ -13,14 +13,14 @@ from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import disarm_commands, make_printable
 from pytest_irquality.io.text import CodePart, DataPart, DocPart, Part, Text, join, write
-from pytest_irquality.reports.numbers import Tile, format_value
+from pytest_irquality.reports.numbers import MARKS, Tile, format_value
 from pytest_irquality.reports.query_rows import (
     QUERY_COLUMNS,
     Direction,
     QueryRow,
     build_query_rows,
 )
-from pytest_irquality.reports.view_model import MARKS, CheckRow, Step, SuiteView, View
+from pytest_irquality.reports.view_model import CheckRow, Step, SuiteView, View
 from pytest_irquality.suite.model import Threshold
 
 TERMINAL_COLUMNS = 80
@@ -40,7 +40,6 @@ ELLIPSIS = "…"
 GAP = "  "
 MIN_COLUMN_WIDTH = 12
 MAX_TITLE = 40
-MAX_BROKEN_RULES = 3
 MIN_TITLE = 8
 
 
@@ -109,20 +108,23 @@ def _compose(view: View, columns: int, is_full: bool) -> list[_Block]:
     opening = write(view.headline, f"{end} ", view.summary)
     blocks = [_Block(_wrap_paragraph(opening, columns, hanging=""))]
     for number, message in enumerate(view.causes):
-        blocks.append(_format_message(message.text, 1 + number, columns, is_full))
+        is_error = message.outcome is Outcome.ERROR
+        max_lines = MAX_PARAGRAPH_LINES if is_error else MAX_MESSAGE_LINES
+        blocks.append(_format_message(message.text, 1 + number, columns, is_full, max_lines))
     blocks += _format_base_checks(view, columns, is_full)
-    if not is_full:
-        blocks += _format_broken_rules(view.checks, columns)
+    for text in view.reasons if not is_full else ():
+        line = fit(f"{MARKS[Outcome.FAILED]} {render_plain(text, max_title=MAX_TITLE)}", columns)
+        blocks.append(_Block([line], 1))
     if len(view.suites) > 1:
         blocks += _format_suites(view.suites, columns, is_full)
     for suite in view.suites:
         if len(view.suites) == 1:
             # Checks of the base branch have their values already, so queries come first.
             first_rank = 4 if view.base_checks else 1
-            blocks += _format_tiles(suite.tiles, columns, is_full, first_rank)
+            blocks += _format_tiles(suite.shown_tiles, columns, is_full, first_rank)
         elif is_full:
-            blocks.append(_Block([render_plain(write(DataPart(suite.name), ": ", suite.line))]))
-            blocks += _format_tiles(suite.tiles, columns, is_full)
+            blocks.append(_Block([render_plain(write(DataPart(suite.label), ": ", suite.line))]))
+            blocks += _format_tiles(suite.shown_tiles, columns, is_full)
     blocks += _format_queries(view, columns, is_full)
     if is_full:
         blocks += _format_checks(view.checks, columns)
@@ -150,17 +152,21 @@ def _wrap_paragraph(
     return lines
 
 
-def _format_message(text: Text, rank: int, columns: int, is_full: bool) -> _Block:
+def _format_message(
+    text: Text, rank: int, columns: int, is_full: bool, max_lines: int = MAX_MESSAGE_LINES
+) -> _Block:
     max_title = None if is_full else MAX_TITLE
     lines = wrap(render_plain(text, max_title=max_title), columns, "  ")
-    if not is_full and len(lines) > MAX_MESSAGE_LINES:
-        lines = lines[:MAX_MESSAGE_LINES]
+    if not is_full and len(lines) > max_lines:
+        lines = lines[:max_lines]
         lines[-1] = fit(lines[-1], columns - 2) + " …"
     return _Block(lines, rank)
 
 
 def _format_step(step: Step, rank: int, columns: int) -> _Block:
     text = f"> {render_plain(step.text)}"
+    if step.location or step.command:
+        text = text.removesuffix(".")
     if step.location:
         text += f": {step.location}"
     if not step.command:
@@ -192,10 +198,15 @@ def _format_tiles(
     rows = []
     ranks = []
     for number, tile in enumerate(tiles if is_full else tiles[:MAX_ROWS]):
-        bound = f"{tile.bound_name} {tile.bound}" if tile.bound else ""
-        finding = bound if tile.outcome is Outcome.PASSED else tile.status
-        values = [str(value or "") for value in (tile.baseline, tile.value, tile.change)]
-        rows.append([_mark_failure(tile.outcome), tile.label, *values, finding])
+        finding = f"{tile.bound_name} {tile.bound}" if tile.bound else ""
+        if tile.outcome is not Outcome.PASSED or tile.is_warning:
+            finding = tile.status
+        # Other queries are compared than those that the value is over.
+        baseline = None if tile.note else tile.baseline
+        finding = "; ".join(filter(None, (finding, tile.note)))
+        values = [str(value or "") for value in (baseline, tile.value, tile.change)]
+        mark = tile.mark if tile.is_warning else _mark_failure(tile.outcome)
+        rows.append([mark, tile.label, *values, finding])
         is_loud = tile.outcome >= Outcome.FAILED or not number
         ranks.append(number + first_rank + (0 if is_loud else 4))
     table_columns = [
@@ -220,19 +231,15 @@ def _format_suites(suites: Sequence[SuiteView], columns: int, is_full: bool) -> 
         # Suites without changes follow from those that are shown.
         changed = [suite for suite in suites if suite.has_changes or suite.outcome > 0]
         shown = (changed or suites)[:MAX_SUITES]
-    has_retrievers = len({suite.retriever for suite in suites}) > 1
     rows = []
     for suite in shown:
         tile = suite.primary
         values = [tile.metric, tile.baseline, tile.value, tile.change] if tile else [""] * 4
-        retriever = suite.retriever if has_retrievers else ""
-        line = render_plain(suite.line)
-        cells = [_mark_failure(suite.outcome), suite.name, retriever, *values, line]
+        cells = [_mark_failure(suite.outcome), suite.label, *values, render_plain(suite.line)]
         rows.append([str(cell or "") for cell in cells])
     table_columns = [
         TextColumn(""),
         TextColumn("suite", is_flexible=True),
-        TextColumn("retriever", is_flexible=True),
         TextColumn("metric", rank=1),
         TextColumn("before", is_number=True),
         TextColumn("now", is_number=True),
@@ -279,7 +286,11 @@ def _format_base_checks(view: View, columns: int, is_full: bool) -> list[_Block]
     """Format the checks of the base branch that fail, and the edits of suites."""
     blocks = []
     # A suite that fails alike on several retrievers is named once.
-    texts = [write("✗ ", DataPart(check.subject), ": ", check.text) for check in view.base_checks]
+    texts = []
+    for check in view.base_checks:
+        label = view.find_label(check)
+        prefix = write(DataPart(label), ": ") if label else Text()
+        texts.append(write("✗ ", prefix, check.text))
     unique = list(dict.fromkeys(texts))
     for number, text in enumerate(unique if is_full else unique[:MAX_ROWS]):
         blocks.append(_format_message(text, 1 + number, columns, is_full))
@@ -287,23 +298,6 @@ def _format_base_checks(view: View, columns: int, is_full: bool) -> list[_Block]
         if edit.texts and (is_full or number < MAX_ROWS):
             text = write(DataPart(edit.subject), ": ", join(edit.texts))
             blocks.append(_format_message(text, 2 + number, columns, is_full))
-    return blocks
-
-
-def _format_broken_rules(checks: Sequence[CheckRow], columns: int) -> list[_Block]:
-    """Show some broken rules in a line each, unless the headline names the only failed check.
-
-    Tables show thresholds, and headlines and queries what default checks find.
-    """
-    failed = []
-    for check in checks:
-        if check.outcome is Outcome.FAILED and not check.known_issue and not check.is_warning:
-            failed.append(check)
-    blocks: list[_Block] = []
-    for check in failed if len(failed) > 1 else ():
-        if check.bound is None and not check.is_default and len(blocks) < MAX_BROKEN_RULES:
-            text = write(f"{MARKS[Outcome.FAILED]} ", check.text)
-            blocks.append(_Block([fit(render_plain(text, max_title=MAX_TITLE), columns)], 2))
     return blocks
 
 

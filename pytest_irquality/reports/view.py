@@ -13,25 +13,29 @@ from dataclasses import dataclass, replace
 from pytest_irquality.baselines.history import select_series
 from pytest_irquality.evaluation.comparison import QueryStatus, Side
 from pytest_irquality.evaluation.decide import Coverage, Decision
-from pytest_irquality.evaluation.evaluate import BranchEvaluation, Evaluation
+from pytest_irquality.evaluation.evaluate import BranchEvaluation, Evaluation, SuiteKey
 from pytest_irquality.evaluation.results import (
     CheckResult,
     DefaultCheck,
     Notice,
     Outcome,
     Requirement,
+    find_worst_outcome,
 )
-from pytest_irquality.io.text import DataPart, Text, format_count, write
+from pytest_irquality.io.text import DataPart, Text, format_count, list_some, write
 from pytest_irquality.reports.headlines import (
     STALE_BASELINE,
+    Headline,
     collect_rows,
     create_acceptance_command,
     create_command,
     create_node_id,
+    sort_base_failures,
     suggest_next_steps,
     write_headline,
     write_last_paragraph,
     write_quiet_line,
+    write_reasons,
     write_suite_line,
     write_summary,
 )
@@ -44,7 +48,12 @@ from pytest_irquality.reports.numbers import (
     format_p_value,
     format_value,
 )
-from pytest_irquality.reports.query_rows import SUITE_CHECKS, Direction, QueryRow, build_query_rows
+from pytest_irquality.reports.query_rows import (
+    Direction,
+    QueryRow,
+    build_query_rows,
+    group_results,
+)
 from pytest_irquality.reports.view_model import (
     CheckRow,
     Header,
@@ -54,14 +63,16 @@ from pytest_irquality.reports.view_model import (
     TagRow,
     View,
     ViewSettings,
+    find_label,
 )
-from pytest_irquality.suite.model import Threshold
+from pytest_irquality.suite.model import RetrieverId, Suite, Threshold
 
 __all__ = ["HistoryPoint", "Step", "View", "ViewSettings", "build_check_row", "build_view"]
 
 COMMIT_LENGTH = 10
 # The base checks, the edits and the last paragraph say what these say.
 REPEATED_NOTICES = frozenset({"base-fails", "suites-edited", STALE_BASELINE})
+MAX_ERRORS = 3
 
 
 def build_view(
@@ -78,24 +89,21 @@ def build_view(
         The view that all reports render.
     """
     suites = _build_suites(decision, settings)
-    causes = _find_causes(decision)
-    rows = collect_rows(suites)
+    notices = _list_notices(decision)
+    causes = _find_causes(decision, notices)
     headline = write_headline(decision, suites, causes)
+    rows = collect_rows(suites)
     coverage_line = decision.coverage.describe()
-    notices = sorted(_list_notices(decision), key=lambda notice: -notice.outcome)
     others = [notice for notice in notices if notice not in causes]
-    # The headline of a cause says all of it, so the cause is not repeated below.
-    shown_causes = [notice for notice in causes if notice.text != headline.sentence]
-    if len(suites) != 1:
-        others, shown_causes = _name_suites(others), _name_suites(shown_causes)
+    others.sort(key=lambda notice: -notice.outcome)
     return View(
         outcome=decision.outcome,
         exit_status=decision.exit_status,
         header=_build_header(suites, settings),
-        # The title of a report on one suite names it.
-        headline=_capitalize(headline.sentence) if len(suites) == 1 else headline.text,
+        headline=headline.text,
         summary=write_summary(decision, suites, headline),
-        causes=tuple(shown_causes),
+        reasons=write_reasons(decision, suites, headline),
+        causes=tuple(_show_causes(causes, decision, suites, headline)),
         suites=suites,
         worse=_list_rows(rows, Direction.WORSE),
         better=_list_rows(rows, Direction.BETTER),
@@ -103,7 +111,7 @@ def build_view(
         checks=_build_checks(decision.current),
         base_checks=_build_base_checks(decision),
         edits=decision.edits,
-        notices=tuple(others),
+        notices=tuple(_name_suite(notice, suites) for notice in others),
         next_steps=suggest_next_steps(decision, causes, settings),
         coverage=decision.coverage,
         coverage_line=coverage_line,
@@ -124,16 +132,37 @@ def _build_suites(decision: Decision, settings: ViewSettings) -> tuple[SuiteView
     """
     base_keys = set()
     suites = []
+    evaluations = [*decision.current.evaluations]
+    if decision.base:
+        evaluations += decision.base.evaluations
+    labels = _label_suites([evaluation.suite for evaluation in evaluations])
     if decision.base and decision.outcome is Outcome.REVIEW:
         for evaluation in decision.base.evaluations:
-            suite = _build_suite(evaluation, decision.base, settings, is_base=True)
+            suite = _build_suite(evaluation, decision.base, settings, labels, is_base=True)
             if suite.outcome is Outcome.REVIEW:
                 suites.append(suite)
                 base_keys.add((evaluation.suite.path, evaluation.suite.retriever))
     for evaluation in decision.current.evaluations:
         if (evaluation.suite.path, evaluation.suite.retriever) not in base_keys:
-            suites.append(_build_suite(evaluation, decision.current, settings))
+            suites.append(_build_suite(evaluation, decision.current, settings, labels))
     return tuple(sorted(suites, key=_get_severity))
+
+
+def _label_suites(suites: Sequence[Suite]) -> dict[SuiteKey, str]:
+    """Return what to call each suite: by its retriever if all have one name, or by both."""
+    retrievers: dict[str, set[RetrieverId]] = {}
+    for suite in suites:
+        retrievers.setdefault(suite.name, set()).add(suite.retriever)
+    labels = {}
+    for suite in suites:
+        label = suite.name
+        if len(retrievers[suite.name]) > 1:
+            fixtures = {retriever.fixture for retriever in retrievers[suite.name]}
+            is_one_fixture = len(fixtures) == 1 and suite.retriever.parameter
+            retriever = suite.retriever.parameter if is_one_fixture else str(suite.retriever)
+            label = retriever if len(retrievers) == 1 else f"{suite.name} · {retriever}"
+        labels[SuiteKey(suite.path, suite.retriever)] = label
+    return labels
 
 
 def _get_severity(suite: SuiteView) -> tuple[int, float]:
@@ -145,23 +174,26 @@ def _build_suite(
     evaluation: Evaluation,
     branch: BranchEvaluation,
     settings: ViewSettings,
+    labels: Mapping[SuiteKey, str],
     *,
     is_base: bool = False,
 ) -> SuiteView:
     suite = evaluation.suite
     rows = build_query_rows(evaluation)
     coverage = _count_coverage(rows)
-    outcome = _find_suite_outcome(evaluation, branch, rows)
+    shared_results = _list_shared_results(evaluation, branch, rows)
+    outcome = find_worst_outcome([*evaluation.results, *shared_results], evaluation.notices)
     primary = build_tile(evaluation, suite.primary_metric)
     return SuiteView(
         name=suite.name,
         path=suite.path,
         retriever=str(suite.retriever),
+        label=labels[SuiteKey(suite.path, suite.retriever)],
         outcome=min(outcome, Outcome.REVIEW) if is_base else outcome,
         line=write_suite_line(rows, coverage),
         metric=str(suite.primary_metric),
         primary=primary if primary.value is not None else None,
-        tiles=build_tiles(evaluation),
+        tiles=build_tiles(evaluation, [*evaluation.results, *shared_results]),
         rows=rows,
         tags=_build_tags(evaluation, rows),
         coverage=coverage,
@@ -178,20 +210,19 @@ def _select_history(evaluation: Evaluation, settings: ViewSettings) -> tuple[His
     return tuple(HistoryPoint(value, entry.date, entry.commit) for entry, value in series)
 
 
-def _find_suite_outcome(
+def _list_shared_results(
     evaluation: Evaluation, branch: BranchEvaluation, rows: Sequence[QueryRow]
-) -> Outcome:
-    """Return the worst outcome of the suite, with the checks that it shares with others."""
+) -> list[CheckResult]:
+    """Return the results of shared checks that concern a suite."""
     suite = evaluation.suite
-    outcome = evaluation.outcome
     has_drops = any(row.direction is Direction.WORSE for row in rows)
+    results = []
     for result in branch.shared_results:
-        if result.retriever not in (None, suite.retriever):
-            continue
         # A check over several suites concerns those in which something got worse.
-        if result.suite_path == suite.path or (not result.suite_path and has_drops):
-            outcome = max(outcome, result.outcome)
-    return outcome
+        is_about_suite = result.suite_path == suite.path or (not result.suite_path and has_drops)
+        if is_about_suite and result.retriever in (None, suite.retriever):
+            results.append(result)
+    return results
 
 
 def _count_coverage(rows: Sequence[QueryRow]) -> Coverage:
@@ -236,6 +267,7 @@ def _list_rows(rows: Sequence[QueryRow], direction: Direction) -> tuple[QueryRow
 
 def _build_header(suites: Sequence[SuiteView], settings: ViewSettings) -> Header:
     names = list(dict.fromkeys(suite.name for suite in suites))
+    commit, dash, state = settings.commit.partition("-")
     compared_with = settings.compared_with
     if compared_with and settings.compared_commit:
         compared_with += f" ({settings.compared_commit[:COMMIT_LENGTH]})"
@@ -247,46 +279,75 @@ def _build_header(suites: Sequence[SuiteView], settings: ViewSettings) -> Header
         suite=names[0] if len(names) == 1 else format_count(len(names), "suite"),
         path=suites[0].path if len(names) == 1 else "",
         branch=settings.branch,
-        commit=settings.commit[:COMMIT_LENGTH],
+        commit=f"{commit[:COMMIT_LENGTH]}{dash}{state}",
         compared_with=", ".join(dict.fromkeys(sources or [compared_with])),
         date=settings.now.strftime("%d %b %Y, %H:%M") if settings.now else "",
     )
-
-
-def _capitalize(text: Text) -> Text:
-    first, *others = text.parts
-    return Text((first[:1].upper() + first[1:], *others)) if isinstance(first, str) else text
-
-
-def _find_causes(decision: Decision) -> list[Notice]:
-    """Return the notices that explain the outcome, most severe first."""
-    notices = _list_notices(decision)
-    causes = [notice for notice in notices if notice.is_cause]
-    if decision.outcome in (Outcome.ERROR, Outcome.INCOMPLETE, Outcome.REVIEW):
-        for notice in notices:
-            if notice.outcome is decision.outcome and not notice.is_cause:
-                causes.append(notice)
-    return sorted(causes, key=lambda notice: (not notice.is_cause, -notice.outcome))
 
 
 def _list_notices(decision: Decision) -> list[Notice]:
     """Return all notices but those that other parts of the view, or other retrievers, repeat."""
     notices: dict[tuple[str, Text], Notice] = {}
     for notice in (*decision.notices, *decision.current.notices):
-        if notice.code not in REPEATED_NOTICES:
-            notices.setdefault((notice.subject, notice.text), notice)
+        key = (notice.subject, notice.text)
+        if notice.code in REPEATED_NOTICES:
+            continue
+        if key in notices and notices[key].retriever != notice.retriever:
+            notice = replace(notice, retriever=None)  # noqa: PLW2901
+        notices[key] = notice
     return list(notices.values())
 
 
-def _name_suites(notices: Sequence[Notice]) -> list[Notice]:
-    """Return notices whose texts begin with their suite."""
-    named = []
-    for notice in notices:
-        if notice.subject:
-            text = write(DataPart(notice.subject), ": ", notice.text)
-            notice = replace(notice, text=text)  # noqa: PLW2901
-        named.append(notice)
-    return named
+def _find_causes(decision: Decision, notices: Sequence[Notice]) -> list[Notice]:
+    """Return the notices that explain the outcome, most severe first."""
+    causes = [notice for notice in notices if notice.is_cause]
+    if decision.outcome in (Outcome.ERROR, Outcome.INCOMPLETE, Outcome.REVIEW):
+        for notice in notices:
+            if notice.outcome is decision.outcome and not notice.is_cause:
+                causes.append(notice)
+    # What cannot be used explains more than that nothing was evaluated.
+    causes.sort(key=lambda notice: (not notice.is_cause, -notice.outcome))
+    return sorted(causes, key=lambda notice: notice.outcome is not Outcome.ERROR)
+
+
+def _show_causes(
+    causes: Sequence[Notice], decision: Decision, suites: Sequence[SuiteView], headline: Headline
+) -> Iterator[Notice]:
+    """Yield the causes as reports show them, without what the headline says."""
+    for cause in causes:
+        if cause.code == "large-gap" and not decision.coverage.compared:
+            continue  # The headline says that there are no answers.
+        if cause.code == "no-answer":
+            yield from _list_errors(cause, suites)
+        elif cause.text != headline.sentence and cause.code != "nothing-evaluated":
+            yield _name_suite(cause, suites)
+
+
+def _list_errors(cause: Notice, suites: Sequence[SuiteView]) -> list[Notice]:
+    """Return one notice for each error of a suite, with the queries that got it."""
+    notices = []
+    for suite in suites:
+        if suite.path != cause.suite_path or suite.retriever != str(cause.retriever):
+            continue
+        rows_by_error: dict[str, list[QueryRow]] = {}
+        for row in suite.rows:
+            if row.error:
+                rows_by_error.setdefault(row.error_cause, []).append(row)
+        for rows in sorted(rows_by_error.values(), key=len, reverse=True)[:MAX_ERRORS]:
+            text = write(DataPart(rows[0].error))
+            if len(rows) < len(suite.rows):
+                count = format_count(len(rows), "query", "queries")
+                text = write(f"{count}: ", text, " (", list_some([row.part for row in rows]), ")")
+            query_ids = tuple(row.query.id for row in rows)
+            notice = replace(cause, text=text, query_ids=query_ids)
+            notices.append(_name_suite(notice, suites))
+    return notices
+
+
+def _name_suite(notice: Notice, suites: Sequence[SuiteView]) -> Notice:
+    """Return a notice whose text begins with its suite, if there are several."""
+    label = find_label(suites, notice)
+    return replace(notice, text=write(DataPart(label), ": ", notice.text)) if label else notice
 
 
 def _build_checks(branch: BranchEvaluation) -> tuple[CheckRow, ...]:
@@ -297,7 +358,7 @@ def _build_checks(branch: BranchEvaluation) -> tuple[CheckRow, ...]:
 
 def _build_base_checks(decision: Decision) -> tuple[CheckRow, ...]:
     rows = []
-    for failure in decision.base_failures:
+    for failure in sort_base_failures(decision):
         edits: list[Text] = []
         for edit in failure.edits:
             edits += edit.texts
@@ -387,7 +448,7 @@ def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterat
     for metric in metrics:
         values_before[metric] = evaluation.comparison.values(metric, Side.BEFORE)
         values_now[metric] = evaluation.comparison.values(metric, Side.RETURNED)
-    results = _group_results(evaluation)
+    results = group_results(evaluation.results)
     items = {item.query_id: item.name for item in suite.items if item.query_id}
     # Queries from a file have no item, and so one command in common.
     reruns: dict[str, str] = {}
@@ -409,13 +470,3 @@ def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterat
         yield QueryDetails(
             tuple(values), tuple(results.get(query_id, ())), reruns[item], acceptance
         )
-
-
-def _group_results(evaluation: Evaluation) -> Mapping[str, list[CheckResult]]:
-    grouped: dict[str, list[CheckResult]] = {}
-    for result in evaluation.results:
-        if result.check in SUITE_CHECKS:
-            continue
-        for query_id in result.query_ids:
-            grouped.setdefault(query_id, []).append(result)
-    return grouped

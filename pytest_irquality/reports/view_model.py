@@ -14,19 +14,11 @@ from pytest_irquality.baselines.history import HistoryEntry
 from pytest_irquality.evaluation.decide import Coverage
 from pytest_irquality.evaluation.edits import SuiteEdit
 from pytest_irquality.evaluation.evaluate import Evaluation
-from pytest_irquality.evaluation.results import Notice, Outcome
+from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome
 from pytest_irquality.io.text import Text
 from pytest_irquality.reports.numbers import Number, Tile
 from pytest_irquality.reports.query_rows import Direction, QueryRow
 from pytest_irquality.suite.model import Location
-
-MARKS = {
-    Outcome.PASSED: "✓",
-    Outcome.INCOMPLETE: "⚠",
-    Outcome.REVIEW: "⚠",
-    Outcome.FAILED: "✗",
-    Outcome.ERROR: "✗",
-}
 
 
 @dataclass(frozen=True)
@@ -91,7 +83,7 @@ class Header:
     date: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CheckRow:
     """A check with its value, its baseline value and its bound.
 
@@ -155,6 +147,8 @@ class SuiteView:
     """One suite on one retriever.
 
     Attributes:
+        label: The suite among those of the build: its name, its retriever if several run one suite,
+            or both.
         line: The suite in one line, such as ``9 of 20 queries worse, 1 better``.
         primary: The tile of the primary metric.
         is_base: Whether the suite is the base branch's.
@@ -163,6 +157,7 @@ class SuiteView:
     name: str
     path: str
     retriever: str
+    label: str
     outcome: Outcome
     line: Text
     metric: str
@@ -181,6 +176,17 @@ class SuiteView:
         quiet = (Direction.UNCHANGED, Direction.NONE)
         return any(row.direction not in quiet for row in self.rows)
 
+    @property
+    def shown_tiles(self) -> tuple[Tile, ...]:
+        """Return the tiles that readers see.
+
+        Without grades, the only metrics are formulas such as the overlap with the baseline, which
+        the summary says in words. Without answers, there are no values at all.
+        """
+        if self.primary is None and not any(tile.mark and tile.value for tile in self.tiles):
+            return ()
+        return self.tiles
+
 
 @dataclass(frozen=True)
 class View:
@@ -189,6 +195,7 @@ class View:
     Attributes:
         headline: One sentence with the size of the outcome.
         summary: What else matters: the most damaged tag, what improved, the significance.
+        reasons: What failed besides the headline and the tiles, such as broken rules.
         causes: The notices that explain the outcome. They belong below the headline.
         suites: Worst first.
         worse: The queries that got worse in any suite, worst first.
@@ -208,6 +215,7 @@ class View:
     header: Header
     headline: Text
     summary: Text
+    reasons: tuple[Text, ...]
     causes: tuple[Notice, ...]
     suites: tuple[SuiteView, ...]
     worse: tuple[QueryRow, ...]
@@ -223,3 +231,16 @@ class View:
     last_paragraph: Text
     quiet_line: Text
     settings: ViewSettings = field(repr=False, default=ViewSettings())
+
+    def find_label(self, item: CheckRow | CheckResult | Notice) -> str:
+        """Return which suite a finding is about, or nothing if the build has one."""
+        return find_label(self.suites, item)
+
+
+def find_label(suites: Sequence[SuiteView], item: CheckRow | CheckResult | Notice) -> str:
+    """Return which suite a finding is about, or nothing if the suites are one."""
+    for suite in suites:
+        if suite.path == item.suite_path and suite.retriever == str(item.retriever or ""):
+            return suite.label if len(suites) > 1 else ""
+    names = {suite.name for suite in suites}
+    return item.subject if names != {item.subject} else ""

@@ -47,13 +47,15 @@ def test_section_shows_what_got_worse_and_what_to_do() -> None:
 
     lines = render_terminal(view).splitlines()
 
-    assert lines[0] == "Search got worse for 2 of 20 queries. The drop of the mean alone is not"
-    assert lines[2:4] == [
+    assert lines[0] == (
+        '"shop 0" and "shop 1" lost all their relevant documents. Search got worse for 2'
+    )
+    assert lines[3:5] == [
         "metric   before    now  change  threshold",
         "ndcg@10   1.000  0.900  −0.100  minimum 0.9",
     ]
-    assert lines[4].split()[:4] == ["query", "before", "now", "change"]
-    assert lines[5].startswith("▼  shop 0   1.000  0.000  −1.000  Oak Table 1 → not retrieved")
+    assert lines[5].split()[:4] == ["query", "before", "now", "change"]
+    assert lines[6].startswith("▼  shop 0   1.000  0.000  −1.000  Oak Table 1 → not retrieved")
     assert lines[-1] == (
         "FAILED shop (shop.ir.yaml): 1 of 5 checks failed; 20 queries: 20 compared"
     )
@@ -135,7 +137,7 @@ def test_broken_rules_are_named_next_to_broken_thresholds() -> None:
 
     lines = render_terminal(view).splitlines()
 
-    assert lines[0] == "2 of 3 checks failed."
+    assert lines[0].startswith("2 of 3 checks failed.")
     assert any(line.startswith('✗ "office chair": ') for line in lines)
 
 
@@ -158,7 +160,8 @@ def test_mistakes_of_a_suite_are_separated_and_the_last_paragraph_stays_short() 
 
     lines = render_terminal(view).splitlines()
 
-    assert "unknown key 'x'; shop.ir.yaml:2: unknown key" in " ".join(lines)
+    assert "unknown key 'x'; shop.ir.yaml:2:" in " ".join(lines)
+    assert "shop.ir.yaml:5:" in " ".join(lines)
     assert len(lines) <= 15
     assert "\\n" not in "".join(lines)
     assert any(line.startswith("ERROR shop.ir.yaml: ") for line in lines)

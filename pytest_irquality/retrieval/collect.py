@@ -22,6 +22,7 @@ from pytest_irquality.retrieval.calling import (
     NO_EXCEPTIONS,
     CallSettings,
     ExceptionPolicy,
+    FinishJob,
     Job,
     Reply,
     make_jobs,
@@ -48,7 +49,7 @@ from pytest_irquality.retrieval.results import (
     clean_title,
     make_distinct_ids,
 )
-from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run, merge_runs
+from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
 from pytest_irquality.retrieval.service import Service
 from pytest_irquality.retrieval.wrappers import describe_result
 from pytest_irquality.suite.model import Query, Settings
@@ -85,7 +86,7 @@ def collect_run(
 
     A call that raises, takes too long or returns a result that cannot be read becomes the error of
     its request; the other requests still run. If one repeat of a request fails, the request has an
-    error. Answers are in the order of the queries, whatever came first, after those of ``known``.
+    error. Answers are in the order of the queries, whatever came first.
 
     Args:
         retriever: The value of the retriever fixture: a function or coroutine function of
@@ -104,12 +105,13 @@ def collect_run(
         concurrency: The number of calls in flight, or ``None`` for that of the settings.
         rate_limiter: The limiter that all calls of this retriever share.
         exceptions: Which exceptions skip a query or end the pass.
-        known: An earlier run. Requests that it answers are not sent again.
+        known: An earlier run. Requests that it answers are not sent again, and ids of chunks agree
+            with its own. ``merge_runs`` adds it to the result.
         report_progress: Called in this thread as calls end.
 
     Returns:
-        The run, which contains the answers of ``known``. Ctrl-C ends the pass, and the run has the
-        answers so far and is marked as interrupted.
+        The new answers and errors. Ctrl-C ends the pass, and the run has the answers so far and is
+        marked as interrupted.
 
     Raises:
         RetrieverError: The retriever cannot be called, or not with these parameters.
@@ -127,26 +129,21 @@ def collect_run(
         bound, timeout = retriever.bind(timeout or DEFAULT_TIMEOUT_S), None
     limiter = rate_limiter or RateLimiter(settings.rate)
     calls = CallSettings(limiter, exceptions, concurrency or settings.concurrency, timeout)
-    collector = _Collector(wanted, settings, calls, report_progress=report_progress)
+    collector = _Collector(wanted, settings, calls)
     collector.is_timed = not takes_batches(bound)
     for repeat in range(settings.repeat):
         for job in make_jobs(bound, wanted, reader, depth):
             collector.jobs.append(job._replace(repeat=repeat))
     if stages is not None and has_stages(retriever):
         collector.add_stages(retriever, reader, stages, stage_depth)
-    collector.run_jobs()
-    run = merge_runs([replace(known, errors={}), collector.make_run(known)])
-    # Requests that failed before have an answer now, another error, or did not run again.
-    errors = {**known.errors, **run.errors}
-    for request in run.answers:
-        errors.pop(request, None)
+    collector.run_jobs(report_progress)
     provenance = Provenance(
         version=read_version(retriever),
         depth=depth,
-        retry_count=known.provenance.retry_count + collector.retry_count,
+        retry_count=collector.retry_count,
         is_interrupted=collector.is_interrupted,
     )
-    return replace(run, errors=errors, provenance=provenance)
+    return replace(collector.make_run(known), provenance=provenance)
 
 
 def collect_stages(
@@ -194,9 +191,13 @@ def _make_reader(settings: Settings) -> ResultReader:
 # The pass.
 
 
+# What came of a call for one query: an answer, the answers of all stages, or why there is none.
+_Result = Answer | dict[str, Answer | Exception] | BaseException
+
+
 @dataclass
 class _Collector:
-    """A pass over the queries: the jobs, and the replies by repeat and request.
+    """A pass over the queries: the jobs, and what came of them by repeat and request.
 
     Attributes:
         is_timed: Whether the time of a call is that of its query. It is not in a batch.
@@ -211,19 +212,13 @@ class _Collector:
     calls: CallSettings
     is_timed: bool = True
     needed_stages: Collection[str] | None = None
-    report_progress: ReportProgress | None = None
     jobs: list[Job] = field(default_factory=list)
     pending: deque[Job] = field(default_factory=deque)
-    replies: dict[tuple[int, str], Reply] = field(default_factory=dict)
+    results: dict[tuple[int, str], _Result] = field(default_factory=dict)
     retry_count: int = 0
     failures_in_row: int = 0
     gave_up: str = ""
     is_interrupted: bool = False
-
-    @property
-    def _repeats(self) -> range:
-        has_stages = self.needed_stages is not None
-        return range(STAGES_REPEAT if has_stages else 0, self.settings.repeat)
 
     def add_stages(
         self, retriever: object, reader: ResultReader, needed: Collection[str], depth: int
@@ -239,11 +234,19 @@ class _Collector:
         for job in make_jobs(stages, self.queries, stage_reader, depth):
             self.jobs.append(job._replace(read=read, repeat=STAGES_REPEAT))
 
-    def run_jobs(self) -> None:
+    def run_jobs(self, report_progress: ReportProgress | None = None) -> None:
         """Make all calls, and failed ones again as often as the settings say."""
+        result_count = sum(len(job.queries) for job in self.jobs)
+
+        def finish(job: Job, reply: Reply) -> None:
+            self._finish_job(job, reply)
+            if report_progress:
+                report_progress(len(self.results), result_count)
+
         try:
-            self._report_progress()
-            self._run(self.jobs)
+            if report_progress:
+                report_progress(0, result_count)
+            self._run(self.jobs, finish)
             for round_number in range(self.settings.retry.times):
                 failed = [job for job in self.jobs if self._list_errors(job)]
                 if not failed or self.gave_up:
@@ -251,22 +254,22 @@ class _Collector:
                 errors = chain.from_iterable(map(self._list_errors, failed))
                 time.sleep(find_wait(round_number, errors))
                 self.retry_count += len(failed)
-                self._run(failed)
+                self._run(failed, finish)
         except KeyboardInterrupt:
             self.is_interrupted = True
 
-    def _run(self, jobs: Iterable[Job]) -> None:
+    def _run(self, jobs: Iterable[Job], finish: FinishJob) -> None:
         """Make calls. What the first call returns settles the way they are made."""
         self.pending = deque(jobs)
         if self.calls.concurrency == 1 and self.calls.timeout is None:
-            rest = run_in_sequence(self.pending, self._finish_job, self.calls)
+            rest = run_in_sequence(self.pending, finish, self.calls)
         else:
-            rest = run_in_threads(self.pending, self._finish_job, self.calls)
+            rest = run_in_threads(self.pending, finish, self.calls)
         if rest:
             from pytest_irquality.retrieval.loop import run_in_loop  # imports asyncio
 
             self.pending.extend(rest)
-            run_in_loop(self.pending, self._finish_job, self.calls)
+            run_in_loop(self.pending, finish, self.calls)
 
     def _finish_job(self, job: Job, reply: Reply) -> None:
         self.retry_count += reply.refusal_count
@@ -276,57 +279,50 @@ class _Collector:
         if self.failures_in_row == limit:
             self.gave_up = f"Not run, because {limit} calls in a row {failure}"
             self.pending.clear()
-        values = reply.values or [None] * len(job.queries)
+        values = reply.values or [reply.error] * len(job.queries)
         for query, value in zip(job.queries, values, strict=True):
-            error = value if isinstance(value, BaseException) else reply.error
-            if error is None and self.calls.timeout and reply.seconds > self.calls.timeout:
+            result = value
+            if reply.error is None and self.calls.timeout and reply.seconds > self.calls.timeout:
                 # A coroutine that blocks its loop cannot be ended, and answers all the same.
-                error = CallTimeout(
+                result = CallTimeout(
                     f"Answered after {reply.seconds:.1f} s, later than the 'timeout' of"
                     f" {self.calls.timeout:g} s allows"
                 )
-            self.replies[job.repeat, query.request] = reply._replace(values=[value], error=error)
-        self._report_progress()
+            elif self.is_timed and isinstance(value, Answer):
+                result = replace(value, ranking=replace(value.ranking, seconds=reply.seconds))
+            self.results[job.repeat, query.request] = result
 
     def _list_errors(self, job: Job) -> list[BaseException]:
         """Return the errors of a job that are worth a retry."""
         errors = []
         for query in job.queries:
-            reply = self.replies.get((job.repeat, query.request))
-            error = reply.error if reply else None
-            is_skip = self.calls.exceptions.is_skip(error)
-            if error and not is_skip and should_retry(error, self.settings.retry.on):
+            error = self.results.get((job.repeat, query.request))
+            if not isinstance(error, BaseException) or self.calls.exceptions.is_skip(error):
+                continue
+            if should_retry(error, self.settings.retry.on):
                 errors.append(error)
         return errors
-
-    def _report_progress(self) -> None:
-        if self.report_progress:
-            self.report_progress(len(self.replies), len(self.queries) * len(self._repeats))
 
     # The run.
 
     def make_run(self, known: Run) -> Run:
-        """Make a run of the replies so far. Its ids of chunks agree with those of a known run."""
+        """Make a run of the results so far. Its ids of chunks agree with those of a known run."""
         texts: dict[str, str] = {}
         for rankings in known.answers.values():
             for ranking in rankings:
                 texts.update(zip(ranking.doc_ids, ranking.texts, strict=False))
-        run = self._make_part(range(self.settings.repeat), texts, "")
+        run = self._make_part(range(self.settings.repeat), texts)
         stages = {}
         if self.needed_stages is not None:
-            for name in self._list_stages() or self.needed_stages:
+            names: dict[str, None] = {}
+            for query in self.queries:
+                result = self.results.get((STAGES_REPEAT, query.request))
+                names.update(dict.fromkeys(result if isinstance(result, dict) else ()))
+            for name in names or self.needed_stages:
                 stages[name] = self._make_part((STAGES_REPEAT,), texts, name)
         return replace(run, stages=stages)
 
-    def _list_stages(self) -> list[str]:
-        names: dict[str, None] = {}
-        for query in self.queries:
-            reply = self.replies.get((STAGES_REPEAT, query.request))
-            if reply is not None and reply.error is None and reply.values:
-                names.update(dict.fromkeys(reply.values[0]))
-        return list(names)
-
-    def _make_part(self, repeats: Sequence[int], texts: dict[str, str], stage: str) -> Run:
+    def _make_part(self, repeats: Sequence[int], texts: dict[str, str], stage: str = "") -> Run:
         """Make a run of all repeats, or of a stage."""
         answers: dict[str, tuple[Ranking, ...]] = {}
         errors: dict[str, QueryError] = {}
@@ -355,31 +351,21 @@ class _Collector:
                 cut_count += answer.cut_text_count
                 _add_titles(titles, ranking.doc_ids, answer.titles)
             answers[query.request] = tuple(rankings)
-        notes: tuple[str, ...] = ()
-        if cut_count:
-            notes = (
-                f"{cut_count:,} texts of results were longer than {MAX_TEXT_CHARS:,} characters"
-                " and were cut",
-            )
-        return Run(answers, errors, titles, notes=notes)
+        note = (
+            f"{cut_count:,} texts of results were longer than {MAX_TEXT_CHARS:,} characters"
+            " and were cut"
+        )
+        return Run(answers, errors, titles, notes=(note,) if cut_count else ())
 
     def _get_answer(self, repeat: int, query: Query, stage: str) -> Answer | BaseException | None:
         """Return an answer, why there is none, or ``None`` if Ctrl-C came before."""
-        reply = self.replies.get((repeat, query.request))
-        if reply is None:
-            return NotRunError(self.gave_up) if self.gave_up else None
-        if reply.error is not None:
-            return reply.error
-        assert reply.values is not None
-        value = reply.values[0]
-        if stage:
+        result = self.results.get((repeat, query.request))
+        if result is None and self.gave_up:
+            return NotRunError(self.gave_up)
+        if isinstance(result, dict):
             missing = NotRunError(f"The retriever returned no stage '{stage}' for this query")
-            found: Answer | BaseException = value.get(stage, missing)
-            return found
-        answer: Answer = value
-        if self.is_timed:
-            answer = replace(answer, ranking=replace(answer.ranking, seconds=reply.seconds))
-        return answer
+            return result.get(stage, missing)
+        return result
 
 
 def _add_titles(titles: dict[str, str], doc_ids: Sequence[str], raw: Sequence[str]) -> None:

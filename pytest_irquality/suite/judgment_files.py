@@ -8,7 +8,6 @@ from itertools import chain
 from math import fsum
 
 from pytest_irquality.io.text import format_count
-from pytest_irquality.suite.keys import QUERY_KEYS
 from pytest_irquality.suite.kinds import list_words, parse_number, suggest
 from pytest_irquality.suite.records import (
     BEIR_COLUMNS,
@@ -29,6 +28,7 @@ ESCI_GRADES.update({word.capitalize(): grade for word, grade in ESCI_GRADES.item
 MAX_NAMED_QUERIES = 3
 
 _DECISION = "\0decision"  # in place of an assessor
+_NO_ASSESSORS: Mapping[str, Mapping[str, float]] = {}  # shared by all queries without files
 _COMMON_GRADES = {str(grade): float(grade) for grade in range(-10, 101)}
 
 
@@ -54,7 +54,7 @@ class JudgmentFile:
     def find_line(self, query_key: str, doc_id: str, assessor: str | None = None) -> int:
         """Return the line that first judges a document, or in which an assessor does."""
         # Only mistakes need lines, so they are not kept while reading.
-        reader = RecordReader(self.file, self.format, True, passed_keys=tuple(QUERY_KEYS))
+        reader = RecordReader(self.file, self.format, True)
         for record in reader.read():
             has_grade = assessor in (None, _DECISION, _get_assessor(record))
             if has_grade and _get_pair(reader, record) == (query_key, doc_id):
@@ -87,38 +87,27 @@ def _read_regular_qrels(file: DataFile, format: str) -> dict[str, dict[str, floa
     Most files are like that, and some have millions of lines, so these loops only split them.
     """
     grades: dict[str, dict[str, float]] = {}
-    numbers = _COMMON_GRADES
-    query_id = None
+    rows = map(str.split, chain.from_iterable(file.read_blocks()))
+    width = 4 if format == "trec" else 3
+    if format == "beir" and tuple(next(rows, ())) != BEIR_COLUMNS:
+        return None
+    query_id = ""
     judgments: dict[str, float] = {}
     count = 0
-    blocks = file.read_blocks()
-    try:
-        if format == "trec":
-            for block in blocks:
-                count += len(block)
-                for query, _, document, grade in map(str.split, block):
-                    if query != query_id:
-                        query_id, judgments = query, grades.setdefault(query, {})
-                    judgments[document] = numbers[grade]
-        else:
-            first = next(blocks, [""])
-            if tuple(first.pop(0).split()) != BEIR_COLUMNS:
-                return None
-            for block in chain([first], blocks):
-                count += len(block)
-                for query, document, grade in map(str.split, block):
-                    if query != query_id:
-                        query_id, judgments = query, grades.setdefault(query, {})
-                    judgments[document] = numbers[grade]
-    except (ValueError, KeyError, IndexError):
-        return None
-    has_repeated_pairs = sum(map(len, grades.values())) != count
-    if has_repeated_pairs or any(query.startswith(("#", '"')) for query in grades):
-        return None
-    if format == "beir":  # spreadsheets put quotes around cells
-        for judgments in grades.values():
-            if any(doc_id.startswith('"') for doc_id in judgments):
-                return None
+    for row in rows:
+        count += 1
+        if len(row) != width or row[-1] not in _COMMON_GRADES:
+            return None
+        if row[0] != query_id:
+            query_id = row[0]
+            judgments = grades.setdefault(query_id, {})
+        judgments[row[-2]] = _COMMON_GRADES[row[-1]]
+    if sum(map(len, grades.values())) != count:
+        return None  # a document is judged twice
+    for query_id, judgments in grades.items():
+        # A comment, or the quotes that spreadsheets put around cells.
+        if query_id.startswith(("#", '"')) or any(name.startswith('"') for name in judgments):
+            return None
     return grades
 
 
@@ -127,7 +116,7 @@ class _FileParser:
 
     def __init__(self, file: DataFile, format: str, grade_words: Mapping[str, float]) -> None:
         self.result = JudgmentFile(file, format)
-        self.reader = RecordReader(file, format, True, passed_keys=tuple(QUERY_KEYS))
+        self.reader = RecordReader(file, format, True)
         self.grade_words = grade_words
         self.known_grades: dict[str, float | None] = {"": None}
         # The grades of each assessor, and of those who decide, by query and document.
@@ -289,7 +278,7 @@ class JudgmentFiles:
                 used.add(key)
                 sources.append((file, key))
         if not sources:
-            return inline, {}
+            return inline, _NO_ASSESSORS
         first, first_key = sources[0]
         grades: Mapping[str, float] = first.grades[first_key]
         assessor_grades: Mapping[str, Mapping[str, float]]

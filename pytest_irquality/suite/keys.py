@@ -336,7 +336,7 @@ SUITE_KEYS: dict[str, Key] = {
         "Which failed calls to repeat.",
         "none",
     ),
-    "rate": Key(kinds.RATE, "The highest number of calls in a period.", "any"),
+    "rate": Key(kinds.RATE, "The highest number of calls in a period.", "none"),
     "repeat": Key(
         kinds.make_count(most=kinds.MAX_REPEATS),
         "How often each query runs, for nondeterministic engines.",

@@ -29,6 +29,8 @@ T = TypeVar("T")
 Word = TypeVar("Word", bound=str)
 Schema = Mapping[str, Any]
 
+ANY_TEXT: Schema = {"type": ["string", "number", "boolean"]}
+
 MAX_NUMBER = 1e30  # a grade or weight; sums of these stay finite
 MAX_DIGITS = 400
 MAX_COUNT = 1_000_000
@@ -162,111 +164,89 @@ def parse_duration(text: str) -> float | None:
     return None
 
 
-def _read_number(node: Node, name: str) -> float:
-    text = read_text(node, name)
-    value = parse_number(text)
-    if value is None:
-        raise Mistake(node.line, f"{name} must be a number, not {quote(text)}")
-    if isinstance(node, ScalarNode) and node.is_quoted:
-        raise Mistake(node.line, f"{name} must be a number. Remove the quotes of {quote(text)}.")
-    return value
+def make_parsed(
+    parse: Callable[[str], T | None],
+    demand: str,
+    schema: Schema,
+    form: str = "",
+    *,
+    is_number: bool = False,
+) -> Kind[T]:
+    """Make the kind of single values that a function parses.
+
+    Args:
+        parse: Returns the value of a text, or ``None`` if the text is no such value.
+        demand: What the value must be, for messages.
+        schema: The JSON Schema.
+        form: What the reference page calls the value, if not as messages do.
+        is_number: Whether the value is a number, so it has no quotes.
+    """
+
+    def read(node: Node, name: str) -> T:
+        text = read_text(node, name)
+        value = parse(text)
+        if value is None:
+            raise Mistake(node.line, f"{name} must be {demand}, not {quote(text)}")
+        if is_number and isinstance(node, ScalarNode) and node.is_quoted:
+            message = f"{name} must be a number. Remove the quotes of {quote(text)}."
+            raise Mistake(node.line, message)
+        return value
+
+    return Kind(read, schema, form or demand)
 
 
 def make_count(least: int = 1, most: int = MAX_COUNT) -> Kind[int]:
     """Make the kind of whole numbers within bounds."""
 
-    def read(node: Node, name: str) -> int:
-        value = _read_number(node, name)
-        if value != int(value) or value < least:
-            message = f"{name} must be a whole number from {least}"
-            raise Mistake(node.line, f"{message}, not {quote(read_text(node, name))}")
-        if value > most:
-            raise Mistake(node.line, f"{name} can be at most {most:,}, not {value:,.0f}")
-        return int(value)
+    def parse(text: str) -> int | None:
+        value = parse_number(text)
+        is_count = value is not None and value == int(value) and least <= value <= most
+        return int(value) if is_count and value is not None else None
 
     schema: dict[str, Any] = {"type": "integer", "minimum": least}
-    form = f"a whole number from {least}"
+    demand = f"a whole number from {least}"
     if most < MAX_COUNT:
         schema["maximum"] = most
-        form += f" to {most:,}"
-    return Kind(read, schema, form)
+        demand += f" to {most:,}"
+    return make_parsed(parse, demand, schema, is_number=True)
 
 
 def make_choice(*words: Word) -> Kind[Word]:
     """Make the kind of value that is one of some words."""
+    known: Mapping[str, Word] = {word: word for word in words}
+    form = " or ".join(f"`{word}`" for word in words)
+    schema = {"enum": list(words)}
 
-    def read(node: Node, name: str) -> Word:
-        text = read_text(node, name)
-        if text not in words:
-            raise Mistake(node.line, f"{name} must be {list_words(words)}, not {quote(text)}")
-        return words[words.index(text)]
+    def parse(text: str) -> Word | None:
+        return known.get(text)
 
-    return Kind(read, {"enum": list(words)}, " or ".join(f"`{word}`" for word in words))
-
-
-def _read_flag(node: Node, name: str) -> bool:
-    return make_choice("true", "false").read(node, name) == "true"
+    return make_parsed(parse, list_words(words), schema, form)
 
 
-def _read_fixture_name(node: Node, name: str) -> str:
-    text = read_text(node, name)
-    if not text.isidentifier():
-        raise Mistake(node.line, f"{name} must be the name of a fixture, not {quote(text)}")
-    return text
-
-
-def _read_duration(node: Node, name: str) -> float:
-    text = read_text(node, name)
-    seconds = parse_duration(text)
-    if not seconds:
-        message = f"{name} must be a duration with a unit, such as 500ms, 5s or 1min"
-        raise Mistake(node.line, f"{message}, not {quote(text)}")
-    return seconds
-
-
-def _read_rate(node: Node, name: str) -> float:
-    text = read_text(node, name)
+def _parse_rate(text: str) -> float | None:
     count, _, unit = text.replace(" ", "").partition("/")
-    calls = parse_number(count)
-    seconds = _RATE_UNITS.get(unit)
-    if not calls or calls < 0 or not seconds:
-        message = f"{name} must be a number of calls in a time, such as 20/s or 600/min"
-        raise Mistake(node.line, f"{message}, not {quote(text)}")
-    return calls / seconds
+    calls, seconds = parse_number(count), _RATE_UNITS.get(unit)
+    return calls / seconds if calls and seconds and calls > 0 else None
 
 
-def _read_weight(node: Node, name: str) -> float:
-    value = _read_number(node, name)
-    if value < 0:
-        raise Mistake(node.line, f"{name} must not be negative")
-    return value
+def _parse_weight(text: str) -> float | None:
+    value = parse_number(text)
+    return None if value is None or value < 0 else value
 
 
-def _read_relevant_from(node: Node, name: str) -> float:
-    value = _read_number(node, name)
-    if value <= 0:
-        raise Mistake(node.line, f"{name} must be above 0, because grade 0 means not relevant")
-    return value
-
-
-def _read_date(node: Node, name: str) -> date:
-    text = read_text(node, name)
+def _parse_date(text: str) -> date | None:
+    # `fromisoformat` of Python 3.11 also takes other forms, which 3.10 refuses.
+    if len(text) != len("2027-03-01"):
+        return None
     try:
-        # `fromisoformat` of Python 3.11 also takes other forms, which 3.10 refuses.
-        if len(text) != len("2027-03-01"):
-            raise ValueError
         return date.fromisoformat(text)
     except ValueError:
-        message = f"{name} must be a day such as 2027-03-01, not {quote(text)}"
-        raise Mistake(node.line, message) from None
+        return None
 
 
-def _read_retry_failure(node: Node, name: str) -> str:
-    failure = read_text(node, name)
-    if failure != "timeout" and not re.fullmatch(r"[45](\d\d|xx)", failure, re.ASCII):
-        message = f"{name} must be a status such as 429 or 5xx, or timeout"
-        raise Mistake(node.line, f"{message}, not {quote(failure)}")
-    return failure
+def _parse_retry_failure(text: str) -> str | None:
+    is_status = re.fullmatch(r"[45](\d\d|xx)", text, re.ASCII)
+    return text if is_status or text == "timeout" else None
 
 
 def read_value(node: Node, name: str) -> Any:
@@ -593,35 +573,48 @@ def make_reference(name: str) -> Schema:
 
 # -- Kinds ----------------------------------------------------------------------------------------
 
-ANY_TEXT: Schema = {"type": ["string", "number", "boolean"]}
-
 TEXT: Kind[str] = Kind(read_text, ANY_TEXT, "text")
 QUERY_TEXT: Kind[str] = Kind(_read_query_text, ANY_TEXT, "text")
 TEXTS = make_one_or_many(TEXT, "texts")
 TEXT_LIST = make_list(TEXT, "a list of texts")
-FIXTURE: Kind[str] = Kind(_read_fixture_name, {"type": "string"}, "the name of a fixture")
-FLAG: Kind[bool] = Kind(_read_flag, {"type": "boolean"}, "`true` or `false`")
+FIXTURE = make_parsed(
+    lambda text: text if text.isidentifier() else None, "the name of a fixture", {"type": "string"}
+)
+_FLAGS = {"true": True, "false": False}
+FLAG = make_parsed(_FLAGS.get, list_words(_FLAGS), {"type": "boolean"}, "`true` or `false`")
 COUNT = make_count()
 CUTOFF = make_count(most=MAX_CUTOFF)
-NUMBER: Kind[float] = Kind(_read_number, {"type": "number"}, "a number")
-DURATION: Kind[float] = Kind(
-    _read_duration,
+NUMBER = make_parsed(parse_number, "a number", {"type": "number"}, is_number=True)
+WEIGHT = make_parsed(
+    _parse_weight, "a number from 0", {"type": "number", "minimum": 0}, is_number=True
+)
+RELEVANT_FROM = make_parsed(
+    lambda text: _parse_weight(text) or None,
+    "a number above 0, because grade 0 means not relevant",
+    {"type": "number", "exclusiveMinimum": 0},
+    "a number above 0",
+    is_number=True,
+)
+DURATION = make_parsed(
+    lambda text: parse_duration(text) or None,
+    "a duration with a unit, such as 500ms, 5s or 1min",
     {"type": "string", "pattern": r"^[+]?(\d+(\.\d*)?|\.\d+)\s*(ms|s|min)$"},
     "`500ms`, `5s`, `1min`",
 )
-RATE: Kind[float] = Kind(
-    _read_rate,
+RATE = make_parsed(
+    _parse_rate,
+    "a number of calls in a time, such as 20/s or 600/min",
     {"type": "string", "pattern": r"^(\d+(\.\d*)?|\.\d+)\s*/\s*(s|min|h)$"},
     "`20/s`, `600/min`",
 )
-WEIGHT: Kind[float] = Kind(_read_weight, {"type": "number", "minimum": 0}, "a number from 0")
-RELEVANT_FROM: Kind[float] = Kind(
-    _read_relevant_from, {"type": "number", "exclusiveMinimum": 0}, "a number above 0"
-)
-DATE: Kind[date] = Kind(
-    _read_date, {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"}, "a day such as `2027-03-01`"
+DATE = make_parsed(
+    _parse_date,
+    "a day such as 2027-03-01",
+    {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"},
+    "a day such as `2027-03-01`",
 )
 PARAMS: Kind[Mapping[str, Any]] = Kind(_read_params, {"type": "object"}, "a mapping")
 RETRY_FAILURES = make_one_or_many(
-    Kind(_read_retry_failure, ANY_TEXT, "a status"), "statuses (`429`, `5xx`), `timeout`"
+    make_parsed(_parse_retry_failure, "a status such as 429 or 5xx, or timeout", ANY_TEXT),
+    "statuses (`429`, `5xx`), `timeout`",
 )

@@ -126,7 +126,6 @@ class Threshold:
         ),
     )
     is_warning: bool = False
-    known_issue: KnownIssue | None = field(default=None, compare=False)
     location: Location = field(default=Location(), compare=False)
 
     @property
@@ -154,7 +153,6 @@ class Probe:
         field: The field that the probe's text comes from.
         way: Whether the text is the whole field or a quote from it.
         position: Where the quote begins in the field, in characters.
-        length: The length of the field in characters.
         source: A value that says where the document comes from, to find what broken probes share.
     """
 
@@ -163,7 +161,6 @@ class Probe:
     field: str = ""
     way: Literal["whole", "quote"] = "whole"
     position: int = 0
-    length: int = 0
     source: str = ""
 
 

@@ -6,7 +6,6 @@ one. The sample is ordered by a hash of the ids, so it hardly changes if documen
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import heapq
 import re
@@ -15,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from math import log
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.io.fields import get_field
 from pytest_irquality.io.text import format_count
@@ -27,7 +26,9 @@ from pytest_irquality.suite.records import (
     DataFile,
     decode_object,
     find_delimiter,
+    iter_rows,
     simplify,
+    split_row,
 )
 from pytest_irquality.suite.yaml_source import Mistake, quote
 
@@ -55,10 +56,25 @@ class _Document(NamedTuple):
     texts: Mapping[str, str]
 
 
-class _Quote(NamedTuple):
+class _Draft(NamedTuple):
+    """A probe before it is known which other documents fit.
+
+    Attributes:
+        words: The words of the text in lowercase.
+        position: Where a quote begins in the field, in characters.
+    """
+
+    document: _Document
+    path: str
     text: str
-    position: int
     words: tuple[str, ...]
+    way: Literal["whole", "quote"] = "whole"
+    position: int = 0
+
+    @property
+    def key(self) -> tuple[str, object]:
+        """Return what documents share that fit as well: the field, and its text or the quote."""
+        return self.path, self.words if self.way == "quote" else _normalize(self.text)
 
 
 @dataclass
@@ -66,13 +82,11 @@ class _Statistics:
     """What all documents have in common.
 
     Attributes:
-        document_counts: In how many documents each word occurs, in any field of the probes.
-        ids_by_text: The documents with the same text in one field, by field and text.
+        word_counts: In how many documents each word occurs, in any field of the probes.
         field_counts: How many documents have each field.
     """
 
-    document_counts: Counter[str] = field(default_factory=Counter)
-    ids_by_text: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    word_counts: Counter[str] = field(default_factory=Counter)
     field_counts: Counter[str] = field(default_factory=Counter)
     document_count: int = 0
 
@@ -116,60 +130,46 @@ def make_probes(
             known = list_words(reader.known_fields, "and")
             message = f"No document has a text in {quote(path)}. Its fields are {known}."
             raise Mistake(location.line, message)
-    quotes = _choose_quotes(sample, by, statistics)
-    whole_texts = _list_whole_texts(sample, quotes)
-    ids_by_quote, ids_by_words = _find_documents(reader, quotes, whole_texts, statistics)
-    queries = []
+    drafts = []
     for document in sample:
         for path, text in document.texts.items():
-            quoted = quotes.get((document.doc_id, path))
-            if quoted is None:
-                equal_ids = statistics.ids_by_text[path, _normalize(text)]
-                words = frozenset(_split_words(text))
-                other_ids = ids_by_words[words] - set(equal_ids)
-                if not words or len(other_ids) >= MIN_COMMON_DOCUMENTS:
-                    continue
-            else:
-                equal_ids = ids_by_quote[path, quoted.words]
-            grades = dict.fromkeys([document.doc_id, *equal_ids], grade)
-            queries.append(
-                Query(
-                    id=f"{document.doc_id} {path}",
-                    text=text if quoted is None else quoted.text,
-                    judgments=Judgments(grades),
-                    tags=(PROBE_TAG, path),
-                    params=params or {},
-                    is_sampled=True,
-                    probe=_describe_probe(document, path, quoted),
-                    location=location,
-                )
+            draft = _Draft(document, path, text, tuple(_split_words(text)))
+            drafts.append(_quote(draft, statistics) if by[path] == "quote" else draft)
+    ids_by_key, ids_by_words = _find_documents(reader, drafts, statistics)
+    queries = []
+    for draft in drafts:
+        doc_id, path = draft.document.doc_id, draft.path
+        equal_ids = ids_by_key[draft.key]
+        if draft.way == "whole":
+            other_ids = ids_by_words[frozenset(draft.words)].difference(equal_ids)
+            if not draft.words or len(other_ids) >= MIN_COMMON_DOCUMENTS:
+                continue
+        document = draft.document
+        queries.append(
+            Query(
+                id=f"{doc_id} {path}",
+                text=draft.text,
+                judgments=Judgments(dict.fromkeys([doc_id, *equal_ids], grade)),
+                tags=(PROBE_TAG, path),
+                params=params or {},
+                is_sampled=True,
+                probe=Probe(
+                    doc_id, document.title, path, draft.way, draft.position, document.source
+                ),
+                location=location,
             )
-    if not queries:
-        message = (
-            "Other documents contain all words of each text. Name a field that has more of them"
         )
-        raise Mistake(location.line, message)
+    if not queries:
+        message = "Other documents contain all words of each text"
+        raise Mistake(location.line, f"{message}. Name a field that has more of them")
     count = format_count(len(queries), "probe")
     total = format_count(statistics.document_count, "document")
     note = f"{count} of {len(sample):,} of {total}"
-    common_count = len(quotes) + len(whole_texts) - len(queries)
-    if common_count:
-        left_out = format_count(common_count, "text is", "texts are")
+    if len(queries) < len(drafts):
+        left_out = format_count(len(drafts) - len(queries), "text is", "texts are")
         note += f"; {left_out} left out, because {MIN_COMMON_DOCUMENTS} other documents contain"
         note += " all of the words"
     return queries, note
-
-
-def _describe_probe(document: _Document, path: str, quoted: _Quote | None) -> Probe:
-    return Probe(
-        document.doc_id,
-        document.title,
-        field=path,
-        way="whole" if quoted is None else "quote",
-        position=0 if quoted is None else quoted.position,
-        length=len(document.texts[path]),
-        source=document.source,
-    )
 
 
 # -- Reading documents ----------------------------------------------------------------------------
@@ -209,25 +209,20 @@ class _DocumentReader:
 def read_rows(file: DataFile) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line and the fields of each document in JSON lines or CSV."""
     lines = file.read_lines()
-    first = next(((number, line) for number, line in lines if line.strip()), None)
-    if first is None:
-        return
-    lines = chain([first], lines)
-    start, head = first
+    start, head = next(((number, line) for number, line in lines if line.strip()), (1, ""))
     if head.lstrip().startswith("{"):
-        for number, line in lines:
+        for number, line in chain([(start, head)], lines):
             if line.strip():
                 yield number, decode_object(line, number, file.name)
         return
     delimiter = find_delimiter(head)
-    reader = csv.reader((f"{line}\n" for _, line in lines), delimiter=delimiter)
-    names = next(reader, [])
-    if len(names) < 2:
+    names = split_row(head, delimiter)
+    if head and len(names) < 2:
         message = "These are no documents: neither JSON lines nor CSV with a header"
         raise Mistake(start, message, file.name)
-    for row in reader:
-        if row:
-            yield start + reader.line_num - 1, dict(zip(names, row, strict=False))
+    for number, row in iter_rows(lines, delimiter, start + 1, file.name):
+        if any(row):
+            yield number, dict(zip(names, row, strict=False))
 
 
 def _get_first(row: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -267,16 +262,9 @@ def _draw_sample(
     heap: list[tuple[int, int, _Document]] = []
     seen: set[str] = set()
     for document in reader.read():
-        all_words = set()
-        for path, text in document.texts.items():
-            statistics.field_counts[path] += 1
-            words = set(_split_words(text))
-            all_words |= words
-            # A text without enough words for a quote is searched for as it is.
-            if by[path] == "whole" or len(words) < MIN_QUOTE_WORDS:
-                same = statistics.ids_by_text.setdefault((path, _normalize(text)), [])
-                same.append(document.doc_id)
-        statistics.document_counts.update(all_words)
+        statistics.field_counts.update(document.texts)
+        all_texts = " ".join(document.texts.values())
+        statistics.word_counts.update(set(_split_words(all_texts)))
         # Chunks of one document may share its id.
         if document.doc_id in seen:
             continue
@@ -304,47 +292,33 @@ def _split_words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(text)]
 
 
-# -- Quotes ---------------------------------------------------------------------------------------
+# -- Quotes and equal documents ------------------------------------------------------------------
 
 
-def _choose_quotes(
-    sample: Sequence[_Document], by: Mapping[str, str], statistics: _Statistics
-) -> dict[tuple[str, str], _Quote]:
-    """Choose a quote of each sampled document from each field that is quoted."""
-    quotes = {}
-    for document in sample:
-        for path, text in document.texts.items():
-            if by[path] == "quote":
-                quoted = _choose_quote(document.doc_id, text, statistics)
-                if quoted:
-                    quotes[document.doc_id, path] = quoted
-    return quotes
-
-
-def _choose_quote(doc_id: str, text: str, statistics: _Statistics) -> _Quote | None:
-    """Choose the words in a row that the fewest documents share.
+def _quote(draft: _Draft, statistics: _Statistics) -> _Draft:
+    """Quote the words in a row that the fewest documents share, if a text is long enough.
 
     Quotes come from all parts of long texts, or nobody would notice texts that are cut.
     """
-    matches = list(_WORD.finditer(text))
-    words = [match[0].lower() for match in matches]
+    words = draft.words
     if len(set(words)) < MIN_QUOTE_WORDS:
-        return None
+        return draft
     length = min(MAX_QUOTE_WORDS, len(words))
     start_count = len(words) - length + 1
     starts = range(start_count)
     if start_count >= QUOTE_REGIONS * length:
-        region = _hash(doc_id) % QUOTE_REGIONS
+        region = _hash(draft.document.doc_id) % QUOTE_REGIONS
         starts = range(
             start_count * region // QUOTE_REGIONS, start_count * (region + 1) // QUOTE_REGIONS
         )
-    counts = [statistics.document_counts[word] for word in words]
+    counts = [statistics.word_counts[word] for word in words]
     best = min(starts, key=lambda start: _rate_quote(counts[start : start + length]))
-    chosen = matches[best : best + length]
-    return _Quote(
-        " ".join(match[0] for match in chosen),
-        chosen[0].start(),
-        tuple(words[best : best + length]),
+    chosen = list(_WORD.finditer(draft.text))[best : best + length]
+    return draft._replace(
+        text=" ".join(match[0] for match in chosen),
+        words=words[best : best + length],
+        way="quote",
+        position=chosen[0].start(),
     )
 
 
@@ -353,56 +327,42 @@ def _rate_quote(counts: Sequence[int]) -> tuple[int, float]:
     return min(counts), sum(map(log, counts))
 
 
-def _list_whole_texts(
-    sample: Sequence[_Document], quotes: Mapping[tuple[str, str], _Quote]
-) -> list[str]:
-    """Return the texts of the sample that are searched for as they are."""
-    texts = []
-    for document in sample:
-        texts += [
-            text for path, text in document.texts.items() if (document.doc_id, path) not in quotes
-        ]
-    return texts
-
-
 def _find_documents(
-    reader: _DocumentReader,
-    quotes: Mapping[tuple[str, str], _Quote],
-    whole_texts: Sequence[str],
-    statistics: _Statistics,
-) -> tuple[dict[tuple[str, tuple[str, ...]], list[str]], dict[frozenset[str], set[str]]]:
-    """Find the documents that contain each quote, and those with all words of each complete text.
+    reader: _DocumentReader, drafts: Sequence[_Draft], statistics: _Statistics
+) -> tuple[dict[tuple[str, object], list[str]], dict[frozenset[str], set[str]]]:
+    """Find the documents that fit as well as the one that a probe is made of.
 
     Returns:
-        The documents with a quote, by its field and words. And those with all words of a text, as
-        far as there may be ``MIN_COMMON_DOCUMENTS``.
+        The documents with the same text or the same quote in the field, by the keys of drafts. And
+        those with all words of a complete text, as far as there may be ``MIN_COMMON_DOCUMENTS``.
     """
-    ids_by_quote: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    by_first_words: dict[tuple[str, str, str], set[tuple[str, ...]]] = {}
-    for (_, path), quoted in quotes.items():
-        ids_by_quote[path, quoted.words] = []
-        key = (path, quoted.words[0], quoted.words[1])
-        by_first_words.setdefault(key, set()).add(quoted.words)
+    counts = statistics.word_counts
+    ids_by_key: dict[tuple[str, object], list[str]] = {draft.key: [] for draft in drafts}
     ids_by_words: dict[frozenset[str], set[str]] = {}
-    by_rarest_word: dict[str, list[frozenset[str]]] = {}
-    counts = statistics.document_counts
-    for text in whole_texts:
-        words = frozenset(_split_words(text))
-        rarest = min(words, key=lambda word: (counts[word], word), default="")
-        if words not in ids_by_words and counts[rarest] >= MIN_COMMON_DOCUMENTS:
-            by_rarest_word.setdefault(rarest, []).append(words)
-        ids_by_words[words] = set()
+    by_first_words: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    by_rarest_word: dict[str, set[frozenset[str]]] = {}
+    for draft in drafts:
+        if draft.way == "quote":
+            key = (draft.path, *draft.words[:2])
+            by_first_words.setdefault(key, set()).add(draft.words)
+        else:
+            words = frozenset(draft.words)
+            ids_by_words[words] = set()
+            rarest = min(words, key=lambda word: (counts[word], word), default="")
+            if counts[rarest] >= MIN_COMMON_DOCUMENTS:
+                by_rarest_word.setdefault(rarest, set()).add(words)
     for document in reader.read():
-        all_words = set()
+        all_words: set[str] = set()
         for path, text in document.texts.items():
-            words_in_order = _split_words(text)
-            all_words.update(words_in_order)
-            for index, pair in enumerate(pairwise(words_in_order)):
+            ids_by_key.get((path, _normalize(text)), []).append(document.doc_id)
+            in_order = _split_words(text)
+            all_words.update(in_order)
+            for index, pair in enumerate(pairwise(in_order)):
                 for candidate in by_first_words.get((path, *pair), ()):
-                    if tuple(words_in_order[index : index + len(candidate)]) == candidate:
-                        ids_by_quote[path, candidate].append(document.doc_id)
+                    if tuple(in_order[index : index + len(candidate)]) == candidate:
+                        ids_by_key[path, candidate].append(document.doc_id)
         for rarest in by_rarest_word.keys() & all_words:
             for words in by_rarest_word[rarest]:
                 if words <= all_words:
                     ids_by_words[words].add(document.doc_id)
-    return ids_by_quote, ids_by_words
+    return ids_by_key, ids_by_words

@@ -21,7 +21,7 @@ from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite import kinds
 from pytest_irquality.suite.keys import FILE, FILE_KEYS, QUERY_KEYS, read_query_keys
-from pytest_irquality.suite.kinds import Fields, describe_node, list_words
+from pytest_irquality.suite.kinds import Fields, describe_node
 from pytest_irquality.suite.model import VARIANT_TAG, Location, Query, Settings
 from pytest_irquality.suite.records import DataFile, read_query_file
 from pytest_irquality.suite.rules import RULES, Rule
@@ -181,7 +181,6 @@ class QueryParser:
     mistakes: MistakeList
     notes: list[str] = field(default_factory=list)
     _judgment_files: list[JudgmentFile] = field(default_factory=list)
-    _promising_columns: dict[str, Sequence[str]] = field(default_factory=dict)
     _query_ids: set[str] = field(default_factory=set)
     # Grades are few and written often.
     _known_grades: dict[str, float] = field(default_factory=dict)
@@ -214,7 +213,6 @@ class QueryParser:
                 query = self._parse_query(entry, files)
                 queries.append(query)
                 queries += self._make_variants(query, entry)
-        self._check_promising_columns(queries)
         self.notes += files.list_notes()
         return queries
 
@@ -269,8 +267,6 @@ class QueryParser:
         self.notes += queries.notes
         if queries.has_judgments:
             self._read_judgments(file)
-        if queries.promising_columns:
-            self._promising_columns[file.name] = queries.promising_columns
         for node in queries.nodes:
             with self.mistakes.collect(file.name):
                 entry = self._read_entry(node, file.name, is_sampled=True)
@@ -434,17 +430,6 @@ class QueryParser:
                 variant_of=query.id,
                 location=query.location._replace(line=entry.fields.get_line("variants")),
             )
-
-    def _check_promising_columns(self, queries: Sequence[Query]) -> None:
-        """Refuse a file of which no query requires anything, although a column looks like it."""
-        useful = {query.location.path for query in queries if query.has_requirements}
-        for path, columns in self._promising_columns.items():
-            if path not in useful:
-                named = list_words(columns, "and")
-                message = f"These queries have no judgments. The meaning of {named} is unknown"
-                choice = "{document: COLUMN, grade: COLUMN}}, or {passage: COLUMN}."
-                hint = f"Say what it is, as in {{file: FILE, columns: {choice}"
-                self.mistakes.add(Mistake(1, f"{message}. {hint}"), path)
 
     # -- Probes -----------------------------------------------------------------------------------
 

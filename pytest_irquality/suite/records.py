@@ -100,13 +100,6 @@ GRADED_COLUMNS = ("query_id", "query", "doc_id", "rating", "decision", "assessor
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")
 
 
-# A column's name that promises more than a query.
-_EXPECTATION = re.compile(
-    "expect|gold|relevan|reference|context|passage|truth|answers?$|^docs?$|docid|document|positive"
-    "|judge?ment|evidence|chunk|rating|grade|gt$"
-)
-
-
 class ColumnError(ValueError):
     """The columns of a table have no clear meaning. The message says what to write."""
 
@@ -124,21 +117,6 @@ class Columns:
     indexes: Mapping[str, int]
     names: Mapping[str, str]
     ignored: tuple[str, ...] = ()
-
-    @property
-    def has_judgments(self) -> bool:
-        """Return whether each row has a judgment."""
-        return {"document", "grade"} <= self.names.keys()
-
-    def list_promising(self) -> list[str]:
-        """Return the columns that are not read, and look as if they said what is to be found.
-
-        A document without a grade judges nothing, and a grade alone does not either.
-        """
-        unread = [name for name in self.ignored if _EXPECTATION.search(simplify(name))]
-        if not self.has_judgments:
-            unread += [self.names[name] for name in ("document", "grade") if name in self.names]
-        return unread
 
     def describe(self) -> str:
         """Say which column is what, for a note in the report."""
@@ -202,12 +180,7 @@ def _explain_ambiguity(meaning: str, names: Sequence[str]) -> str:
     if len(set(names)) == 1:
         return f"There are {len(names)} columns named {quote(names[0])}. Rename one."
     could = f"{list_words(names, 'and')} could both be {name_meaning(meaning)}"
-    return f"{could}. Choose one with columns: {{{meaning}: {_write_name(names[0])}}}."
-
-
-def _write_name(name: str) -> str:
-    """Return a column's name as it is written in a suite, or a word that stands for it."""
-    return name if re.fullmatch(r"\w[\w ().-]{,39}", name) else "NAME"
+    return f"{could}. Choose one with columns: {{{meaning}: {quote(names[0])}}}."
 
 
 def explain_missing(meaning: str, names: Sequence[str]) -> str:
@@ -216,7 +189,7 @@ def explain_missing(meaning: str, names: Sequence[str]) -> str:
     spellings = {"query": "query", "document": "doc_id", "grade": "rating or grade"}[meaning]
     taken = {spelling for accepted in SPELLINGS.values() for spelling in accepted}
     free = [name for name in names if simplify(name) not in taken]
-    example = _write_name(free[-1] if free else "")
+    example = quote(free[-1]) if free else "NAME"
     return (
         f"No column is {name_meaning(meaning)}. The columns are {known}. Name one {spellings},"
         f" or write which it is, as in columns: {{{meaning}: {example}}}."
@@ -238,6 +211,8 @@ FORMAT_NAMES = {
 }
 # Keys of JSON lines in known formats that say nothing about a query or judgment.
 _PASSED_KEYS = ("id", "metadata", "title", "iteration", "createdat", "updatedat", "count")
+# Keys of a query that a line of JSON may have next to its text and id, as in a suite.
+_QUERY_KEYS = tuple(key for key in QUERY_KEYS if key not in ("query", "id"))
 _JSON_MEANINGS = ("id", "query", "document", "grade", "assessor", "date", "decision", "note")
 _SPACE = " \t\r\n\f\v"
 
@@ -268,8 +243,6 @@ class RecordReader:
     Attributes:
         format: The format of the file.
         holds_judgments: Whether judgments are read. Otherwise queries are.
-        json_keys: Further keys that an object of JSON may have and whose values are kept.
-        passed_keys: Further keys that an object of JSON may have and that are passed over.
         columns: What the columns mean, once the header was read.
         comment_count: How many comment lines were passed over so far.
     """
@@ -277,8 +250,6 @@ class RecordReader:
     file: DataFile
     format: str
     holds_judgments: bool
-    json_keys: Sequence[str] = ()
-    passed_keys: Sequence[str] = ()
     columns: Columns | None = None
     comment_count: int = 0
     _shapes: dict[tuple[str, ...], Mapping[str, str]] = field(default_factory=dict)
@@ -392,10 +363,7 @@ class RecordReader:
                 cells[meaning] = value.pop(key) or ""
                 if not isinstance(cells[meaning], str):
                     self.fail(number, f"{quote(key)} must be a text or a number")
-            extra = {}
-            for key in self.json_keys:
-                if value.get(key) is not None:
-                    extra[key] = value[key]
+            extra = {} if self.holds_judgments else value
             yield Record(number, cells, extra)
         known = {key for keys in self._shapes for key in keys}
         for name in self.file.columns.values():
@@ -406,23 +374,20 @@ class RecordReader:
         """Return the key of each meaning for objects that have these keys."""
         chosen = {meaning: key for meaning, key in self.file.columns.items() if key in keys}
         # Keys of a query in a suite are lists and mappings here, not cells.
-        plain = [key for key in keys if key not in self.json_keys or key in ("id", "query")]
+        plain = [key for key in keys if key not in _QUERY_KEYS]
         try:
             columns = assign_columns(plain, chosen)
         except ColumnError as error:
             self.fail(number, str(error))
         names = {key: columns.names[key] for key in _JSON_MEANINGS if key in columns.names}
-        if not {"document", "grade"} <= names.keys():
+        if {"document", "grade"} <= names.keys():
+            self.columns = self.columns or columns
+        else:
             for meaning in ("document", "grade"):
                 names.pop(meaning, None)
-        elif self.columns is None:
-            self.columns = columns
-        allowed = (*_PASSED_KEYS, *map(simplify, self.passed_keys))
-        for key in keys:
-            if key in self.json_keys or key in columns.names.values():
-                continue
-            if simplify(key) not in allowed:
-                hint = suggest(key, self.json_keys)
+        for key in plain:
+            if key not in columns.names.values() and simplify(key) not in _PASSED_KEYS:
+                hint = suggest(key, _QUERY_KEYS)
                 self.fail(number, f"{quote(key)} is not a key of a query or judgment{hint}")
         return names
 
@@ -599,26 +564,21 @@ def _guess_formats(file: DataFile) -> Sequence[str]:
 
 # -- Files of queries
 
-# Keys of a query that a line of JSON may have next to its text and id, as in a suite.
-_JSON_KEYS = tuple(key for key in QUERY_KEYS if key not in ("query", "id"))
 _CELL_SEPARATORS = {"tags": r"[;,|]", "variants": r"[|\n]"}  # a query may have commas
 
 
-@dataclass(frozen=True)
-class QueryFile:
+class QueryFile(NamedTuple):
     """The queries of one file.
 
     Attributes:
         nodes: Each query as the suite would write it, with its line.
         has_judgments: Whether the file is to be read as judgments as well.
-        promising_columns: Ignored columns that look as if they said what is to be found.
         notes: Remarks for the report.
     """
 
-    nodes: tuple[Node, ...]
-    has_judgments: bool = False
-    promising_columns: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    nodes: Sequence[Node]
+    has_judgments: bool
+    notes: Sequence[str]
 
 
 def read_query_file(file: DataFile, *, matches_text: bool = False) -> QueryFile:
@@ -631,43 +591,34 @@ def read_query_file(file: DataFile, *, matches_text: bool = False) -> QueryFile:
     Raises:
         Mistake: The file cannot be read.
     """
-    format = recognize_format(file, QUERY_FORMATS, "queries")
-    reader = RecordReader(file, format, False, _JSON_KEYS)
-    records: dict[object, Record] = {}
-    passages: dict[object, dict[str, None]] = {}
-    listed: set[object] = set()
+    reader = RecordReader(file, recognize_format(file, QUERY_FORMATS, "queries"), False)
+    queries: dict[object, tuple[Record, dict[str, None]]] = {}
     has_judgments = False
     for record in reader.read():
-        cells = record.cells
+        cells, columns = record.cells, reader.columns
         text = cells.get("query", "").strip()
         if not text:
             reader.fail(record.line, "This line has no query")
         is_judged = "document" in cells and "grade" in cells
         has_judgments = has_judgments or is_judged
-        # Several lines may be about one query. In all other files, each line is a query.
-        is_repeated = is_judged or "passage" in cells
-        key: object = (cells.get("id"), text) if is_repeated else record.line
-        records.setdefault(key, record)
-        if not is_repeated and reader.columns and reader.columns.ignored:
-            pair = (cells.get("id"), text)
-            if pair in listed:
+        passage = "" if is_judged else cells.get("passage", "").strip()
+        if passage and columns and not matches_text:
+            message = f"'{columns.names['passage']}' has passages, which only 'match: text' finds"
+            reader.fail(1, f"{message}. Write that into the suite, or rename the column.")
+        key = (cells.get("id"), text)
+        if key in queries and not is_judged and "passage" not in cells:
+            if columns and columns.ignored:
                 # One row a judgment, and the grade or the document has an unknown name.
-                names = [*reader.columns.names.values(), *reader.columns.ignored]
                 missing = "grade" if "document" in cells else "document"
+                names = [*columns.names.values(), *columns.ignored]
                 reader.fail(1, explain_missing(missing, names))
-            listed.add(pair)
-        passage = cells.get("passage", "").strip()
-        if passage and not is_judged:
-            passages.setdefault(key, {})[passage] = None
-    nodes = []
-    for key, record in records.items():
-        relevant = list(passages.get(key, ())) if matches_text else []
-        nodes.append(_make_query_node(record, relevant))
-    promising = reader.columns.list_promising() if reader.columns else []
-    if passages and not matches_text and reader.columns:
-        promising.append(reader.columns.names["passage"])
-    notes = () if has_judgments else tuple(reader.list_notes())
-    return QueryFile(tuple(nodes), has_judgments, tuple(promising), notes)
+            queries[record.line] = (record, {})  # The parser says that its id is used already.
+            continue
+        _, passages = queries.setdefault(key, (record, {}))
+        if passage:
+            passages[passage] = None
+    nodes = [_make_query_node(record, list(passages)) for record, passages in queries.values()]
+    return QueryFile(nodes, has_judgments, () if has_judgments else list(reader.list_notes()))
 
 
 def _make_query_node(record: Record, passages: list[str]) -> Node:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_irquality.io.text import format_count
@@ -198,7 +199,8 @@ def _build_tree(events: Iterable[Any], text: str) -> Node | None:
         if kind is scalar:
             if event.anchor or event.tag:
                 raise _explain_indicator(event)
-            value = event.value
+            # Ids and keys occur again and again, each time in a string of its own.
+            value = intern(event.value)
             is_quoted = bool(event.style)
             comment = ""
             if not is_quoted and (has_comments or not value):

@@ -36,10 +36,10 @@ def test_an_engines_score_is_a_grade_only_if_the_suite_says_so() -> None:
     ("header", "message"),
     [
         ("query docid rating rating", "There are 2 columns named 'rating'. Rename one."),
-        ("query docid rating label", "'rating' and 'label' could both be the grade. Choose one with columns: {grade: rating}."),
-        ("query docno document label", "'docno' and 'document' could both be the document. Choose one with columns: {document: docno}."),
-        ("query question", "'query' and 'question' could both be the query. Choose one with columns: {query: query}."),
-        ("qid query_id query", "'qid' and 'query_id' could both be the id of the query. Choose one with columns: {id: qid}."),
+        ("query docid rating label", "'rating' and 'label' could both be the grade. Choose one with columns: {grade: 'rating'}."),
+        ("query docno document label", "'docno' and 'document' could both be the document. Choose one with columns: {document: 'docno'}."),
+        ("query question", "'query' and 'question' could both be the query. Choose one with columns: {query: 'query'}."),
+        ("qid query_id query", "'qid' and 'query_id' could both be the id of the query. Choose one with columns: {id: 'qid'}."),
     ],
 )  # fmt: skip
 def test_two_columns_of_one_meaning_are_an_error(header: str, message: str) -> None:

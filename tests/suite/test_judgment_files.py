@@ -328,7 +328,7 @@ def test_rows_without_a_grade_are_still_to_grade(folder: SuiteFolder) -> None:
         ("q.csv", "query,docid,rating\n,d1,1\n", "q.csv:2: The query is empty"),
         ("q.csv", 'query,docid,rating\n"a,d1,1\n', "q.csv:2: This is not CSV: "),
         ("q.csv", "query,rating\na,1\n", "q.csv:1: No column is the document. The columns are 'query' and 'rating'."),
-        ("q.csv", "query,docid,score\na,d1,3\n", "q.csv:1: No column is the grade. The columns are 'query', 'docid' and 'score'. Name one rating or grade, or write which it is, as in columns: {grade: score}."),
+        ("q.csv", "query,docid,score\na,d1,3\n", "q.csv:1: No column is the grade. The columns are 'query', 'docid' and 'score'. Name one rating or grade, or write which it is, as in columns: {grade: 'score'}."),
         ("q.csv", "what,ever,this\n1,2,3\n", "q.csv:1: No column is the query. The columns are 'what', 'ever' and 'this'."),
         ("q.csv", "query,docid,rating,label\na,d1,1,1\n", "q.csv:1: 'rating' and 'label' could both be the grade."),
         ("q.csv", "query_id,query,doc_id,rating\n1,chair,a,1\n1,desk,b,1\n", "q.csv:3: The query '1' is 'desk' here, and 'chair' above"),

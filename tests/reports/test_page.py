@@ -300,7 +300,7 @@ def test_grades_are_given_by_keyboard_and_saved(open_page: Open) -> None:
     for key in "3210x2":
         page.keyboard.press(key)
 
-    assert page.get_by_text("All of it is graded. Thank you!").is_visible()
+    assert page.get_by_text("Everything is graded. Thank you!").is_visible()
     assert "shop.judgments-anna.csv next to shop.ir.yaml" in page.locator("#done").inner_text()
     rows = save(page, "#save-done")
     assert sorted(row["rating"] for row in rows) == ["", "0", "1", "2", "2", "3"]

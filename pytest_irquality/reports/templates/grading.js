@@ -276,7 +276,7 @@
       const buttons = found.map(([docId, { title }]) => createMatch(docId, title));
       // An id that no document is known to have may be a typing error, so it takes a second press.
       if (word && !known.has(word)) {
-        const confirm = () => matches.append(createElement("p", {}, `No known document has the id “${word}”. `, createElement("button", { type: "button", onclick: () => addDocument(word) }, "Add it all the same")));
+        const confirm = () => matches.append(createElement("p", {}, `No known document has the id “${word}”. `, createElement("button", { type: "button", onclick: () => addDocument(word) }, "Add it anyway")));
         buttons.push(createElement("button", { type: "button", onclick: (event) => { event.target.closest("button").disabled = true; confirm(); } }, `Use “${word}” as an id`));
       }
       matches.replaceChildren(...buttons);
@@ -476,7 +476,7 @@
     }
     const kept = name ? Object.keys(readStore(getStoreName(name))).length : 0;
     const waiting = name ? "" : "Type your name to start.";
-    find("welcome").textContent = kept ? `Welcome back. This browser still has ${formatCount(kept, "grade", "grades")} of yours.` : waiting;
+    find("welcome").textContent = kept ? `Welcome back. This browser has kept ${formatCount(kept, "grade", "grades")} of yours.` : waiting;
     find("go").textContent = kept ? "Continue" : "Start";
     find("go").disabled = !name;
   }

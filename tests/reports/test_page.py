@@ -338,7 +338,7 @@ def test_id_that_no_document_has_needs_a_second_press(open_page: Open) -> None:
     page.locator("#missing").fill("sku-999")
     page.get_by_role("button", name="Use “sku-999” as an id").click()
     assert page.locator("#documents li").count() == 4
-    page.get_by_role("button", name="Add it all the same").click()
+    page.get_by_role("button", name="Add it anyway").click()
 
     assert page.locator("#documents li").count() == 5
     page.keyboard.press("2")
@@ -365,14 +365,14 @@ def test_grades_survive_a_reload_and_a_saved_file_continues_elsewhere(
     page.keyboard.press("3")
 
     page.reload()
-    assert page.get_by_text("Welcome back. This browser still has 1 grade of yours.").is_visible()
+    assert page.get_by_text("Welcome back. This browser has kept 1 grade of yours.").is_visible()
 
     saved = tmp_path / "saved.csv"
     header = "query_id,query,doc_id,rating,decision,assessor,date,note"
     saved.write_text(f"{header}\nshop-0,shop 0,junk-1:shop-0,2,,Ben,2026-11-01T00:00:00Z,\n")
     page.get_by_label("Your name").fill("")
     page.locator("#file").set_input_files(saved)
-    page.get_by_text("1 row of Ben brought in.").wait_for()
+    page.get_by_text("1 row of Ben read.").wait_for()
     page.get_by_role("button", name="Continue", exact=True).click()
     page.get_by_text("graded by").wait_for()
     assert page.locator("#count").inner_text() == "1 of 6 documents done"

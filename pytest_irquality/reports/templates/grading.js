@@ -13,7 +13,7 @@
   /** What a person may do: which documents are asked for, and which column the grade goes to. */
   const MODES = {
     fresh: { column: "grade", title: "What nobody has graded yet", isAsked: (doc) => !doc.assessors.length },
-    second: { column: "grade", title: "All of it, as a second opinion", isAsked: (doc, name) => !doc.assessors.includes(name) },
+    second: { column: "grade", title: "Everything, as a second opinion", isAsked: (doc, name) => !doc.assessors.includes(name) },
     settle: { column: "decision", title: "Where people disagree, to decide", isAsked: (doc) => doc.opinions.length > 0 },
   };
 
@@ -212,7 +212,7 @@
 
   function describeWaiting(query, value, isMissing) {
     if (isMissing) return "Waiting for a document that search missed, or for the next query";
-    if (isSkipped(query)) return "This query is skipped. A grade takes it up again.";
+    if (isSkipped(query)) return "This query is skipped. A grade includes it again.";
     if (value !== undefined) return `Graded: ${value === CANNOT_TELL ? "cannot tell" : getWord(query, value)}. Another grade replaces it.`;
     return state.mode === MODES.settle ? "Waiting for your decision" : "Waiting for your grade of this document";
   }
@@ -425,7 +425,7 @@
   function parseGrade(text, line, grades) {
     if (text === "") return undefined;
     const value = Number(text);
-    if (!grades.includes(value)) throw new Error(`line ${line}: ${text} is none of the grades ${grades.join(", ")}`);
+    if (!grades.includes(value)) throw new Error(`line ${line}: ${text} is not one of the grades ${grades.join(", ")}`);
     return value;
   }
 
@@ -458,7 +458,7 @@
     });
     localStorage.setItem(getStoreName(name), JSON.stringify(records));
     const others = rows.length - count;
-    return `${formatCount(count, "row", "rows")} of ${name} brought in${others ? `, ${formatCount(others, "other row", "other rows")} left out` : ""}.`;
+    return `${formatCount(count, "row", "rows")} of ${name} read${others ? `, ${formatCount(others, "other row", "other rows")} left out` : ""}.`;
   }
 
   // -- The beginning -------------------------------------------------------------------------------
@@ -558,7 +558,7 @@
   find("scale").replaceChildren(...scale);
   const addressed = data.queries.filter(isAddressed).length;
   find("chosen").hidden = addressed === data.queries.length;
-  find("chosen").firstElementChild.textContent = `This address has ${addressed} of ${formatCount(data.queries.length, "query", "queries")}.`;
+  find("chosen").firstElementChild.textContent = `This link shows ${addressed} of ${formatCount(data.queries.length, "query", "queries")}.`;
   const lastName = readStore("irquality name");
   find("name").value = typeof lastName === "string" ? lastName : "";
   drawStart();

@@ -385,7 +385,7 @@
       await navigator.clipboard.writeText(command);
       button.textContent = "Copied";
     });
-    return createElement("p", { class: "about muted" }, ["Accept this ranking alone: ", createElement("code", {}, command), " ", button]);
+    return createElement("p", { class: "about muted" }, ["Accept only this ranking: ", createElement("code", {}, command), " ", button]);
   }
 
   function createRanking(title, documents, side, topK) {

@@ -287,7 +287,7 @@ def _create_few_results_notice(facts: SuiteFacts) -> Iterator[Notice]:
     if len(lengths) < 2 or not 0 < longest < requested:
         return
     for query in comparison.answered_queries:
-        if not query.judgments.relevant.issubset(comparison.answers[query.id][0].doc_ids):
+        if not query.judgments.relevant <= set(comparison.answers[query.id][0].doc_ids):
             break
     else:
         return

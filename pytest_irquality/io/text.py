@@ -14,7 +14,7 @@ from dataclasses import dataclass
 MAX_LISTED_PARTS = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class QueryPart:
     """A query that a message names. ``str()`` gives its text in quotes."""
 
@@ -25,7 +25,7 @@ class QueryPart:
         return f'"{self.text}"'
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class DocPart:
     """A document that a message names. ``str()`` gives its title and id."""
 
@@ -36,7 +36,7 @@ class DocPart:
         return f"{self.title} ({self.doc_id})" if self.title else self.doc_id
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class DataPart:
     """Another text from data, such as the message of an exception or the name of a suite."""
 
@@ -46,7 +46,7 @@ class DataPart:
         return self.text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CodePart:
     """A command, a key or a ``path:line`` that a reader can copy."""
 
@@ -59,7 +59,7 @@ class CodePart:
 Part = str | QueryPart | DocPart | DataPart | CodePart
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Text:
     """A message. Plain strings among its parts are our own words and need no escaping."""
 

@@ -6,12 +6,14 @@ deeper than the deepest cutoff, and every metric then reads these short lists.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, compress
 from math import isfinite, log2
 from typing import NamedTuple
+
+_NO_VOTES: Mapping[str, Sequence[float]] = {}
 
 
 class MetricError(ValueError):
@@ -50,6 +52,8 @@ class Judgments:
     votes: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not self.votes:
+            object.__setattr__(self, "votes", _NO_VOTES)  # shared, because few queries have votes
         if not self.relevant_from > 0:
             raise MetricError(
                 f"'relevant_from' is {self.relevant_from}, but it must be above 0, because a"
@@ -71,9 +75,12 @@ class Judgments:
         return {doc_id: grade for doc_id, grade in self.grades.items() if grade > 0}
 
     @cached_property
-    def relevant(self) -> frozenset[str]:
+    def relevant(self) -> AbstractSet[str]:
         """Return the ids of the relevant documents."""
         lowest = self.relevant_from
+        # All documents with a gain are relevant as a rule, which saves a set for each query.
+        if not self.votes and min(self.gains.values(), default=lowest) >= lowest:
+            return self.gains.keys()
         relevant = {doc_id for doc_id, gain in self.gains.items() if gain >= lowest}
         for doc_id, votes in self.votes.items():
             # A tie of the assessors counts in favor, as a mean of the level itself would.
@@ -84,7 +91,7 @@ class Judgments:
                 relevant.discard(doc_id)
         return frozenset(relevant)
 
-    @cached_property
+    @property
     def relevant_count(self) -> int:
         """Return the number of relevant documents."""
         return len(self.relevant)

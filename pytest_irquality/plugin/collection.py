@@ -91,9 +91,8 @@ class SuiteModule(compat.SynthesizedModule):
         if self.suite is None:
             broken: BrokenSuiteItem = BrokenSuiteItem.from_parent(self, name="suite")
             broken.text = make_printable_lines(self.error)
-            broken.relative_path = state.get_relative_path(self.path)
             message = broken.text.replace("\n", " ")
-            state.search.current.add_error(broken.relative_path, message)
+            state.search.current.add_error(state.get_relative_path(self.path), message)
             return [broken]
         groups: dict[RetrieverId, SuiteGroup] = {}
         group_of_case = []
@@ -151,14 +150,13 @@ def collect_own_metrics(node: pytest.Collector) -> list[Definition]:
     """
     metrics: list[Definition] = []
     for returned in node.ihook.pytest_ir_metrics(config=node.config):
-        if not isinstance(returned, Iterable) or isinstance(returned, (str, bytes)):
-            raise MetricError(f"pytest_ir_metrics must return a list of metrics, not {returned!r}.")
-        metrics += returned
-    for metric in metrics:
-        if not isinstance(metric, Definition):
-            raise MetricError(
-                f"pytest_ir_metrics must return what make_own_metric returns, not {metric!r}."
-            )
+        for metric in returned if isinstance(returned, (list, tuple)) else [returned]:
+            if not isinstance(metric, Definition):
+                raise MetricError(
+                    "pytest_ir_metrics must return a list of what make_own_metric returns, not"
+                    f" {metric!r}."
+                )
+            metrics.append(metric)
     return metrics
 
 

@@ -331,14 +331,6 @@ class PlainFailure:
         return self.text
 
 
-def get_skip_reason(report: pytest.TestReport) -> str:
-    """Return the reason of a skipped or xfailed report."""
-    if hasattr(report, "wasxfail"):
-        return str(report.wasxfail).removeprefix("reason: ")
-    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr or "")
-    return text.removeprefix("Skipped: ").partition("\n")[0]
-
-
 # -- Tracebacks ----------------------------------------------------------------------------------
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

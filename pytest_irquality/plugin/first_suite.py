@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -122,10 +123,7 @@ class FirstSuiteItem(pytest.Function):
         super().setup()
         module = self.parent
         assert isinstance(module, FirstSuiteModule)
-        queries = [
-            Query(query.id or query.text, query.text, tags=tuple(query.tags))
-            for query in module.source.queries
-        ]
+        queries = [Query(query.id or query.text, query.text) for query in module.source.queries]
         if module.source.kind is InitSourceKind.QUERIES:
             module.runs.append(self._collect_run(module.options, queries))
         try:
@@ -157,7 +155,8 @@ class FirstSuiteItem(pytest.Function):
 def _write_suite(module: FirstSuiteModule, queries: Sequence[Query]) -> str:
     """Write the suite, and describe what to do next."""
     path = get_first_suite_path(module.path)
-    answered = [_describe_query(query, module.runs) for query in queries]
+    pairs = zip(module.source.queries, queries, strict=True)
+    answered = [_add_candidates(init_query, query, module.runs) for init_query, query in pairs]
     text = format_first_suite(module.source, path.name.partition(".")[0], answered)
     if len(module.runs) > 1:
         write_atomically(path, text)
@@ -169,7 +168,8 @@ def _write_suite(module: FirstSuiteModule, queries: Sequence[Query]) -> str:
     return f"Wrote {shown}{count}.\nFollow the steps at its top, and run `{command}`."
 
 
-def _describe_query(query: Query, runs: Sequence[Run]) -> InitQuery:
+def _add_candidates(init_query: InitQuery, query: Query, runs: Sequence[Run]) -> InitQuery:
+    """Return a query with the results of all retrievers, or the error of the first one."""
     documents: dict[str, str] | None = None
     message = ""
     for run in runs:
@@ -179,5 +179,4 @@ def _describe_query(query: Query, runs: Sequence[Run]) -> InitQuery:
             documents = documents or {}
             for doc_id in ranking.doc_ids[:CANDIDATE_COUNT]:
                 documents.setdefault(doc_id, run.titles.get(doc_id, ""))
-    query_id = query.id if query.id != query.text else ""
-    return InitQuery(query.text, query_id, query.tags, documents, message)
+    return replace(init_query, documents=documents, error=message)

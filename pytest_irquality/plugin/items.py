@@ -172,7 +172,6 @@ class SuiteItem(pytest.Function):
     group: SuiteGroup
     check: CheckItem
     retrieval: Retrieval | None = None
-    is_own_outcome = False
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the line of the check in the suite."""
@@ -199,7 +198,6 @@ class SuiteItem(pytest.Function):
         if self._needs_retrieval():
             self._retrieve()
         if group.skip is not None:
-            self.is_own_outcome = True
             raise type(group.skip)(str(group.skip))
         if group.error:
             self._fail(f"{group.error} (see {group.error_item})")
@@ -247,7 +245,6 @@ class SuiteItem(pytest.Function):
             raise
         except get_exception_policy().skips as error:
             group.skip = error
-            self.is_own_outcome = True
             raise
         except BaseException as error:
             text = describe_error(error, group.suite)
@@ -326,7 +323,6 @@ class SuiteItem(pytest.Function):
         expected = [result for result in results if result.known_issue]
         for result in [*reviewed, *expected]:
             reason = f"{result.known_issue}: {result.text}" if result.known_issue else result.text
-            self.is_own_outcome = True
             self._raise(pytest.xfail.Exception(make_printable(str(reason)), pytrace=False))
         incomplete = [result for result in results if result.outcome is Outcome.INCOMPLETE]
         if incomplete and len(incomplete) == len(results):
@@ -339,7 +335,6 @@ class SuiteItem(pytest.Function):
 
     def _skip(self, reason: str) -> NoReturn:
         __tracebackhide__ = True
-        self.is_own_outcome = True
         self._raise(pytest.skip.Exception(make_printable(reason)))
 
     def _fail(self, text: str) -> NoReturn:
@@ -410,7 +405,6 @@ class BrokenSuiteItem(pytest.Item):
 
     retrieval: Retrieval | None = None
     text = ""
-    relative_path = ""
 
     def setup(self) -> None:
         """Fail with the mistakes of the suite."""
@@ -438,24 +432,12 @@ def pytest_runtest_makereport(
         error = call.excinfo.value if call.excinfo else None
         is_message = isinstance(error, compat.Failure)
         compat.clean_report(report, str(error).partition("\n")[0] if is_message else "")
-    if isinstance(item, SuiteItem) and report.skipped and not item.is_own_outcome:
-        # A mark or a hook of the user. Lists and texts survive the way through pytest-xdist.
-        key, reason = item.group.key, compat.get_skip_reason(report)
-        is_skipped = not hasattr(report, "wasxfail")
-        vars(report)["ir_excuse"] = [list(key), item.check.name, reason, is_skipped]
     if report.when == "setup" and is_worker(item.config):
-        _attach_retrieval(item, report)
+        retrieval = getattr(item, "retrieval", None)
+        if retrieval is not None:
+            vars(report)["ir_retrieval"] = encode_retrieval(retrieval)
+            vars(item)["retrieval"] = None
     return report
-
-
-def _attach_retrieval(item: pytest.Item, report: pytest.TestReport) -> None:
-    """Add to a report what the process that decides needs."""
-    retrieval = getattr(item, "retrieval", None)
-    if retrieval is not None:
-        vars(report)["ir_retrieval"] = encode_retrieval(retrieval)
-        vars(item)["retrieval"] = None
-    elif isinstance(item, BrokenSuiteItem):
-        vars(report)["ir_error"] = (item.relative_path, item.text)
 
 
 def get_exception_policy() -> ExceptionPolicy:

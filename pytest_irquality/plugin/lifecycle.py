@@ -46,9 +46,9 @@ from pytest_irquality.plugin.options import (
     is_only_in_addopts,
     is_run_without_tests,
 )
-from pytest_irquality.plugin.report_files import STANDARD_OUTPUT_KEY, ReportWriter, make_document
+from pytest_irquality.plugin.report_files import ReportWriter
 from pytest_irquality.plugin.session import SearchSession, decode_retrieval
-from pytest_irquality.suite.model import ItemKind, RetrieverId
+from pytest_irquality.suite.model import ItemKind
 
 # Options of pytest that write to a file, by their attribute.
 _PYTEST_OUTPUTS = {"xmlpath": "--junitxml", "log_file": "--log-file", "debug": "--debug"}
@@ -237,13 +237,9 @@ class Preparation:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take what a worker retrieved."""
-        if not hasattr(report, "node"):
-            return
-        search = get_state(report.node.config).search
-        if hasattr(report, "ir_retrieval"):
+        if hasattr(report, "node") and hasattr(report, "ir_retrieval"):
+            search = get_state(report.node.config).search
             search.add_retrieval(decode_retrieval(report.ir_retrieval))
-        if hasattr(report, "ir_error"):
-            search.current.add_error(*report.ir_error)
 
 
 def _is_in_shard(search: SearchSession, item: pytest.Item) -> bool:
@@ -383,25 +379,14 @@ class Conclusion:
         self.writer = ReportWriter(config, self.state)
         self.decision: Decision | None = None
         self.has_failures = False
-        self.collection_errors: list[str] = []
         # Printed above the report: what was written, and what could not be.
         self.update_lines: list[str] = []
         self.errors: list[str] = []
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Remember what could not be collected, for the document on standard output."""
-        if report.failed:
-            self.collection_errors.append(report.longreprtext)
-
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember whether anything is red, and which items the user's marks excuse."""
+        """Remember whether anything is red."""
         if report.failed:
             self.has_failures = True
-        excuse = getattr(report, "ir_excuse", None)
-        if excuse is not None:
-            (path, retriever), item_name, reason, is_skipped = excuse
-            key = SuiteKey(path, RetrieverId(*retriever))
-            self.state.search.add_excuse(key, item_name, reason, is_skipped=is_skipped)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -509,20 +494,6 @@ class Conclusion:
             status = max(self.decision.exit_status, int(bool(self.errors)))
             if status == 2 or session.exitstatus != pytest.ExitCode.TESTS_FAILED:
                 session.exitstatus = pytest.ExitCode(status)
-        output = self.config.stash.get(STANDARD_OUTPUT_KEY, None)
-        if output is not None:
-            output.make_document = lambda error: self._make_document(session, error)
-
-    def _make_document(self, session: pytest.Session, error: BaseException | None) -> str:
-        decision = self.decision
-        if decision is None:
-            messages = [*self.collection_errors, *([str(error)] if error else [])]
-            for number, message in enumerate(messages, start=1):
-                self.state.search.current.add_error(f"error {number}", message)
-            decision = self.state.search.decide()
-        status = pytest.ExitCode.USAGE_ERROR if error else session.exitstatus
-        protected = [str(self.config.inipath)] if self.config.inipath else []
-        return make_document(self.writer.view, decision, int(status), protected)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print our section."""

@@ -162,9 +162,8 @@ OPTIONS = (
     Option(
         "--ir-grade",
         "text",
-        "PATH[,depth=N]",
-        "Write the unjudged results of each query to a grading page (.html) or a list (.csv). N is"
-        " how many results per query (default: 'top_k' of the suite).",
+        "PATH",
+        "Write the unjudged results of each query to a grading page (.html) or a list (.csv).",
     ),
     Option(
         "--ir-history",
@@ -245,10 +244,8 @@ class Options(NamedTuple):
     Attributes:
         suite: The value of ``--ir-suite``, or ``None`` if suites are not collected.
         update_baseline: The only query to update, empty for all, or ``None`` without an update.
-        save_runs: The folder, without the words behind it.
-        shard: The shard that ``--ir-save-runs`` names.
-        grade: The page or list, without the words behind it.
-        grade_depth: The number of results per query that ``--ir-grade`` names.
+        save_runs: The folder, without the shard behind it.
+        shard: The shard that ``--ir-save-runs`` names, such as ``2/5``.
     """
 
     suite: str | None = None
@@ -264,7 +261,6 @@ class Options(NamedTuple):
     json: str = ""
     markdown: str = ""
     grade: str = ""
-    grade_depth: int | None = None
     history: str = ""
     suite_files: tuple[str, ...] = SUITE_PATTERNS
     url: tuple[str, ...] = ()
@@ -324,27 +320,12 @@ def read_options(config: pytest.Config) -> Options:
     values.update({key.field: config.getini(key.name) for key in INI_KEYS})
     for name, value in values.items():
         values[name] = tuple(value) if isinstance(value, list) else value
-    folder, shard = _split_word(values["save_runs"], "--ir-save-runs", "shard")
-    page, depth = _split_word(values["grade"], "--ir-grade", "depth")
-    values.update(save_runs=folder, shard=shard, grade=page)
-    try:
-        values["grade_depth"] = _read_count(depth) if depth else None
-    except argparse.ArgumentTypeError as error:
-        raise pytest.UsageError(f"--ir-grade: depth {error}.") from None
+    folder, comma, word = values["save_runs"].partition(",")
+    key, _, values["shard"] = word.partition("=")
+    values["save_runs"] = folder
+    if comma and (key != "shard" or not values["shard"]):
+        raise pytest.UsageError(f"--ir-save-runs: '{word}' is unknown. Use 'shard=I/N'.")
     return Options(**values)
-
-
-def _split_word(text: str, flag: str, name: str) -> tuple[str, str]:
-    """Split ``DIR,shard=1/4`` into the path and the value of the word behind it."""
-    path, comma, word = text.rpartition(",")
-    key, _, value = word.partition("=")
-    if not comma or not key.isalpha():
-        return text, ""
-    if key != name:
-        raise pytest.UsageError(f"{flag}: '{key}' is unknown. Use '{name}'.")
-    if not value:
-        raise pytest.UsageError(f"{flag}: '{name}' needs a value, as in '{name}=…'.")
-    return path, value
 
 
 def _read_count(text: str) -> int:
@@ -482,12 +463,8 @@ class CommandLine(NamedTuple):
     def implies_suites(self) -> bool:
         """Return whether an option was typed that makes no sense without ``--ir-suite``."""
         flags = {option.flag for option in OPTIONS} - {"--ir-suite", "--ir-init"}
-        for argument in self.arguments:
-            if argument == "--":
-                break
-            if argument.partition("=")[0] in flags:
-                return True
-        return False
+        end = self.arguments.index("--") if "--" in self.arguments else None
+        return any(argument.partition("=")[0] in flags for argument in self.arguments[:end])
 
     @property
     def paths(self) -> list[str]:

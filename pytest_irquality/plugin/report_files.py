@@ -90,6 +90,8 @@ class ReportWriter:
                     reason = getattr(error, "strerror", None) or str(error)
                     errors.append(f"{name} could not be written. {reason}")
         self.view = replace(view, settings=replace(settings, written=written))
+        if STANDARD_OUTPUT_KEY in self.config.stash:
+            self.config.stash[STANDARD_OUTPUT_KEY].view = self.view
         summary = os.environ.get("GITHUB_STEP_SUMMARY")
         if summary:
             try:
@@ -195,31 +197,21 @@ def _read_branch(root: Path) -> str:
 # -- Standard output (``--ir-json=-``) -------------------------------------------------------------
 
 STANDARD_OUTPUT_KEY = pytest.StashKey["StandardOutput"]()
-MakeDocument = Callable[["BaseException | None"], str]
-"""Makes the document. The argument is the error that ended pytest, if one did."""
-
-
-def make_document(
-    view: View | None, decision: Decision, exit_status: int, protected_paths: Sequence[str] = ()
-) -> str:
-    """Make the document on standard output."""
-    from pytest_irquality.reports.json_report import render_short_json
-
-    view = view or build_view(decision)
-    return render_short_json(view, exit_status=exit_status, protected_paths=protected_paths)
 
 
 class StandardOutput:
-    """Keeps standard output until pytest has ended, and then writes the document to it.
+    """Keeps standard output until pytest has ended, and then writes a document to it.
 
     Attributes:
-        make_document: Makes the document, once there is a session.
+        view: The content of the reports, once they are written.
     """
 
-    make_document: MakeDocument | None = None
+    view: View | None = None
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
+        self.session: pytest.Session | None = None
+        self.errors: dict[str, str] = {}
         self.stream = sys.stdout
         self.descriptor = -1
         sys.stdout.flush()
@@ -228,11 +220,23 @@ class StandardOutput:
             os.dup2(2, 1)
         sys.stdout = sys.stderr
         config.stash[STANDARD_OUTPUT_KEY] = self
+        config.pluginmanager.register(self, "irquality-standard-output")
         # Cleanups run in reverse order, so this one comes after the last words of pytest.
         config.add_cleanup(self.restore)
 
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Remember the session, which knows the exit status in the end."""
+        self.session = session
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Remember what could not be collected."""
+        if report.failed:
+            self.errors[report.nodeid] = report.longreprtext
+
     def restore(self) -> None:
         """Give standard output back, and write the document."""
+        from pytest_irquality.reports.json_report import render_short_json
+
         sys.stdout.flush()
         sys.stdout = self.stream
         if self.descriptor >= 0:
@@ -241,12 +245,13 @@ class StandardOutput:
         if hasattr(self.config, "workerinput"):
             return
         error = sys.exc_info()[1]
-        if self.make_document is not None:
-            text = self.make_document(error)
-        else:  # pytest ended before it began to collect
-            errors = {"pytest": str(error)} if error else {}
-            status = pytest.ExitCode.USAGE_ERROR if error else pytest.ExitCode.OK
-            text = make_document(None, decide(Branch(errors=errors), {}), int(status))
+        status = self.session.exitstatus if self.session else pytest.ExitCode.OK
+        if error is not None:
+            self.errors["pytest"] = str(error)
+            status = pytest.ExitCode.USAGE_ERROR
+        view = self.view or build_view(decide(Branch(errors=self.errors), {}))
+        protected = [str(self.config.inipath)] if self.config.inipath else []
+        text = render_short_json(view, exit_status=int(status), protected_paths=protected)
         # JSON is UTF-8, whatever the encoding of the terminal is.
         self.stream.buffer.write(text.encode("utf-8", "backslashreplace"))
         self.stream.flush()

@@ -571,16 +571,6 @@ class SearchSession:
             return self.gate
         return self.current.is_strict or (self.base is not None and self.base.is_strict)
 
-    def add_excuse(self, key: SuiteKey, item_name: str, reason: str, *, is_skipped: bool) -> None:
-        """Record that a pytest mark of the user skipped an item, or expected it to fail."""
-        known = self.facts.skipped_items if is_skipped else self.facts.expected_failures
-        excuses = {**known, key: {**known.get(key, {}), item_name: reason}}
-        if is_skipped:
-            self.facts = replace(self.facts, skipped_items=excuses)
-        else:
-            self.facts = replace(self.facts, expected_failures=excuses)
-        self._evaluations.pop(key, None)
-
     def decide(self) -> Decision:
         """Decide on the build, with all runs so far."""
         for key, error in self._broken_suites.items():

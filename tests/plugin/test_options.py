@@ -35,7 +35,6 @@ def shop(project: Project) -> Project:
         ),
         (["--ir-save-runs=runs,shard=1/2", "--ir-runs=runs"], "ERROR: A shard runs some*"),
         (["--ir-grade=page.txt"], "ERROR: --ir-grade: 'page.txt' must end with .html or .csv."),
-        (["--ir-grade=page.html,depth=x"], "ERROR: --ir-grade: depth must be*"),
         (["--ir-json=a.txt", "--ir-markdown=a.txt"], "ERROR: --ir-json and --ir-markdown both*"),
         (["--ir-runs=nowhere"], "ERROR: *nowhere*"),
         (["--ir-baseline=nowhere"], "ERROR: *nowhere*"),

@@ -19,6 +19,5 @@ from pytest_irquality.metrics.own_metrics import make_own_metric as make_own_met
 from pytest_irquality.metrics.scoring import (
     RankingBatch as RankingBatch,
     aggregate_values as aggregate_values,
-    combine_values as combine_values,
     score_rankings as score_rankings,
 )

@@ -110,10 +110,7 @@ _GRADE_METRICS = (
         needs="gain",
         max_grade=lambda gains: MAX_EXPONENT if gains == "exp" else inf,
         undefined="for a query without a positive grade",
-        source=(
-            "Järvelin and Kekäläinen, ACM TOIS 20(4), 2002; Burges et al., ICML 2005; trec_eval "
-            "`ndcg_cut`"
-        ),
+        source="Järvelin and Kekäläinen, 2002; Burges et al., 2005; trec_eval `ndcg_cut`",
         differences=(
             "ranx calls `gains=exp` `ndcg_burges`. ir_measures calls it `dcg='exp-log2'`, rounds "
             "to five digits and has grades up to 4. scikit-learn averages over ties"
@@ -152,51 +149,29 @@ _GRADE_METRICS = (
 # -- Relevant documents
 
 
-def make_precision(cutoff: int) -> ScoreFunction:
-    """Return a function that computes relevant results among the first k, divided by k."""
-    return _score_each(lambda ranks: bisect_right(ranks, cutoff) / cutoff, "relevant_ranks")
+def _make_from_count(compute: Callable[[int, int, int], float]) -> Callable[[int], ScoreFunction]:
+    """Return what makes a metric that only counts.
+
+    Args:
+        compute: Receives the number of relevant results in the first k, the number of relevant
+            documents (which is 0 only if the first is), and k.
+    """
+
+    def make(cutoff: int) -> ScoreFunction:
+        def score_one(ranks: Sequence[int], relevant_count: int) -> float:
+            return compute(bisect_right(ranks, cutoff), relevant_count, cutoff)
+
+        return _score_each(score_one, "relevant_ranks", "relevant_counts")
+
+    return make
 
 
-def make_recall(cutoff: int) -> ScoreFunction:
-    """Return a function that computes the fraction of relevant documents in the first k."""
-
-    def score_one(ranks: Sequence[int], relevant_count: int) -> float:
-        return bisect_right(ranks, cutoff) / relevant_count if ranks else 0.0
-
-    return _score_each(score_one, "relevant_ranks", "relevant_counts")
+def _compute_recall(found: int, relevant_count: int, cutoff: int) -> float:
+    return found / relevant_count if found else 0.0
 
 
-def make_f1(cutoff: int) -> ScoreFunction:
-    """Return a function that computes the harmonic mean of precision@k and recall@k."""
-
-    def score_one(ranks: Sequence[int], relevant_count: int) -> float:
-        return 2 * bisect_right(ranks, cutoff) / (relevant_count + cutoff)
-
-    return _score_each(score_one, "relevant_ranks", "relevant_counts")
-
-
-def make_success(cutoff: int) -> ScoreFunction:
-    """Return a function that gives 1 if any of the first k results is relevant, otherwise 0."""
-    return _score_each(lambda ranks: float(bisect_right(ranks, cutoff) > 0), "relevant_ranks")
-
-
-def make_complete(cutoff: int) -> ScoreFunction:
-    """Return a function that gives 1 if every relevant document is in the first k, otherwise 0."""
-
-    def score_one(ranks: Sequence[int], relevant_count: int) -> float:
-        # Without relevant documents there is nothing to complete, so 0 equals 0 does not count.
-        return float(bool(ranks) and bisect_right(ranks, cutoff) == relevant_count)
-
-    return _score_each(score_one, "relevant_ranks", "relevant_counts")
-
-
-def make_capped_recall(cutoff: int) -> ScoreFunction:
-    """Return a function that divides the relevant results by the most that k results can have."""
-
-    def score_one(ranks: Sequence[int], relevant_count: int) -> float:
-        return bisect_right(ranks, cutoff) / min(cutoff, relevant_count) if ranks else 0.0
-
-    return _score_each(score_one, "relevant_ranks", "relevant_counts")
+def _compute_capped_recall(found: int, relevant_count: int, cutoff: int) -> float:
+    return found / min(cutoff, relevant_count) if found else 0.0
 
 
 def make_r_precision() -> ScoreFunction:
@@ -215,7 +190,7 @@ _COUNT_METRICS = (
         title="Precision",
         formula="relevant results in the first k ÷ k",
         parameters=(RELEVANT_FROM,),
-        make=make_precision,
+        make=_make_from_count(lambda found, _, k: found / k),
         source="trec_eval `P`",
     ),
     Definition(
@@ -224,7 +199,7 @@ _COUNT_METRICS = (
         title="Recall",
         formula="relevant results in the first k ÷ R, the number of relevant documents",
         parameters=(RELEVANT_FROM,),
-        make=make_recall,
+        make=_make_from_count(_compute_recall),
         source="trec_eval `recall`, ir_measures `R@k`",
         differences=(
             "some papers write recall@k for `success@k`. `context_recall` of ragas and DeepEval "
@@ -236,7 +211,7 @@ _COUNT_METRICS = (
         title="F measure of precision and recall",
         formula="2 · P · R ÷ (P + R), where P is precision@k and R is recall@k",
         parameters=(RELEVANT_FROM,),
-        make=make_f1,
+        make=_make_from_count(lambda found, count, k: 2 * found / (count + k)),
         source="ranx `f1@k`",
         differences="trec_eval computes F over all results",
     ),
@@ -246,7 +221,7 @@ _COUNT_METRICS = (
         title="Success, or hit rate",
         formula="1 if any of the first k results is relevant, otherwise 0",
         parameters=(RELEVANT_FROM,),
-        make=make_success,
+        make=_make_from_count(lambda found, _, k: float(found > 0)),
         source="trec_eval `success`, ranx `hit_rate@k`, BEIR `Accuracy@k`",
         differences="ranx `hits@k` is the number of documents",
     ),
@@ -256,7 +231,7 @@ _COUNT_METRICS = (
         title="Complete evidence",
         formula="1 if all relevant documents are in the first k results, otherwise 0",
         parameters=(RELEVANT_FROM,),
-        make=make_complete,
+        make=_make_from_count(lambda found, count, k: float(0 < found == count)),
         source="Asai et al., ICLR 2020, paragraph exact match",
         differences=(
             "MRecall@k (Min et al., EMNLP 2021) is 1, too, if there are more than k relevant "
@@ -269,7 +244,7 @@ _COUNT_METRICS = (
         title="Capped recall",
         formula="relevant results in the first k ÷ min(k, R)",
         parameters=(RELEVANT_FROM,),
-        make=make_capped_recall,
+        make=_make_from_count(_compute_capped_recall),
         source="Thakur et al., BEIR, NeurIPS 2021, `R_cap@k`; trec_eval `relative_P`",
     ),
     Definition(
@@ -379,18 +354,13 @@ _RANK_METRICS = (
         parameters=(RELEVANT_FROM,),
         make=make_reciprocal_rank,
         source="trec_eval `recip_rank`, ir_measures `RR@k`",
-        differences=(
-            "trec_eval has no cutoff. ir_measures computes `RR@k` with the script of MS MARCO"
-        ),
+        differences="trec_eval has no cutoff. ir_measures uses the script of MS MARCO for `RR@k`",
     ),
     Definition(
         name="map",
         aliases=("ap", "map_cut", "average_precision", "mean_average_precision"),
         title="Average precision (its mean is MAP)",
-        formula=(
-            "Σ precision@i over every relevant result at a rank i ≤ k, ÷ R, the number of relevant "
-            "documents"
-        ),
+        formula="Σ precision@i over every relevant result at a rank i ≤ k, ÷ R relevant documents",
         parameters=(DIVISOR, RELEVANT_FROM),
         make=make_average_precision,
         source="trec_eval `map_cut`, ir_measures `AP@k`",
@@ -460,7 +430,8 @@ def _define_latency(percentile: Literal["p50", "p95"]) -> Definition:
         name=f"latency_{percentile}",
         title=f"Latency, {number}th percentile",
         formula=f"the time at rank ⌈{number}/100 · n⌉ of n calls, fastest first (nearest rank)",
-        make=lambda: _score_each(lambda seconds: seconds, "seconds"),
+        # A time belongs to a call and not to a ranking, so whoever has the calls reads it there.
+        make=lambda: _score_each(lambda ranking: None, "rankings"),
         has_cutoff=False,
         needs="",
         reach="nothing",
@@ -477,9 +448,7 @@ _RUN_METRICS = (
     Definition(
         name="judged",
         title="Fraction of judged results",
-        formula=(
-            "results in the first k with a grade of 0 or more ÷ the number of results, up to k"
-        ),
+        formula="results in the first k with a grade of 0 or more ÷ results in the first k",
         make=make_judged,
         needs="",
         undefined="for a query without results",
@@ -561,9 +530,7 @@ def compute_rbo(doc_ids: DocIds, baseline_doc_ids: DocIds, cutoff: int, p: float
     return total / total_weight if total_weight else 1.0
 
 
-def _compare_each(
-    compare: Callable[[DocIds, DocIds], float],
-) -> ScoreFunction:
+def _compare_each(compare: Callable[[DocIds, DocIds], float]) -> ScoreFunction:
     """Return a function that compares each ranking that has a baseline ranking with it."""
 
     def score_one(ranking: DocIds, baseline_ranking: DocIds | None) -> float | None:
@@ -603,10 +570,7 @@ _COMPARISON_METRICS = (
         needs="",
         compares=True,
         undefined="for a query without a baseline answer",
-        source=(
-            "Webber, Moffat and Zobel, ACM TOIS 28(4), 2010, normalized as in Clarke, Vtyurina "
-            "and Smucker, ACM TOIS 39(3), 2021"
-        ),
+        source="Webber, Moffat and Zobel, 2010; normalized as in Clarke et al., TOIS 39(3), 2021",
     ),
 )
 
@@ -632,15 +596,11 @@ def index_definitions(own: Iterable[Definition] = ()) -> Mapping[str, Definition
     return definitions
 
 
-METRICS: Mapping[str, Definition] = MappingProxyType(
-    {
-        definition.name: definition
-        for definition in (
-            *_GRADE_METRICS,
-            *_COUNT_METRICS,
-            *_RANK_METRICS,
-            *_RUN_METRICS,
-            *_COMPARISON_METRICS,
-        )
-    }
+_DEFINITIONS = (
+    *_GRADE_METRICS,
+    *_COUNT_METRICS,
+    *_RANK_METRICS,
+    *_RUN_METRICS,
+    *_COMPARISON_METRICS,
 )
+METRICS = MappingProxyType({definition.name: definition for definition in _DEFINITIONS})

@@ -7,7 +7,7 @@ deeper than the deepest cutoff, and every metric then reads these short lists.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, compress
 from math import isfinite, log2
@@ -121,16 +121,9 @@ class Judgments:
         """Return the same as ``ideal_dcg`` with exponential gains."""
         return _compute_ideal_dcg(map(compute_exponential_gain, self.gains.values()))
 
-    @cached_property
-    def _by_relevant_from(self) -> dict[float, Judgments]:
-        return {self.relevant_from: self}
-
     def with_relevant_from(self, relevant_from: float) -> Judgments:
-        """Return these grades with another lowest relevant grade. The result is cached."""
-        known = self._by_relevant_from
-        if relevant_from not in known:
-            known[relevant_from] = Judgments(self.grades, relevant_from, self.votes)
-        return known[relevant_from]
+        """Return these grades with another lowest relevant grade."""
+        return replace(self, relevant_from=relevant_from)
 
 
 def compute_exponential_gain(grade: float) -> float:
@@ -161,7 +154,6 @@ class JudgedRankings(NamedTuple):
         gains: The rank (from 1) and the grade of each document with a positive grade, by rank.
         relevant_ranks: The ranks of relevant documents, ascending.
         relevant_counts: How many documents are relevant, returned or not.
-        seconds: How long each call took, if known.
         baseline_rankings: The rankings to compare with, if there are any.
         positions: The index of each ranking in the batch that was to be scored.
     """
@@ -171,7 +163,6 @@ class JudgedRankings(NamedTuple):
     gains: Sequence[RankedGains]
     relevant_ranks: Sequence[Sequence[int]]
     relevant_counts: Sequence[int]
-    seconds: Sequence[float | None]
     baseline_rankings: Sequence[DocIds | None]
     positions: Sequence[int]
 

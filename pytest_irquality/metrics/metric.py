@@ -187,10 +187,8 @@ class Metric:
     @property
     def rel(self) -> float | None:
         """Return the lowest relevant grade, if the name overrides ``relevant_from``."""
-        for name, value in self.parameters:
-            if name == RELEVANT_FROM.name:
-                return float(value)
-        return None
+        value = dict(self.parameters).get(RELEVANT_FROM.name)
+        return None if value is None else float(value)
 
     @property
     def budget(self) -> tuple[str, int] | None:
@@ -224,12 +222,9 @@ class Metric:
         Args:
             relevant_count: The number of relevant documents of the query.
         """
-        reach = self.definition.reach
-        if reach == "cutoff":
-            return self.cutoff
-        if reach == "relevant":
-            return relevant_count
-        return {"all": None, "first": 1, "nothing": 0}[reach]
+        fixed = {"all": None, "first": 1, "nothing": 0}
+        depths = {"cutoff": self.cutoff, "relevant": relevant_count, **fixed}
+        return depths[self.definition.reach]
 
     def is_defined_for(self, judgments: Judgments) -> bool:
         """Return whether the judgments of a query allow to compute the metric."""

@@ -83,9 +83,6 @@ def _make_shape_error(text: str) -> MetricError:
 def _suggest_metric(shape: re.Match[str], definitions: Mapping[str, Definition]) -> str:
     """Word a suggestion that keeps what was written around the misspelt name."""
     name, cutoff = shape["name"].lower(), (shape["cutoff"] or "").strip()
-    words = shape["words"].lower().split()
-    if name.isdecimal() and len(words) == 2 and words[1] == "at" and words[0] in definitions:
-        return f" Did you mean '{words[0]}@{name}'?"
     closest = find_closest(name, definitions, MIN_SIMILARITY) if cutoff else None
     glued = _GLUED_NAME.fullmatch(name)
     # "ndgc_cut_10" and "ndcg5" have their cutoff in the name.
@@ -95,9 +92,8 @@ def _suggest_metric(shape: re.Match[str], definitions: Mapping[str, Definition])
     if closest is None:
         closest = find_closest(name, definitions, MIN_SIMILARITY)
     if closest is None:
-        return " Known metrics: " + ", ".join(
-            sorted({definition.name for definition in definitions.values()})
-        )
+        known = sorted({definition.name for definition in definitions.values()})
+        return f" Known metrics: {', '.join(known)}"
     suggestion = shape["words"] + closest
     if shape["settings"] is not None:
         suggestion += f"({shape['settings']})"
@@ -206,8 +202,7 @@ def _order_settings(
     shown = []
     for parameter in definition.allowed_parameters:
         value = settings.get(parameter.name, parameter.default)
-        if value is None:
-            continue
-        if value != parameter.default or parameter.is_always_shown:
+        is_shown = value != parameter.default or parameter.is_always_shown
+        if value is not None and is_shown:
             shown.append((parameter.name, value))
     return tuple(shown)

@@ -15,7 +15,7 @@ from pytest_irquality.metrics.judgments import (
     find_gains,
     find_relevant_ranks,
 )
-from pytest_irquality.metrics.metric import Aggregation, Metric
+from pytest_irquality.metrics.metric import Metric
 
 Sizes = Mapping[str, Sequence[float]]
 
@@ -29,13 +29,10 @@ class RankingBatch:
         judgments: The judgments for each ranking. A query with several answers is there repeatedly.
         rankings: The document ids of each ranking, best first. Only the first occurrence of a
             repeated document counts.
-        seconds: How long each call took, for latency metrics.
         baseline_rankings: A ranking to compare each with, or ``None`` for those without one, for
             metrics that compare.
         sizes: The size of every result (duplicates included) by unit, ``words`` or ``tokens``, for
             metrics with a budget.
-        depth: How deep documents are looked for at least. Metrics that read deeper repeat the
-            search, so pass the largest depth if you know it.
     """
 
     def __init__(
@@ -43,17 +40,14 @@ class RankingBatch:
         judgments: Sequence[Judgments],
         rankings: Sequence[DocIds],
         *,
-        seconds: Sequence[float | None] | None = None,
         baseline_rankings: Sequence[DocIds | None] | None = None,
         sizes: Sequence[Sizes] | None = None,
-        depth: int = 0,
     ) -> None:
         self._judgments = judgments
         self._rankings = rankings
-        self._seconds = seconds or [None] * len(rankings)
         self._baseline_rankings = baseline_rankings or [None] * len(rankings)
         self._sizes = sizes
-        self._depth = depth
+        self._depth = 0
         self._reads_all_relevant = False
         self._judged_rankings: JudgedRankings | None = None
 
@@ -131,7 +125,6 @@ class RankingBatch:
             gains=gains,
             relevant_ranks=list(map(find_relevant_ranks, rankings, self._judgments, gains)),
             relevant_counts=[judgments.relevant_count for judgments in self._judgments],
-            seconds=self._seconds,
             baseline_rankings=self._baseline_rankings,
             positions=range(len(rankings)),
         )
@@ -176,7 +169,6 @@ def score_rankings(
     rankings: Sequence[DocIds],
     *,
     undefined: str = "skip",
-    seconds: Sequence[float | None] | None = None,
     baseline_rankings: Sequence[DocIds | None] | None = None,
     sizes: Sequence[Sizes] | None = None,
 ) -> list[list[float | None]]:
@@ -189,7 +181,6 @@ def score_rankings(
         judgments: The judgments of each query.
         rankings: The document ids of each ranking, best first.
         undefined: ``zero`` to score queries without relevant documents 0, or ``skip``.
-        seconds: How long each call took, for latencies.
         baseline_rankings: The ranking of the baseline, for metrics that compare with it.
         sizes: The lengths of the texts of each ranking, by unit, for budgets.
 
@@ -200,9 +191,7 @@ def score_rankings(
     Raises:
         MetricError: A grade is too high for a metric, or a project's own metric failed.
     """
-    batch = RankingBatch(
-        judgments, rankings, seconds=seconds, baseline_rankings=baseline_rankings, sizes=sizes
-    )
+    batch = RankingBatch(judgments, rankings, baseline_rankings=baseline_rankings, sizes=sizes)
     batch.prepare(metrics)
     return [batch.score(metric, undefined) for metric in metrics]
 
@@ -224,21 +213,18 @@ def aggregate_values(
     """
     if metric.weighted and weights is not None:
         return _compute_weighted_mean(values, weights)
-    return combine_values(metric.aggregate, [value for value in values if value is not None])
-
-
-def combine_values(aggregate: Aggregation, values: Sequence[float]) -> float | None:
-    """Compute the mean, the sum or a nearest-rank percentile, ``None`` without values."""
-    if not values:
+    defined = [value for value in values if value is not None]
+    if not defined:
         return None
     # fsum is exact, so the order of queries cannot change the last digit.
-    if aggregate == "mean":
-        return fsum(values) / len(values)
-    if aggregate == "sum":
-        return fsum(values)
-    percent = int(aggregate.removeprefix("p"))
-    rank = ceil(percent * len(values) / 100)
-    return sorted(values)[rank - 1]
+    if metric.aggregate == "mean":
+        return fsum(defined) / len(defined)
+    if metric.aggregate == "sum":
+        return fsum(defined)
+    # A percentile is the value at the nearest rank.
+    percent = int(metric.aggregate.removeprefix("p"))
+    rank = ceil(percent * len(defined) / 100)
+    return sorted(defined)[rank - 1]
 
 
 def _compute_weighted_mean(

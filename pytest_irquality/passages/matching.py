@@ -327,9 +327,6 @@ def score_passages(
     ranking: ChunkRanking,
     *,
     undefined: str = "skip",
-    seconds: float | None = None,
-    baseline_ranking: Sequence[str] | None = None,
-    sizes: Mapping[str, Sequence[float]] | None = None,
 ) -> list[float | None]:
     """Score one located ranking, in which hits may contain several passages.
 
@@ -346,15 +343,7 @@ def score_passages(
         grades = {name: grade for name, grade in judgments.grades.items() if name not in secondary}
         votes = {name: votes for name, votes in judgments.votes.items() if name not in secondary}
         scored_judgments = Judgments(grades, judgments.relevant_from, votes)
-    columns = score_rankings(
-        metrics,
-        [scored_judgments],
-        [ranking.doc_ids],
-        undefined=undefined,
-        seconds=[seconds],
-        baseline_rankings=[baseline_ranking],
-        sizes=[sizes or {}],
-    )
+    columns = score_rankings(metrics, [scored_judgments], [ranking.doc_ids], undefined=undefined)
     values = [column[0] for column in columns]
     if scored_judgments is judgments:
         return values

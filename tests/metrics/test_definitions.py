@@ -476,11 +476,8 @@ MAY_FALL = "map(by=found)@3"
 def test_values_are_in_their_range(undefined: str, seed: int) -> None:
     cases, draw = draw_batch(seed), Random(seed)
     baseline = [draw_some(DOC_IDS, draw) for _ in cases]
-    seconds = [0.1] * len(cases)
 
-    scores = score_cases(
-        cases, ALL, undefined=undefined, seconds=seconds, baseline_rankings=baseline
-    )
+    scores = score_cases(cases, ALL, undefined=undefined, baseline_rankings=baseline)
 
     for case, values in zip(cases, scores, strict=True):
         for metric, value in values.items():

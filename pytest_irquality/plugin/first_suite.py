@@ -24,7 +24,6 @@ from pytest_irquality.suite.yaml_source import SuiteError
 from pytest_irquality.suite.yaml_writer import (
     InitQuery,
     InitSource,
-    InitSourceKind,
     format_first_suite,
     get_first_suite_path,
     read_init_source,
@@ -101,12 +100,12 @@ class FirstSuiteModule(compat.SynthesizedModule):
             self.source = read_init_source(self.path, root=root, access=access)
         except SuiteError as error:
             raise self.CollectError(make_printable(str(error))) from None
-        return [USUAL_RETRIEVER] if self.source.kind is InitSourceKind.QUERIES else []
+        return [USUAL_RETRIEVER] if self.source.kind == "queries" else []
 
     def collect(self) -> Sequence[pytest.Item]:
         """Collect an item for each parameter of the retriever."""
         cases = self.collect_cases()
-        needs_retriever = self.source.kind is InitSourceKind.QUERIES
+        needs_retriever = self.source.kind == "queries"
         if needs_retriever and not compat.has_fixture(cases[0], USUAL_RETRIEVER):
             raise self.CollectError(
                 f"There is no fixture '{USUAL_RETRIEVER}'. Write it in a conftest.py next to the"
@@ -124,7 +123,7 @@ class FirstSuiteItem(pytest.Function):
         module = self.parent
         assert isinstance(module, FirstSuiteModule)
         queries = [Query(query.id or query.text, query.text) for query in module.source.queries]
-        if module.source.kind is InitSourceKind.QUERIES:
+        if module.source.kind == "queries":
             module.runs.append(self._collect_run(module.options, queries))
         try:
             message = _write_suite(module, queries)

@@ -34,7 +34,7 @@ from pytest_irquality.suite.model import (
     Retry,
 )
 from pytest_irquality.suite.rules import RANKS_SCHEMA, RULES
-from pytest_irquality.suite.yaml_source import Mistake, Node, ScalarNode, quote
+from pytest_irquality.suite.yaml_source import MappingNode, Mistake, Node, ScalarNode, quote
 
 FORMATS = ("trec", "beir", "jsonl", "csv", "tsv", "topics", "text")
 COLUMN_MEANINGS = (
@@ -56,25 +56,17 @@ def _read_issue_id(node: Node, name: str) -> str:
     return text
 
 
-_ISSUE_ID: Kind[str] = Kind(_read_issue_id, {"type": ["string", "number"]}, "the id of an issue")
+_ISSUE_ID = Kind(_read_issue_id, {"type": ["string", "number"]}, "the id of an issue")
 _KNOWN_ISSUE_KEYS = {
     "id": Key(_ISSUE_ID, "The issue."),
     "until": Key(kinds.DATE, "The last day on which the failure is expected.", "no end"),
 }
+_KNOWN_ISSUE_FORM = "the id of an issue, or `{id: SHOP-123, until: 2027-03-01}`"
 KNOWN_ISSUE = Key(
-    kinds.make_either(
-        Kind(
-            lambda node, name: KnownIssue(_read_issue_id(node, name)),
-            _ISSUE_ID.schema,
-            _ISSUE_ID.form,
-        ),
-        kinds.make_table(_KNOWN_ISSUE_KEYS, "`{id: SHOP-123, until: 2027-03-01}`", KnownIssue),
-    ),
+    kinds.make_table(_KNOWN_ISSUE_KEYS, _KNOWN_ISSUE_FORM, KnownIssue, scalar_key="id"),
     "The issue that tracks an expected failure. The query fails once it is fixed.",
     "none",
 )
-
-
 RETRY_KEYS = {
     "times": Key(kinds.COUNT, "How often."),
     "on": Key(kinds.RETRY_FAILURES, "After which failures.", "`[429, 5xx, timeout]`"),
@@ -93,7 +85,7 @@ PROBE_KEYS = {
     "from": Key(kinds.TEXT, "A catalog (CSV or JSON lines), or `corpus`."),
     "by": Key(
         kinds.make_mapping(
-            kinds.make_choice("whole", "quote"), "{title: whole, description: quote}", least=1
+            kinds.make_choice("whole", "quote"), example="{title: whole, description: quote}"
         ),
         "Which fields to search by: the complete text, or a quote from it.",
     ),
@@ -108,9 +100,7 @@ FILE_KEYS = {
     "file": Key(kinds.TEXT, "A path or pattern relative to the suite, or a BEIR folder."),
     "format": Key(kinds.make_choice(*FORMATS), "The format.", "recognized by its content"),
     "columns": Key(
-        kinds.make_mapping(
-            kinds.TEXT, "meanings, each with the name of a column", known_keys=COLUMN_MEANINGS
-        ),
+        kinds.make_mapping(kinds.TEXT, known_keys=COLUMN_MEANINGS),
         "The meaning of columns, such as `{grade: label}`.",
         "recognized by their names",
     ),
@@ -122,11 +112,9 @@ _TEXT_OR_FILE: Schema = {"anyOf": [kinds.TEXT.schema, make_reference("file")]}
 
 BOUND = make_node_kind(
     {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"(%|ms|s|min)$"}]},
-    "a number, a percentage, or a duration for latency",
 )
 CHANGE = make_node_kind(
     {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": "%$"}]},
-    "points, or a percentage of the baseline's value",
 )
 THRESHOLD_KEYS: dict[str, Key] = {}
 for _bound in BOUNDS:
@@ -150,22 +138,23 @@ BLOCK_SCHEMA: dict[str, Any] = {
     "properties": dict.fromkeys(list_usual_metrics(), make_reference("threshold")),
     "additionalProperties": make_reference("threshold"),
 }
-BLOCK = make_node_kind(make_reference("thresholds"), "metrics, each with a threshold")
+BLOCK = make_node_kind(make_reference("thresholds"))
 
 _LOST_QUERIES_WORDS: Kind[str] = kinds.make_choice("net", "fail", "warn", "ignore")
-LOST_QUERIES = kinds.make_either(
-    Kind(
-        lambda node, name: LostQueriesSetting(
-            LostQueriesMode(_LOST_QUERIES_WORDS.read(node, name))
-        ),
-        _LOST_QUERIES_WORDS.schema,
-        _LOST_QUERIES_WORDS.form,
-    ),
-    kinds.make_table(
-        {"max": Key(kinds.make_count(0), "How many queries may be lost.")},
-        "`{max: 2}`",
-        lambda max: LostQueriesSetting(LostQueriesMode.MAX, max),
-    ),
+_MAX_LOST_QUERIES = kinds.make_table(
+    {"max": Key(kinds.make_count(0), "How many queries may be lost.")}, "`{max: 2}`"
+)
+
+
+def _read_lost_queries(node: Node, name: str) -> LostQueriesSetting:
+    if isinstance(node, MappingNode):
+        maximum = _MAX_LOST_QUERIES.read(node, name)["max"]
+        return LostQueriesSetting(LostQueriesMode.MAX, maximum)
+    return LostQueriesSetting(LostQueriesMode(_LOST_QUERIES_WORDS.read(node, name)))
+
+
+LOST_QUERIES = Kind(
+    _read_lost_queries, {"anyOf": [_LOST_QUERIES_WORDS.schema, _MAX_LOST_QUERIES.schema]}
 )
 EACH_QUERY_RULES = {name: rule for name, rule in RULES.items() if rule.is_for_each_query}
 EACH_QUERY_SCHEMA: Schema = {
@@ -194,7 +183,6 @@ QUERY_KEYS: dict[str, Key] = {
                     {"type": "object", "additionalProperties": kinds.TEXT.schema},
                 ]
             },
-            "documents, with grades or without",
         ),
         "Documents with their grades: numbers, or words of `grades`. In a list, each is relevant.",
         "none",
@@ -206,7 +194,7 @@ for _name, _rule in RULES.items():
     QUERY_KEYS[_name] = Key(_rule.kind, _rule.help, "no such rule", _expects_results)
 QUERY_KEYS["thresholds"] = Key(BLOCK, "Thresholds of this query.", "none", expects_results=True)
 QUERY_KEYS["variants"] = Key(
-    kinds.make_one_or_many(kinds.QUERY_TEXT, "texts"),
+    kinds.make_one_or_many(kinds.QUERY_TEXT),
     "Paraphrases and typos. Each is a query with the same judgments.",
     "none",
 )
@@ -214,7 +202,7 @@ QUERY_KEYS["known_issue"] = KNOWN_ISSUE
 
 
 def _read_grade_words(node: Node, name: str) -> dict[str, float]:
-    grades = kinds.make_mapping(kinds.NUMBER, "", "The grade of '{key}'").read(node, name)
+    grades = kinds.make_mapping(kinds.NUMBER, "The grade of '{key}'").read(node, name)
     for word in grades:
         if kinds.parse_number(word) is not None:
             raise Mistake(node.line, f"{name} gives grades to words, and {quote(word)} is none")
@@ -224,7 +212,6 @@ def _read_grade_words(node: Node, name: str) -> dict[str, float]:
 GRADE_WORDS: Kind[dict[str, float]] = Kind(
     _read_grade_words,
     {"type": "object", "additionalProperties": {"type": "number"}},
-    "words, each with its number",
 )
 
 # -- The suite ------------------------------------------------------------------------------------
@@ -243,7 +230,6 @@ SUITE_KEYS: dict[str, Key] = {
                     },
                 ]
             },
-            "queries and files",
         ),
         "The queries, inline or in files.",
         "none, if there are `probes`",
@@ -256,7 +242,6 @@ SUITE_KEYS: dict[str, Key] = {
     "judgments": Key(
         make_node_kind(
             {"anyOf": [_TEXT_OR_FILE, {"type": "array", "items": _TEXT_OR_FILE}]},
-            "a file, or a list of files",
         ),
         "Files of judgments. Judgments under `relevant` override them.",
         "none",
@@ -305,7 +290,6 @@ SUITE_KEYS: dict[str, Key] = {
                 "items": {"anyOf": [{"enum": list_usual_metrics()}, {"type": "string"}]},
                 "uniqueItems": True,
             },
-            "a list of metrics",
         ),
         "Metrics that reports show.",
         "those with thresholds; also ndcg, mrr and recall if none of them scores relevance",
@@ -314,16 +298,13 @@ SUITE_KEYS: dict[str, Key] = {
     "tags": Key(
         make_node_kind(
             {"type": "object", "additionalProperties": make_reference("thresholds")},
-            "tags, each with thresholds",
         ),
         "Thresholds over the queries of a tag.",
         "none",
     ),
     "each_tag": Key(BLOCK, "Thresholds for every tag.", "none"),
     "each_query": Key(
-        make_node_kind(
-            EACH_QUERY_SCHEMA, "thresholds, `lost_all_relevant`, and rules about all results"
-        ),
+        make_node_kind(EACH_QUERY_SCHEMA),
         "Thresholds and rules for every query.",
         "none",
     ),

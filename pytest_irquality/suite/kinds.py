@@ -53,12 +53,12 @@ class Kind(Generic[T]):
     Attributes:
         read: Reads a node. Its second argument names the value in messages, such as ``'top_k'``.
         schema: The JSON Schema.
-        form: What the reference page calls the value, such as "a whole number from 1".
+        form: What the reference page calls the value, if that is not obvious.
     """
 
     read: Callable[[Node, str], T]
     schema: Schema
-    form: str
+    form: str = ""
 
 
 @dataclass(frozen=True)
@@ -286,7 +286,7 @@ def _read_params(node: Node, name: str) -> Mapping[str, Any]:
 # -- Lists ----------------------------------------------------------------------------------------
 
 
-def make_list(item: Kind[T], form: str, least: int = 0) -> Kind[tuple[T, ...]]:
+def make_list(item: Kind[T], least: int = 0) -> Kind[tuple[T, ...]]:
     """Make the kind of lists of distinct values."""
 
     def read(node: Node, name: str) -> tuple[T, ...]:
@@ -306,15 +306,13 @@ def make_list(item: Kind[T], form: str, least: int = 0) -> Kind[tuple[T, ...]]:
             )
         return tuple(values)
 
-    schema: Schema = {"type": "array", "items": item.schema, "uniqueItems": True}
-    if least:
-        schema = {**schema, "minItems": least}
-    return Kind(read, schema, form)
+    schema = {"type": "array", "items": item.schema, "uniqueItems": True, "minItems": least}
+    return Kind(read, schema)
 
 
-def make_one_or_many(item: Kind[T], form: str) -> Kind[tuple[T, ...]]:
+def make_one_or_many(item: Kind[T], form: str = "") -> Kind[tuple[T, ...]]:
     """Make the kind of a value or a list of distinct values."""
-    many = make_list(item, form)
+    many = make_list(item)
 
     def read(node: Node, name: str) -> tuple[T, ...]:
         return many.read(node, name) if isinstance(node, ListNode) else (item.read(node, name),)
@@ -386,19 +384,17 @@ def check_pair(key: ScalarNode, value: Node, what: str, owner: str) -> None:
 
 def make_mapping(
     value: Kind[T],
-    form: str,
     value_name: str = "'{key}' of {owner}",
     known_keys: Iterable[str] = (),
-    least: int = 0,
+    example: str = "",
 ) -> Kind[dict[str, T]]:
     """Make the kind of mappings whose values are of one kind.
 
     Args:
         value: The kind of values.
-        form: What the reference page calls the mapping.
         value_name: What messages call a value.
         known_keys: The keys that it may have. Without them, it may have any.
-        least: How many entries it needs.
+        example: What to write into an empty mapping, if it must not be empty.
     """
     known = list(known_keys)
 
@@ -408,17 +404,16 @@ def make_mapping(
             if known and key.text not in known:
                 raise explain_unknown_key(key, known, name)
             values[key.text] = value.read(each, value_name.format(key=key.text, owner=name))
-        if len(values) < least:
-            raise Mistake(node.line, f"{name} is empty. Write {form}.")
+        if example and not values:
+            raise Mistake(node.line, f"{name} is empty. Write {example}.")
         return values
 
-    schema: dict[str, Any] = {"type": "object"}
+    schema: dict[str, Any] = {"type": "object", "additionalProperties": value.schema}
     if known:
-        schema["properties"] = dict.fromkeys(known, value.schema)
-    schema["additionalProperties"] = False if known else value.schema
-    if least:
-        schema["minProperties"] = least
-    return Kind(read, schema, form)
+        schema["propertyNames"] = {"enum": known}
+    if example:
+        schema["minProperties"] = 1
+    return Kind(read, schema)
 
 
 @dataclass
@@ -519,16 +514,25 @@ def _raise(mistake: Mistake) -> NoReturn:
     raise mistake
 
 
-def make_table(keys: Mapping[str, Key], form: str, make: Callable[..., Any] = dict) -> Kind[Any]:
+def make_table(
+    keys: Mapping[str, Key],
+    form: str = "",
+    make: Callable[..., Any] = dict,
+    *,
+    scalar_key: str = "",
+) -> Kind[Any]:
     """Make the kind of a small mapping whose keys are known.
 
     Args:
         keys: The keys.
         form: How it is written, such as "`{max: 2}`".
         make: Makes the value of the keys that are written.
+        scalar_key: The key that a single value stands for, if the value may be a single one.
     """
 
     def read(node: Node, name: str) -> Any:
+        if isinstance(node, ScalarNode) and scalar_key:
+            return make(**{scalar_key: keys[scalar_key].kind.read(node, name)})
         if isinstance(node, ScalarNode) and node.text and not find_missing_space(node.text):
             example = form.replace("`", "")
             message = f"{name} must be written like {example}, not {quote(node.text)}"
@@ -536,18 +540,10 @@ def make_table(keys: Mapping[str, Key], form: str, make: Callable[..., Any] = di
         fields = read_fields(node, keys, name, _raise, value_name=f"'{{key}}' of {name}")
         return make(**fields.values)
 
-    return Kind(read, make_keys_schema(keys), form)
-
-
-def make_either(scalar: Kind[T], mapping: Kind[T]) -> Kind[T]:
-    """Make the kind of what is a single value or a mapping."""
-
-    def read(node: Node, name: str) -> T:
-        kind = mapping if isinstance(node, MappingNode) else scalar
-        return kind.read(node, name)
-
-    schema = {"anyOf": [scalar.schema, mapping.schema]}
-    return Kind(read, schema, f"{scalar.form}, or {mapping.form}")
+    schema: Schema = make_keys_schema(keys)
+    if scalar_key:
+        schema = {"anyOf": [keys[scalar_key].kind.schema, schema]}
+    return Kind(read, schema, form)
 
 
 def make_keys_schema(keys: Mapping[str, Key]) -> dict[str, Any]:
@@ -561,9 +557,9 @@ def make_keys_schema(keys: Mapping[str, Key]) -> dict[str, Any]:
     return schema
 
 
-def make_node_kind(schema: Schema, form: str) -> Kind[Node]:
+def make_node_kind(schema: Schema) -> Kind[Node]:
     """Make the kind of a value that depends on other keys, so the parser reads it later."""
-    return Kind(lambda node, _: node, schema, form)
+    return Kind(lambda node, _: node, schema)
 
 
 def make_reference(name: str) -> Schema:
@@ -573,10 +569,10 @@ def make_reference(name: str) -> Schema:
 
 # -- Kinds ----------------------------------------------------------------------------------------
 
-TEXT: Kind[str] = Kind(read_text, ANY_TEXT, "text")
-QUERY_TEXT: Kind[str] = Kind(_read_query_text, ANY_TEXT, "text")
-TEXTS = make_one_or_many(TEXT, "texts")
-TEXT_LIST = make_list(TEXT, "a list of texts")
+TEXT = Kind(read_text, ANY_TEXT)
+QUERY_TEXT = Kind(_read_query_text, ANY_TEXT)
+TEXTS = make_one_or_many(TEXT)
+TEXT_LIST = make_list(TEXT)
 FIXTURE = make_parsed(
     lambda text: text if text.isidentifier() else None, "the name of a fixture", {"type": "string"}
 )
@@ -613,7 +609,7 @@ DATE = make_parsed(
     {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"},
     "a day such as `2027-03-01`",
 )
-PARAMS: Kind[Mapping[str, Any]] = Kind(_read_params, {"type": "object"}, "a mapping")
+PARAMS: Kind[Mapping[str, Any]] = Kind(_read_params, {"type": "object"})
 RETRY_FAILURES = make_one_or_many(
     make_parsed(_parse_retry_failure, "a status such as 429 or 5xx, or timeout", ANY_TEXT),
     "statuses (`429`, `5xx`), `timeout`",

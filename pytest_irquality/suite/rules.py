@@ -198,7 +198,7 @@ def _read_ranks(node: Node, name: str) -> dict[str, int | None]:
 RANKS_SCHEMA: Schema = {
     "anyOf": [
         TEXT.schema,
-        kinds.make_list(TEXT, "", least=1).schema,
+        kinds.make_list(TEXT, least=1).schema,
         {"type": "object", "minProperties": 1, "additionalProperties": CUTOFF.schema},
     ]
 }
@@ -214,7 +214,7 @@ class DocumentRule(Rule):
 
     ranks: Mapping[str, int | None]
 
-    kind = Kind(_read_ranks, kinds.make_reference("ranks"), "documents, with ranks or without")
+    kind = Kind(_read_ranks, kinds.make_reference("ranks"))
 
     def __hash__(self) -> int:
         return hash((self.key, *self.ranks.items()))
@@ -313,7 +313,7 @@ class InOrder(Rule):
 
     key = "in_order"
     help = "These documents must be in this order."
-    kind = kinds.make_list(TEXT, "a list of two or more documents", least=2)
+    kind = kinds.make_list(TEXT, least=2)
 
     @property
     def doc_ids(self) -> tuple[str, ...]:
@@ -445,9 +445,8 @@ def _read_limit(node: Node, name: str) -> object:
 _VALUES: Kind[tuple[object, ...]] = Kind(
     _read_values,
     {"anyOf": [TEXT.schema, {"type": "array", "items": TEXT.schema, "minItems": 1}]},
-    "a value or several",
 )
-_LIMIT: Kind[object] = Kind(_read_limit, TEXT.schema, "a number or a date")
+_LIMIT: Kind[object] = Kind(_read_limit, TEXT.schema)
 _CONDITION_KEYS = {
     "not": Key(_VALUES, "Values that it must not have.", "none"),
     "min": Key(_LIMIT, "The lowest allowed value.", "none"),
@@ -465,7 +464,7 @@ def _read_condition(node: Node, name: str) -> FieldCondition:
         raise Mistake(node.line, message)
     if not isinstance(node, MappingNode):
         return FieldCondition("", equal=_read_values(node, name))
-    values = kinds.make_table(_CONDITION_KEYS, "").read(node, name)
+    values = kinds.make_table(_CONDITION_KEYS).read(node, name)
     if not values:
         raise Mistake(node.line, f"{name} needs a value, 'not', 'min' or 'max'")
     return FieldCondition("", None, values.get("not", ()), values.get("min"), values.get("max"))
@@ -474,24 +473,26 @@ def _read_condition(node: Node, name: str) -> FieldCondition:
 _CONDITION: Kind[FieldCondition] = Kind(
     _read_condition,
     {"anyOf": [_VALUES.schema, {**kinds.make_keys_schema(_CONDITION_KEYS), "minProperties": 1}]},
-    "a condition",
 )
 
 
+class FieldRule(Rule):
+    """A rule about fields of the first results."""
+
+    is_for_each_query = True
+    expects_results = False
+    reads_fields = True
+
+
 @dataclass(frozen=True)
-class EveryResult(Rule):
+class EveryResult(FieldRule):
     """Conditions on fields of each of the first results."""
 
     conditions: tuple[FieldCondition, ...]
 
     key = "every_result"
     help = "Conditions on fields of the first `top_k` results: a value, `not`, `min` or `max`."
-    kind = kinds.make_mapping(
-        _CONDITION, "fields, each with its condition", "'every_result: {key}'", least=1
-    )
-    is_for_each_query = True
-    expects_results = False
-    reads_fields = True
+    kind = kinds.make_mapping(_CONDITION, "'every_result: {key}'", example="{FIELD: VALUE}")
 
     @classmethod
     def make(cls, value: Any, location: Location) -> Rule | None:
@@ -524,19 +525,14 @@ class EveryResult(Rule):
 
 
 @dataclass(frozen=True)
-class MaxPer(Rule):
+class MaxPer(FieldRule):
     """At most so many results with one value of a field, for diversity."""
 
     limits: Mapping[str, int]
 
     key = "max_per"
     help = "How many of the first `top_k` results may have the same value of a field."
-    kind = kinds.make_mapping(
-        kinds.COUNT, "fields, each with a number", "'max_per: {key}'", least=1
-    )
-    is_for_each_query = True
-    expects_results = False
-    reads_fields = True
+    kind = kinds.make_mapping(kinds.COUNT, "'max_per: {key}'", example="{FIELD: NUMBER}")
 
     def __hash__(self) -> int:
         return hash((self.key, *self.limits.items()))
@@ -564,7 +560,7 @@ class MaxPer(Rule):
 
 
 @dataclass(frozen=True)
-class NewestFirst(Rule):
+class NewestFirst(FieldRule):
     """Within results that share a field, no older version above a newer one.
 
     Attributes:
@@ -584,9 +580,6 @@ class NewestFirst(Rule):
         },
         "`{within: FIELD, by: FIELD}`",
     )
-    is_for_each_query = True
-    expects_results = False
-    reads_fields = True
 
     @classmethod
     def make(cls, value: Any, location: Location) -> Rule | None:

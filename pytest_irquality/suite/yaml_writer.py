@@ -6,13 +6,14 @@ layout, and the result must load.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.decoding import decode_text
@@ -38,22 +39,14 @@ def format_scalar(text: str) -> str:
     """Format a text so that YAML reads it back, without quotes if that is safe."""
     if _PLAIN.fullmatch(text) and text.isprintable():
         return text
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    characters = []
-    for character in escaped:
-        code = ord(character)
-        if character.isprintable():
-            characters.append(character)
-        else:
-            characters.append(f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
-    return f'"{"".join(characters)}"'
+    escaped = json.dumps(text, ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped)
 
 
 def format_query(
     text: str,
     *,
-    must_find: Mapping[str, int | None] | None = None,
-    must_not_find: Mapping[str, int | None] | None = None,
+    must_find: Sequence[str] = (),
     tags: Sequence[str] = (),
     why: str = "",
     query_id: str = "",
@@ -66,14 +59,13 @@ def format_query(
         lines.append(f"  tags: [{', '.join(map(format_scalar, tags))}]")
     if why:
         lines.append(f"  why: {format_scalar(why)}")
-    for key, ranks in (("must_find", must_find), ("must_not_find", must_not_find)):
-        if ranks:
-            lines.append(f"  {key}: {_format_ranks(ranks)}")
+    if must_find:
+        lines.append(f"  must_find: {_format_ranks(dict(map(parse_document, must_find)))}")
     return lines
 
 
 def _format_ranks(ranks: Mapping[str, int | None]) -> str:
-    if all(rank is None for rank in ranks.values()):
+    if not any(ranks.values()):
         return f"[{', '.join(map(format_scalar, ranks))}]"
     # In a mapping every document has a rank. Ten is the usual `top_k`.
     pairs = [f"{format_scalar(doc_id)}: {rank or 10}" for doc_id, rank in ranks.items()]
@@ -93,12 +85,8 @@ def add_query(
     text: str,
     *,
     must_find: Sequence[str] = (),
-    must_not_find: Sequence[str] = (),
-    tags: Sequence[str] = (),
     why: str = "",
-    query_id: str = "",
     root: Path | None = None,
-    access: FileAccess | None = None,
 ) -> int:
     """Add a query at the end of a suite's queries, and keep everything else in the file.
 
@@ -106,12 +94,8 @@ def add_query(
         path: The suite. A file that does not exist is written with this query.
         text: The query.
         must_find: Documents that it must find: ``ID``, or ``ID:RANK`` for the first results.
-        must_not_find: Documents that it must not find.
-        tags: Tags.
         why: Why the query matters, such as the number of a ticket.
-        query_id: An id, if the text is not to be it.
         root: The root of the project, by default the working folder.
-        access: Which files the suite may name.
 
     Returns:
         The line of the new query.
@@ -123,14 +107,7 @@ def add_query(
     """
     root = root or Path.cwd()
     name = os.path.relpath(path, root)
-    query = format_query(
-        text,
-        must_find=dict(map(parse_document, must_find)),
-        must_not_find=dict(map(parse_document, must_not_find)),
-        tags=tags,
-        why=why,
-        query_id=query_id,
-    )
+    query = format_query(text, must_find=must_find, why=why)
     old_data = read_bytes(path) if path.exists() else b""
     # Another encoding would be lost, and so would the ends of lines if they were decoded.
     try:
@@ -143,9 +120,9 @@ def add_query(
     try:
         # A list without queries does not load yet.
         if indentation is not None:
-            suite = load_suite(path, root=root, text=decode_text(old_data, path), access=access)
+            suite = load_suite(path, root=root, text=decode_text(old_data, path))
             texts = [query.text for query in suite.queries]
-        if text in texts and not query_id:
+        if text in texts:
             line = suite.queries[texts.index(text)].location.line
             hint = "Write what it must find there."
             raise EditError(f"{name}:{line}: This query is in the suite already. {hint}")
@@ -158,7 +135,7 @@ def add_query(
             new_lines[-1] = new_lines[-1].removesuffix("\r")
         edited = "\n".join([*lines[:index], *new_lines, *lines[index:]])
         edited_text = decode_text(edited.encode("utf-8"), path)
-        suite = load_suite(path, root=root, text=edited_text, access=access)
+        suite = load_suite(path, root=root, text=edited_text)
     except SuiteError as error:
         raise EditError(str(error)) from None
     if [query.text for query in suite.queries] != [*texts, text]:
@@ -230,6 +207,14 @@ _PROBE_STEPS = """\
 # It searches for documents by their own words, so it needs no grades. Raise 'sample' to test more
 # of them, and set the threshold a little below what `pytest --ir-suite` shows.
 """
+_PROBES = """\
+probes:
+  from: {source}
+  by: {{{fields}}}
+  sample: 200
+thresholds:
+  success@10: 0.95
+"""
 _THRESHOLDS = """\
 metrics: [ndcg@10, mrr@10, recall@10]
 
@@ -238,14 +223,6 @@ thresholds:
   # ndcg@10: {{min: 0.80}}
 
 """
-
-
-class InitSourceKind(Enum):
-    """What ``--ir-init`` was given."""
-
-    QUERIES = "queries"
-    JUDGMENTS = "judgments"
-    CATALOG = "catalog"
 
 
 @dataclass(frozen=True)
@@ -269,12 +246,13 @@ class InitSource:
     """The file that a first suite is made of.
 
     Attributes:
+        kind: What it has: queries only, queries with judgments, or documents.
         queries: The queries, each text once. Only those of a list need answers.
         whole_field: The field of a catalog that has the title.
         quoted_field: The field of a catalog that has a long text, if there is one.
     """
 
-    kind: InitSourceKind
+    kind: Literal["queries", "judgments", "catalog"]
     name: str
     queries: tuple[InitQuery, ...] = ()
     whole_field: str = ""
@@ -289,14 +267,14 @@ def read_init_source(path: Path, *, root: Path, access: FileAccess | None = None
     """
     fields = _find_catalog_fields(DataFile(path.name, path))
     if fields:
-        return InitSource(InitSourceKind.CATALOG, path.name, (), *fields)
+        return InitSource("catalog", path.name, (), *fields)
     suite = load_suite(path, root=root, access=access)
     queries: dict[str, InitQuery] = {}
     for query in suite.queries:
         if not query.is_variant:
             query_id = query.id if query.id != query.text else ""
             queries.setdefault(query.text, InitQuery(query.text, query_id, query.tags))
-    kind = InitSourceKind.JUDGMENTS if suite.has_judgments else InitSourceKind.QUERIES
+    kind: Literal["queries", "judgments"] = "judgments" if suite.has_judgments else "queries"
     return InitSource(kind, path.name, tuple(queries.values()))
 
 
@@ -331,7 +309,6 @@ def format_first_suite(
     queries: Sequence[InitQuery] = (),
     *,
     judgments: str = "",
-    id_field: str = "",
 ) -> str:
     """Format the suite as YAML. It loads and passes as it is.
 
@@ -341,21 +318,21 @@ def format_first_suite(
         queries: The queries of a list, with what the retriever returned.
         judgments: A file or pattern in which grades will be, if they are given on a grading page.
             Candidates are not listed then.
-        id_field: Where results have their ids, if that was needed to read them.
     """
     steps = _GRADE_STEPS
-    if source.kind is InitSourceKind.CATALOG:
+    if source.kind == "catalog":
         steps = _PROBE_STEPS
-    elif source.kind is InitSourceKind.JUDGMENTS or judgments:
+    elif source.kind == "judgments" or judgments:
         steps = _BASELINE_STEPS
     head = _HEAD.format(source=_format_comment(source.name), name=format_scalar(name), steps=steps)
-    if id_field:
-        head += f"id_field: {format_scalar(id_field)}\n"
-    if source.kind is InitSourceKind.CATALOG:
-        return head + "\n".join(_format_probes(source))
+    if source.kind == "catalog":
+        fields = f"{format_scalar(source.whole_field)}: whole"
+        if source.quoted_field:
+            fields += f", {format_scalar(source.quoted_field)}: quote"
+        return head + _PROBES.format(source=format_scalar(source.name), fields=fields)
     empty_count = sum(query.documents is not None and not query.documents for query in queries)
     thresholds = _THRESHOLDS.format(empty_count=empty_count)
-    if source.kind is InitSourceKind.JUDGMENTS:
+    if source.kind == "judgments":
         return f"{head}{thresholds}queries: {format_scalar(source.name)}\n"
     words = ", ".join(f"{word}: {grade}" for word, grade in DEFAULT_GRADES.items())
     head += f"grades: {{{words}}}\n"
@@ -363,19 +340,6 @@ def format_first_suite(
         head += f"judgments: {format_scalar(judgments)}\n"
     blocks = ["\n".join(_format_candidates(query, not judgments)) for query in queries]
     return f"{head}{thresholds}queries:\n" + "\n\n".join(blocks) + "\n"
-
-
-def _format_probes(source: InitSource) -> Iterator[str]:
-    yield "probes:"
-    yield f"  from: {format_scalar(source.name)}"
-    yield "  by:"
-    yield f"    {format_scalar(source.whole_field)}: whole"
-    if source.quoted_field:
-        yield f"    {format_scalar(source.quoted_field)}: quote"
-    yield "  sample: 200"
-    yield "thresholds:"
-    yield "  success@10: 0.95"
-    yield ""
 
 
 def _format_candidates(query: InitQuery, lists_candidates: bool) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_irquality.suite.rules import MustFind, MustNotFind
+from pytest_irquality.suite.rules import MustFind
 from pytest_irquality.suite.yaml_source import MappingNode, ScalarNode, read_yaml
 from pytest_irquality.suite.yaml_writer import EditError, add_query, format_scalar, parse_document
 from tests.suite.helpers import SuiteFolder
@@ -126,18 +126,12 @@ def test_all_parts_of_a_query(folder: SuiteFolder) -> None:
     path = folder.write("shop.ir.yaml", "queries:\n  - query: a\n")
 
     add_query(
-        path,
-        "red: shoes #1",
-        must_find=["id:shop:tea::t1", "b:2"],
-        must_not_find=["c"],
-        tags=["head", "on"],
-        query_id="0123",
-        root=folder.path,
+        path, "red: shoes #1", must_find=["id:shop:tea::t1", "b:2"], why="#7", root=folder.path
     )
 
     query = folder.load(path.read_text(encoding="utf-8")).queries[-1]
-    assert (query.id, query.text, query.tags) == ("0123", "red: shoes #1", ("head", "on"))
-    assert query.rules == (MustFind({"id:shop:tea::t1": 10, "b": 2}), MustNotFind({"c": None}))
+    assert (query.text, query.why) == ("red: shoes #1", "#7")
+    assert query.rules == (MustFind({"id:shop:tea::t1": 10, "b": 2}),)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from pytest_irquality.suite.yaml_source import SuiteError
 from pytest_irquality.suite.yaml_writer import (
     InitQuery,
     InitSource,
-    InitSourceKind,
     format_first_suite,
     get_first_suite_path,
     read_init_source,
@@ -25,7 +24,7 @@ def read(folder: SuiteFolder, name: str, content: str) -> InitSource:
 def test_a_list_of_queries(folder: SuiteFolder) -> None:
     source = read(folder, "q.csv", "id,query,tags\n1,red shoes,head\n2,red shoes,\n3,#tea: cup,\n")
 
-    assert source.kind is InitSourceKind.QUERIES
+    assert source.kind == "queries"
     assert source.queries == (InitQuery("red shoes", "1", ("head",)), InitQuery("#tea: cup", "3"))
 
 
@@ -37,11 +36,11 @@ def test_the_suite_of_a_list_loads_with_candidates_as_comments(folder: SuiteFold
         InitQuery("lamp", error="Timeout: 5 s"),
     ]
 
-    text = format_first_suite(source, "Shop search", answered, id_field="slug")
+    text = format_first_suite(source, "Shop search", answered)
 
     suite = folder.load(text)
     assert [query.text for query in suite.queries] == ["red shoes", "#teatime", "lamp"]
-    assert (suite.name, suite.settings.id_field) == ("Shop search", "slug")
+    assert suite.name == "Shop search"
     assert suite.grades == {"perfect": 3, "good": 2, "ok": 1, "bad": 0}
     (threshold,) = suite.thresholds
     assert threshold.max
@@ -83,7 +82,7 @@ def test_a_file_of_judgments(folder: SuiteFolder) -> None:
 
     suite = folder.load(format_first_suite(source, "Tea"))
 
-    assert source.kind is InitSourceKind.JUDGMENTS
+    assert source.kind == "judgments"
     assert suite.queries[0].judgments.grades == {"d1": 2}
     assert suite.files == ("q.csv",)
 
@@ -103,7 +102,7 @@ def test_a_catalog_becomes_probes(
 
     suite = folder.load(format_first_suite(source, "Catalog"))
 
-    assert source.kind is InitSourceKind.CATALOG
+    assert source.kind == "catalog"
     assert (source.whole_field, source.quoted_field) == fields
     assert suite.is_probe_suite
     assert [str(threshold.metric) for threshold in suite.thresholds] == ["success@10"]
@@ -112,7 +111,7 @@ def test_a_catalog_becomes_probes(
 def test_a_list_of_queries_with_titles_is_no_catalog(folder: SuiteFolder) -> None:
     source = read(folder, "q.csv", "query,title\ntea,Tea\n")
 
-    assert source.kind is InitSourceKind.QUERIES
+    assert source.kind == "queries"
 
 
 def test_a_file_that_cannot_be_used(folder: SuiteFolder) -> None:

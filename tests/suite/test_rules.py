@@ -250,7 +250,7 @@ def test_newest_first_names_both_results_and_both_values() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "mistake"),
     [
-        ("every_result", "{}", "'every_result' is empty. Write fields, each with its condition."),
+        ("every_result", "{}", "'every_result' is empty. Write {FIELD: VALUE}."),
         ("every_result", "{f: {nt: a}}", "'nt' is not a key of 'every_result: f'. Did you mean 'not'?"),
         ("every_result", "{f: {min: cheap}}", "'min' of 'every_result: f' must be a number or a date, not 'cheap'"),
         ("every_result", "{f: {min: [1, 2]}}", "'min' of 'every_result: f' must be a single value"),

@@ -27,7 +27,6 @@ from pytest_irquality.retrieval.calling import (
     Reply,
     make_jobs,
     run_in_sequence,
-    run_in_threads,
     takes_batches,
 )
 from pytest_irquality.retrieval.errors import (
@@ -261,15 +260,13 @@ class _Collector:
     def _run(self, jobs: Iterable[Job], finish: FinishJob) -> None:
         """Make calls. What the first call returns settles the way they are made."""
         self.pending = deque(jobs)
-        if self.calls.concurrency == 1 and self.calls.timeout is None:
-            rest = run_in_sequence(self.pending, finish, self.calls)
-        else:
-            rest = run_in_threads(self.pending, finish, self.calls)
-        if rest:
+        in_threads = self.calls.concurrency > 1 or self.calls.timeout is not None
+        if not in_threads:
+            self.pending.extend(run_in_sequence(self.pending, finish, self.calls))
+        if self.pending:
             from pytest_irquality.retrieval.loop import run_in_loop  # imports asyncio
 
-            self.pending.extend(rest)
-            run_in_loop(self.pending, finish, self.calls)
+            run_in_loop(self.pending, finish, self.calls, in_threads=in_threads)
 
     def _finish_job(self, job: Job, reply: Reply) -> None:
         self.retry_count += reply.refusal_count

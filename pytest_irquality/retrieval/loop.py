@@ -1,4 +1,4 @@
-"""Run coroutines: one pass over the queries in one event loop.
+"""Make calls in one event loop: coroutines, and functions in threads if several run or may hang.
 
 It is the loop that the retriever's own fixture left current, if there is one, because clients are
 bound to the loop in which they were made.
@@ -8,79 +8,190 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import queue
 import sys
+import threading
 import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from pytest_irquality.retrieval.calling import CallSettings, FinishJob, Job, Reply, drop_jobs
+from pytest_irquality.retrieval.calling import (
+    CallSettings,
+    FinishJob,
+    Job,
+    Reply,
+    close_jobs,
+    make_call,
+)
 from pytest_irquality.retrieval.errors import DEFAULT_TIMEOUT_S, RetrieverError, make_timeout
 
 # The time that cancelled calls have to clean up.
 CLEANUP_TIMEOUT_S = 0.5
 
 
-def run_in_loop(jobs: deque[Job], finish: FinishJob, settings: CallSettings) -> None:
-    """Make all calls in one event loop, and drop what is left if the pass ends early.
+def run_in_loop(
+    jobs: deque[Job], finish: FinishJob, settings: CallSettings, *, in_threads: bool
+) -> None:
+    """Make all calls in one event loop.
+
+    A function that takes too long ends with ``CallTimeout``. Its thread is abandoned, and another
+    one takes its place. A coroutine that takes too long is cancelled.
+
+    Args:
+        jobs: The calls, which are removed as they begin.
+        finish: Called in this thread as each call ends.
+        settings: How calls are made.
+        in_threads: Whether functions are called in threads, until one returns something to await.
 
     Raises:
         RetrieverError: An event loop is running in this thread already.
     """
     try:
         with open_loop() as run:
-            run(_run_jobs(jobs, finish, settings))
+            run(_Pass(jobs, finish, settings, in_threads).run())
     finally:
-        drop_jobs(jobs)
+        close_jobs(jobs)
 
 
-async def _run_jobs(jobs: deque[Job], finish: FinishJob, settings: CallSettings) -> None:
-    timeout = settings.timeout or DEFAULT_TIMEOUT_S
-    calls: dict[asyncio.Future[Reply], Job] = {}
-    abandoned: set[asyncio.Future[Reply]] = set()
+@dataclass
+class _Pass:
+    """A pass over jobs by workers, of which each makes one call at a time.
 
-    async def work() -> None:
-        while jobs:
-            await run_job(jobs.popleft())
+    Attributes:
+        calls: The calls that are waited for.
+        abandoned: Cancelled coroutines, which may still clean up.
+    """
 
-    async def run_job(job: Job) -> None:
+    jobs: deque[Job]
+    finish: FinishJob
+    settings: CallSettings
+    in_threads: bool
+    calls: dict[asyncio.Future[Any], Job] = field(default_factory=dict)
+    abandoned: set[asyncio.Future[Any]] = field(default_factory=set)
+
+    async def run(self) -> None:
+        count = min(self.settings.concurrency, len(self.jobs))
+        workers = [asyncio.ensure_future(self._work()) for _ in range(count)]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for call, job in self.calls.items():
+                if call.done() and not call.cancelled() and not call.exception():
+                    reply = call.result()
+                    if isinstance(reply, Reply):
+                        self.finish(job, reply)
+                    else:
+                        close_jobs([reply])
+            await _cancel([*workers, *self.calls, *self.abandoned])
+
+    async def _work(self) -> None:
+        thread = _CallThread()
+        try:
+            while self.jobs:
+                await self._run_job(self.jobs.popleft(), thread)
+        finally:
+            thread.end()
+
+    async def _run_job(self, job: Job, thread: _CallThread) -> None:
         """Make a call when the rate limit allows it, and again if the engine refuses it."""
         first_began, refusal_count = time.monotonic(), 0
         while True:
-            while job.awaitable is None and (wait := settings.limiter.acquire()):
+            while job.awaitable is None and (wait := self.settings.limiter.acquire()):
                 await asyncio.sleep(wait)
             began = time.monotonic()
-            reply = await make_call(job)
-            is_skip = settings.exceptions.is_skip(reply.error)
-            if is_skip or not settings.limiter.record(reply.error, began, first_began):
-                finish(job, reply._replace(refusal_count=refusal_count))
+            reply = await self._make_call(job, thread)
+            is_skip = self.settings.exceptions.is_skip(reply.error)
+            if is_skip or not self.settings.limiter.record(reply.error, began, first_began):
+                self.finish(job, reply._replace(refusal_count=refusal_count))
                 return
             refusal_count += 1
             job = job._replace(awaitable=None)
 
-    async def make_call(job: Job) -> Reply:
-        call = asyncio.ensure_future(_attempt(job, settings))
-        calls[call] = job
+    async def _make_call(self, job: Job, thread: _CallThread) -> Reply:
+        is_in_thread = self.in_threads and job.awaitable is None
+        timeout = self.settings.timeout
+        call: asyncio.Future[Reply | Job]
+        if is_in_thread:
+            call = thread.start(partial(make_call, job, self.settings.exceptions))
+        else:
+            call = asyncio.ensure_future(_attempt(job, self.settings))
+            timeout = timeout or DEFAULT_TIMEOUT_S
+        self.calls[call] = job
         await asyncio.wait({call}, timeout=timeout)
-        del calls[call]
+        del self.calls[call]
         if call.cancelled():
             return Reply(error=asyncio.CancelledError())
-        if call.done():
-            return call.result()
-        call.cancel()
-        abandoned.add(call)
-        return Reply(error=make_timeout(timeout, "The call was cancelled"))
+        if not call.done():
+            call.cancel()
+            if is_in_thread:
+                thread.end()
+                return Reply(error=make_timeout(timeout or 0.0, "Its thread was left running"))
+            self.abandoned.add(call)
+            return Reply(error=make_timeout(timeout or 0.0, "The call was cancelled"))
+        reply = call.result()
+        if isinstance(reply, Job):  # the function has returned something to await
+            self.in_threads = False
+            return await self._make_call(reply, thread)
+        return reply
 
-    workers = [asyncio.ensure_future(work()) for _ in range(min(settings.concurrency, len(jobs)))]
-    try:
-        await asyncio.gather(*workers)
-    finally:
-        for call, job in calls.items():
-            if call.done() and not call.cancelled() and not call.exception():
-                finish(job, call.result())
-        await _cancel([*workers, *calls, *abandoned])
+
+class _CallThread:
+    """A thread that makes the calls of a worker, in which clients may keep their connections.
+
+    ``ThreadPoolExecutor`` does not fit, because the interpreter waits for its threads when it
+    exits. A hung call would hold up the end of the test run.
+    """
+
+    def __init__(self) -> None:
+        self._calls: queue.SimpleQueue[Any] | None = None
+
+    def start(self, call: Callable[[], Reply | Job]) -> asyncio.Future[Reply | Job]:
+        """Make a call, in a new thread if there is none."""
+        future = asyncio.get_running_loop().create_future()
+        if self._calls is None:
+            self._calls = queue.SimpleQueue()
+            work = partial(copy_context().run, _make_calls, self._calls)
+            threading.Thread(target=work, daemon=True, name="irquality").start()
+        self._calls.put((call, future))
+        return future
+
+    def end(self) -> None:
+        """Let the thread end after its current call."""
+        if self._calls is not None:
+            self._calls.put(None)
+            self._calls = None
+
+
+def _make_calls(calls: queue.SimpleQueue[Any]) -> None:
+    """Make calls until there is ``None`` instead of one. Each thread runs this."""
+    while item := calls.get():
+        call, future = item
+        result = error = None
+        try:
+            result = call()
+        except BaseException as raised:  # not an error of the query, so the pass raises it again
+            error = raised
+        try:
+            future.get_loop().call_soon_threadsafe(_resolve, future, result, error)
+        except RuntimeError:  # the loop has ended without this call
+            close_jobs([result] if isinstance(result, Job) else [])
+
+
+def _resolve(
+    future: asyncio.Future[Any], result: Reply | Job | None, error: BaseException | None
+) -> None:
+    if future.done():  # abandoned
+        close_jobs([result] if isinstance(result, Job) else [])
+    elif error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)
 
 
 async def _attempt(job: Job, settings: CallSettings) -> Reply:
@@ -97,10 +208,10 @@ async def _attempt(job: Job, settings: CallSettings) -> Reply:
         return Reply(None, error, time.perf_counter() - start)
 
 
-async def _cancel(tasks: list[asyncio.Future[Any]]) -> None:
-    pending = [task for task in tasks if not task.done()]
-    for task in pending:
-        task.cancel()
+async def _cancel(calls: list[asyncio.Future[Any]]) -> None:
+    pending = [call for call in calls if not call.done()]
+    for call in pending:
+        call.cancel()
     if pending:
         await asyncio.wait(pending, timeout=CLEANUP_TIMEOUT_S)
 

@@ -336,9 +336,11 @@ def test_ctrl_c_keeps_the_answers_so_far(concurrency: int, is_async: bool) -> No
 
     assert run.provenance.is_interrupted
     assert not run.errors
-    assert set(get_answers(run)) <= set(answered)
-    assert {"q0", "q1", "q2", "q3"} <= set(run.answers)
     assert "q4" not in run.answers
+    if is_async:  # some calls may not have been awaited yet
+        assert get_answers(run) == sorted(answered)
+    else:
+        assert {"q0", "q1", "q2", "q3"} <= set(run.answers)
 
 
 def test_answers_are_in_the_order_of_the_queries() -> None:

@@ -7,6 +7,7 @@ the turns counts.
 A benchmark is run as `python -m benchmarks.NAME [--short] [--save]`. It prints one JSON object and
 one row of a Markdown table for each figure. With `--save` the figures are kept in `results.json`,
 from which `python -m benchmarks.speed_page` writes the page of the documentation.
+`python -m benchmarks.all` runs all of them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results.json"
@@ -62,6 +63,11 @@ class Figure:
         """Return the value with its unit."""
         return format_value(self.value, self.unit)
 
+    @property
+    def misses_target(self) -> bool:
+        """Return whether the value exceeds its target."""
+        return self.target is not None and self.value > self.target
+
     def format_row(self) -> str:
         """Return a row of a Markdown table."""
         target = "" if self.target is None else f"≤ {format_value(self.target, self.unit)}"
@@ -94,7 +100,9 @@ class Usage(NamedTuple):
     memory: int
 
 
-def run_process(command: Sequence[str], folder: Path) -> Usage:
+def run_process(
+    command: Sequence[str], folder: Path, variables: Mapping[str, str] | None = None
+) -> Usage:
     """Run a command in a folder. Its output goes to ``output.txt``, and a failure ends the script.
 
     The peak memory includes that of this process at the moment of the start, so start processes
@@ -103,7 +111,10 @@ def run_process(command: Sequence[str], folder: Path) -> Usage:
     output_path = folder / "output.txt"
     with output_path.open("w") as output:
         start = time.perf_counter()
-        child = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
+        environment = {**os.environ, **(variables or {})}
+        child = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT
+        )
         _, status, usage = os.wait4(child.pid, 0)
         seconds = time.perf_counter() - start
     child.returncode = os.waitstatus_to_exitcode(status)
@@ -220,9 +231,31 @@ def run_benchmark(module_docstring: str | None, measure: Measure, *, rounds: int
 # -- Results ---------------------------------------------------------------------------------------
 
 
-def save_figures(figures: Sequence[Figure]) -> None:
-    """Keep figures in ``results.json``, with the commit, the date and the machine."""
-    kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+def read_figures(output: str) -> list[Figure]:
+    """Return the figures that a benchmark printed."""
+    figures = []
+    for line in output.splitlines():
+        if line.startswith('{"key"'):
+            figures.append(Figure(**json.loads(line)))
+    return figures
+
+
+def read_results() -> dict[str, dict[str, Any]]:
+    """Return the kept figures by key, each with the commit, the date and the machine."""
+    results: dict[str, dict[str, Any]] = {}
+    if RESULTS.exists():
+        results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return results
+
+
+def save_figures(figures: Sequence[Figure], *, replaces_all: bool = False) -> None:
+    """Keep figures in ``results.json``, with the commit, the date and the machine.
+
+    Args:
+        figures: The figures.
+        replaces_all: Whether other figures go.
+    """
+    kept = {} if replaces_all else read_results()
     source = {
         "commit": read_commit(),
         "date": datetime.now(timezone.utc).date().isoformat(),

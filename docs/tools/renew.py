@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from benchmarks import speed_page
 from docs.tools import (
     ROOT,
     action_inputs,
@@ -42,6 +43,7 @@ GENERATORS: Mapping[str, Callable[[], Iterator[tuple[Path, str]]]] = {
     "action": action_inputs.generate,
     "schemas": generate_schemas,
     "pages": pages.generate,
+    "speed": speed_page.generate,
     # These change pages that the others write.
     "address": address.generate,
     "pins": pins.generate,

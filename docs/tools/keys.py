@@ -29,6 +29,8 @@ ESSENTIAL_QUERY_KEYS = (
 )
 UNREMARKABLE_DEFAULTS = frozenset({"none", "nothing", "no such rule", "any drop", "any rise"})
 
+UNREMARKABLE_FORMS = frozenset({"a whole number from 1", "`true` or `false`"})
+
 HEAD = """\
 # Keys
 
@@ -88,8 +90,8 @@ def _render_section(
 
 def _describe(key: Key) -> str:
     parts = [key.help]
-    # Words such as "a list of metrics" add nothing. Examples and numbers do.
-    if re.search(r"[`0-9]", key.kind.form):
+    # Words such as "a list of metrics" add nothing. Examples and limits do.
+    if re.search(r"[`0-9]", key.kind.form) and key.kind.form not in UNREMARKABLE_FORMS:
         parts.append(f"Value: {key.kind.form}.")
     if not key.default:
         parts.append("**Required.**")

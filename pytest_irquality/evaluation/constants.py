@@ -58,12 +58,12 @@ SIGNIFICANT_DROP_ALPHA = 0.05  # level that all `max_significant_drop` of a suit
 # -- Build -----------------------------------------------------------------------------------------
 
 MIN_COMPARED_PER_5 = 4  # of five comparable queries must be compared, or the exit status is 1
-SLOW_LOSS_BUILDS = 30  # builds of the history in which a slow loss is looked for
-MIN_SLOW_LOSS_BUILDS = 5  # builds, below which a history says nothing
-MIN_SLOW_LOSS = 0.02  # that a loss over the builds of the history exceeds, to be named
 
 # -- Notices ---------------------------------------------------------------------------------------
 
 MIN_FEW_CHANGES = 3  # changed queries, below which neither check 2 nor check 3 can fail
 MIN_MATCHED_FRACTION = 0.5  # of the baseline's documents must have a new id, so all ids changed
 MAX_RANK_DISTANCE = 2  # ranks that a document may have moved and still be matched by its title
+SLOW_LOSS_BUILDS = 30  # builds of the history that are searched for a slow loss
+MIN_SLOW_LOSS_BUILDS = 5  # builds that a history needs at least
+MIN_SLOW_LOSS = 0.02  # loss over the builds of the history, above which a notice names it

@@ -40,11 +40,7 @@ from pytest_irquality.io.git import CommitTree, GitError
 from pytest_irquality.io.processes import split_command
 from pytest_irquality.metrics import Definition
 from pytest_irquality.plugin import compat, services
-from pytest_irquality.plugin.collection import (
-    SuiteModule,
-    collect_own_metrics,
-    is_declared,
-)
+from pytest_irquality.plugin.collection import SuiteModule, collect_own_metrics, is_declared
 from pytest_irquality.plugin.items import (
     PluginState,
     SuiteItem,
@@ -547,11 +543,7 @@ class BaseProcess:
                 self.missing[index] = f"{type(error).__name__}: {error}"
 
     def _collect(
-        self,
-        session: pytest.Session,
-        index: int,
-        request: RunRequest,
-        folders: dict[Path, Any],
+        self, session: pytest.Session, index: int, request: RunRequest, folders: dict[Path, Any]
     ) -> Sequence[pytest.Item]:
         options = read_options(session.config)
         fixture = request.key.retriever.fixture

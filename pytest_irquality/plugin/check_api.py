@@ -135,10 +135,7 @@ def check(
     path = Path.cwd() / suite
     root = root or find_checkout(path.parent) or Path.cwd()
     loaded = load_suite(
-        path,
-        root=root,
-        own_metrics=metrics,
-        access=FileAccess(root, tuple(files), (path.parent,)),
+        path, root=root, own_metrics=metrics, access=FileAccess(root, tuple(files), (path.parent,))
     )
     session = SearchSession(root, concurrency=concurrency, is_update=update_baseline)
     base_suite = None

@@ -53,12 +53,7 @@ def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None, object, object]:
     """Rewrite arguments before pytest reads paths from them and captures output."""
-    debug_file = getattr(early_config.known_args_namespace, "debug", None)
-    # pytest opens this file before it configures plugins. A file can be named `--debug=…`.
-    if isinstance(debug_file, str) and debug_file.endswith((".ir.yaml", ".ir.yml")):
-        raise pytest.UsageError(
-            f"--debug: '{debug_file}' is named like a suite. Choose another file."
-        )
+    plugin_options.refuse_suites_as_outputs(early_config)
     plugin_options.prepare_arguments(early_config, parser, args)
     if any(argument.startswith(("--ir-json", "--ir-init")) for argument in args):
         given = parser.parse_known_args(args)

@@ -248,7 +248,10 @@ class SuiteItem(pytest.Function):
             raise
         except BaseException as error:
             text = describe_error(error, group.suite)
-            self._record_error(text)
+            group.error = make_printable(text.partition("\n")[0])
+            group.error_item = self.name
+            self.retrieval = Retrieval(group.key, error=group.error)
+            search.add_retrieval(self.retrieval)
             if _is_message(error, group.suite):
                 self._fail(text)
             raise
@@ -256,13 +259,6 @@ class SuiteItem(pytest.Function):
         group.is_ready = True
         search.add_retrieval(Retrieval(group.key))
         freeze_large_suite(group.suite)
-
-    def _record_error(self, text: str) -> None:
-        group = self.group
-        group.error = make_printable(text.partition("\n")[0])
-        group.error_item = self.name
-        self.retrieval = Retrieval(group.key, error=group.error)
-        group.state.search.add_retrieval(self.retrieval)
 
     def _find_errors(self) -> list[tuple[Query, QueryError]]:
         """Return the queries of this item that have no answer."""

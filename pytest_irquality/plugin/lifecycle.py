@@ -39,7 +39,6 @@ from pytest_irquality.plugin.items import (
     is_worker,
 )
 from pytest_irquality.plugin.options import (
-    OPTIONS_WITHOUT_RUNNING,
     WORKER_INPUT,
     Options,
     get_command_line,
@@ -50,8 +49,6 @@ from pytest_irquality.plugin.report_files import ReportWriter
 from pytest_irquality.plugin.session import SearchSession, decode_retrieval
 from pytest_irquality.suite.model import ItemKind
 
-# Options of pytest that write to a file, by their attribute.
-_PYTEST_OUTPUTS = {"xmlpath": "--junitxml", "log_file": "--log-file", "debug": "--debug"}
 NODE_PREFIX = "search quality"
 
 
@@ -67,8 +64,13 @@ def activate(config: pytest.Config, options: Options) -> None:
     if STATE_KEY in config.stash:
         return
     plugin_options.check_options(config, options)
-    _refuse_addopts(config, options)
-    _refuse_outputs(config, options)
+    plugin_options.refuse_addopts(config, options)
+    folder = config.invocation_params.dir
+    for flag, name in options.outputs.items():
+        try:
+            check_output(folder / name, config.rootpath, options.suite_files)
+        except FileError as error:
+            raise pytest.UsageError(f"{flag}: {error}") from None
     gate = get_command_line(config).overridden_ini_keys.get("ir_gate")
     search = SearchSession(
         config.rootpath,
@@ -77,16 +79,19 @@ def activate(config: pytest.Config, options: Options) -> None:
         concurrency=options.concurrency,
         repeat=options.repeat,
         is_update=options.is_update,
-        rate_files=_get_shared_prefix(config),
+        rate_files=_get_shared_prefix(config) if is_worker(config) else None,
         get_exceptions=items.get_exception_policy,
         create_progress=lambda name: items.create_progress(config, name),
     )
-    access = FileAccess(config.rootpath, options.files, tuple(_list_named_folders(config)))
+    named_paths = [folder / argument.partition("::")[0] for argument in config.args]
+    named_folders = [path if path.is_dir() else path.parent for path in named_paths]
+    access = FileAccess(config.rootpath, options.files, tuple(named_folders))
     state = PluginState(options, search, access, tuple(services.list_declared(options)))
     config.stash[STATE_KEY] = state
     manager = config.pluginmanager
     try:
-        _set_baseline_source(config, state)
+        if options.baseline:
+            _set_baseline_source(config, state)
         if options.shard:
             from pytest_irquality.baselines.saved_runs import parse_shard
 
@@ -113,7 +118,7 @@ def _set_baseline_source(config: pytest.Config, state: PluginState) -> None:
         state.base_branch = BaseBranch(config, state)
         state.search.base = state.base_branch.branch
         config.pluginmanager.register(state.base_branch, "irquality-base-branch")
-    elif options.baseline:
+    else:
         from pytest_irquality.baselines.saved_runs import SavedBaselines
 
         path = config.invocation_params.dir / options.baseline
@@ -125,56 +130,9 @@ def _set_baseline_source(config: pytest.Config, state: PluginState) -> None:
         state.search.current.source = SavedBaselines(path, root=config.rootpath)
 
 
-def _refuse_addopts(config: pytest.Config, options: Options) -> None:
-    """Refuse options in ``addopts`` with which a change could accept its own results."""
-    if is_worker(config):
-        return
-    if options.is_update and is_only_in_addopts(config, "ir_update_baseline"):
-        raise pytest.UsageError(
-            "--ir-update-baseline comes from 'addopts' in the ini file, so every run would accept"
-            " its own results. Remove it there, and type it when you want to update."
-        )
-    for name, flag in OPTIONS_WITHOUT_RUNNING.items():
-        if is_only_in_addopts(config, name):
-            raise pytest.UsageError(
-                f"{flag} comes from 'addopts' in the ini file, so no query would run. Remove it"
-                " there."
-            )
-
-
-def _refuse_outputs(config: pytest.Config, options: Options) -> None:
-    """Refuse output options that name a suite, a tracked file or a file that is no report."""
-    folder = config.invocation_params.dir
-    for flag, name in options.outputs.items():
-        try:
-            check_output(folder / name, config.rootpath, options.suite_files)
-        except FileError as error:
-            raise pytest.UsageError(f"{flag}: {error}") from None
-    others: dict[str, object] = {
-        flag: getattr(config.option, name, None) for name, flag in _PYTEST_OUTPUTS.items()
-    }
-    others.update({"--ir-save-runs": options.save_runs, "--ir-history": options.history})
-    if config.pluginmanager.has_plugin("logging"):
-        others["Ini key log_file"] = config.getini("log_file")
-    for flag, value in others.items():
-        if isinstance(value, str) and value and any(map(Path(value).match, options.suite_files)):
-            raise pytest.UsageError(
-                f"{flag}: '{value}' is named like a suite. Choose another file."
-            )
-
-
-def _list_named_folders(config: pytest.Config) -> Iterator[Path]:
-    """Yield the folders that the command line names, and those of the files it names."""
-    for argument in config.args:
-        path = config.invocation_params.dir / argument.partition("::")[0]
-        yield path if path.is_dir() else path.parent
-
-
-def _get_shared_prefix(config: pytest.Config) -> Path | None:
+def _get_shared_prefix(config: pytest.Config) -> Path:
     """Return the beginning of the names of files that all workers of a session share."""
-    session_id = getattr(config, "workerinput", {}).get("testrunuid")
-    if session_id is None:
-        return None
+    session_id = getattr(config, "workerinput", {})["testrunuid"]
     prefix = Path(tempfile.gettempdir(), f"irquality-{session_id}")
 
     def remove_files() -> None:
@@ -331,9 +289,7 @@ def record_selection(config: pytest.Config, state: PluginState, selected: Collec
     if left_out_count:
         selection = plugin_options.describe_addopts_selection(config) or "a conftest or plugin"
         state.search.facts = replace(
-            state.search.facts,
-            addopts_selection=selection,
-            addopts_deselected_count=left_out_count,
+            state.search.facts, addopts_selection=selection, addopts_deselected_count=left_out_count
         )
 
 
@@ -412,7 +368,7 @@ class Conclusion:
             addopts_saved_runs=" ".join(runs),
             update_command=quote_command(update_command),
         )
-        history = self._read_history()
+        history = self._read_history() if options.history else ()
         self.decision = search.decide()
         self._write_answers(self.decision)
         self.errors += self.writer.write_reports(self.decision, history, update_command)
@@ -423,8 +379,6 @@ class Conclusion:
             _log_report(session, report)
 
     def _read_history(self) -> Sequence[Any]:
-        if not self.state.options.history:
-            return ()
         from pytest_irquality.baselines.history import read_history
 
         path = self.config.invocation_params.dir / self.state.options.history

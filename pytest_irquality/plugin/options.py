@@ -52,11 +52,6 @@ class Option(NamedTuple):
         return self.flag.lstrip("-").replace("-", "_")
 
     @property
-    def field(self) -> str:
-        """Return the field of ``Options``, which is also what reports call a report."""
-        return self.name.removeprefix("ir_")
-
-    @property
     def default(self) -> object:
         """Return the value without the option."""
         return {"text": "", "texts": []}.get(self.kind)
@@ -69,11 +64,6 @@ class IniKey(NamedTuple):
     kind: Literal["string", "args", "linelist"]
     help: str
     default: str | tuple[str, ...] = ()
-
-    @property
-    def field(self) -> str:
-        """Return the field of ``Options``."""
-        return self.name.removeprefix("ir_")
 
 
 OPTIONS = (
@@ -218,6 +208,15 @@ _REMOVED_INI_KEYS = {
     "ir_max_calls": "Limit calls with 'rate' in the suite.",
 }
 
+# Options of pytest and of ours that write to a file or folder and may not name a suite.
+_FILE_OPTIONS = {
+    "xmlpath": "--junitxml",
+    "log_file": "--log-file",
+    "debug": "--debug",
+    "ir_save_runs": "--ir-save-runs",
+    "ir_history": "--ir-history",
+}
+
 
 def add_options(parser: pytest.Parser) -> None:
     """Declare all options and ini keys."""
@@ -292,10 +291,15 @@ class Options(NamedTuple):
 
     @property
     def reports(self) -> dict[str, str]:
-        """Return where reports go, by their field. Only the HTML report has a default."""
-        paths = {option.field: getattr(self, option.field) for option in OPTIONS if option.renderer}
+        """Return where reports go, by the name of their option without ``--ir-``."""
+        paths = {}
+        for option in OPTIONS:
+            if option.renderer:
+                kind = option.flag.removeprefix("--ir-")
+                paths[kind] = getattr(self, kind)
+        # Only the HTML report has a default.
         paths["report"] = paths["report"] or DEFAULT_REPORT
-        return {name: path for name, path in paths.items() if path not in _NO_PATHS}
+        return {kind: path for kind, path in paths.items() if path not in _NO_PATHS}
 
     @property
     def outputs(self) -> dict[str, str]:
@@ -316,10 +320,12 @@ def read_options(config: pytest.Config) -> Options:
     Raises:
         pytest.UsageError: A value is wrong.
     """
-    values: dict[str, Any] = {each.field: getattr(config.option, each.name) for each in OPTIONS}
-    values.update({key.field: config.getini(key.name) for key in INI_KEYS})
-    for name, value in values.items():
-        values[name] = tuple(value) if isinstance(value, list) else value
+    given = {option.name: getattr(config.option, option.name) for option in OPTIONS}
+    given.update({key.name: config.getini(key.name) for key in INI_KEYS})
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        field = name.removeprefix("ir_")
+        values[field] = tuple(value) if isinstance(value, list) else value
     folder, comma, word = values["save_runs"].partition(",")
     key, _, values["shard"] = word.partition("=")
     values["save_runs"] = folder
@@ -369,6 +375,46 @@ def check_options(config: pytest.Config, options: Options) -> None:
         if path in flags:
             raise pytest.UsageError(f"{flags[path]} and {flag} both name '{path}'.")
         flags[path] = flag
+
+
+def refuse_addopts(config: pytest.Config, options: Options) -> None:
+    """Refuse options in ``addopts`` with which a change could accept its own results.
+
+    Raises:
+        pytest.UsageError: The message names the option.
+    """
+    if hasattr(config, "workerinput"):
+        return
+    if options.is_update and is_only_in_addopts(config, "ir_update_baseline"):
+        raise pytest.UsageError(
+            "--ir-update-baseline comes from 'addopts' in the ini file, so every run would accept"
+            " its own results. Remove it there, and type it when you want to update."
+        )
+    for name, flag in OPTIONS_WITHOUT_RUNNING.items():
+        if is_only_in_addopts(config, name):
+            raise pytest.UsageError(
+                f"{flag} comes from 'addopts' in the ini file, so no query would run. Remove it"
+                " there."
+            )
+
+
+def refuse_suites_as_outputs(early_config: pytest.Config) -> None:
+    """Refuse output options that name a suite, before pytest opens any of these files.
+
+    A suite can have a name such as ``--junitxml=shop.ir.yaml``, which ``pytest *`` takes for an
+    option.
+
+    Raises:
+        pytest.UsageError: The message names the option.
+    """
+    given = early_config.known_args_namespace
+    outputs = {flag: getattr(given, name, None) for name, flag in _FILE_OPTIONS.items()}
+    if early_config.pluginmanager.has_plugin("logging"):
+        outputs["Ini key log_file"] = early_config.getini("log_file")
+    patterns = early_config.getini("ir_suite_files")
+    for flag, path in outputs.items():
+        if isinstance(path, str) and path and any(map(Path(path).match, patterns)):
+            raise pytest.UsageError(f"{flag}: '{path}' is named like a suite. Choose another file.")
 
 
 def is_suite_path(options: Options, path: Path, *, is_named: bool) -> bool:

@@ -53,10 +53,7 @@ class ReportWriter:
         self._now = datetime.now(timezone.utc)
 
     def write_reports(
-        self,
-        decision: Decision,
-        history: Sequence[HistoryEntry],
-        update_command: Sequence[str],
+        self, decision: Decision, history: Sequence[HistoryEntry], update_command: Sequence[str]
     ) -> list[str]:
         """Write every report that an option or the environment asks for.
 
@@ -74,7 +71,8 @@ class ReportWriter:
         renderers: dict[str, Callable[[], str]] = {}
         for option in OPTIONS:
             if option.renderer:
-                renderers[option.field] = partial(_render, option.renderer, view)
+                kind = option.flag.removeprefix("--ir-")
+                renderers[kind] = partial(_render, option.renderer, view)
         renderers["grading"] = partial(_render, "grading:render_grading", decision, options.grade)
         errors = []
         written = dict(settings.written)

@@ -22,7 +22,7 @@ from pytest_irquality.baselines.store import (
     remove_unused_baselines,
     update_baseline,
 )
-from pytest_irquality.evaluation.comparison import QueryChange
+from pytest_irquality.evaluation.comparison import QueryChange, Side
 from pytest_irquality.evaluation.decide import Decision, decide
 from pytest_irquality.evaluation.documents import list_unreturned_doc_ids
 from pytest_irquality.evaluation.evaluate import (
@@ -35,7 +35,7 @@ from pytest_irquality.evaluation.evaluate import (
 )
 from pytest_irquality.evaluation.results import EvaluationContext
 from pytest_irquality.io.text import DataPart, Text, write
-from pytest_irquality.metrics import Metric, MetricError, aggregate_values, score_rankings
+from pytest_irquality.metrics import Metric, MetricError, aggregate_values
 from pytest_irquality.retrieval.calling import ExceptionPolicy
 from pytest_irquality.retrieval.collect import (
     ReportProgress,
@@ -319,10 +319,7 @@ class SearchSession:
     # -- Running queries -------------------------------------------------------------------------
 
     def collect(
-        self,
-        key: SuiteKey,
-        retriever: object,
-        compared: tuple[RetrieverId, object] | None = None,
+        self, key: SuiteKey, retriever: object, compared: tuple[RetrieverId, object] | None = None
     ) -> None:
         """Run the queries of a suite, on this branch and on the base branch.
 
@@ -369,7 +366,8 @@ class SearchSession:
         """Combine what all suites need that share answers with some suites of one retriever."""
         requests = {query.request for suite in suites for query in suite.queries}
         sharing = list(suites)
-        for other in self._list_suites():
+        base_suites = self.base.suites.values() if self.base is not None else ()
+        for other in (*self.current.suites.values(), *base_suites):
             is_sharing = other.run_key == suites[0].run_key and other not in suites
             if is_sharing and any(query.request in requests for query in other.queries):
                 sharing.append(other)
@@ -398,11 +396,6 @@ class SearchSession:
             baseline_run, _ = find_baseline(suite, self.current_branch, self.base_branch)
             has_baseline = bool(baseline_run.answers)
         return get_needed_depth(suite, has_baseline=has_baseline)
-
-    def _list_suites(self) -> list[Suite]:
-        """List the suites of both branches."""
-        base_suites = self.base.suites.values() if self.base is not None else ()
-        return [*self.current.suites.values(), *base_suites]
 
     def list_run_requests(self) -> list[RunRequest]:
         """Return what the code of the base branch has to answer: the queries of both branches."""
@@ -524,24 +517,22 @@ class SearchSession:
             MetricError: A metric of the project's own failed.
         """
         if key not in self._evaluations:
+            suite = self.current.suites[key]
             # A shard may have none of the queries of a suite.
-            self.runs.setdefault(self.current.suites[key].run_key, Run())
-            evaluation = self._evaluate(key)
+            self.runs.setdefault(suite.run_key, Run())
+            evaluator = BranchEvaluator(
+                self.current_branch,
+                self.runs,
+                self.base_branch,
+                today=_get_today(),
+                facts=self.facts,
+            )
+            evaluation = evaluator.evaluate_suite(suite)
             if retriever is not None and self._explain(evaluation, retriever):
-                evaluation = self._evaluate(key)
+                evaluation = evaluator.evaluate_suite(suite)
             _compute_own_metrics(evaluation)
             self._evaluations[key] = evaluation
         return self._evaluations[key]
-
-    def _evaluate(self, key: SuiteKey) -> Evaluation:
-        evaluator = BranchEvaluator(
-            self.current_branch,
-            self.runs,
-            self.base_branch,
-            today=_get_today(),
-            facts=self.facts,
-        )
-        return evaluator.evaluate_suite(self.current.suites[key])
 
     def _explain(self, evaluation: Evaluation, retriever: object) -> bool:
         """Ask the retriever about missing documents. Return whether it said anything."""
@@ -556,9 +547,7 @@ class SearchSession:
             stages = collect_stages(retriever, lost[:MAX_EXPLAINED_QUERIES], suite.settings)
         if missing or stages:
             self.runs[suite.run_key] = replace(
-                run,
-                missing_doc_ids=run.missing_doc_ids | missing,
-                stages={**run.stages, **stages},
+                run, missing_doc_ids=run.missing_doc_ids | missing, stages={**run.stages, **stages}
             )
         return bool(missing or stages)
 
@@ -581,7 +570,8 @@ class SearchSession:
             else:
                 self.current.set_missing(key, error)
         self._broken_suites.clear()
-        self._drop_broken_base_suites()
+        if self.base is not None:
+            self._drop_broken_base_suites(self.base)
         return decide(
             self.current_branch,
             self.runs,
@@ -592,11 +582,10 @@ class SearchSession:
             evaluations=self._evaluations,
         )
 
-    def _drop_broken_base_suites(self) -> None:
+    def _drop_broken_base_suites(self, base: SessionBranch) -> None:
         """Leave out base suites in which a metric of the project's own fails now."""
-        base, base_branch = self.base, self.base_branch
-        if base is None or base_branch is None:
-            return
+        base_branch = self.base_branch
+        assert base_branch is not None
         for key, suite in list(base.suites.items()):
             has_own = any(metric.definition.is_own for metric in _list_metrics(suite))
             if not has_own or suite.run_key not in self.runs:
@@ -714,18 +703,14 @@ def _compute_own_metrics(evaluation: Evaluation) -> None:
 
 
 def _compute_repeat_means(evaluation: Evaluation) -> list[float]:
-    """Compute the suite's mean of the primary metric for each repeat, if there are several."""
-    suite, comparison = evaluation.suite, evaluation.comparison
+    """Compute the suite's mean of the primary metric for each repeat."""
+    metric, comparison = evaluation.suite.primary_metric, evaluation.comparison
     queries = [query for query in comparison.answered_queries if not query.is_variant]
-    count = min((len(comparison.answers[query.id]) for query in queries), default=0)
-    metric = suite.primary_metric
-    judgments = [query.judgments for query in queries]
     weights = [query.weight for query in queries]
+    repeats = comparison.repeats(metric, Side.RETURNED)
     means = []
-    for repeat in range(count if count > 1 else 0):
-        rankings = [comparison.answers[query.id][repeat].doc_ids for query in queries]
-        undefined = suite.settings.undefined
-        values = score_rankings([metric], judgments, rankings, undefined=undefined)[0]
+    # If queries have different numbers of repeats, the smallest number counts.
+    for values in zip(*[repeats[query.id] for query in queries], strict=False):
         mean = aggregate_values(metric, values, weights)
         if mean is not None:
             means.append(mean)

@@ -62,6 +62,31 @@ def test_wrong_option_is_refused_before_anything_runs(
     assert (shop.read("shop.ir.yaml"), shop.read("conftest.py")) == before
 
 
+@pytest.mark.parametrize("option", ["--junitxml", "--log-file", "--debug", "--ir-history"])
+def test_output_named_like_a_suite_is_refused_without_suites_either(
+    shop: Project, option: str
+) -> None:
+    """A file can be named like an option, for `pytest *`."""
+    result = shop.run_pytest(f"{option}=shop.ir.yaml")
+
+    result.stderr.fnmatch_lines([f"ERROR: {option}: 'shop.ir.yaml' is named like a suite*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert shop.read("shop.ir.yaml") == SUITE
+
+
+def test_tracked_file_is_not_replaced_by_a_report(shop: Project) -> None:
+    """S75."""
+    shop.run("--ir-json=report.json")
+    report = shop.read("report.json")
+    shop.commit()
+    shop.write_rankings({"red shoes": ["x"]})
+
+    result = shop.run("--ir-json=report.json")
+
+    result.stderr.fnmatch_lines(["ERROR: --ir-json: report.json*Git tracks*"])
+    assert shop.read("report.json") == report
+
+
 def test_file_that_no_report_wrote_is_not_replaced(shop: Project) -> None:
     """S75: notes of somebody."""
     shop.write("notes.html", "<p>My notes")

@@ -16,14 +16,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
 from statistics import fmean
+from typing import Any
 
 from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.comparison import Comparison, QueryChange, Side
-from pytest_irquality.evaluation.requirement_checks import has_drop_threshold, is_expired
+from pytest_irquality.evaluation.requirement_checks import has_drop_threshold, is_excused
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome, assign_suites
 from pytest_irquality.evaluation.statistics import (
     SignificanceTest,
@@ -86,12 +87,7 @@ def check_shared(
 
 def _list_countable(changes: Iterable[QueryChange], today: date | None) -> list[QueryChange]:
     """Return the changes of queries without a known issue."""
-    countable = []
-    for change in changes:
-        issue = change.query.known_issue
-        if issue is None or is_expired(issue, today):
-            countable.append(change)
-    return countable
+    return [change for change in changes if not is_excused(change.query, today)]
 
 
 def _check_lost_queries(comparison: Comparison, today: date | None) -> CheckResult:
@@ -122,11 +118,10 @@ def _check_lost_queries(comparison: Comparison, today: date | None) -> CheckResu
             text += f", and 'lost_all_relevant' allows {setting.maximum}"
         else:
             text += f", and {gained_count} gained one"
-    return CheckResult(
+    return _create_result(
         DefaultCheck.LOST_QUERIES,
         outcome,
         text,
-        label=DefaultCheck.LOST_QUERIES.value,
         item=_find_item_name(comparison),
         value=len(lost),
         bound=bound,
@@ -137,44 +132,39 @@ def _check_lost_queries(comparison: Comparison, today: date | None) -> CheckResu
     )
 
 
-def _test_lost_queries(
-    comparisons: Iterable[Comparison], today: date | None
-) -> Iterator[CheckResult]:
+def _test_lost_queries(comparisons: Iterable[Comparison], today: date | None) -> list[CheckResult]:
     """Weigh lost queries against gained ones in the queries of each suite that are from files."""
-    samples: list[tuple[Comparison, list[QueryChange], int, int]] = []
+    results: list[CheckResult] = []
     tests: dict[int, SignificanceTest] = {}
     for comparison in comparisons:
         changes = [change for change in comparison.changes if change.query.is_sampled]
-        if comparison.suite.lost_queries.mode is LostQueriesMode.NET and changes:
-            countable = _list_countable(changes, today)
-            lost_count = sum(bool(change.lost_doc_ids) for change in countable)
-            gained_count = sum(bool(change.gained_doc_ids) for change in countable)
-            tests[len(samples)] = create_sign_test(
-                lost_count, gained_count, constants.SIGN_TEST_ALPHA
-            )
-            samples.append((comparison, changes, lost_count, gained_count))
-
-    rejecting = select_rejecting(tests)
-    for index, (comparison, changes, lost_count, gained_count) in enumerate(samples):
+        if comparison.suite.lost_queries.mode is not LostQueriesMode.NET or not changes:
+            continue
+        countable = _list_countable(changes, today)
+        lost_count = sum(bool(change.lost_doc_ids) for change in countable)
+        gained_count = sum(bool(change.gained_doc_ids) for change in countable)
+        test = create_sign_test(lost_count, gained_count, constants.SIGN_TEST_ALPHA)
         text = write(
             format_count(lost_count, "query from a file", "queries from files"),
             f" lost all relevant documents, and {gained_count} gained one",
-            f" ({_format_p_value(tests[index])})",
+            f" ({_format_p_value(test)})",
         )
-        able = islice(
-            (change for change in changes if change.can_lose), constants.MIN_TESTABLE_QUERIES
-        )
-        result = CheckResult(
+        able = (change for change in changes if change.can_lose)
+        able_count = len(list(islice(able, constants.MIN_TESTABLE_QUERIES)))
+        result = _create_result(
             DefaultCheck.LOST_QUERIES,
-            Outcome.FAILED if index in rejecting else Outcome.PASSED,
+            Outcome.PASSED,
             text,
-            label=DefaultCheck.LOST_QUERIES.value,
-            value=tests[index].p_value,
-            bound=tests[index].alpha,
+            value=test.p_value,
+            bound=test.alpha,
             query_ids=tuple(change.query.id for change in changes if change.lost_doc_ids),
-            was_evaluated=len(list(able)) == constants.MIN_TESTABLE_QUERIES,
+            was_evaluated=able_count == constants.MIN_TESTABLE_QUERIES,
         )
-        yield assign_suites(result, [comparison.suite])
+        tests[len(results)] = test
+        results.append(assign_suites(result, [comparison.suite]))
+    for index in select_rejecting(tests):
+        results[index] = replace(results[index], outcome=Outcome.FAILED)
+    return results
 
 
 # -- Samples for checks 2 and 3 --------------------------------------------------------------------
@@ -202,6 +192,11 @@ class _Sample:
     def deltas(self) -> list[float]:
         """Return the changes without their units."""
         return list(self.deltas_by_unit.values())
+
+    @property
+    def changed(self) -> list[float]:
+        """Return the changes that are not zero."""
+        return select_changed(self.deltas)
 
 
 def _create_samples(
@@ -245,15 +240,17 @@ def _assign_units(
     A suite that the change adds contributes the units that no other suite has, because they may
     have moved there. Its copies would let friendlier grades hide a drop.
     """
-    base_units = set()
+    if base_suite_paths is None:
+        base_suite_paths = {comparison.suite.path for comparison in comparisons}
+    base_units: set[str] = set()
     units_by_suite = []
     for comparison in comparisons:
         units = {change.test_unit for change in comparison.changes}
         units_by_suite.append((comparison, units))
-        if base_suite_paths is not None and comparison.suite.path in base_suite_paths:
+        if comparison.suite.path in base_suite_paths:
             base_units |= units
     for comparison, units in units_by_suite:
-        if base_suite_paths is not None and comparison.suite.path not in base_suite_paths:
+        if comparison.suite.path not in base_suite_paths:
             units.difference_update(base_units)
     return units_by_suite
 
@@ -319,13 +316,12 @@ def _test_drops(samples: Sequence[_Sample], min_changed: int) -> Iterator[CheckR
     for index, sample in enumerate(samples):
         is_failed = index in rejecting and -fmean(sample.deltas) > constants.MIN_MEAN_DROP
         if is_failed or sample.is_reported:
-            was_evaluated = sample.able_count >= min_changed
             test = tests.get(index)
-            result = CheckResult(
+            was_evaluated = sample.able_count >= min_changed
+            result = _create_result(
                 DefaultCheck.SIGNIFICANT_DROP,
                 Outcome.FAILED if is_failed else Outcome.PASSED,
                 _describe_drop(sample, test, is_failed=is_failed, was_evaluated=was_evaluated),
-                label=DefaultCheck.SIGNIFICANT_DROP.value,
                 value=test.p_value if test else None,
                 bound=test.alpha if test else None,
                 query_ids=_list_worse_query_ids(sample) if is_failed else (),
@@ -337,22 +333,23 @@ def _test_drops(samples: Sequence[_Sample], min_changed: int) -> Iterator[CheckR
 def _describe_drop(
     sample: _Sample, test: SignificanceTest | None, *, is_failed: bool, was_evaluated: bool
 ) -> Text:
-    changed = select_changed(sample.deltas)
+    changed = sample.changed
+    if not changed:
+        return write(f"{sample.metric} did not change")
     worse = sum(delta < 0 for delta in changed)
     number = format_count(len(sample.deltas), "query", "queries")
     counts = f"{worse} of {number} worse, {len(changed) - worse} better"
-    p_value = _format_p_value(test) if test else ""
-    if not changed:
-        return write(f"{sample.metric} did not change")
-    if is_failed:
-        interval = compute_interval(sample.deltas)
-        bounds = f", 90 % interval {interval[0]:+.3f} to {interval[1]:+.3f}" if interval else ""
-        bounds = bounds.replace("-", "−")  # as in all changes that reports show
-        drop = f"by {-fmean(sample.deltas):.3f} on average"
-        return write(f"{sample.metric} dropped significantly, {drop} ({p_value}{bounds}; {counts})")
-    if not was_evaluated:
+    if not was_evaluated and not is_failed:
         return write(f"{number} are too few to test a drop of {sample.metric} ({counts})")
-    return write(f"no significant drop of {sample.metric} ({p_value}{'; ' * bool(test)}{counts})")
+    figures = [_format_p_value(test)] if test else []
+    if not is_failed:
+        return write(f"no significant drop of {sample.metric} ({'; '.join([*figures, counts])})")
+    if interval := compute_interval(sample.deltas):
+        ends = f"90 % interval {interval[0]:+.3f} to {interval[1]:+.3f}"
+        figures.append(ends.replace("-", "−"))  # as in all changes that reports show
+    drop = f"by {-fmean(sample.deltas):.3f} on average"
+    text = f"{sample.metric} dropped significantly, {drop} ({', '.join(figures)}; {counts})"
+    return write(text)
 
 
 def _list_worse_query_ids(sample: _Sample) -> tuple[str, ...]:
@@ -384,30 +381,28 @@ def _check_few_drops(pools: Sequence[_Sample]) -> Iterator[CheckResult]:
     limit = constants.MIN_LARGE_CHANGE + constants.ROUNDING_ERROR
     large = [mean for mean in means if abs(mean) > limit]
     drop_count = sum(delta < 0 for delta in large)
-    is_failed = False
     value: float | None = sum(large)
     bound: float | None = constants.MIN_SUM_OF_CHANGES
     reason = f"their sum is {value:+.3f}".replace("-", "−")
     text = write("no large drops in a few changed queries")
-    if any(len(select_changed(pool.deltas)) >= constants.MIN_TESTABLE_QUERIES for pool in pools):
+    is_failed = False
+    if any(len(pool.changed) >= constants.MIN_TESTABLE_QUERIES for pool in pools):
         text = write("enough queries changed to test their mean")
         value = bound = None
     elif len(large) >= constants.MIN_TESTABLE_QUERIES:
         test = create_drop_test(large, constants.LARGE_CHANGES_ALPHA)
         value, bound, reason = test.p_value, test.alpha, _format_p_value(test)
         is_failed = bool(select_rejecting({"": test})) and -fmean(large) > constants.MIN_MEAN_DROP
-    else:
-        # One large gain excuses three large drops: three drops of four happen by chance too often.
-        has_enough = drop_count == len(large) >= constants.MIN_LARGE_DROPS
-        is_failed = has_enough and sum(large) < constants.MIN_SUM_OF_CHANGES
+    elif drop_count == len(large) >= constants.MIN_LARGE_DROPS:
+        # One large gain excuses large drops: three drops of four happen by chance too often.
+        is_failed = sum(large) < constants.MIN_SUM_OF_CHANGES
     if is_failed:
         text = write(f"{drop_count} of {len(means)} changed queries dropped a lot ({reason})")
-    changed_pools = [pool for pool in pools if select_changed(pool.deltas)]
-    result = CheckResult(
+    changed_pools = [pool for pool in pools if pool.changed]
+    result = _create_result(
         DefaultCheck.FEW_DROPS,
         Outcome.FAILED if is_failed else Outcome.PASSED,
         text,
-        label=DefaultCheck.FEW_DROPS.value,
         value=value,
         bound=bound,
         query_ids=_list_worse_query_ids(changed_pools[0]) if len(changed_pools) == 1 else (),
@@ -435,11 +430,10 @@ def _check_recognizable(comparison: Comparison) -> CheckResult:
         text = join(findings)
     elif new_first:
         text = write(_describe_first_hits(len(new_first), len(changes)))
-    return CheckResult(
+    return _create_result(
         DefaultCheck.UNRECOGNIZABLE,
         Outcome.FAILED if findings else Outcome.PASSED,
         text + _name_common_first_hit(new_first, comparison),
-        label=DefaultCheck.UNRECOGNIZABLE.value,
         item=_find_item_name(comparison),
         value=len(new_first),
         query_ids=tuple(change.query.id for change in new_first) if findings else (),
@@ -490,7 +484,11 @@ def _name_common_first_hit(new_first: Sequence[QueryChange], comparison: Compari
     return Text()
 
 
-# -- Wording and items -----------------------------------------------------------------------------
+# -- Results -----------------------------------------------------------------------------
+
+
+def _create_result(check: DefaultCheck, outcome: Outcome, text: Text, **fields: Any) -> CheckResult:
+    return CheckResult(check, outcome, text, label=check.value, **fields)
 
 
 def _find_item_name(comparison: Comparison) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_irquality.evaluation import constants
@@ -15,8 +14,6 @@ from pytest_irquality.retrieval.run import Ranking
 from pytest_irquality.suite.model import Query
 
 MAX_LISTED_DOCUMENTS = 20  # of each ranking
-# Up to this many documents, a search for each in a ranking is faster than a dict of the ranking.
-MAX_SEARCHED_DOCUMENTS = 50
 
 
 @dataclass(frozen=True, slots=True)  # A report has a dozen for each of thousands of queries.
@@ -53,9 +50,10 @@ def list_documents(comparison: Comparison, query_id: str) -> tuple[DocChange, ..
     top_k = comparison.suite.settings.top_k
     limit = min(max(constants.TOP, top_k), MAX_LISTED_DOCUMENTS)
     expected = _list_expected_doc_ids(query)
-    listed = dict.fromkeys((*_list_first(now, limit), *_list_first(before, limit), *expected))
-    ranks_before = _find_ranks_of(listed, before)
-    ranks_now = _find_ranks_of(listed, now)
+    ranks_before, ranks_now = find_median_ranks(before), find_median_ranks(now)
+    listed = {doc_id: None for doc_id, rank in ranks_now.items() if rank <= limit}
+    listed |= {doc_id: None for doc_id, rank in ranks_before.items() if rank <= limit}
+    listed |= expected
     # The score is of the first repeat, in which a document may have another rank.
     first = now[0] if now else Ranking()
     ranks_in_first = ranks_now if len(now) == 1 else find_ranks(first)
@@ -136,26 +134,6 @@ def find_median_ranks(rankings: Sequence[Ranking]) -> dict[str, int]:
         if len(ranks) > middle:
             medians[doc_id] = sorted(ranks)[middle]
     return dict(sorted(medians.items(), key=lambda item: item[1]))
-
-
-def _list_first(rankings: Sequence[Ranking], limit: int) -> list[str]:
-    """Return the documents down to a (median) rank."""
-    if len(rankings) == 1 and not rankings[0].passages:
-        return list(rankings[0].doc_ids[:limit])
-    return [doc_id for doc_id, rank in find_median_ranks(rankings).items() if rank <= limit]
-
-
-def _find_ranks_of(doc_ids: Collection[str], rankings: Sequence[Ranking]) -> Mapping[str, int]:
-    """Return the (median) ranks of documents, and maybe of others."""
-    if len(rankings) != 1 or rankings[0].passages or len(doc_ids) > MAX_SEARCHED_DOCUMENTS:
-        return find_median_ranks(rankings)
-    # Most documents are at the top, and a thousand others need not be put into a dict for them.
-    returned = rankings[0].doc_ids
-    ranks = {}
-    for doc_id in doc_ids:
-        with suppress(ValueError):  # not returned
-            ranks[doc_id] = returned.index(doc_id) + 1
-    return ranks
 
 
 # -- Reasons ---------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from pytest_irquality.evaluation.results import (
     find_worst_outcome,
 )
 from pytest_irquality.io.decoding import pause_garbage_collection
-from pytest_irquality.io.text import DataPart, Text, write
+from pytest_irquality.io.text import Text
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.retrieval.run import Ranking, Run, merge_runs
 from pytest_irquality.suite.model import RetrieverId, RunKey, Suite, Threshold
@@ -162,9 +162,6 @@ class BuildFacts:
         history: Earlier values of a suite's primary metric, oldest first.
         is_update: Whether this run updates the baselines. Changes only warn then, and neither the
             gate nor a small coverage affects the exit status.
-        expected_failures: Why items may fail, by their name, because a pytest mark or hook says so
-            (``xfail``). Their failures count as known issues.
-        skipped_items: Why items were skipped, by their name.
         update_command: The command that updates the baselines.
     """
 
@@ -175,8 +172,6 @@ class BuildFacts:
     has_code_changes: bool = False
     history: Mapping[SuiteKey, Sequence[float]] = field(default_factory=dict, repr=False)
     is_update: bool = False
-    expected_failures: Mapping[SuiteKey, Mapping[str, str]] = field(default_factory=dict)
-    skipped_items: Mapping[SuiteKey, Mapping[str, str]] = field(default_factory=dict)
     update_command: str = UPDATE_COMMAND
 
 
@@ -351,10 +346,9 @@ class BranchEvaluator:
             regraded_query_ids=_find_regraded_ids(suite, self.base),
         )
         evaluation = evaluate(suite, self.runs[suite.run_key], baseline_run, context=context)
-        if self.is_base_side:
+        if not self.facts.is_update:
             return evaluation
-        results = [_apply_facts(result, suite, self.facts) for result in evaluation.results]
-        return replace(evaluation, results=tuple(results))
+        return replace(evaluation, results=tuple(map(_accept_change, evaluation.results)))
 
     def _find_baseline(
         self, suite: Suite, baseline_id: RetrieverId | None = None
@@ -435,18 +429,6 @@ def _find_regraded_ids(suite: Suite, base: Branch | None) -> frozenset[str]:
         if judgments and query.judgments not in judgments:
             regraded.add(query.id)
     return frozenset(regraded)
-
-
-def _apply_facts(result: CheckResult, suite: Suite, facts: BuildFacts) -> CheckResult:
-    """Take into account what pytest marks and an update make of a result."""
-    key = SuiteKey(suite.path, suite.retriever)
-    if reason := facts.skipped_items.get(key, {}).get(result.item):
-        text = write("skipped (", DataPart(reason), ")")
-        return replace(result, outcome=Outcome.INCOMPLETE, text=text, was_evaluated=False)
-    reason = facts.expected_failures.get(key, {}).get(result.item)
-    if reason and result.outcome is Outcome.FAILED:
-        return replace(result, outcome=Outcome.PASSED, known_issue=reason)
-    return _accept_change(result) if facts.is_update else result
 
 
 def _accept_change(result: CheckResult) -> CheckResult:

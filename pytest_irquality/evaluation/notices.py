@@ -198,20 +198,11 @@ def _describe_difference(doc_id: str, other: str) -> str:
     shorter, longer = sorted((doc_id, other), key=len)
     if shorter.lower() == longer.lower():
         return "upper and lower case"
-    number = _normalize_number(shorter)
-    if number and number == _normalize_number(longer):
-        return "the form of a number"
     if longer.endswith(shorter):
         return f"the prefix '{longer.removesuffix(shorter)}'"
     if longer.startswith(shorter):
         return f"the suffix '{longer.removeprefix(shorter)}'"
     return ""
-
-
-def _normalize_number(doc_id: str) -> str:
-    """Return the digits of ``12``, ``012`` and ``12.0``, or an empty string."""
-    digits = doc_id.removesuffix(".0").lstrip("0")
-    return digits if digits.isdecimal() and digits.isascii() else ""
 
 
 def _create_changed_id_notice(facts: SuiteFacts) -> Iterator[Notice]:

@@ -1,4 +1,4 @@
-"""Checks of what a suite requires: answers to all queries, a known corpus, rules and thresholds.
+"""Checks of what a suite requires: answers to all queries, rules and thresholds.
 
 A rule checks one ranking (see ``suite/rules.py``). A threshold has up to five bounds. Each of them
 is checked by itself, and the first one with the worst outcome decides.
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
+from itertools import chain
 from math import inf
 from statistics import fmean
 
@@ -58,6 +59,9 @@ class RequirementChecks:
         self.context = context
         self._drop_tests = _create_drop_tests(comparison)
         self._significant_drops = frozenset(select_rejecting(self._drop_tests))
+        has_all_answers = len(comparison.answers) == len(comparison.suite.queries)
+        rankings = chain.from_iterable(comparison.answers.values())
+        self._is_empty = has_all_answers and not any(ranking.doc_ids for ranking in rankings)
 
     def check_all(self) -> Iterator[CheckResult]:
         """Check all requirements, those of queries first."""
@@ -74,15 +78,12 @@ class RequirementChecks:
         for item in self.suite.items:
             if item.kind is ItemKind.ANSWERS:
                 yield self._check_answers(item)
-                yield from self._check_corpus(item)
             elif item.kind is ItemKind.THRESHOLD and item.threshold:
                 yield from self._check_thresholds(item.threshold, item)
             elif item.kind is ItemKind.EACH_QUERY and item.rule:
                 yield self._check_rule_of_each_query(item.rule, item)
             elif item.kind is ItemKind.EACH_QUERY and item.threshold:
                 yield self._check_threshold_of_each_query(item.threshold, item)
-
-    # -- Answers and corpus ------------------------------------------------------------------------
 
     def _check_answers(self, item: CheckItem) -> CheckResult:
         unanswered = self.comparison.list_query_ids(QueryStatus.NO_ANSWER)
@@ -110,37 +111,6 @@ class RequirementChecks:
             location=item.location,
         )
 
-    def _check_corpus(self, item: CheckItem) -> Iterator[CheckResult]:
-        """Check that every relevant passage is in the corpus, if texts of it are known."""
-        corpus = self.comparison.corpus
-        if corpus is None or self.suite.settings.match != "text":
-            return
-        missing: dict[str, str] = {}
-        for query in self.suite.queries:
-            for passage in sorted(query.judgments.relevant):
-                if corpus.find_chunk(passage) is None:
-                    missing[passage] = query.id
-        outcome = Outcome.PASSED
-        text = write("Every relevant passage is in the corpus")
-        is_warning = bool(missing) and self.suite.settings.corpus.missing == "warn"
-        if missing:
-            count = format_count(len(missing), "relevant passage is", "relevant passages are")
-            text = write(count, " not in the corpus (", list_some(map(DataPart, missing)), ")")
-        if missing and not is_warning:
-            outcome = Outcome.FAILED
-        yield CheckResult(
-            Requirement.CORPUS,
-            outcome,
-            text,
-            label="corpus",
-            item=item.name,
-            value=len(missing),
-            bound=0,
-            query_ids=tuple(dict.fromkeys(missing.values())),
-            doc_ids=tuple(missing),
-            is_warning=is_warning,
-        )
-
     # -- Rules -------------------------------------------------------------------------------------
 
     def _check_rule(self, rule: Rule, query: Query, item_name: str) -> CheckResult:
@@ -150,6 +120,9 @@ class RequirementChecks:
             outcome, text = Outcome.INCOMPLETE, gap
         elif violations := self._find_violations(rule, query):
             outcome, text = Outcome.FAILED, list_some(violations)
+        elif rule.is_for_each_query and self._is_empty:
+            # A search that returns nothing at all has no result that could break the rule.
+            outcome, text = Outcome.INCOMPLETE, _describe_untested(rule)
         return CheckResult(
             rule,
             outcome,
@@ -170,7 +143,11 @@ class RequirementChecks:
         for query in self.comparison.answered_queries:
             has_results |= any(ranking.doc_ids for ranking in self._get_rankings(rule, query))
             query_violations = self._find_violations(rule, query)
-            if query_violations and query.known_issue and self._is_excused(query):
+            if (
+                query_violations
+                and query.known_issue
+                and is_excused(query, self.context.expiry_date)
+            ):
                 known_issue = query.known_issue.id
             elif query_violations:
                 broken.append(query.id)
@@ -183,7 +160,7 @@ class RequirementChecks:
             known_issue = ""
         elif gap or not has_results:
             outcome = Outcome.INCOMPLETE
-            text = gap or write(f"'{rule.key}' was not tested, because no query returned a result")
+            text = gap or _describe_untested(rule)
         return CheckResult(
             rule,
             outcome,
@@ -231,7 +208,7 @@ class RequirementChecks:
         """Check a threshold of every query, and report the queries that break it together."""
         results = []
         for query in self.suite.queries:
-            if not self._is_excused(query) and not query.expects_no_results:
+            if not is_excused(query, self.context.expiry_date) and not query.expects_no_results:
                 results.append(self._check_threshold(threshold, query=query))
         broken = [r for r in results if r.outcome is Outcome.FAILED or r.is_warning]
         # A query without judgments has no value, and the threshold is not about it.
@@ -317,11 +294,6 @@ class RequirementChecks:
 
     # -- Known issues ------------------------------------------------------------------------------
 
-    def _is_excused(self, query: Query) -> bool:
-        """Return whether a known issue excuses the failures of a query."""
-        issue = query.known_issue
-        return issue is not None and not is_expired(issue, self.context.expiry_date)
-
     def _apply_known_issue(
         self, results: Sequence[CheckResult], issue: KnownIssue | None
     ) -> Sequence[CheckResult]:
@@ -358,9 +330,19 @@ def _excuse(result: CheckResult, issue: KnownIssue) -> CheckResult:
     return replace(result, outcome=Outcome.PASSED, known_issue=issue.id)
 
 
+def _describe_untested(rule: Rule) -> Text:
+    return write(f"'{rule.key}' was not tested, because no query returned a result")
+
+
 def is_expired(issue: KnownIssue, today: date | None) -> bool:
     """Return whether the last day of a known issue has passed."""
     return issue.until is not None and today is not None and today > issue.until
+
+
+def is_excused(query: Query, today: date | None) -> bool:
+    """Return whether a known issue excuses the failures of a query."""
+    issue = query.known_issue
+    return issue is not None and not is_expired(issue, today)
 
 
 def has_drop_threshold(comparison: Comparison) -> bool:

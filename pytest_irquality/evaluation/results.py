@@ -74,7 +74,6 @@ class Requirement(Enum):
     """Requirements that are neither a rule, a threshold nor a default check."""
 
     ANSWERS = "every query has an answer"
-    CORPUS = "every relevant passage is in the corpus"
 
 
 Check = Rule | Threshold | DefaultCheck | Requirement

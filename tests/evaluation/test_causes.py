@@ -94,8 +94,8 @@ def test_allowed_errors_of_sampled_queries_are_named_and_do_not_fail(
         ("1", "1.html", "the suffix '.html'"),
         ("1.html", "1", "the suffix '.html'"),
         ("SKU-1", "sku-1", "upper and lower case"),
-        ("0123", "123", "the form of a number"),
-        ("12", "12.0", "the form of a number"),
+        ("0123", "123", "the prefix '0'"),
+        ("12", "12.0", "the suffix '.0'"),
     ],
 )
 def test_ids_that_differ_in_form_only(named: str, returned: str, difference: str) -> None:

@@ -1186,26 +1186,6 @@ def test_selection_of_all_items_is_no_selection() -> None:
     assert [result.check for result in list_failed(decision)] == [DefaultCheck.SIGNIFICANT_DROP]
 
 
-def test_pytest_marks_excuse_the_current_side_only() -> None:
-    """A conftest of the change marks an item as an expected failure, or skips it."""
-    broken = make_suite(
-        queries=[replace(query, rules=(MUST_FIND,)) for query in SHOP.queries[:2]],
-        thresholds=[make_threshold(min=0.9)],
-    )
-    run = make_run(broken)
-    facts = BuildFacts(
-        expected_failures={SHOP_KEY: {"shop 0": "SEARCH-1"}},
-        skipped_items={SHOP_KEY: {"shop 1": "slow", "ndcg@10": "slow"}},
-    )
-
-    plain = decide_on([broken], run, run, facts=facts)
-    with_base = decide_on([broken], run, run, base=make_branch([broken], run), facts=facts)
-
-    assert plain.outcome is Outcome.INCOMPLETE
-    assert [r.known_issue for r in plain.current.results if r.known_issue] == ["SEARCH-1"]
-    assert with_base.outcome is Outcome.REVIEW
-
-
 def test_suite_that_the_command_line_leaves_out_is_no_gap() -> None:
     boots = make_suite("boots")
     context = make_context(boots, [])

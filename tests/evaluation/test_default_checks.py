@@ -269,7 +269,10 @@ def test_suite_of_new_queries_is_checked_against_its_own_answers() -> None:
     suite = make_suite(queries=2)
 
     evaluation = evaluate(
-        suite, answer({"shop 0": EMPTY, "shop 1": GOOD}), make_run(suite), context=EvaluationContext(is_new=True)
+        suite,
+        answer({"shop 0": EMPTY, "shop 1": GOOD}),
+        make_run(suite),
+        context=EvaluationContext(is_new=True),
     )
 
     assert get_result(evaluation, DefaultCheck.LOST_QUERIES).outcome is Outcome.FAILED

@@ -10,7 +10,7 @@ import pytest
 from pytest_irquality.evaluation.evaluate import Evaluation, evaluate
 from pytest_irquality.evaluation.results import CheckResult, EvaluationContext, Outcome, Requirement
 from pytest_irquality.retrieval.run import QueryError, Ranking, Run
-from pytest_irquality.suite.model import Corpus, KnownIssue, Settings, Suite
+from pytest_irquality.suite.model import KnownIssue, Settings, Suite
 from pytest_irquality.suite.rules import (
     EveryResult,
     ExpectNoResults,
@@ -241,28 +241,6 @@ def test_query_that_was_skipped_is_incomplete() -> None:
     evaluation = evaluate(suite, run, make_run(suite))
 
     assert evaluation.outcome is Outcome.INCOMPLETE
-
-
-# -- Corpus ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("missing", "outcome"), [("warn", Outcome.PASSED), ("fail", Outcome.FAILED)]
-)
-def test_passages_that_the_corpus_lacks(missing: str, outcome: Outcome) -> None:
-    grades = {"red shoes": 1.0, "blue boots": 1.0}
-    settings = Settings(match="text", corpus=Corpus(("docs.jsonl",), missing=missing))  # type: ignore[arg-type]
-    suite = make_suite(
-        queries=[make_query("shoes", grades, passages=tuple(grades))], settings=settings
-    )
-    context = EvaluationContext(corpus_texts={"c1": "We sell **red** shoes."})
-    run = answer({"shoes": Ranking(("c1",), texts=("We sell red shoes.",))})
-
-    evaluation = evaluate(suite, run, context=context)
-
-    [result] = [result for result in evaluation.results if result.check is Requirement.CORPUS]
-    assert (result.outcome, result.doc_ids) == (outcome, ("blue boots",))
-    assert result.is_warning is (missing == "warn")
 
 
 # -- Selections ------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ def list_documents(comparison: Comparison, query_id: str) -> tuple[DocChange, ..
     before = change.before if change else ()
     top_k = comparison.suite.settings.top_k
     limit = min(max(constants.TOP, top_k), MAX_LISTED_DOCUMENTS)
-    expected = _list_expected_doc_ids(query)
+    expected = list_expected_doc_ids(query)
     ranks_before, ranks_now = find_median_ranks(before), find_median_ranks(now)
     listed = {doc_id: None for doc_id, rank in ranks_now.items() if rank <= limit}
     listed |= {doc_id: None for doc_id, rank in ranks_before.items() if rank <= limit}
@@ -93,7 +93,7 @@ def list_unreturned_doc_ids(comparison: Comparison) -> tuple[str, ...]:
         change = comparison.changes_by_id.get(query.id)
         if change and change.is_unchanged and not query.rules:
             continue
-        expected = _list_expected_doc_ids(query)
+        expected = list_expected_doc_ids(query)
         if change:
             named = change.doc_ids_before
             for rule in query.rules:
@@ -105,7 +105,7 @@ def list_unreturned_doc_ids(comparison: Comparison) -> tuple[str, ...]:
     return tuple(doc_ids)
 
 
-def _list_expected_doc_ids(query: Query) -> dict[str, None]:
+def list_expected_doc_ids(query: Query) -> dict[str, None]:
     """Return the relevant documents, best first, and then those that rules want, each once."""
     expected = dict.fromkeys(sort_by_grade(query.judgments.relevant, query.judgments))
     for rule in query.rules:

@@ -8,15 +8,15 @@ off, or a retriever that gives no answers look like bad search in every number.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.comparison import Comparison, QueryStatus, Side
-from pytest_irquality.evaluation.documents import diagnose, find_median_ranks
-from pytest_irquality.evaluation.requirement_checks import format_value, is_expired
+from pytest_irquality.evaluation.documents import diagnose, find_median_ranks, list_expected_doc_ids
+from pytest_irquality.evaluation.requirement_checks import is_expired
 from pytest_irquality.evaluation.results import (
     CheckResult,
     EvaluationContext,
@@ -210,7 +210,6 @@ def _create_changed_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
     comparison = facts.comparison
     if comparison.suite.settings.match == "text" or comparison.baseline_run is None:
         return
-    titles_before, titles_now = comparison.baseline_run.titles, comparison.run.titles
     baseline_ids: set[str] = set()
     new_ids: dict[str, str] = {}
     for change in comparison.changes:
@@ -219,7 +218,14 @@ def _create_changed_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
         if not set(before).isdisjoint(now):
             return
         baseline_ids.update(before)
-        new_ids.update(_match_documents(before, now, titles_before, titles_now))
+        titles_before, titles_now = comparison.baseline_run.titles, comparison.run.titles
+        for rank, doc_id in enumerate(before):
+            title = titles_before.get(doc_id, doc_id)
+            start = max(rank - constants.MAX_RANK_DISTANCE, 0)
+            for candidate in now[start : rank + constants.MAX_RANK_DISTANCE + 1]:
+                has_same_title = title == titles_now.get(candidate)
+                if has_same_title or _describe_difference(doc_id, candidate):
+                    new_ids.setdefault(doc_id, candidate)
     if len(new_ids) <= constants.MIN_MATCHED_FRACTION * len(baseline_ids):
         return
     old_id, new_id = next(iter(new_ids.items()))
@@ -227,25 +233,6 @@ def _create_changed_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
     text = write(f"All {count} changed (", DocPart(old_id), " → ", DocPart(new_id), ")")
     step = write("Update grades and rules, or set ", CodePart("id_field"))
     yield Notice("changed-document-ids", text, is_cause=True, next_step=step)
-
-
-def _match_documents(
-    before: Sequence[str],
-    now: Sequence[str],
-    titles_before: Mapping[str, str],
-    titles_now: Mapping[str, str],
-) -> dict[str, str]:
-    """Match documents at nearly the same rank that have one title, or one id within the other."""
-    matches = {}
-    for rank, doc_id in enumerate(before):
-        title = titles_before.get(doc_id)
-        start = max(rank - constants.MAX_RANK_DISTANCE, 0)
-        for candidate in now[start : rank + constants.MAX_RANK_DISTANCE + 1]:
-            has_same_title = bool(title) and titles_now.get(candidate) == title
-            if has_same_title or _describe_difference(doc_id, candidate):
-                matches[doc_id] = candidate
-                break
-    return matches
 
 
 def _create_empty_notice(facts: SuiteFacts) -> Iterator[Notice]:
@@ -413,19 +400,11 @@ def _create_few_changes_notice(facts: SuiteFacts) -> Iterator[Notice]:
     if not suite.has_stored_baseline or not suite.has_judgments:
         return
     gains = facts.comparison.collect_gains(metric)
-    changed = [query_id for query_id, gain in gains.items() if gain]
-    worse = []
-    for query_id in changed:
-        score = facts.comparison.score_query(metric, query_id)
-        if score and score.gain < 0 and len(changed) < constants.MIN_FEW_CHANGES:
-            values = f" from {format_value(metric, score.before)} to "
-            values += format_value(metric, score.now)
-            worse.append(write(facts.name_queries([query_id]), values))
-    if worse:
-        count = format_count(len(worse), "query", "queries")
-        text = write(count, f" got worse in {metric}, and {len(changed)} changed")
-        text += write(" in this suite, which is too few to test: ", join(worse))
-        yield Notice("too-few-changes", text, query_ids=tuple(changed))
+    if sum(map(bool, gains.values())) < constants.MIN_FEW_CHANGES:
+        worse = [query_id for query_id, gain in gains.items() if gain < 0]
+        what = f"got worse in {metric}, too few to test"
+        verbs = (f"query {what}", f"queries {what}")
+        yield from facts.count_queries("too-few-changes", worse, *verbs)
 
 
 def _create_new_query_notice(facts: SuiteFacts) -> Iterator[Notice]:
@@ -463,10 +442,7 @@ def _create_missing_document_notice(facts: SuiteFacts) -> Iterator[Notice]:
     query_ids: list[str] = []
     doc_ids: dict[str, None] = {}
     for query in suite.queries:
-        expected = {*query.judgments.relevant}
-        for rule in query.rules:
-            expected.update(rule.wanted_doc_ids)
-        needed = [doc_id for doc_id in sorted(expected) if doc_id in missing]
+        needed = [doc_id for doc_id in list_expected_doc_ids(query) if doc_id in missing]
         if needed:
             query_ids.append(query.id)
             doc_ids.update(dict.fromkeys(needed))
@@ -499,16 +475,14 @@ def _create_passage_notice(facts: SuiteFacts) -> Iterator[Notice]:
             found_before += ranks_before.get(passage, settings.top_k + 1) <= settings.top_k
     if counts.total() == counts[FindingKind.FOUND]:
         return
-    parts: list[Text] = []
+    parts = []
     for kind in FindingKind:
         if counts[kind] or kind is FindingKind.FOUND:
-            verb = "is" if counts[kind] == 1 else "are"
-            is_compared = kind is FindingKind.FOUND and facts.comparison.changes
-            before = f" ({found_before} before)" if is_compared else ""
-            parts.append(write(f"{counts[kind]} {verb} {kind.value}{before}"))
+            parts.append(f"{counts[kind]} {kind.value}")
+    if facts.comparison.changes:
+        parts[0] += f" ({found_before} before)"
     total = format_count(counts.total(), "relevant passage")
-    text = write(f"Of {total}, ", join(parts[:-1]), " and " if parts[1:] else "", parts[-1])
-    yield Notice("passages", text)
+    yield Notice("passages", write(f"{total}: {', '.join(parts)}"))
 
 
 def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:

@@ -203,8 +203,7 @@ def test_few_worse_queries_are_too_few_to_test(worse: int, is_named: bool) -> No
     assert ("too-few-changes" in list_codes(evaluation)) is is_named
     if worse == 2:
         assert str(get_notice(evaluation, "too-few-changes").text) == (
-            "2 queries got worse in ndcg@10, and 2 changed in this suite, which is too few to test:"
-            ' "shop 0" from 1.000 to 0.509, "shop 1" from 1.000 to 0.509'
+            '2 queries got worse in ndcg@10, too few to test: "shop 0", "shop 1"'
         )
 
 
@@ -348,8 +347,7 @@ def test_fates_of_passages_are_counted() -> None:
     notice = get_notice(evaluate(suite, answer({"q": cut}), answer({"q": whole})), "passages")
 
     assert str(notice.text) == (
-        "Of 3 relevant passages, 1 is found (2 before), 1 is split across chunks and"
-        " 1 is not retrieved"
+        "3 relevant passages: 1 found (2 before), 1 split across chunks, 1 not retrieved"
     )
 
 

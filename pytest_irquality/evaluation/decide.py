@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 
+from pytest_irquality.baselines.sources import Baseline
 from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.comparison import Comparison, QueryStatus, compare_runs
 from pytest_irquality.evaluation.edits import (
@@ -221,6 +222,7 @@ def decide(
         decision,
         _create_base_failure_notices,
         _create_branch_notices,
+        _create_lost_parameter_notices,
         _create_unanswered_base_notices,
         _create_unmade_check_notices,
         _create_edit_notices,
@@ -332,6 +334,30 @@ def _create_branch_notices(decision: Decision) -> Iterator[Notice]:
             yield assign_suites(Notice("suite-not-run", text, outcome, is_cause=True), [suite])
         for remark in side.branch.remarks:
             yield Notice("remark", remark)
+
+
+def _create_lost_parameter_notices(decision: Decision) -> Iterator[Notice]:
+    """Name retrievers with a baseline on the base branch whose parameter the fixture lost.
+
+    The fixture of the current code says with which parameters the suites of both branches run.
+    """
+    if decision.base is None:
+        return
+    base = decision.base.branch
+    retrievers = {suite.retriever for suite in base.suites if suite.retriever.parameter}
+    lost: dict[tuple[str, RetrieverId], Baseline] = {}
+    for baseline in base.baselines:
+        parameter = baseline.retriever.parameter
+        siblings = {retriever._replace(parameter=parameter) for retriever in retrievers}
+        if parameter and baseline.retriever in siblings - retrievers:
+            lost[baseline.suite_path, baseline.retriever] = baseline
+    for (suite_path, retriever), baseline in lost.items():
+        number = format_count(len(baseline.run.answers), "query", "queries")
+        text = write("did not run for ", DataPart(str(retriever)), f" of {base.name}, because its")
+        text += f" fixture no longer has the parameter ({number} not compared)"
+        step = write("Restore the parameter, or delete its baseline ", CodePart(baseline.path))
+        notice = Notice("parameter-lost", text, Outcome.REVIEW, is_cause=True, next_step=step)
+        yield assign_suites(notice, [suite for suite in base.suites if suite.path == suite_path])
 
 
 def _create_unanswered_base_notices(decision: Decision) -> Iterator[Notice]:

@@ -542,6 +542,23 @@ def test_parametrized_fixture_needs_a_review(shop: Shop) -> None:
     assert any(query in build.text for query in QUERIES[:10])
 
 
+def test_parameter_that_is_gone_needs_a_review(shop: Shop) -> None:
+    """A retriever with a broken search is dropped, and the other one of the fixture is sound."""
+    shop.write_suite(make_suite())
+    code = shop.read("conftest.py").replace('scope="session"', 'params=["a", "b"]')
+    shop.write("conftest.py", code)
+    shop.start_change()
+    shop.write("conftest.py", code.replace('["a", "b"]', '["b"]'))
+
+    build = shop.build(AGAINST_MAIN)
+
+    assert build.verdict == ("REVIEW", 0)
+    assert shop.build(AGAINST_MAIN, *STRICT).verdict == ("REVIEW", 1)
+    assert "did not run for retriever[a] of main" in build.text
+    assert "20 queries" in build.text
+    assert "shop.a.jsonl" in build.text
+
+
 def test_updates_for_different_queries_merge(shop: Shop) -> None:
     """S20: two branches update the baseline for different queries and merge."""
     shop.write_suite(make_suite())

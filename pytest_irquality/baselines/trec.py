@@ -20,13 +20,9 @@ MAX_SCORE = sys.float_info.max
 
 _FIELDS = 6
 _LINE_MARK = b"\0"
-# Characters of ASCII that separate fields of texts, but not of bytes.
-_TEXT_SEPARATORS = (b"\x1c", b"\x1d", b"\x1e", b"\x1f")
 # The tokens of a larger block do not stay in the caches of a processor.
 _BLOCK_BYTES = 2**15
 _BLOCK_LINES = 1_000
-# With fewer lines per query, reading the queries of a block together is faster.
-_MIN_LINES_AT_ONCE = 50
 _ENCODED_STARTS = (b"\x1f\x8b", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -84,10 +80,10 @@ def _read_blocks(path: Path) -> Iterator[bytes]:
             yield part.encode() + b"\n"
 
 
-class _ScoreTable(dict[str, float]):
+class _ScoreTable(dict[bytes, float]):
     """Scores by their text. Many queries share them if they have few digits or come from ranks."""
 
-    def __missing__(self, text: str) -> float:
+    def __missing__(self, text: bytes) -> float:
         self[text] = score = float(text)
         return score
 
@@ -98,50 +94,35 @@ class _TrecReader:
     def __init__(self, name: str) -> None:
         self._name = name
         self._line_count = 0
-        self._lines: dict[str, _Lines] = {}
-        self._unordered: set[str] = set()
+        self._lines: dict[bytes, _Lines] = {}
+        self._unordered: set[bytes] = set()
         self._score_table = _ScoreTable()
-        self._parse_score: Callable[[str], float] = self._score_table.__getitem__
+        self._parse_score: Callable[[bytes], float] = self._score_table.__getitem__
+        self._reach = _BLOCK_BYTES
 
     def add_lines(self, block: bytes) -> None:
         """Add some complete lines."""
-        # Only ASCII white space separates fields, and texts have a few separators more.
-        if block.isascii() and not any(character in block for character in _TEXT_SEPARATORS):
-            block = self._add_ascii_lines(block)
-        if not block:
-            return
-        # A mark after every line shows that each has six fields.
-        marked = block.replace(b"\n", b" \0 ")
-        line_count = (len(marked) - len(block)) // 2
-        if not self._add_columns(marked, line_count):
-            for number, line in enumerate(block.splitlines(), start=self._line_count + 1):
-                self._add_line(line, number)
-        self._line_count += line_count
+        start = 0
+        while start < len(block):
+            end = self._add_lines_of_query(block, start)
+            if end == start:
+                break
+            start = end
+        for line in block[start:].splitlines():
+            self._line_count += 1
+            self._add_line(line)
 
     def finish(self) -> Mapping[str, Ranking]:
         """Return the rankings, each in the order of its scores."""
         rankings = {}
         for query in list(self._lines):
+            query_id = self._decode(query)
             is_ordered = query not in self._unordered
-            rankings[query] = self._make_ranking(query, self._lines.pop(query), is_ordered)
+            rankings[query_id] = self._make_ranking(query_id, self._lines.pop(query), is_ordered)
         return rankings
 
-    def _add_ascii_lines(self, block: bytes) -> bytes:
-        """Add the lines of one query after the other as long as they are as usual.
-
-        Returns:
-            The lines from the first unusual one.
-        """
-        start = 0
-        while start < len(block) and self._line_count >= _MIN_LINES_AT_ONCE * len(self._lines):
-            end = self._add_lines_of_query(block, start)
-            if end == start:
-                break
-            start = end
-        return block[start:]
-
     def _add_lines_of_query(self, block: bytes, start: int) -> int:
-        """Add the lines of the query at ``start``, and return where they end.
+        """Add lines of the query at ``start``, and return where they end.
 
         Of each line, only document, rank and score are split, because the text between the score
         of a line and the document of the next is the same for all lines of a query. That saves a
@@ -150,65 +131,42 @@ class _TrecReader:
         Returns:
             The end of the lines, or ``start`` if they are not as usual.
         """
-        first_line = block[start : block.find(b"\n", start)]
+        first_end = block.find(b"\n", start) + 1
+        first_line = block[start:first_end]
         first_fields = first_line.split()
         if len(first_fields) != _FIELDS:
             return start
         query, q0, *_, tag = first_fields
         space = first_line[len(query) : len(query) + 1]
         line_start = query + space + q0 + space
-        line_end = space + tag + b"\n"
+        line_end = space + first_line[first_line.rfind(tag) :]
         border = line_end + line_start
-        last_border = block.rfind(border, start)
-        end = block.find(b"\n", last_border + len(line_end)) + 1
-        lines = block[start:end] if last_border >= 0 else b""
+        # Lines of the query that are out of reach are added next, with more reach.
+        last_border = block.rfind(border, start, start + self._reach)
+        end = block.find(b"\n", last_border + len(line_end)) + 1 if last_border > 0 else first_end
+        self._reach = 2 * (end - start)
+        lines = block[start:end]
         if not lines.startswith(line_start) or not lines.endswith(line_end):
             return start
         # A mark after every line shows that each has six fields. A text of the same length can be
         # replaced in place, which takes a third of the time.
         mark = b" \0".ljust(len(border))
-        fields = lines[len(line_start) : -len(line_end)].replace(border, mark).decode().split()
+        fields = lines[len(line_start) : -len(line_end)].replace(border, mark).split()
         line_count = lines.count(b"\n")
-        if len(fields) != 4 * line_count - 1 or fields[3::4].count("\0") != line_count - 1:
+        if len(fields) != 4 * line_count - 1 or fields[3::4].count(_LINE_MARK) != line_count - 1:
             return start
-        score_texts = fields[2::4]
-        is_usual = b"_" not in lines or "_" not in " ".join(score_texts)
-        scores = self._parse_scores(score_texts) if is_usual else None
+        scores = self._parse_scores(fields[2::4])
         if scores is None:
             return start
-        self._add_documents(query.decode(), fields[::4], scores)
+        self._add_documents(query, fields[::4], scores)
         self._line_count += line_count
         return end
 
-    def _add_columns(self, marked: bytes, line_count: int) -> bool:
-        """Add lines column by column. Return whether all of them are as usual."""
-        fields = marked.split()
-        step = _FIELDS + 1
-        if (
-            len(fields) != step * line_count
-            or fields[_FIELDS::step].count(_LINE_MARK) != line_count
-        ):
-            return False
-        score_texts = b" ".join(fields[4::step])
-        # `float` would accept the digits of all scripts in a text, and `1_0` in all.
-        if b"_" in score_texts:
-            return False
-        scores = self._parse_scores(score_texts.decode("ascii", "replace").split(" "))
-        if scores is None:
-            return False
-        queries = fields[::step]
-        doc_ids = self._decode(b" ".join(fields[2::step])).split(" ")
-        del fields
-        start = 0
-        while start < line_count:
-            end = _find_end_of_query(queries, start)
-            query = self._decode(queries[start])
-            self._add_documents(query, doc_ids[start:end], scores[start:end])
-            start = end
-        return True
-
-    def _parse_scores(self, texts: Sequence[str]) -> list[float] | None:
+    def _parse_scores(self, texts: Sequence[bytes]) -> list[float] | None:
         """Return the scores, or ``None`` if one is not a number."""
+        # `float` accepts `1_0`.
+        if b"_" in b" ".join(texts):
+            return None
         try:
             scores = list(map(self._parse_score, texts))
         except ValueError:
@@ -218,14 +176,15 @@ class _TrecReader:
             self._score_table.clear()
         return scores
 
-    def _add_line(self, line: bytes, number: int) -> None:
+    def _add_line(self, line: bytes) -> None:
         """Add one line, or raise an error that says what is wrong with it."""
         fields = line.split()
         if not fields:
             return
+        place = f"{self._name}:{self._line_count}"
         if len(fields) != _FIELDS:
             raise BaselineError(
-                f"{self._name}:{number}: A line needs six fields, `query Q0 document rank score"
+                f"{place}: A line needs six fields, `query Q0 document rank score"
                 f" tag`, and this one has {len(fields)}"
             )
         query, _, doc_id, _, score, _ = fields
@@ -233,11 +192,10 @@ class _TrecReader:
             value = float(score.replace(b"_", b"?"))
         except ValueError:
             shown = score[:60].decode(errors="replace")
-            message = f"The score '{shown}' is not a number"
-            raise BaselineError(f"{self._name}:{number}: {message}") from None
-        self._add_documents(self._decode(query), [self._decode(doc_id)], [value])
+            raise BaselineError(f"{place}: The score '{shown}' is not a number") from None
+        self._add_documents(query, [doc_id], [value])
 
-    def _add_documents(self, query: str, doc_ids: list[str], scores: list[float]) -> None:
+    def _add_documents(self, query: bytes, doc_ids: list[bytes], scores: list[float]) -> None:
         """Add documents of a query, whose lines need not follow each other."""
         if query not in self._lines:
             self._lines[query] = _Lines([], array("d"))
@@ -250,11 +208,11 @@ class _TrecReader:
         ):
             self._unordered.add(query)
         # Millions of ids as texts of their own would take most of the memory of a run.
-        lines.doc_ids.append("\n".join(doc_ids) + "\n")
+        lines.doc_ids.append(b"\n".join(doc_ids) + b"\n")
         lines.scores.fromlist(scores)
 
     def _make_ranking(self, query_id: str, lines: _Lines, is_ordered: bool) -> Ranking:
-        doc_ids, scores = "".join(lines.doc_ids), lines.scores
+        doc_ids, scores = self._decode(b"".join(lines.doc_ids)), lines.scores
         if not is_ordered:
             if any(map(math.isnan, scores)):
                 message = f"A score of query '{query_id}' is not a number"
@@ -277,24 +235,5 @@ class _TrecReader:
 class _Lines(NamedTuple):
     """The lines of one query: texts of document ids, each with a line end, and their scores."""
 
-    doc_ids: list[str]
+    doc_ids: list[bytes]
     scores: array[float]
-
-
-def _find_end_of_query(queries: Sequence[bytes], start: int) -> int:
-    """Return the index after the lines of one query that follow each other."""
-    query = queries[start]
-    # The lines of a query are together as a rule, so a binary search finds their end.
-    end, beyond = start + 1, len(queries)
-    while end < beyond:
-        middle = (end + beyond) // 2
-        if queries[middle] == query:
-            end = middle + 1
-        else:
-            beyond = middle
-    if queries[start:end].count(query) == end - start:
-        return end
-    for end in range(start + 1, len(queries)):
-        if queries[end] != query:
-            return end
-    return len(queries)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from statistics import median
 from time import process_time
 from timeit import Timer
@@ -17,6 +18,15 @@ TARGET = 2.5
 
 Result = Any
 Loop = Callable[[Result], object]
+
+
+@dataclass
+class SearchHit:
+    """A hit of a client with classes of its own."""
+
+    id: str
+    score: float
+    title: str
 
 
 def make_shapes() -> dict[str, tuple[Result, Loop]]:
@@ -39,6 +49,7 @@ def make_shapes() -> dict[str, tuple[Result, Loop]]:
             lambda result: [(str(doc_id), float(score)) for score, doc_id in result],
         ),
         "dicts": (dicts, read_dicts),
+        "objects": ([SearchHit(doc_id, 0.5, "A chair") for doc_id in ids], read_objects),
     }
 
 
@@ -51,6 +62,10 @@ def read_elasticsearch(result: Result) -> object:
 
 def read_dicts(result: Result) -> object:
     return [(str(hit["id"]), float(hit["score"]), hit["title"]) for hit in result]
+
+
+def read_objects(result: Result) -> object:
+    return [(str(hit.id), float(hit.score), hit.title) for hit in result]
 
 
 def measure_calls(function: Callable[[], object]) -> float:

@@ -11,7 +11,6 @@ Hits are read as columns, because a response of 1,000 hits then costs a few pass
 from __future__ import annotations
 
 import hashlib
-import inspect
 import numbers
 import re
 import uuid
@@ -24,6 +23,7 @@ from collections.abc import (
     Sequence,
     Set as AbstractSet,
 )
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -37,7 +37,7 @@ from pytest_irquality.io.fields import Step, is_data, is_mapping, settle_path
 from pytest_irquality.io.secrets import MaskedText
 from pytest_irquality.retrieval.errors import ResultError
 from pytest_irquality.retrieval.run import Ranking
-from pytest_irquality.retrieval.wrappers import describe_result, open_batch, open_hits
+from pytest_irquality.retrieval.wrappers import Table, describe_result, open_batch, open_hits
 
 # The text of a hit is cut at this length, and the run has a note about it.
 MAX_TEXT_CHARS = 1_000_000
@@ -63,7 +63,7 @@ _TEXT_NAMES = (
 )  # fmt: skip
 # What a hit may hold its fields in.
 _CONTAINERS = (
-    "", "_source.", "payload.", "fields.", "properties.", "metadata.", "metadatas.", "meta.",
+    "_source.", "payload.", "fields.", "properties.", "metadata.", "metadatas.", "meta.",
     "document.", "entity.", "node.",
 )  # fmt: skip
 _MAX_TRIED_PATHS = 4
@@ -82,7 +82,20 @@ MAX_RAW_TITLE_CHARS = 4 * MAX_TITLE_CHARS
 # Scripts without spaces between words: Thai to Burmese, Khmer, Chinese, Japanese. It is compiled
 # when a text needs it, because that takes 2 ms.
 _UNSPACED = "[\u0e00-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-Steps = Sequence[Step]
+# CPython reads an attribute twice as fast if its name is in the code. These are the usual ones.
+_ATTRIBUTE_READERS: Mapping[str, Callable[[Iterable[Any]], list[Any]]] = {
+    "id": lambda values: [value.id for value in values],
+    "docid": lambda values: [value.docid for value in values],
+    "node_id": lambda values: [value.node_id for value in values],
+    "score": lambda values: [value.score for value in values],
+    "title": lambda values: [value.title for value in values],
+    "text": lambda values: [value.text for value in values],
+    "page_content": lambda values: [value.page_content for value in values],
+    "metadata": lambda values: [value.metadata for value in values],
+    "payload": lambda values: [value.payload for value in values],
+    "node": lambda values: [value.node for value in values],
+    "meta": lambda values: [value.meta for value in values],
+}
 # What a column of rows may hold. Decimals are never ids; integers may be ids or scores.
 Role = Literal["ids", "integers", "decimals", "prose", "other"]
 
@@ -138,17 +151,29 @@ class ResultReader:
         Raises:
             ResultError: No document ids can be read, or the engine says that its answer is partial.
         """
-        try:
+        with _describe_in_errors(result):
             return self.read_hits(result, depth)
-        except ResultError as error:
-            if inspect.iscoroutine(result):
-                result.close()
-            raise _add_result(error, result) from None
 
     def read_hits(self, result: object, depth: int) -> Answer:
         """Read as ``read`` does. The message of an error does not show the result."""
         hits = open_hits(result, depth, self.id_field)
-        return _make_answer(hits, _read_hits(hits, self), self)
+        parts = _read_hits(hits, self)
+        texts, sizes, cut_count = parts.texts, {}, 0
+        for unit, count_size in self.size_counters.items():
+            sizes[unit] = tuple(map(count_size, texts))
+        if not (self.matches_text or self.keeps_texts):
+            texts = ()
+        if texts and max(map(len, texts)) > MAX_TEXT_CHARS:
+            cut_count = sum(len(text) > MAX_TEXT_CHARS for text in texts)
+            texts = [text[:MAX_TEXT_CHARS] for text in texts]
+        ranking = Ranking(
+            parts.doc_ids,
+            parts.scores,
+            texts=tuple(texts),
+            fields=_read_fields(hits, self.fields) if self.fields else (),
+            sizes=sizes,
+        )
+        return Answer(ranking, cut_raw_titles(parts.titles), cut_count)
 
 
 def split_batch(result: object, count: int) -> Sequence[object]:
@@ -157,10 +182,19 @@ def split_batch(result: object, count: int) -> Sequence[object]:
     Raises:
         ResultError: The result does not have one list of hits for each query.
     """
-    try:
+    with _describe_in_errors(result):
         return open_batch(result, count)
+
+
+@contextmanager
+def _describe_in_errors(result: object) -> Iterator[None]:
+    """Let an error show the result that cannot be read."""
+    try:
+        yield
     except ResultError as error:
-        raise _add_result(error, result) from None
+        description = describe_result(result)
+        detail = f"{error.detail}. {description}" if error.detail else description
+        raise ResultError(f"Cannot read the result: {error.cause}", detail) from None
 
 
 def make_distinct_ids(
@@ -194,26 +228,12 @@ class _Parts(NamedTuple):
     texts: Sequence[str] = ()
 
 
-def _make_answer(hits: Sequence[Any], parts: _Parts, reader: ResultReader) -> Answer:
-    texts, sizes, cut_count = parts.texts, {}, 0
-    for unit, count_size in reader.size_counters.items():
-        sizes[unit] = tuple(map(count_size, texts))
-    if not (reader.matches_text or reader.keeps_texts):
-        texts = ()
-    if texts and max(map(len, texts)) > MAX_TEXT_CHARS:
-        cut_count = sum(len(text) > MAX_TEXT_CHARS for text in texts)
-        texts = [text[:MAX_TEXT_CHARS] for text in texts]
-    fields = read_fields(hits, reader.fields, _CONTAINERS) if reader.fields else ()
-    ranking = Ranking(parts.doc_ids, parts.scores, texts=tuple(texts), fields=fields, sizes=sizes)
-    return Answer(ranking, cut_raw_titles(parts.titles), cut_count)
-
-
 def _read_hits(hits: Sequence[Any], reader: ResultReader) -> _Parts:
     if not hits:
         return _Parts(())
     if _is_object_type(type(hits[0])):
         return _read_objects(hits, reader)
-    column = make_column(hits)
+    column = Column(hits)
     if reader.requirement and column.kinds == {str} and any(map(is_text, hits)):
         return _make_parts(None, None, hits, hits, reader)
     doc_ids = column.get_ids()
@@ -248,12 +268,6 @@ def _make_digest(text: str) -> str:
     return hashlib.sha1(data, usedforsecurity=False).hexdigest()[:12]
 
 
-def _add_result(error: ResultError, result: object) -> ResultError:
-    description = describe_result(result)
-    detail = f"{error.detail}. {description}" if error.detail else description
-    return ResultError(f"Cannot read the result: {error.cause}", detail)
-
-
 def _is_object_type(kind: type) -> bool:
     return not (_is_row_type(kind) or is_number_type(kind) or issubclass(kind, (str, uuid.UUID)))
 
@@ -276,7 +290,7 @@ def _read_rows(rows: Sequence[Any], reader: ResultReader) -> _Parts:
         if name.isdigit():
             raise ResultError(f"Columns of rows have names, and '{name}' is a number")
     try:
-        columns = [make_column(values) for values in zip(*rows, strict=True)]
+        columns = [Column(values) for values in zip(*rows, strict=True)]
     except ValueError:
         raise ResultError("Its rows differ in length") from None
     if len(columns) == 1 and columns[0].may_be_ids:
@@ -328,39 +342,94 @@ def _find_places(roles: Sequence[Role]) -> tuple[int, int | None]:
 
 
 def _read_objects(hits: Sequence[Any], reader: ResultReader) -> _Parts:
-    id_steps = _find_id_steps(hits, reader.id_field)
-    if id_steps is None and not reader.id_field:
-        dicts = _make_dicts(hits)
-        if dicts:
+    fields = _Fields(hits)
+    id_place = fields.find_ids(reader.id_field)
+    if id_place is None and not reader.id_field and callable(getattr(hits[0], "to_dict", None)):
+        dicts = [hit.to_dict() for hit in hits]
+        if all(isinstance(hit, dict) for hit in dicts):
             return _read_objects(dicts, reader)
-    containers = []
-    for container in _CONTAINERS:
-        if not container or settle_path(hits[0], container[:-1]) is not None:
-            containers.append(container)
-    titles = _read_titles(hits, containers)
+    title_place = fields.find(fields.list_paths(_TITLE_NAMES), Column.has_texts)
+    titles = () if title_place is None else fields.read(title_place).get_texts()
     texts: Sequence[str] = ()
     if reader.requirement or reader.keeps_texts or not titles or not all(titles):
-        texts = _read_texts(hits, reader, containers)
+        texts = _read_texts(fields, reader)
         if titles and texts:
             titles = [title or text for title, text in zip(titles, texts, strict=True)]
         titles = titles or texts
-    score_steps = _settle(hits, _SCORE_PATHS, _are_scores)
-    scores = None if score_steps is None else read_column(hits, score_steps).get_scores()
-    if id_steps is not None:
-        return _Parts(_read_ids(hits, id_steps), scores, titles, texts)
+    score_place = fields.find(_SCORE_PATHS, Column.are_scores)
+    scores = None if score_place is None else fields.read(score_place).get_scores()
+    if id_place is not None:
+        return _Parts(_get_all_ids(fields.read(id_place)), scores, titles, texts)
     if reader.matches_text and not reader.id_field:
         return _make_parts(None, scores, titles, texts, reader)
     raise _make_id_error(hits, reader.id_field)
 
 
-def _find_id_steps(hits: Sequence[Any], id_field: str) -> Steps | None:
-    if id_field:
-        paths = [container + id_field for container in _CONTAINERS]
-        return _settle(hits, paths, _are_ids)
-    return _settle(hits, _list_id_paths(hits[0]), _are_ids)
+class _Place(NamedTuple):
+    """Where a field of hits is: its path, and the steps of the path for hits like the first."""
+
+    path: str
+    steps: Sequence[Step]
 
 
-def _list_id_paths(hit: Any) -> tuple[str, ...]:
+class _Fields:
+    """The fields of hits. Where a field is shows in the first hits."""
+
+    def __init__(self, hits: Sequence[Any]) -> None:
+        self.hits = hits
+        self._columns: dict[str, Sequence[Any]] = {}
+        self._sample = hits[:SAMPLE_HITS]
+        self._is_mapping = is_mapping(hits[0])
+        self._containers = ["", *(name for name in _CONTAINERS if self._find_steps(name[:-1]))]
+
+    def find(
+        self, paths: Iterable[str], accept: Callable[[Column], bool], start: int = 0
+    ) -> _Place | None:
+        """Return the first path at which the hits from ``start`` on have what is accepted."""
+        sample = self.hits[start : start + SAMPLE_HITS] if start else self._sample
+        for path in paths:
+            steps = settle_path(sample[0], path) if start else self._find_steps(path)
+            if steps is not None:
+                values = [get_value(hit, steps) for hit in sample]
+                if accept(Column(values, is_field=True)):
+                    return _Place(path, steps)
+        return None
+
+    def read(self, place: _Place) -> Column:
+        """Read the column at a place of all hits."""
+        values: Sequence[Any] = self.hits
+        path = ""
+        try:
+            for name, step in zip(place.path.split("."), place.steps, strict=False):
+                is_first, path = not path, f"{path}.{name}"
+                if path not in self._columns:
+                    self._columns[path] = _take_step(values, name, step, is_first=is_first)
+                values = self._columns[path]
+        except Exception:
+            values = [get_value(hit, place.steps) for hit in self.hits]
+        return Column(values, is_field=True)
+
+    def find_ids(self, id_field: str) -> _Place | None:
+        """Return the place of the ids, at the given path or at a usual one."""
+        paths: Sequence[str] = list_id_paths(self.hits[0])
+        if id_field:
+            paths = ["", *_CONTAINERS]
+            paths = [container + id_field for container in paths]
+        return self.find(paths, Column.are_ids)
+
+    def list_paths(self, names: Sequence[str]) -> list[str]:
+        """Return the paths of fields with these names in the containers that the hits have."""
+        return [container + name for name in names for container in self._containers]
+
+    def _find_steps(self, path: str) -> Sequence[Step] | None:
+        # Most names are missing, and this is ten times as fast as a step that fails.
+        if not (self._is_mapping or hasattr(self._sample[0], path.partition(".")[0])):
+            return None
+        return settle_path(self._sample[0], path)
+
+
+def list_id_paths(hit: Any) -> tuple[str, ...]:
+    """Return the paths at which a hit may have its id."""
     if type(hit) is dict:
         return (*_ID_PATHS, *_ID_ATTRIBUTES, *_PRODUCT_ID_PATHS)
     if is_mapping(hit):  # a hit of elasticsearch.dsl has the fields of its document as keys
@@ -368,88 +437,68 @@ def _list_id_paths(hit: Any) -> tuple[str, ...]:
     return _ID_ATTRIBUTES
 
 
-def _are_ids(column: Column) -> bool:
-    return column.get_ids() is not None
-
-
-def _are_scores(column: Column) -> bool:
-    return column.get_scores() is not None
-
-
-def _settle(
-    hits: Sequence[Any], paths: Iterable[str], accept: Callable[[Column], bool]
-) -> Steps | None:
-    """Return the steps of the first path at which the first hits have what is accepted."""
-    sample = hits[:SAMPLE_HITS]
-    for path in paths:
-        steps = settle_path(sample[0], path)
-        if steps is not None and accept(read_column(sample, steps)):
-            return steps
-    return None
-
-
-def _read_ids(hits: Sequence[Any], steps: Steps) -> tuple[str, ...]:
-    column = read_column(hits, steps)
+def _get_all_ids(column: Column) -> tuple[str, ...]:
     doc_ids = column.get_ids()
-    if doc_ids is not None:
-        return doc_ids
-    for rank, value in enumerate(column.values, 1):
-        if make_column([value]).get_ids() is None:
-            detail = f"The id of the hit at rank {rank} is {value!r}"
-            raise ResultError("Not every hit has a document id", detail)
-    raise AssertionError("unreachable")
+    if doc_ids is None:
+        is_missing = [Column([value]).get_ids() is None for value in column.values]
+        rank = is_missing.index(True) + 1
+        detail = f"The id of the hit at rank {rank} is {column.values[rank - 1]!r}"
+        raise ResultError("Not every hit has a document id", detail)
+    return doc_ids
 
 
-def _make_dicts(hits: Sequence[Any]) -> list[dict[Any, Any]]:
-    """Return hits as the dicts that their own ``to_dict`` returns, or nothing."""
-    if not callable(getattr(hits[0], "to_dict", None)):
-        return []
-    dicts = [hit.to_dict() for hit in hits]
-    return dicts if all(isinstance(hit, dict) for hit in dicts) else []
-
-
-def _read_titles(hits: Sequence[Any], containers: Sequence[str]) -> Sequence[str]:
-    paths = [container + name for name in _TITLE_NAMES for container in containers]
-    steps = _settle(hits, paths, Column.has_texts)
-    return () if steps is None else read_column(hits, steps).get_texts()
-
-
-def _read_texts(
-    hits: Sequence[Any], reader: ResultReader, containers: Sequence[str]
-) -> Sequence[str]:
+def _read_texts(fields: _Fields, reader: ResultReader) -> Sequence[str]:
     """Read the text of each hit. If texts are required, there must be a place with texts."""
-    paths = [container + name for name in _TEXT_NAMES for container in containers]
+    paths = fields.list_paths(_TEXT_NAMES)
     if reader.text_field:
-        paths = [container + reader.text_field for container in _CONTAINERS]
+        paths = [container + reader.text_field for container in ("", *_CONTAINERS)]
     needs_all = reader.requirement or reader.keeps_texts
-    steps = _settle_texts(hits if needs_all else hits[:SAMPLE_HITS], paths)
-    if steps is not None:
-        return read_column(hits, steps).get_texts()
+    # Chunks may be empty, so the first ones with a text decide.
+    for start in range(0, len(fields.hits) if needs_all else 1, SAMPLE_HITS):
+        place = fields.find(paths, Column.has_texts, start)
+        if place is not None:
+            return fields.read(place).get_texts()
     if not reader.requirement:
         return ()
     cause = f"{reader.requirement} needs the text of each hit. Name its place with 'text_field'"
     if reader.text_field:
         cause = f"'text_field: {reader.text_field}' leads to no text in the hits"
-    raise ResultError(cause, _describe_fields(hits[0]))
-
-
-def _settle_texts(hits: Sequence[Any], paths: Sequence[str]) -> Steps | None:
-    """Settle the place of texts. Chunks may be empty, so the first one with a text decides."""
-    for start in range(len(hits)):
-        steps = _settle(hits[start : start + SAMPLE_HITS], paths, Column.has_texts)
-        if steps is not None:
-            return steps
-    return None
+    raise ResultError(cause, _describe_fields(fields.hits[0]))
 
 
 # Columns: the values at one place of each hit.
 
 
-class Column(NamedTuple):
-    """The values at one place of each hit, with their types."""
+class Column:
+    """The values at one place of each hit, of which there must be one at least.
 
-    values: Sequence[Any]
-    kinds: AbstractSet[type]
+    Args:
+        values: The values.
+        is_field: Whether they come from a field, where a list of one value counts as the value.
+    """
+
+    def __init__(self, values: Sequence[Any], *, is_field: bool = False) -> None:
+        self.values = values
+        self._is_field = is_field
+        self._kinds: AbstractSet[type] | None = None
+
+    @property
+    def kinds(self) -> AbstractSet[type]:
+        """Return the types of the values."""
+        if self._kinds is None:
+            self._kinds = self._find_kinds()
+        return self._kinds
+
+    def _find_kinds(self) -> AbstractSet[type]:
+        kind = type(self.values[0])
+        # Most columns have one type, and counting it is faster than collecting all types.
+        if countOf(map(type, self.values), kind) == len(self.values) and kind is not list:
+            return {kind}
+        kinds = set(map(type, self.values))
+        if list in kinds and self._is_field:  # a list of one value, as of a stored field
+            self.values = list(map(get_single, self.values))
+            kinds = set(map(type, self.values))
+        return kinds
 
     @property
     def known_kinds(self) -> AbstractSet[type]:
@@ -468,8 +517,7 @@ class Column(NamedTuple):
             is_whole = all(issubclass(kind, numbers.Integral) for kind in kinds)
             return "integers" if is_whole else "decimals"
         if kinds == {str}:
-            texts = self.values if len(self.kinds) == 1 else self.get_texts()
-            return "prose" if has_prose(texts, is_prose) else "ids"
+            return "prose" if has_prose(self.get_texts(), is_prose) else "ids"
         return "ids" if self.may_be_ids else "other"
 
     def get_ids(self) -> tuple[str, ...] | None:
@@ -480,48 +528,45 @@ class Column(NamedTuple):
         """
         if MaskedText in self.kinds:
             raise ResultError("A document id contains a secret that 'ir_headers' names")
-        if self.kinds == {str}:
-            ids = tuple(self.values)
-        elif all(map(_is_id_type, self.kinds)):
-            ids = tuple(map(str, self.values))
-        else:
+        if not all(map(_is_id_type, self.kinds)):
             return None
+        ids = tuple(self.values if self.kinds == {str} else map(str, self.values))
         return ids if all(ids) else None
+
+    def are_ids(self) -> bool:
+        """Return whether all values are ids."""
+        return self.get_ids() is not None
 
     def get_scores(self) -> tuple[float, ...] | None:
         """Return the values as scores, or ``None`` if one is missing or no finite number."""
-        if self.kinds == {float}:
-            scores = tuple(self.values)
-        elif all(map(is_number_type, self.kinds)):
-            try:
-                scores = tuple(map(float, self.values))
-            except (TypeError, ValueError, OverflowError):  # an integer of hundreds of digits
-                return None
-        else:
+        if not all(map(is_number_type, self.kinds)):
+            return None
+        try:
+            scores = tuple(self.values if self.kinds == {float} else map(float, self.values))
+        except (TypeError, ValueError, OverflowError):  # an integer of hundreds of digits
             return None
         # A sum is finite unless a score is not; only sums that overflow need the second look.
         return scores if isfinite(sum(scores)) or all(map(isfinite, scores)) else None
 
+    def are_scores(self) -> bool:
+        """Return whether all values are finite numbers."""
+        return self.get_scores() is not None
+
     def get_texts(self) -> Sequence[str]:
         """Return the values that are text, and an empty text for the others."""
-        if self.kinds == {str}:
-            return self.values
-        return [str(value) if isinstance(value, str) else "" for value in self.values]
+        try:
+            "".join(self.values)  # fails unless all are texts, and is faster than to count types
+        except TypeError:
+            values = map(get_single, self.values) if self._is_field else self.values
+            return [str(value) if isinstance(value, str) else "" for value in values]
+        return self.values
 
     def has_texts(self) -> bool:
         """Return whether any value is a text that is not blank."""
         return any(text and not text.isspace() for text in self.get_texts())
 
 
-def make_column(values: Sequence[Any]) -> Column:
-    """Make a column of values, of which there must be one at least."""
-    kind = type(values[0])
-    # Most columns have one type, and counting it is faster than collecting all types.
-    is_uniform = countOf(map(type, values), kind) == len(values)
-    return Column(values, {kind} if is_uniform else set(map(type, values)))
-
-
-def get_value(hit: Any, steps: Steps) -> Any:
+def get_value(hit: Any, steps: Sequence[Step]) -> Any:
     """Return what the steps lead to, or ``None`` if a step fails or meets code."""
     try:
         for step in steps:
@@ -533,25 +578,26 @@ def get_value(hit: Any, steps: Steps) -> Any:
     return hit
 
 
-def read_column(hits: Sequence[Any], steps: Steps) -> Column:
-    """Read a column from hits. A list of one value, as of a stored field, counts as the value."""
-    values = hits
-    try:
-        for number, step in enumerate(steps):
-            if number and type(step) is attrgetter:  # an attribute of code may lead anywhere
-                _refuse_code(values)
-            values = list(map(step, values))
-    except Exception:
-        values = [get_value(hit, steps) for hit in hits]
-    column = make_column(values)
-    if list in column.kinds:
-        return make_column([get_single(value) for value in values])
-    return column
+def _take_step(values: Sequence[Any], name: str, step: Step, *, is_first: bool) -> Sequence[Any]:
+    """Return what a step of a path leads to from each value.
+
+    Raises:
+        Exception: The step fails for a value, or leads through code.
+    """
+    if isinstance(values, Table):
+        column: Sequence[Any] = step(values.columns_by_name)
+        return column
+    if type(step) is not attrgetter:
+        return list(map(step, values))
+    if not is_first:  # an attribute of code may lead anywhere
+        _refuse_code(values)
+    read = _ATTRIBUTE_READERS.get(name)
+    return read(values) if read else list(map(step, values))
 
 
 def _refuse_code(values: Sequence[Any]) -> None:
     """Raise ``TypeError`` if any value is code, which its type shows."""
-    for kind in set(map(type, values)):
+    for kind in Column(values).kinds:
         value = next(value for value in values if type(value) is kind)
         if not is_data(value):
             raise TypeError(f"a path may not lead through a {kind.__name__}")
@@ -610,20 +656,10 @@ def clean_title(text: str) -> str:
 # JSON), so they are texts, numbers, booleans, and lists of those.
 
 
-def read_fields(
-    hits: Sequence[Any], paths: Sequence[str], containers: Sequence[str]
-) -> tuple[Mapping[str, object], ...]:
-    """Return the values at some paths of each hit, as plain data.
+def _read_fields(hits: Sequence[Any], paths: Sequence[str]) -> tuple[Mapping[str, object], ...]:
+    """Return the values at some paths of each hit, or of its containers, as plain data.
 
-    A path is looked for in the hit and in its containers, such as ``_source``.
-
-    Args:
-        hits: The hits as returned.
-        paths: Paths with dots.
-        containers: The beginnings of paths, such as ``""`` and ``"_source."``.
-
-    Returns:
-        A mapping for each hit, without the fields that the hit lacks.
+    A hit that lacks a field has no entry for it.
     """
     values: list[dict[str, object]] = [{} for _ in hits]
     for path in paths:
@@ -631,7 +667,7 @@ def read_fields(
         for hit, fields in zip(hits, values, strict=True):
             value = None if steps is None else get_value(hit, steps)
             if value is None:  # another shape than the hits before
-                for container in containers:
+                for container in ("", *_CONTAINERS):
                     found = settle_path(hit, container + path)
                     if found is not None:
                         steps, value = found, get_value(hit, found)
@@ -671,7 +707,7 @@ def _make_id_error(hits: Sequence[Any], id_field: str) -> ResultError:
     fields = _describe_fields(hits[0])
     if id_field:
         return ResultError(f"'id_field: {id_field}' leads to no document id in the hits", fields)
-    tried = ", ".join(_list_id_paths(hits[0])[:_MAX_TRIED_PATHS])
+    tried = ", ".join(list_id_paths(hits[0])[:_MAX_TRIED_PATHS])
     return ResultError(
         f"No document id under {tried} or similar names. Write the name of its field into the suite"
         " as 'id_field', or into the ini file as 'ir_id_field'",

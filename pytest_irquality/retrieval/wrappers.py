@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, filterfalse, islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from pytest_irquality.io.escaping import clip
@@ -128,7 +128,7 @@ def _find_refusal(thing: object) -> str:
 
 
 def _take_hits(result: Any, depth: int) -> Sequence[Any]:
-    if not isinstance(result, (list, tuple)):
+    if not isinstance(result, (list, tuple, Table)):
         iterator = iter(result)  # it may be endless
         hits = list(islice(iterator, depth))
         if not _may_have_groups(hits):
@@ -136,7 +136,11 @@ def _take_hits(result: Any, depth: int) -> Sequence[Any]:
         result = chain(hits, iterator)
     elif not _may_have_groups(result):
         return result if len(result) <= depth else result[:depth]
-    return list(islice(filterfalse(_is_group, result), depth))
+    # Most hits have a source, which groups lack, so few are looked at more closely.
+    only_hits = (
+        hit for hit in result if (type(hit) is dict and "source" in hit) or not _is_group(hit)
+    )
+    return list(islice(only_hits, depth))
 
 
 def _may_have_groups(hits: Sequence[Any]) -> bool:
@@ -192,7 +196,7 @@ def _open_frame(thing: Any, request: Request) -> Any:
     if isinstance(index_name, str):
         columns.setdefault(index_name, index)
     cut = {name: _to_plain(column)[: request.depth] for name, column in columns.items()}
-    return _make_rows(cut)
+    return Table(cut)
 
 
 def _open_two_columns(thing: Any, request: Request) -> Any:
@@ -235,7 +239,7 @@ def _open_mapping(thing: Any, request: Request) -> Any:
             value = _get(thing, name)
             if _is_column(value):
                 columns[str(name)] = _open_row(_to_plain(value))[: request.depth]
-        return _make_rows(columns)
+        return Table(columns)
     inside = _find_hit_list(thing)
     if inside is not None:
         return inside
@@ -386,11 +390,27 @@ def _find_column_kind(column: Sequence[Any]) -> str:
     return "decimals" if any(isinstance(value, float) for value in column) else "integers"
 
 
-def _make_rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Make a dict for each row. Shorter columns do not belong to the table."""
-    length = max(map(len, columns.values()), default=0)
-    table = {name: column for name, column in columns.items() if len(column) == length}
-    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+class Table(Sequence[Any]):
+    """The rows of a table, each a dict. Whoever reads all of them reads columns, which is faster.
+
+    Args:
+        columns: The columns by name. Shorter ones do not belong to the table.
+    """
+
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        self._length = max(map(len, columns.values()), default=0)
+        self.columns_by_name = {}
+        for name, column in columns.items():
+            if len(column) == self._length:
+                self.columns_by_name[name] = column
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [self[index] for index in range(self._length)[at]]
+        return {name: column[at] for name, column in self.columns_by_name.items()}
 
 
 # Answers that the engine itself calls partial. A ranking from a part of the index says nothing

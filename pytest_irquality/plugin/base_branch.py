@@ -75,7 +75,7 @@ DEFAULT_SKIPPED_FOLDERS = (
 )
 
 
-class BaseBranch:
+class BaseBranchPlugin:
     """The base branch in a session, as a plugin of pytest.
 
     Attributes:
@@ -250,7 +250,7 @@ class BaseItem(pytest.Function):
     def setup(self) -> None:
         """Run the queries. Whatever prevents it is recorded, and the item is skipped."""
         state = get_state(self.config)
-        suite = state.base_branch.branch.suites[self.key]
+        suite = state.base_plugin.branch.suites[self.key]
         self.retrieval = Retrieval(self.key, is_base=True)
         try:
             super().setup()

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     class Failure(BaseException):
         """``pytest.fail.Exception``, which a type checker does not accept as a base class."""
 
+        pytrace: bool
+
         def __init__(self, msg: str, pytrace: bool = True) -> None: ...
 
 else:
@@ -282,24 +284,28 @@ def read_ini_file(folder: Path, arguments: Sequence[str], ini_name: str | None =
 # -- Reports -------------------------------------------------------------------------------------
 
 
-def clean_report(report: pytest.TestReport, message: str = "") -> None:
+def clean_report(
+    report: pytest.TestReport, item: pytest.Item, excinfo: pytest.ExceptionInfo[Any] | None
+) -> None:
     """Make control characters and workflow commands harmless in what an error says.
 
     An error of the user's code may quote a query, a title or a file name. Lines of source stay as
-    they are.
-
-    Args:
-        report: The report of an item that did not pass.
-        message: What the short summary, JUnit and annotations repeat, if not what pytest chose.
+    they are. A message without a traceback is reported at the place of the item, in one line.
     """
+    error = excinfo.value if excinfo else None
+    is_message = isinstance(error, Failure) and not error.pytrace
     chain = getattr(report.longrepr, "chain", None)
     if chain is None:
         if report.longrepr is not None and not isinstance(report.longrepr, tuple):
             report.longrepr = make_printable_lines(str(report.longrepr))
         return
     for traceback, crash, _ in chain:
+        if crash is not None and is_message:
+            path, line, _ = item.reportinfo()
+            crash.path, crash.lineno = str(path), (line or 0) + 1
+            crash.message = str(error).partition("\n")[0]
         if crash is not None:
-            crash.message = make_printable_lines(message or crash.message)
+            crash.message = make_printable_lines(crash.message)
         for entry in traceback.reprentries:
             # Python's own texts of several lines, such as an exception group, are one entry.
             for index, line in enumerate(entry.lines):

@@ -161,9 +161,9 @@ def pytest_terminal_summary(
     """Say how suites run if there is nothing but suites."""
     suites = config.stash.get(_SUITES_KEY, [])
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and suites:
-        number = (
-            "1 search-quality suite" if len(suites) == 1 else f"{len(suites)} search-quality suites"
-        )
+        from pytest_irquality.io.text import format_count
+
+        number = format_count(len(suites), "search-quality suite")
         terminalreporter.write_line(f"Found {number}. Run `pytest --ir-suite` to evaluate.")
 
 

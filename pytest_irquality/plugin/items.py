@@ -6,11 +6,10 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
@@ -50,7 +49,7 @@ class PluginState:
         file_access: Which files suites may name.
         declared_retrievers: Fixtures that suites may use, besides those that are named like one.
         modules: The ``SuiteModule`` of each collected suite by absolute path, selected or not.
-        base_branch: The ``BaseBranch`` of ``git:`` or ``run:``, if there is one.
+        base_plugin: The ``BaseBranchPlugin`` of ``git:`` or ``run:``, if there is one.
     """
 
     options: Options
@@ -58,7 +57,7 @@ class PluginState:
     file_access: FileAccess
     declared_retrievers: tuple[str, ...] = ()
     modules: dict[Path, Any] = field(default_factory=dict)
-    base_branch: Any = None
+    base_plugin: Any = None
 
     def get_relative_path(self, path: Path) -> str:
         """Return a path relative to the root of the project, with ``/``."""
@@ -110,14 +109,6 @@ MIN_FROZEN_QUERIES = 1_000
 YARDSTICK = "bm25_retriever"
 MARK_EXCEPTIONS = (pytest.skip.Exception, pytest.xfail.Exception)
 ERRORS = (BaselineError, CorpusError, MetricError, ResultError, RetrieverError)
-
-
-class BrokenCheck(compat.Failure):
-    """A check of a suite failed. Nothing else raises it."""
-
-
-# The short summary of pytest would print the module of the class.
-BrokenCheck.__module__ = "builtins"
 
 
 @dataclass(eq=False)
@@ -175,11 +166,13 @@ class SuiteItem(pytest.Function):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the line of the check in the suite."""
-        path, line = _find_place(self)
+        location = self.check.location
+        root = self.group.state.search.root
+        path = root / location.path if location.path else self.path
         # pytest prints a dot as "::" if the node id ends with this name, and a copied node id would
         # not be found. The invisible space at the end prevents that.
         name = f"{self.name} " if "." in self.name else self.name
-        return path, line - 1, name
+        return path, location.line - 1, name
 
     def listextrakeywords(self) -> set[str]:
         """Return the words that ``-k`` knows besides the name: tags and the text of the query."""
@@ -193,7 +186,6 @@ class SuiteItem(pytest.Function):
 
     def setup(self) -> None:
         """Run the queries of the suite if they did not run, and raise what is no verdict."""
-        __tracebackhide__ = True
         group = self.group
         if self._needs_retrieval():
             self._retrieve()
@@ -226,7 +218,6 @@ class SuiteItem(pytest.Function):
         return bool(group.is_ready and self._find_errors())
 
     def _retrieve(self) -> None:
-        __tracebackhide__ = True
         group = self.group
         search = group.state.search
         group.attempt = getattr(self, "execution_count", 1)
@@ -272,7 +263,6 @@ class SuiteItem(pytest.Function):
 
     def _raise_missing_answers(self) -> None:
         """Raise an error for the item that says whether all queries have an answer."""
-        __tracebackhide__ = True
         results = self.group.find_results(self.check.name)
         failed = [result for result in results if result.outcome is Outcome.FAILED]
         if failed:
@@ -283,7 +273,6 @@ class SuiteItem(pytest.Function):
 
     def _raise_error(self, query: Query, error: QueryError) -> NoReturn:
         """Raise the error of a query: in full the first time, in one line after that."""
-        __tracebackhide__ = True
         if error.is_skipped:
             self._skip(error.message)
         place = str(query.location)
@@ -308,18 +297,17 @@ class SuiteItem(pytest.Function):
 
     def runtest(self) -> None:
         """Raise if a check of this item fails."""
-        __tracebackhide__ = True
         results = self.group.find_results(self.check.name)
         failed = [result for result in results if result.outcome >= Outcome.FAILED]
         if failed:
-            self._raise(BrokenCheck(self._format(failed), pytrace=False))
+            self._fail(self._format(failed))
         reviewed = [result for result in results if result.outcome is Outcome.REVIEW]
         if reviewed and self.group.state.search.is_strict_build:
-            self._raise(BrokenCheck(self._format(reviewed), pytrace=False))
+            self._fail(self._format(reviewed))
         expected = [result for result in results if result.known_issue]
         for result in [*reviewed, *expected]:
             reason = f"{result.known_issue}: {result.text}" if result.known_issue else result.text
-            self._raise(pytest.xfail.Exception(make_printable(str(reason)), pytrace=False))
+            pytest.xfail(make_printable(str(reason)))
         incomplete = [result for result in results if result.outcome is Outcome.INCOMPLETE]
         if incomplete and len(incomplete) == len(results):
             self._skip(str(incomplete[0].text))
@@ -327,24 +315,14 @@ class SuiteItem(pytest.Function):
     def _format(self, results: Sequence[CheckResult]) -> str:
         from pytest_irquality.reports.terminal import format_failure
 
-        return make_printable_lines(format_failure(results, self.group.evaluation))
+        return format_failure(results, self.group.evaluation)
 
     def _skip(self, reason: str) -> NoReturn:
-        __tracebackhide__ = True
-        self._raise(pytest.skip.Exception(make_printable(reason)))
+        # pytest names the place of the item then, not this one.
+        raise pytest.skip.Exception(make_printable(reason), _use_item_location=True)
 
     def _fail(self, text: str) -> NoReturn:
-        __tracebackhide__ = True
-        self._raise(compat.Failure(make_printable_lines(text), pytrace=False))
-
-    def _raise(self, error: BaseException) -> NoReturn:
-        """Raise an error as if from the line of the check."""
-        __tracebackhide__ = True
-        path, line = _find_place(self)
-        # pytest needs a frame that is not hidden: the lambda.
-        raise_here = _place_function(lambda error: _raise(error), path, line, self.name)  # noqa: PLW0108
-        raise_here(error)
-        raise AssertionError("unreachable")
+        pytest.fail(make_printable_lines(text), pytrace=False)
 
     # -- Properties ------------------------------------------------------------------------------
 
@@ -404,7 +382,6 @@ class BrokenSuiteItem(pytest.Item):
 
     def setup(self) -> None:
         """Fail with the mistakes of the suite."""
-        __tracebackhide__ = True
         raise compat.Failure(self.text, pytrace=False)
 
     def runtest(self) -> None:
@@ -425,9 +402,7 @@ def pytest_runtest_makereport(
     if not hasattr(item, "retrieval"):
         return report
     if not report.passed:
-        error = call.excinfo.value if call.excinfo else None
-        is_message = isinstance(error, compat.Failure)
-        compat.clean_report(report, str(error).partition("\n")[0] if is_message else "")
+        compat.clean_report(report, item, call.excinfo)
     if report.when == "setup" and is_worker(item.config):
         retrieval = getattr(item, "retrieval", None)
         if retrieval is not None:
@@ -474,20 +449,3 @@ def _is_message(error: BaseException, suite: Suite) -> bool:
     if isinstance(error, pytest.FixtureLookupError):
         return error.argname == suite.retriever.fixture
     return isinstance(error, ERRORS)
-
-
-def _find_place(item: SuiteItem) -> tuple[Path, int]:
-    location = item.check.location
-    path = get_state(item.config).search.root / location.path if location.path else item.path
-    return path, location.line
-
-
-def _place_function(function: Callable[..., Any], path: Path, line: int, name: str) -> FunctionType:
-    """Return a one-line function whose code seems to be at a line of a file."""
-    code = function.__code__.replace(co_filename=str(path), co_firstlineno=line, co_name=name)
-    return FunctionType(code, function.__globals__, name)
-
-
-def _raise(error: BaseException) -> NoReturn:
-    __tracebackhide__ = True
-    raise error from None

@@ -10,6 +10,7 @@ controller decides.
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -104,7 +105,7 @@ def activate(config: pytest.Config, options: Options) -> None:
     patch.setenv("IRQUALITY_SIDE", os.environ.get("IRQUALITY_SIDE", "current"))
     manager.register(collection, "irquality-collection")
     manager.register(items, "irquality-items")
-    manager.register(Preparation(), "irquality-preparation")
+    manager.register(sys.modules[__name__], "irquality-lifecycle")
     if not is_worker(config):
         manager.register(Conclusion(config), "irquality-conclusion")
 
@@ -113,11 +114,11 @@ def _set_baseline_source(config: pytest.Config, state: PluginState) -> None:
     """Use the baseline of ``--ir-baseline`` in place of the committed files."""
     options = state.options
     if options.compares_with_commit:
-        from pytest_irquality.plugin.base_branch import BaseBranch
+        from pytest_irquality.plugin.base_branch import BaseBranchPlugin
 
-        state.base_branch = BaseBranch(config, state)
-        state.search.base = state.base_branch.branch
-        config.pluginmanager.register(state.base_branch, "irquality-base-branch")
+        state.base_plugin = BaseBranchPlugin(config, state)
+        state.search.base = state.base_plugin.branch
+        config.pluginmanager.register(state.base_plugin, "irquality-base-branch")
     else:
         from pytest_irquality.baselines.saved_runs import SavedBaselines
 
@@ -146,58 +147,55 @@ def _get_shared_prefix(config: pytest.Config) -> Path:
 # -- Prepare ---------------------------------------------------------------------------------------
 
 
-class Preparation:
-    """Hooks between collecting and the first item, in every process."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, object, object]:
+    """Keep the items of the shard, after all other selection."""
+    result = yield
+    search = get_state(config).search
+    deselected = [item for item in items if not _is_in_shard(search, item)]
+    if deselected:
+        config.hook.pytest_deselected(items=deselected)
+        items[:] = [item for item in items if _is_in_shard(search, item)]
+    return result
 
-    session: pytest.Session | None = None
 
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Remember the session, which hooks of pytest-xdist do not receive."""
-        self.session = session
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+    """Say so if the command line asks for suites and there are none."""
+    state = get_state(config)
+    has_base_suites = state.base_plugin is not None and state.base_plugin.suite_names
+    if state.modules or has_base_suites or is_controller(config):
+        return []
+    patterns = " ".join(state.options.suite_files)
+    return [f"No search-quality suite was found: no file there matches '{patterns}'."]
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection_modifyitems(
-        self, config: pytest.Config, items: list[pytest.Item]
-    ) -> Generator[None, object, object]:
-        """Keep the items of the shard, after all other selection."""
-        result = yield
-        search = get_state(config).search
-        deselected = [item for item in items if not _is_in_shard(search, item)]
-        if deselected:
-            config.hook.pytest_deselected(items=deselected)
-            items[:] = [item for item in items if _is_in_shard(search, item)]
-        return result
 
-    def pytest_report_collectionfinish(self, config: pytest.Config) -> list[str]:
-        """Say so if the command line asks for suites and there are none."""
-        state = get_state(config)
-        has_base_suites = state.base_branch is not None and state.base_branch.suite_names
-        if state.modules or has_base_suites or is_controller(config):
-            return []
-        patterns = " ".join(state.options.suite_files)
-        return [f"No search-quality suite was found: no file there matches '{patterns}'."]
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Prepare the runs, once all items are known."""
+    prepare_runs(session.config, {item.nodeid for item in session.items})
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Prepare the runs, once all items are known."""
-        prepare_runs(session.config, {item.nodeid for item in session.items})
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of pytest-xdist what was typed."""
-        node.workerinput[WORKER_INPUT] = list(get_command_line(node.config).arguments)
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of pytest-xdist what was typed."""
+    node.workerinput[WORKER_INPUT] = list(get_command_line(node.config).arguments)
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
-        """Collect the suites that the first worker collected, before any worker runs an item."""
-        if self.session is not None and not get_state(node.config).modules:
-            _collect_suites(self.session, ids)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take what a worker retrieved."""
-        if hasattr(report, "node") and hasattr(report, "ir_retrieval"):
-            search = get_state(report.node.config).search
-            search.add_retrieval(decode_retrieval(report.ir_retrieval))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
+    """Collect the suites that the first worker collected, before any worker runs an item."""
+    if not get_state(node.config).modules:
+        session: Any = node.config.pluginmanager.get_plugin("session")
+        _collect_suites(session, ids)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Take what a worker retrieved."""
+    if hasattr(report, "node") and hasattr(report, "ir_retrieval"):
+        search = get_state(report.node.config).search
+        search.add_retrieval(decode_retrieval(report.ir_retrieval))
 
 
 def _is_in_shard(search: SearchSession, item: pytest.Item) -> bool:
@@ -225,10 +223,10 @@ def _collect_suites(session: pytest.Session, ids: Sequence[str]) -> None:
             SuiteModule.create(folder, path).collect()
         except Exception as error:  # whatever a conftest raises
             state.search.current.add_error(name, f"{type(error).__name__}: {error}")
-    if state.base_branch is not None:
+    if state.base_plugin is not None:
         all_items = [item for module in state.modules.values() for item in module.items]
         selected_items = [item for item in all_items if item.nodeid in selected]
-        state.base_branch.create_items(session, selected_items)
+        state.base_plugin.create_items(session, selected_items)
     prepare_runs(session.config, selected)
 
 
@@ -262,8 +260,8 @@ def prepare_runs(config: pytest.Config, selected: Collection[str]) -> None:
             base_suites = list(search.base.suites.values()) if search.base is not None else []
             saved = read_saved_runs(paths, suites, base_suites=base_suites, root=search.root)
             search.use_saved_runs(saved)
-        if state.base_branch is not None:
-            state.base_branch.run_code(config)
+        if state.base_plugin is not None:
+            state.base_plugin.run_code(config)
     except BaselineError as error:
         raise pytest.UsageError(str(error)) from None
 

@@ -208,7 +208,6 @@ class StandardOutput:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.session: pytest.Session | None = None
         self.errors: dict[str, str] = {}
         self.stream = sys.stdout
         self.descriptor = -1
@@ -221,10 +220,6 @@ class StandardOutput:
         config.pluginmanager.register(self, "irquality-standard-output")
         # Cleanups run in reverse order, so this one comes after the last words of pytest.
         config.add_cleanup(self.restore)
-
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Remember the session, which knows the exit status in the end."""
-        self.session = session
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Remember what could not be collected."""
@@ -243,7 +238,8 @@ class StandardOutput:
         if hasattr(self.config, "workerinput"):
             return
         error = sys.exc_info()[1]
-        status = self.session.exitstatus if self.session else pytest.ExitCode.OK
+        session = self.config.pluginmanager.get_plugin("session")
+        status = session.exitstatus if session is not None else pytest.ExitCode.OK
         if error is not None:
             self.errors["pytest"] = str(error)
             status = pytest.ExitCode.USAGE_ERROR

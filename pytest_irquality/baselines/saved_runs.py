@@ -20,7 +20,7 @@ from pytest_irquality.baselines.store import get_baseline_path
 from pytest_irquality.baselines.trec import TREC_ENDINGS, is_trec_path, read_trec_run
 from pytest_irquality.io.escaping import make_file_name
 from pytest_irquality.io.files import FileError, list_files_below, write_atomically
-from pytest_irquality.io.text import DataPart, QueryPart, Text, format_count, join, write
+from pytest_irquality.io.text import DataPart, Text, format_count, join, write
 from pytest_irquality.retrieval.run import Provenance, Ranking, Run, merge_runs
 from pytest_irquality.suite.model import Query, RunKey, Suite
 
@@ -511,7 +511,7 @@ class _Library:
 
 
 def _describe_lacking(source: str, queries: Sequence[Query], suite: Suite) -> Text:
-    examples = [QueryPart(query.id, query.text) for query in queries[:MAX_NAMED_QUERIES]]
+    examples = [query.part for query in queries[:MAX_NAMED_QUERIES]]
     return write(
         DataPart(source),
         f" lacks {len(queries):,} of {format_count(len(suite.queries), 'query', 'queries')} of ",

@@ -39,15 +39,7 @@ from pytest_irquality.evaluation.results import (
     assign_suites,
     find_worst_outcome,
 )
-from pytest_irquality.io.text import (
-    CodePart,
-    DataPart,
-    QueryPart,
-    Text,
-    format_count,
-    list_some,
-    write,
-)
+from pytest_irquality.io.text import CodePart, DataPart, Text, format_count, list_some, write
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, RetrieverId, RunKey, Suite, Threshold
 
@@ -421,7 +413,7 @@ def _create_unmade_check_notices(decision: Decision) -> Iterator[Notice]:
 
 
 def _name_queries(queries: Iterable[Query]) -> Text:
-    return list_some([QueryPart(query.id, query.text) for query in queries])
+    return list_some([query.part for query in queries])
 
 
 def _list_requests_that_ran(suite: Suite, base: Branch) -> set[str]:

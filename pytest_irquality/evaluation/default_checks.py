@@ -34,7 +34,7 @@ from pytest_irquality.evaluation.statistics import (
     select_changed,
     select_rejecting,
 )
-from pytest_irquality.io.text import DocPart, QueryPart, Text, format_count, join, list_some, write
+from pytest_irquality.io.text import DocPart, Text, format_count, join, list_some, write
 from pytest_irquality.metrics import Metric
 from pytest_irquality.suite.model import DEFAULT_METRIC, ItemKind, LostQueriesMode, RetrieverId
 
@@ -459,7 +459,7 @@ def _find_differences(changes: Sequence[QueryChange], new_first_count: int) -> l
         findings.append(write(f"{unrelated} of {total} rankings share no result with the baseline"))
     is_often_empty = _exceeds(len(empty), total, constants.MAX_NEWLY_EMPTY_FRACTION)
     if len(empty) >= constants.MIN_NEWLY_EMPTY_QUERIES and is_often_empty:
-        names = list_some([QueryPart(query.id, query.text) for query in empty])
+        names = list_some([query.part for query in empty])
         findings.append(write(f"{len(empty)} of {total} queries return nothing now: ", names))
     return findings
 

@@ -29,7 +29,6 @@ from pytest_irquality.io.text import (
     CodePart,
     DataPart,
     DocPart,
-    QueryPart,
     Text,
     format_count,
     join,
@@ -71,7 +70,7 @@ class SuiteFacts:
     def name_queries(self, query_ids: Iterable[str]) -> Text:
         """Name the first few queries and count the others."""
         queries = self.suite.queries_by_id
-        return list_some(QueryPart(query_id, queries[query_id].text) for query_id in query_ids)
+        return list_some(queries[query_id].part for query_id in query_ids)
 
     def name_doc(self, doc_id: str) -> DocPart:
         """Name a document by its title and id."""
@@ -383,7 +382,7 @@ def _create_lost_query_notices(facts: SuiteFacts) -> Iterator[Notice]:
             for doc_id in lost:
                 rank = f" at rank {ranks[doc_id]}" if doc_id in ranks else ""
                 docs.append(write(facts.name_doc(doc_id), rank))
-            query = QueryPart(change.query.id, change.query.text)
+            query = change.query.part
             text = write(query, " lost all its relevant documents (", list_some(docs), ")")
             yield Notice("lost-query", text, query_ids=(change.query.id,), doc_ids=lost)
 
@@ -548,7 +547,7 @@ def _create_assessor_notice(facts: SuiteFacts) -> Iterator[Notice]:
                 doc_ids.append(doc_id)
                 each = ", ".join(f"{grade:g}" for grade in grades.values())
                 grade = f" ({each}), which counts as {query.judgments.grades.get(doc_id, 0):g}"
-                name = QueryPart(query.id, query.text)
+                name = query.part
                 findings.append(write(facts.name_doc(doc_id), " for ", name, grade))
     if findings:
         text = write("Assessors disagree on ", list_some(findings))

@@ -22,15 +22,7 @@ from pytest_irquality.evaluation.statistics import (
     create_drop_test,
     select_rejecting,
 )
-from pytest_irquality.io.text import (
-    CodePart,
-    DataPart,
-    QueryPart,
-    Text,
-    format_count,
-    list_some,
-    write,
-)
+from pytest_irquality.io.text import CodePart, DataPart, Text, format_count, list_some, write
 from pytest_irquality.metrics import Metric
 from pytest_irquality.retrieval.run import Ranking
 from pytest_irquality.suite.model import (
@@ -70,20 +62,29 @@ class RequirementChecks:
             if item.kind is ItemKind.QUERY:
                 item_names[item.query_id] = item.name
         for query in self.suite.queries:
-            name = item_names.get(query.id, "")
-            results = [self._check_rule(rule, query, name) for rule in query.rules]
-            for threshold in query.thresholds:
-                results.append(self._check_threshold(threshold, query=query, item=name))
-            yield from self._apply_known_issue(results, query.known_issue)
+            for result in self._check_query(query):
+                yield replace(result, item=item_names.get(query.id, ""))
         for item in self.suite.items:
-            if item.kind is ItemKind.ANSWERS:
-                yield self._check_answers(item)
-            elif item.kind is ItemKind.THRESHOLD and item.threshold:
-                yield from self._check_thresholds(item.threshold, item)
-            elif item.kind is ItemKind.EACH_QUERY and item.rule:
-                yield self._check_rule_of_each_query(item.rule, item)
-            elif item.kind is ItemKind.EACH_QUERY and item.threshold:
-                yield self._check_threshold_of_each_query(item.threshold, item)
+            for result in self._check_item(item):
+                yield replace(result, item=item.name, label=result.label or item.label)
+
+    def _check_query(self, query: Query) -> Sequence[CheckResult]:
+        results = [self._check_rule(rule, query) for rule in query.rules]
+        for threshold in query.thresholds:
+            label = str(threshold.metric)
+            results.append(self._check_threshold(threshold, query=query, label=label))
+        return self._apply_known_issue(results, query.known_issue)
+
+    def _check_item(self, item: CheckItem) -> Sequence[CheckResult]:
+        if item.kind is ItemKind.ANSWERS:
+            return [self._check_answers(item)]
+        if item.kind is ItemKind.THRESHOLD and item.threshold:
+            return self._check_thresholds(item.threshold, item)
+        if item.kind is ItemKind.EACH_QUERY and item.rule:
+            return [self._check_rule_of_each_query(item.rule)]
+        if item.kind is ItemKind.EACH_QUERY and item.threshold:
+            return [self._check_threshold_of_each_query(item.threshold, item.label)]
+        return []
 
     def _check_answers(self, item: CheckItem) -> CheckResult:
         unanswered = self.comparison.list_query_ids(QueryStatus.NO_ANSWER)
@@ -103,8 +104,6 @@ class RequirementChecks:
             Requirement.ANSWERS,
             outcome,
             text,
-            label=item.label,
-            item=item.name,
             value=len(unanswered),
             bound=allowed,
             query_ids=unanswered,
@@ -113,9 +112,9 @@ class RequirementChecks:
 
     # -- Rules -------------------------------------------------------------------------------------
 
-    def _check_rule(self, rule: Rule, query: Query, item_name: str) -> CheckResult:
+    def _check_rule(self, rule: Rule, query: Query) -> CheckResult:
         outcome = Outcome.PASSED
-        text = write(QueryPart(query.id, query.text), f" satisfies '{rule.key}'")
+        text = write(query.part, f" satisfies '{rule.key}'")
         if gap := _describe_gap_of_query(self.comparison, query):
             outcome, text = Outcome.INCOMPLETE, gap
         elif violations := self._find_violations(rule, query):
@@ -128,13 +127,12 @@ class RequirementChecks:
             outcome,
             text,
             label=rule.key,
-            item=item_name,
             query_ids=(query.id,),
             doc_ids=rule.doc_ids,
             location=rule.location,
         )
 
-    def _check_rule_of_each_query(self, rule: Rule, item: CheckItem) -> CheckResult:
+    def _check_rule_of_each_query(self, rule: Rule) -> CheckResult:
         """Check a rule of all queries, and report the queries that break it together."""
         broken: list[str] = []
         violations: list[Text] = []
@@ -165,8 +163,6 @@ class RequirementChecks:
             rule,
             outcome,
             text,
-            label=item.label,
-            item=item.name,
             query_ids=tuple(broken),
             known_issue=known_issue,
             location=rule.location,
@@ -197,14 +193,14 @@ class RequirementChecks:
         results = []
         for tag in _list_tags(self.comparison, item):
             label = f"{tag} {threshold.metric}" if item.is_each_tag else item.label
-            results.append(self._check_threshold(threshold, tag=tag, label=label, item=item.name))
+            results.append(self._check_threshold(threshold, tag=tag, label=label))
         if item.is_each_tag:
             # A tag without judgments is not what "each tag" is about, unless no tag has any.
             defined = [result for result in results if result.value is not None]
             results = defined or results[:1]
         return results
 
-    def _check_threshold_of_each_query(self, threshold: Threshold, item: CheckItem) -> CheckResult:
+    def _check_threshold_of_each_query(self, threshold: Threshold, label: str) -> CheckResult:
         """Check a threshold of every query, and report the queries that break it together."""
         results = []
         for query in self.suite.queries:
@@ -214,30 +210,21 @@ class RequirementChecks:
         # A query without judgments has no value, and the threshold is not about it.
         measured = [result for result in results if result.value is not None]
         gap = _describe_gap(self.comparison, self.suite.queries)
-        text = write(f"All {len(measured)} queries with a value satisfy '{item.label}'")
+        text = write(f"All {len(measured)} queries with a value satisfy '{label}'")
         if broken:
             text = list_some([result.text for result in broken])
         elif gap or not measured:
             text = gap or write(f"No query has a value of {threshold.metric}")
-            gap_result = CheckResult(threshold, Outcome.INCOMPLETE, text)
-            return replace(gap_result, label=item.label, item=item.name)
+            return CheckResult(threshold, Outcome.INCOMPLETE, text)
         return replace(
             (broken or measured)[0],
             text=text,
-            label=item.label,
-            item=item.name,
             query_ids=tuple(query_id for result in broken for query_id in result.query_ids),
             was_evaluated=any(result.was_evaluated for result in measured),
         )
 
     def _check_threshold(
-        self,
-        threshold: Threshold,
-        *,
-        tag: str = "",
-        query: Query | None = None,
-        label: str = "",
-        item: str = "",
+        self, threshold: Threshold, *, tag: str = "", query: Query | None = None, label: str = ""
     ) -> CheckResult:
         """Check a threshold over the suite, a tag or one query.
 
@@ -257,8 +244,7 @@ class RequirementChecks:
             check=threshold,
             outcome=outcome,
             text=text,
-            label=label or str(threshold.metric),
-            item=item,
+            label=label,
             value=decisive.value,
             baseline_value=subject.change.before if subject.change else None,
             bound=decisive.bound.value,
@@ -411,7 +397,7 @@ class _Subject:
     def name(self) -> Text:
         """Return how texts begin."""
         if self.query is not None:
-            return write(QueryPart(self.query.id, self.query.text), f": {self.metric}")
+            return write(self.query.part, f": {self.metric}")
         if self.tag:
             return write(str(self.metric), " of '", DataPart(self.tag), "'")
         return write(str(self.metric))
@@ -480,7 +466,7 @@ def _describe_gap_of_query(comparison: Comparison, query: Query) -> Text:
     """Say that a query has no answer or did not run, or return nothing if it has one."""
     reasons = {QueryStatus.NOT_RUN: " did not run", QueryStatus.NO_ANSWER: " has no answer"}
     reason = reasons.get(comparison.statuses[query.id])
-    return write(QueryPart(query.id, query.text), reason) if reason else Text()
+    return write(query.part, reason) if reason else Text()
 
 
 # -- Bounds of thresholds --------------------------------------------------------------------------

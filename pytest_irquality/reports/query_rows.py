@@ -115,7 +115,7 @@ class QueryRow:
     @property
     def part(self) -> QueryPart:
         """Return the query as a part of a text."""
-        return QueryPart(self.query.id, self.query.text)
+        return self.query.part
 
     @cached_property
     def documents(self) -> tuple[DocChange, ...]:

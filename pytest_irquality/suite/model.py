@@ -15,6 +15,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+from pytest_irquality.io.text import QueryPart
 from pytest_irquality.metrics import Judgments, Metric, parse_metric
 from pytest_irquality.suite.rules import Rule
 from pytest_irquality.suite.yaml_source import Location as Location  # noqa: PLC0414
@@ -207,6 +208,11 @@ class Query:
     @cached_property
     def _request_with_params(self) -> str:
         return make_request(self.text, self.params)
+
+    @property
+    def part(self) -> QueryPart:
+        """Return how texts name the query."""
+        return QueryPart(self.id, self.text)
 
     @property
     def is_variant(self) -> bool:

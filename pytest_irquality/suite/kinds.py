@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import pairwise
 from typing import Any, Generic, NoReturn, TypeVar
 
 from pytest_irquality.io.text import find_closest, format_count
@@ -37,6 +38,7 @@ MAX_COUNT = 1_000_000
 MAX_CUTOFF = 10_000  # results of a query; a baseline holds as many
 MAX_REPEATS = 1_000
 MAX_LISTED_WORDS = 8
+DASHES = "-–—•* "  # what people write for "- "
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)", re.ASCII)
@@ -109,7 +111,9 @@ def suggest(
     text: str, known: Iterable[str], otherwise: str = "", min_similarity: float = 0.6
 ) -> str:
     """Return a sentence that suggests the closest known word, to follow another sentence."""
-    closest = find_closest(text, known, min_similarity)
+    words = list(known)
+    closest = find_closest(text, words, min_similarity)
+    closest = closest or find_closest(text.lower(), words, min_similarity)
     if closest:
         return f". Did you mean '{closest}'?"
     return f". {otherwise}" if otherwise else ""
@@ -183,11 +187,13 @@ def make_parsed(
     """
 
     def read(node: Node, name: str) -> T:
+        if not isinstance(node, ScalarNode):
+            raise Mistake(node.line, f"{name} must be {demand}, not {describe_node(node)}")
         text = read_text(node, name)
         value = parse(text)
         if value is None:
             raise Mistake(node.line, f"{name} must be {demand}, not {quote(text)}")
-        if is_number and isinstance(node, ScalarNode) and node.is_quoted:
+        if is_number and node.is_quoted:
             message = f"{name} must be a number. Remove the quotes of {quote(text)}."
             raise Mistake(node.line, message)
         return value
@@ -355,8 +361,9 @@ def _explain_missing_mapping(node: Node, name: str) -> str:
     message = f"{name[:1].upper()}{name[1:]} must have lines such as 'key: value'"
     if isinstance(node, ListNode):
         return f"{message}, and is a list. Remove the dashes, or write {{key: value}}."
-    if isinstance(node, ScalarNode) and find_missing_space(node.text):
-        return f"Write a space after the colon of '{find_missing_space(node.text)}:'"
+    if isinstance(node, ScalarNode) and re.fullmatch(r"[^\s/]+:\S+", node.text):
+        key, _, value = node.text.rpartition(":")
+        return f"Write a space after the colon: {quote(f'{key}: {value}')}"
     return f"{message}, and is {describe_node(node)}"
 
 
@@ -380,6 +387,18 @@ def check_pair(key: ScalarNode, value: Node, what: str, owner: str) -> None:
         raise Mistake(key.line, f"{quote(key.text)} has no {what}. {hint}")
     hint = f"Write a number, or a list such as {owner.strip(chr(39))}: [{key.text}]."
     raise Mistake(key.line, f"The {what} of {quote(key.text)} is empty. {hint}")
+
+
+def refuse_decimal_comma(node: Node) -> None:
+    """Refuse ``{ndcg@10: 0,8}``, which is a bound of 0 and an empty key 8 to YAML."""
+    if not isinstance(node, MappingNode):
+        return
+    for (_, before), (key, value) in pairwise(node.entries):
+        scalars = [each.text for each in (before, key, value) if isinstance(each, ScalarNode)]
+        if len(scalars) == 3 and all(map(str.isdecimal, scalars[:2])) and not scalars[2]:
+            whole, decimals, _ = scalars
+            message = f"Write {whole}.{decimals} with a point, not {whole},{decimals}"
+            raise Mistake(key.line, message)
 
 
 def make_mapping(
@@ -465,14 +484,20 @@ def read_fields(
     if not isinstance(node, MappingNode):
         raise Mistake(node.line, _explain_missing_mapping(node, owner))
     lines, values = fields.lines, fields.values
+    empty_key = ""
     for key, value in node.entries:
         name = key.text if isinstance(key, ScalarNode) else ""
         try:
             if name not in keys:
+                if empty_key:
+                    message = f"{quote(name)} is not a key of {owner}"
+                    hint = f"Indent it if it belongs to '{empty_key}'."
+                    raise Mistake(key.line, f"{message}. {hint}")
                 raise explain_unknown_key(key, keys, owner, elsewhere)
             if name in lines:
                 raise Mistake(key.line, f"'{name}' is already in line {lines[name]}")
             lines[name] = key.line
+            empty_key = name if isinstance(value, ScalarNode) and not value.text else ""
             values[name] = keys[name].kind.read(value, value_name.format(key=name))
         except Mistake as mistake:
             fields.has_mistakes = True
@@ -494,14 +519,13 @@ def explain_unknown_key(
     name = key.text
     message = f"{quote(name)} is not a key of {owner}"
     word, colon, _ = name.partition(":")
-    if name.startswith("-") and name[1:] in keys:
-        return Mistake(key.line, f"Write a space after the dash: '- {name[1:]}'")
+    without_dash = name.lstrip(DASHES)
+    if without_dash != name and without_dash in keys:
+        return Mistake(key.line, f"Write a dash and a space: '- {without_dash}'")
     if colon and word in keys:
         return Mistake(key.line, f"Write a space after the colon of '{word}:'")
     if "@" in name and "thresholds" in keys:
         return Mistake(key.line, f"{message}. Write thresholds of metrics under 'thresholds'.")
-    if " " in name and owner == "a query":
-        return Mistake(key.line, f"Queries are a list. Write {quote(f'- query: {name}')}.")
     if name[:1].isspace():
         return Mistake(key.line, "This line begins with a space of another kind. Type it again.")
     verb = "Its key is" if len(keys) == 1 else "Its keys are"
@@ -533,9 +557,10 @@ def make_table(
     def read(node: Node, name: str) -> Any:
         if isinstance(node, ScalarNode) and scalar_key:
             return make(**{scalar_key: keys[scalar_key].kind.read(node, name)})
-        if isinstance(node, ScalarNode) and node.text and not find_missing_space(node.text):
+        is_glued = isinstance(node, ScalarNode) and find_missing_space(node.text)
+        if form and not isinstance(node, MappingNode) and not is_glued:
             example = form.replace("`", "")
-            message = f"{name} must be written like {example}, not {quote(node.text)}"
+            message = f"{name} must be written like {example}, not {describe_node(node)}"
             raise Mistake(node.line, message)
         fields = read_fields(node, keys, name, _raise, value_name=f"'{{key}}' of {name}")
         return make(**fields.values)

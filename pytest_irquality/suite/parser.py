@@ -134,7 +134,7 @@ class _SuiteParser:
         """Parse the suite."""
         fields = read_suite_keys(root, self.mistakes.add)
         self.fields = fields
-        if "queries" not in fields.lines and "probes" not in fields.lines:
+        if not fields.has_mistakes and not {"queries", "probes"} & fields.lines.keys():
             self.mistakes.add(Mistake(1, "A suite needs 'queries' or 'probes'"))
         settings = self._make_settings()
         self.thresholds = ThresholdParser(

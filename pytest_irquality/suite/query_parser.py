@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -33,12 +33,15 @@ from pytest_irquality.suite.yaml_source import (
     MistakeList,
     Node,
     ScalarNode,
-    find_missing_space,
+    explain_line,
     quote,
 )
 
 if TYPE_CHECKING:
     from pytest_irquality.suite.judgment_files import JudgmentFile, JudgmentFiles
+
+
+_QUERY_AND_FILE_KEYS = {*QUERY_KEYS, *FILE_KEYS}
 
 
 class MissingFile(Mistake):
@@ -219,9 +222,14 @@ class QueryParser:
     def _read_entries(self) -> list[_QueryEntry]:
         """Read all queries and all files of judgments."""
         entries: list[_QueryEntry] = []
-        for item in _list_items(self.fields.get("queries")):
+        queries = self.fields.get("queries")
+        if isinstance(queries, MappingNode) and not _has_known_key(queries, _QUERY_AND_FILE_KEYS):
+            (key, _), *_ = queries.entries
+            written = describe_node(key).strip("'")
+            raise Mistake(key.line, f"Queries are a list. Write {quote(f'- query: {written}')}.")
+        for item in _list_items(queries):
             with self.mistakes.collect():
-                if isinstance(item, MappingNode) and not _has_file_key(item):
+                if isinstance(item, MappingNode) and not _has_known_key(item, FILE_KEYS):
                     entries.append(self._read_entry(item, self.path))
                 else:
                     for file in self._find_files(item, is_query=True):
@@ -238,22 +246,23 @@ class QueryParser:
     def _find_files(self, node: Node, *, is_query: bool = False) -> list[DataFile]:
         """Find the files that an entry of ``queries`` or ``judgments`` names."""
         if not isinstance(node, ScalarNode):
+            if is_query and isinstance(node, ListNode):
+                kinds.read_entries(node, "a query")  # raises
             values = FILE.read(node, "a file")
             format, columns = values.get("format", ""), values.get("columns")
             return self.finder.find(values["file"], node.line, format, columns)
         written = kinds.read_text(node, "The path of a file")
-        key = find_missing_space(written)
-        if key in QUERY_KEYS:
-            raise Mistake(node.line, f"Write a space after the colon of '{key}:'")
-        word, equals, _ = written.partition("=")
-        if equals and word.strip() in QUERY_KEYS:
-            raise Mistake(node.line, f"Write a colon and a space after '{word.strip()}', not '='")
         try:
             return self.finder.find(written, node.line)
         except MissingFile as mistake:
+            explanation = explain_line(written)
+            if explanation:
+                raise Mistake(node.line, explanation) from None
             looks_like_path = Path(written).suffix and " " not in written
             if not is_query or looks_like_path:
                 raise
+            if node.comment:
+                written = f'"{written} {node.comment}"'
             hint = f"For a query, write {quote(f'- query: {written}')}."
             raise Mistake(node.line, f"{mistake}. {hint}") from None
 
@@ -362,8 +371,12 @@ class QueryParser:
             return dict.fromkeys(kinds.TEXT_LIST.read(node, "'relevant'"), self._relevant_grade)
         if isinstance(node, ScalarNode) and node.text:
             written = quote(node.text)[1:-1]
-            message = f"'relevant' must be a list or a mapping to grades. Write [{written}]."
-            raise Mistake(node.line, message)
+            hint = f"Write [{written}]."
+            doc_id, colon, number = written.rpartition(":")
+            if colon and number.isdecimal() and " " not in written:
+                hint = f"Write '{doc_id}: {number}' with a space, or [{written}]."
+            raise Mistake(node.line, f"'relevant' must be a list or a mapping to grades. {hint}")
+        kinds.refuse_decimal_comma(node)
         grades = {}
         for key, value in kinds.read_entries(node, "'relevant'"):
             if not isinstance(value, ScalarNode):
@@ -477,12 +490,10 @@ def _list_items(node: Node | None) -> Sequence[Node]:
     return (node,)
 
 
-def _has_file_key(node: MappingNode) -> bool:
+def _has_known_key(node: MappingNode, known: Container[str]) -> bool:
     for key, _ in node.entries:
-        if isinstance(key, ScalarNode) and key.text in FILE_KEYS:
+        if isinstance(key, ScalarNode) and key.text.lstrip(kinds.DASHES) in known:
             return True
-        if isinstance(key, ScalarNode) and key.text == "query":
-            return False
     return False
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -79,7 +78,7 @@ class ThresholdParser:
             path: The file, if it is not the suite.
         """
         lines: dict[Metric, int] = {}
-        _refuse_decimal_comma(node)
+        kinds.refuse_decimal_comma(node)
         for key, value in kinds.read_entries(node, name):
             with self.mistakes.collect(path):
                 threshold = self.parse_threshold(key, value, path)
@@ -134,18 +133,6 @@ def _parse_bound(metric: Metric, name: str, node: Node) -> Bound:
             raise Mistake(node.line, f"{message}, not {quote(text)}")
         return Bound(seconds, text=text)
     return _parse_value_bound(metric, name, node, text)
-
-
-def _refuse_decimal_comma(node: Node) -> None:
-    """Refuse ``{ndcg@10: 0,8}``, which is a bound of 0 and an empty key 8 to YAML."""
-    if not isinstance(node, MappingNode):
-        return
-    for (_, before), (key, value) in pairwise(node.entries):
-        scalars = [each.text for each in (before, key, value) if isinstance(each, ScalarNode)]
-        if len(scalars) == 3 and all(map(str.isdecimal, scalars[:2])) and not scalars[2]:
-            whole, decimals, _ = scalars
-            message = f"Write {whole}.{decimals} with a point, not {whole},{decimals}"
-            raise Mistake(key.line, message)
 
 
 def _parse_value_bound(metric: Metric, name: str, node: ScalarNode, text: str) -> Bound:

@@ -194,6 +194,7 @@ def _build_tree(events: Iterable[Any], text: str) -> Node | None:
     # Calling `ScalarNode(...)` would take three times as long, for a million scalars.
     make = tuple.__new__
     has_comments = " #" in text
+    swallowed: Mistake | None = None
     for event in events:
         kind = type(event)
         if kind is scalar:
@@ -206,6 +207,8 @@ def _build_tree(events: Iterable[Any], text: str) -> Node | None:
             if not is_quoted and (has_comments or not value):
                 comment = _find_comment(event, text)
             line = event.start_mark.line + 1
+            if " - " in value and not is_quoted and event.end_mark.line >= line:
+                swallowed = swallowed or _explain_swallowed_item(event, text)
             nodes.append(make(ScalarNode, (value, line, is_quoted, comment)))
         elif kind is mapping or kind is sequence:
             if event.anchor or event.tag:
@@ -229,6 +232,8 @@ def _build_tree(events: Iterable[Any], text: str) -> Node | None:
             if document_count > 1:
                 message = "A second document begins here. Remove the line '---', or use two files."
                 raise Mistake(event.start_mark.line + 1, message)
+    if swallowed:
+        raise swallowed
     return nodes[0] if nodes else None
 
 
@@ -264,31 +269,34 @@ def _make_node(value: object, line: int, depth: int) -> Node:
 # libyaml reports where its grammar broke, in words of its grammar. The functions below look at the
 # lines around that place for what people who write YAML twice a year get wrong.
 
-_KEY_WITHOUT_SPACE = re.compile(r"\s*(?:- +)?([A-Za-z_]+)[:：](?=[^\s:/\\])")
-_KEY = re.compile(r"\s*(?:- +)*[^\s#'\"\[\]{},][^#'\"\[\]{},]*:(?:\s|$)")
-_SPECIAL_CHARACTERS = {
-    "@": "@",
-    "`": "a backtick",
-    "%": "%",
-    "*": "*",
-    "&": "&",
-    "!": "!",
-    "|": "|",
-    ">": ">",
-    "?": "?",
-    "-": "'- '",
-    ",": "a comma",
-    "]": "]",
-    "}": "}",
-}
+_MISSING_SPACE = re.compile(r"\s*(?:- +)?([A-Za-z_]+):(?=[^\s:/\\])")
+# What is wrong with a line wherever it is. The message names the word in brackets.
+_LINE_MISTAKES = (
+    (re.compile(r"\s*(?:- *)?\t"), "This line is indented with a tab. Use spaces."),
+    (_MISSING_SPACE, "Write a space after the colon of '{}:'"),
+    (re.compile(r"\s*(?:- +)?([A-Za-z_]+)(?:：| *=)"), "Write a colon and a space after '{}'"),
+    (re.compile(r"\s*-([A-Za-z_]+: .*)"), "Write a space after the dash: '- {}'"),
+    (re.compile(r"\s*[*•–—]\s+([A-Za-z_]+):"), "Begin the line with '- {}'"),
+)
 _CONFLICT_MARKERS = ("<<<<<<< ", ">>>>>>> ")
+_SPECIAL_CHARACTERS = {"`": "a backtick", "-": "'- '", ",": "a comma"}
+_SPECIAL_CHARACTERS.update({character: character for character in "@%*&!|>?]}"})
 _CLOSING_BRACKETS = {"[": "]", "{": "}"}
 
 
 def find_missing_space(text: str) -> str:
     """Return the key of a text such as ``query:red shoes``, or an empty string."""
-    match = _KEY_WITHOUT_SPACE.match(text)
+    match = _MISSING_SPACE.match(text)
     return match[1] if match else ""
+
+
+def explain_line(text: str) -> str:
+    """Say what is wrong with a line that is not YAML, or return an empty string."""
+    for pattern, message in _LINE_MISTAKES:
+        match = pattern.match(text)
+        if match:
+            return message.format(*match.groups())
+    return ""
 
 
 def _find_comment(event: Any, text: str) -> str:
@@ -299,6 +307,16 @@ def _find_comment(event: Any, text: str) -> str:
     end = text.find("\n", start)
     rest = text[start : end if end >= 0 else None].strip()
     return rest if rest.startswith("#") else ""
+
+
+def _explain_swallowed_item(event: Any, text: str) -> Mistake | None:
+    """Explain a text of several lines that swallowed an item of a list, as in "d1 - d2"."""
+    start, end = event.start_mark.line, event.end_mark.line
+    lines = text.split("\n")
+    for row in range(start + 1, end + 1):
+        if lines[row].lstrip().startswith("- "):
+            return _explain_indentation(lines, row)
+    return None
 
 
 def _explain_indicator(event: Any) -> Mistake:
@@ -321,56 +339,60 @@ def _explain_syntax_error(error: yaml.YAMLError, text: str) -> Mistake:
         position = error.position if isinstance(error.position, int) else 0
         line = text.count("\n", 0, position) + 1
         return Mistake(line, "This line has a control character, which YAML does not allow")
+    problem, context = str(getattr(error, "problem", "")), str(getattr(error, "context", ""))
     mark = getattr(error, "problem_mark", None)
-    context_mark = getattr(error, "context_mark", None)
-    problem = str(getattr(error, "problem", ""))
-    context = str(getattr(error, "context", ""))
-    last_row = len(lines) - 1
-    row = min(mark.line, last_row) if mark else 0
-    column = mark.column if mark else 0
-    context_row = min(context_mark.line, last_row) if context_mark else row
-    context_column = context_mark.column if context_mark else 0
+    row, column = (min(mark.line, len(lines) - 1), mark.column) if mark else (0, 0)
+    # Where libyaml began to read what it could not finish, such as a text in quotes.
+    open_mark = getattr(error, "context_mark", None) or mark
+    open_row, open_column = (min(open_mark.line, row), open_mark.column) if open_mark else (0, 0)
     row_text = lines[row]
     character = row_text[column : column + 1]
-
-    for above, text_above in enumerate(lines[: row + 1]):
-        if text_above.startswith(_CONFLICT_MARKERS):
-            return Mistake(above + 1, "A merge conflict begins here. Resolve it.")
-    indentation = row_text[: len(row_text) - len(row_text.lstrip())]
-    if "\t" in indentation:
-        return Mistake(row + 1, "This line is indented with a tab. Use spaces.")
-    if "quoted scalar" in context:
-        if "escape" in problem:
-            written = quote(row_text[column : column + 2])
-            hint = "Use single quotes, or write the backslash twice."
-            return Mistake(row + 1, f"{written} means nothing within double quotes. {hint}")
-        return Mistake(context_row + 1, "The quote that opens in this line is never closed")
-    if "flow" in context:
-        return _explain_brackets(lines, row, column, context_row, context_column)
-    if "simple key" in context:
-        return _explain_line_without_key(lines[context_row], context_row)
-    if "mapping values are not allowed" in problem:
-        return _explain_second_colon(lines, row, column)
-    if context.startswith("while scanning a") or "not allowed in this context" in problem:
-        # An alias, an anchor, a tag or a block scalar: the text begins where its scanning did.
-        start_row, start = (context_row, context_column) if context_mark else (row, column)
-        character = lines[start_row][start : start + 1]
-        if character in _SPECIAL_CHARACTERS:
-            return _explain_special_character(character, start_row)
-    if "node content" in problem and character in _SPECIAL_CHARACTERS:
-        return _explain_special_character(character, row)
-    if "block" in context and row_text[:column].strip():
-        return _explain_rest_of_line(row_text, row, column)
-    if "block" in context and column == len(indentation) and character:
+    for index, line_text in enumerate(lines[: row + 1]):
+        if line_text.startswith(_CONFLICT_MARKERS):
+            return Mistake(index + 1, "A merge conflict begins here. Resolve it.")
+    previous_row = row - 1
+    while previous_row > 0 and not lines[previous_row].strip():
+        previous_row -= 1
+    for index in (open_row, max(previous_row, 0), row):
+        explanation = explain_line(lines[index])
+        if explanation:
+            return Mistake(index + 1, explanation)
+    message = f"This is not valid YAML ({problem or 'no reason given'})"
+    if "quoted scalar" in context and "escape" in problem:
+        written = quote(row_text[column : column + 2])
+        message = f"{written} means nothing within double quotes"
+        message += ". Use single quotes, or write the backslash twice."
+    elif "quoted scalar" in context:
+        row, message = open_row, "The quote that opens in this line is never closed"
+    elif "flow" in context:
+        return _explain_brackets(lines, row, column, open_row, open_column)
+    elif "unexpected ':'" in problem:
+        message = "Write a space after each colon and each comma of this line"
+    elif "document start" in problem:
+        message = "The line '...' above ends the file for YAML. Remove it."
+    elif "mapping values are not allowed" in problem:
+        if ":" not in row_text[:column].strip().removeprefix("- ") and previous_row >= 0:
+            # The line was read as the continuation of the text above it.
+            return _explain_indentation(lines, row)
+        message = "A text that contains ': ' must be in quotes"
+    elif context.startswith("while scanning a") and "simple key" not in context:
+        # An alias, an anchor, a tag or a block scalar.
+        row, character = open_row, lines[open_row][open_column : open_column + 1]
+        message = _explain_special_character(character) or message
+    elif "simple key" in context:
+        return _explain_line_without_key(lines, open_row)
+    elif "block" in context and row_text[:column].strip() and "node content" not in problem:
+        message = _explain_rest_of_line(row_text[:column].rstrip(), row_text[column:].strip())
+    elif "block" in context and not row_text[:column].strip() and character:
         return _explain_indentation(lines, row)
-    if character in _SPECIAL_CHARACTERS:
-        return _explain_special_character(character, row)
-    return Mistake(row + 1, f"This is not valid YAML ({problem or 'no reason given'})")
+    else:
+        message = _explain_special_character(character) or message
+    return Mistake(row + 1, message)
 
 
-def _explain_special_character(character: str, row: int) -> Mistake:
-    name = _SPECIAL_CHARACTERS[character]
-    return Mistake(row + 1, f"A text that begins with {name} must be in quotes")
+def _explain_special_character(character: str) -> str:
+    name = _SPECIAL_CHARACTERS.get(character)
+    return f"A text that begins with {name} must be in quotes" if name else ""
 
 
 def _explain_brackets(
@@ -394,70 +416,43 @@ def _explain_brackets(
     return Mistake(row + 1, f"A comma is missing before {quote(rest)}")
 
 
-def _explain_line_without_key(row_text: str, row: int) -> Mistake:
+def _explain_line_without_key(lines: Sequence[str], row: int) -> Mistake:
     """Explain a line that should begin with a key and has none."""
-    key = find_missing_space(row_text)
-    if key:
-        return Mistake(row + 1, f"Write a space after the colon of '{key}:'")
-    return Mistake(row + 1, f"{quote(row_text.strip())} has no key. Write 'key: value'.")
+    hint = "Write a colon after a key, and quotes around a text of several lines."
+    return Mistake(row + 1, f"{quote(lines[row].strip())} is not 'key: value'. {hint}")
 
 
-def _explain_second_colon(lines: Sequence[str], row: int, column: int) -> Mistake:
-    """Explain a colon where no key can be."""
-    row_text = lines[row]
-    previous_row = row - 1
-    while previous_row > 0 and not lines[previous_row].strip():
-        previous_row -= 1
-    before_colon = row_text[:column].strip().removeprefix("- ")
-    if ":" not in before_colon and previous_row >= 0:
-        # The line was read as the continuation of the text above it.
-        key = find_missing_space(lines[previous_row])
-        if key:
-            return Mistake(previous_row + 1, f"Write a space after the colon of '{key}:'")
-        return _explain_indentation(lines, row)
-    return Mistake(row + 1, "A text that contains ': ' must be in quotes")
-
-
-def _explain_rest_of_line(row_text: str, row: int, column: int) -> Mistake:
+def _explain_rest_of_line(before: str, rest: str) -> str:
     """Explain what follows a value that is complete."""
-    rest = row_text[column:].strip()
-    before = row_text[:column].rstrip()
     if before[-1:] in ("'", '"'):
         other = '"' if before[-1:] == "'" else "'"
         hint = f"If the text contains {before[-1:]}, put {other} around it."
-        return Mistake(row + 1, f"{quote(rest)} follows the closing quote. {hint}")
-    if rest[:1] and rest[:1] in "]}":
-        return Mistake(row + 1, f"The '{rest[:1]}' closes nothing")
-    return Mistake(row + 1, f"{quote(rest)} follows a value that is complete. Use quotes.")
+        return f"{quote(rest)} follows the closing quote. {hint}"
+    if rest[:1] in ("]", "}"):
+        return f"The '{rest[:1]}' closes nothing"
+    return f"{quote(rest)} follows a value that is complete. Use quotes."
 
 
 def _explain_indentation(lines: Sequence[str], row: int) -> Mistake:
     """Explain a line that does not begin where the lines above it begin."""
-    row_text = lines[row]
-    column = len(row_text) - len(row_text.lstrip())
-    if not _KEY.match(row_text) and not row_text.lstrip().startswith("-"):
-        return _explain_line_without_key(row_text, row)
-    is_item = row_text.lstrip().startswith("- ")
+    content = lines[row].lstrip()
+    column = len(lines[row]) - len(content)
+    is_item = content.startswith("- ")
+    if not is_item and not re.search(r":(\s|$)", content):
+        return _explain_line_without_key(lines, row)
     for above in range(row - 1, -1, -1):
-        candidate = lines[above]
-        dash = re.match(r"\s*-(?=[A-Za-z_]+: )", candidate)
-        if dash:
-            item = candidate[dash.end() :].strip()
-            return Mistake(above + 1, f"Write a space after the dash: {quote(f'- {item}')}")
-        if not candidate.strip() or candidate.lstrip().startswith("#"):
+        candidate = lines[above].lstrip()
+        if not candidate or candidate.startswith("#"):
             continue
-        marker = re.match(r"\s*(?:- +)*", candidate)
-        start = len(candidate) - len(candidate.lstrip())
-        if not is_item and marker:
-            start = marker.end()
-        if is_item and not candidate.lstrip().startswith("- "):
+        if is_item and not candidate.startswith("- "):
             continue
+        start = len(lines[above]) - len(candidate)
+        if not is_item:
+            while candidate.startswith("- "):
+                start += len(candidate) - len(candidate[1:].lstrip())
+                candidate = candidate[1:].lstrip()
         if start != column:
-            where = f"as many as in line {above + 1}"
-            spaces = "space" if column == 1 else "spaces"
-            return Mistake(
-                row + 1,
-                f"This line begins after {column} {spaces}, and should after {start}, {where}",
-            )
+            message = f"This line begins after {format_count(column, 'space')}, and should after"
+            return Mistake(row + 1, f"{message} {start}, as many as in line {above + 1}")
         break
     return Mistake(row + 1, "This line is indented differently from the lines above it")

@@ -91,12 +91,19 @@ def test_json_has_the_nodes_that_it_would_have_in_yaml() -> None:
         ("relevant: {\n  a: 1\n  b: 2\n}\n", "3: A comma is missing, or a text that contains ': ' needs quotes"),
         ("queries:\n  - {query: a, relevant: ['b' 'c']}\n", "2: A comma is missing before ''c']}'"),
         ("queries:\n  - query: a\n    relevant: [a]]\n", "3: The ']' closes nothing"),
-        ("queries:\n  - query: a\nfoo\n", "3: 'foo' has no key. Write 'key: value'."),
+        ("queries:\n  - query: a\nfoo\n", "3: 'foo' is not 'key: value'. Write a colon after a key, and quotes around a text of several lines."),
         ('queries:\n  - query: "a\\d"\n', "2: '\\d' means nothing within double quotes. Use single quotes, or write the backslash twice."),
         ("queries: [\x07]\n", "1: This line has a control character, which YAML does not allow"),
+        ("queries:\n- query: a\n  relevant:\n  - b\n   - c\n", "5: This line begins after 3 spaces, and should after 2, as many as in line 4"),
+        ("queries:\n  -\tquery: a\n", "2: This line is indented with a tab. Use spaces."),
+        ("queries：\n  - query: a\n", "1: Write a colon and a space after 'queries'"),
+        ("queries =\n  - query: a\n", "1: Write a colon and a space after 'queries'"),
+        ("queries:\n  * query: a\n", "2: Begin the line with '- query'"),
+        ("queries:\n  - {query: a,relevant:[b]}\n", "2: Write a space after each colon and each comma of this line"),
+        ("queries: []\n...\nfoo: 1\n", "3: The line '...' above ends the file for YAML. Remove it."),
         ("a: b\n---\nc: d\n", "2: A second document begins here. Remove the line '---', or use two files."),
     ],
-    ids=range(28),
+    ids=range(35),
 )  # fmt: skip
 def test_syntax_errors_are_plain_and_at_the_line_to_look_at(text: str, mistake: str) -> None:
     assert find_mistake(text) == mistake

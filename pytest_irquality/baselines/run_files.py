@@ -40,12 +40,12 @@ from pytest_irquality.io.escaping import clip, make_printable
 from pytest_irquality.io.files import FileError
 from pytest_irquality.passages.matching import ALL_PASSAGES
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
+from pytest_irquality.suite.kinds import MAX_CUTOFF
 from pytest_irquality.suite.model import make_request
 
 FORMAT = "pytest-irquality run"
 FORMAT_VERSION = 2
 SCORE_DIGITS = 7  # significant ones, in files that people commit
-MAX_HITS = 10_000
 MAX_ANSWERS = 1_000
 MAX_SHOWN_LENGTH = 80
 
@@ -229,6 +229,11 @@ class _PartEncoder:
         self._known_titles = known_titles
 
     def encode_ranking(self, ranking: Ranking) -> Json:
+        if len(ranking.doc_ids) > MAX_CUTOFF:
+            raise BaselineError(
+                f"An answer has {len(ranking.doc_ids):,} documents, and files hold at most"
+                f" {MAX_CUTOFF:,} of each"
+            )
         part: Json = {"docs": self._encode_hits(ranking)}
         if ranking.seconds is not None:
             part["seconds"] = ranking.seconds
@@ -359,14 +364,15 @@ class _RunReader:
         self._keep_lines = keep_lines
         self._header = RunHeader()
         self._number = 1
+        self._text = ""
         self._answers: dict[str, tuple[Ranking, ...]] = {}
         self._errors: dict[str, QueryError] = {}
         self._stages: dict[str, tuple[dict[str, tuple[Ranking, ...]], dict[str, QueryError]]] = {}
         self._titles: dict[str, str] = {}
         self._depths: set[int] = set()
-        self._hashes: dict[str, int] = {}
+        # The number and the hash of each request's line.
+        self._seen: dict[str, tuple[int, int]] = {}
         self._lines: dict[str, str] = {}
-        self._numbers: dict[str, int] = {}
         self._shared: dict[str, str] = {}
 
     def read(self, lines: Iterable[tuple[int, str]]) -> StoredRun:
@@ -376,6 +382,7 @@ class _RunReader:
             has_end = False
             label = ""
             for self._number, line in lines:
+                self._text = ""
                 if line.startswith(_LABEL_START):
                     if label:
                         self._fail("the line after a query is not its answer")
@@ -395,6 +402,7 @@ class _RunReader:
                 if not has_end:
                     self._add_row(row, line)
         if not has_end:
+            self._text = ""
             self._fail("the file is cut off here")
         return self._make_stored_run()
 
@@ -472,199 +480,188 @@ class _RunReader:
         text, params = row.get("query"), row.get("params", {})
         if type(text) is not str:
             self._fail("the line has no 'query'")
-        self._check_keys(row, _ROW_KEYS, text)
+        self._text = text
+        self._check_keys(row, _ROW_KEYS)
         if type(params) is not dict or (params and exceeds_nesting(params)):
-            self._fail("'params' is not an object", text)
+            self._fail("'params' is not an object")
         request = make_request(text, params) if params else text
-        if request in self._numbers:
-            self._check_repetition(request, text, line)
+        first, first_hash = self._seen.setdefault(request, (self._number, hash(line)))
+        if first != self._number:
+            # Both sides of a merge may have added the same line.
+            if hash(line) != first_hash:
+                self._fail(f"line {first} has another answer to this query, perhaps after a merge")
             return
-        self._numbers[request] = self._number
-        self._hashes[request] = hash(line)
         if self._keep_lines:
             self._lines[request] = line
         if type(row.get("id", "")) is not str:
-            self._fail("'id' is not a text", text)
+            self._fail("'id' is not a text")
         if "depth" in row:
             if type(row["depth"]) is not int or row["depth"] < 1:
-                self._fail("'depth' is not a number above 0", text)
+                self._fail("'depth' is not a number above 0")
             self._depths.add(row["depth"])
-        self._add_answers(row, request, text)
-        self._add_stages(row.get("stages", {}), request, text)
+        self._add_answers(row, request)
+        self._add_stages(row.get("stages", {}), request)
 
-    def _check_repetition(self, request: str, text: str, line: str) -> None:
-        """Accept a line that both sides of a merge have, and refuse two different answers."""
-        if hash(line) != self._hashes[request]:
-            first = self._numbers[request]
-            self._fail(
-                f"line {first} has another answer to this query, perhaps after a merge", text
-            )
-
-    def _add_answers(self, row: Json, request: str, text: str) -> None:
+    def _add_answers(self, row: Json, request: str) -> None:
         if "error" in row:
-            self._errors[request] = self._parse_error(row, text)
+            self._errors[request] = self._parse_error(row)
             return
         others = row.get("answers", [])
         if "docs" not in row:
             if row.get("stages") and not others:
                 return  # Only stages answered, which is written for other processes.
-            self._fail("the line has neither 'docs' nor 'error'", text)
+            self._fail("the line has neither 'docs' nor 'error'")
         if type(others) is not list or len(others) >= MAX_ANSWERS:
-            self._fail(f"'answers' is not a list of at most {MAX_ANSWERS:,} answers", text)
-        answers = [self._parse_ranking(row, text)]
+            self._fail(f"'answers' is not a list of at most {MAX_ANSWERS:,} answers")
+        answers = [self._parse_ranking(row)]
         for other in others:
-            self._check_part(other, text)
-            answers.append(self._parse_ranking(other, text))
+            self._check_part(other)
+            answers.append(self._parse_ranking(other))
         self._answers[request] = tuple(answers)
 
-    def _add_stages(self, stages: Any, request: str, text: str) -> None:
+    def _add_stages(self, stages: Any, request: str) -> None:
         if type(stages) is not dict:
-            self._fail("'stages' is not an object", text)
+            self._fail("'stages' is not an object")
         for name, value in stages.items():
             parts = value if type(value) is list else [value]
             answers, errors = self._stages.setdefault(name, ({}, {}))
             for part in parts:
-                self._check_part(part, text)
+                self._check_part(part)
             if len(parts) == 1 and "error" in parts[0]:
-                errors[request] = self._parse_error(parts[0], text)
+                errors[request] = self._parse_error(parts[0])
             elif parts:
-                answers[request] = tuple([self._parse_ranking(part, text) for part in parts])
+                answers[request] = tuple(map(self._parse_ranking, parts))
 
-    def _check_part(self, part: Any, text: str) -> None:
+    def _check_part(self, part: Any) -> None:
         if type(part) is not dict:
-            self._fail("an answer is not an object", text)
-        self._check_keys(part, _PART_KEYS, text)
+            self._fail("an answer is not an object")
+        self._check_keys(part, _PART_KEYS)
 
-    def _check_keys(self, part: Json, known: frozenset[str], text: str) -> None:
+    def _check_keys(self, part: Json, known: frozenset[str]) -> None:
         unknown = part.keys() - known
         if unknown:
-            self._fail(f"the key '{_shorten(min(unknown))}' is unknown", text)
+            self._fail(f"the key '{_shorten(min(unknown))}' is unknown")
 
-    def _parse_error(self, part: Json, text: str) -> QueryError:
+    def _parse_error(self, part: Json) -> QueryError:
         message, cause = part["error"], part.get("cause", "")
         is_skipped = part.get("skipped", False)
         if type(message) is not str or type(cause) is not str or type(is_skipped) is not bool:
-            self._fail("'error' is not a text", text)
+            self._fail("'error' is not a text")
         return QueryError(message, cause, is_skipped=is_skipped)
 
-    def _parse_ranking(self, part: Json, text: str) -> Ranking:
+    def _parse_ranking(self, part: Json) -> Ranking:
         docs = part.get("docs")
-        if type(docs) is not list or len(docs) > MAX_HITS:
-            self._fail(f"'docs' is not a list of at most {MAX_HITS:,} documents", text)
-        doc_ids, scores = self._parse_hits(docs, text)
+        if type(docs) is not list or len(docs) > MAX_CUTOFF:
+            self._fail(f"'docs' is not a list of at most {MAX_CUTOFF:,} documents")
+        doc_ids, scores = self._parse_hits(docs)
         if _DETAIL_KEYS.isdisjoint(part):
             return Ranking(doc_ids, scores, passages=_NOTHING, sizes=_NOTHING)
         seconds = part.get("seconds")
         if seconds is not None and not _is_number(seconds):
-            self._fail("'seconds' is not a number", text)
+            self._fail("'seconds' is not a number")
         count = len(doc_ids)
         return Ranking(
             doc_ids,
             scores,
             seconds,
-            texts=self._parse_texts(part.get("texts", []), count, text),
-            passages=self._parse_passages(part.get("passages"), count, text),
-            fields=self._parse_fields(part.get("fields", []), count, text),
-            sizes=self._parse_sizes(part.get("sizes", {}), count, text),
+            texts=self._parse_texts(part.get("texts", []), count),
+            passages=self._parse_passages(part.get("passages"), count),
+            fields=self._parse_fields(part.get("fields", []), count),
+            sizes=self._parse_sizes(part.get("sizes", {}), count),
         )
 
-    def _parse_hits(
-        self, docs: list[Any], text: str
-    ) -> tuple[tuple[str, ...], Sequence[float] | None]:
+    def _parse_hits(self, docs: list[Any]) -> tuple[tuple[str, ...], Sequence[float] | None]:
         share = self._shared.setdefault
         types = set(map(type, docs))
         if types <= {str}:
             return tuple(map(share, docs, docs)), None
         if types != {list} or not all(docs):
-            self._fail_hit(text)
+            self._fail_hit()
         columns = list(zip_longest(*docs))
         if len(columns) > 3 or set(map(type, columns[0])) != {str}:
-            self._fail_hit(text)
+            self._fail_hit()
         doc_ids = tuple(map(share, columns[0], columns[0]))
         if len(columns) > 2:
             for doc_id, title in zip(doc_ids, columns[2], strict=True):
                 if type(title) is str:
                     self._titles.setdefault(doc_id, share(title, title))
                 elif title is not None:
-                    self._fail_hit(text)
-        return doc_ids, self._parse_scores(columns[1], text) if len(columns) > 1 else None
+                    self._fail_hit()
+        return doc_ids, self._parse_scores(columns[1]) if len(columns) > 1 else None
 
-    def _parse_scores(self, column: Sequence[Any], text: str) -> Sequence[float] | None:
+    def _parse_scores(self, column: Sequence[Any]) -> Sequence[float] | None:
         types = set(map(type, column))
         if not types <= {float, int, type(None)}:
-            self._fail_hit(text)
+            self._fail_hit()
         if types == {type(None)}:
             return None
         try:
             scores = array("d", [math.nan if score is None else score for score in column])
         except OverflowError:  # an integer beyond any float
-            self._fail_hit(text)
+            self._fail_hit()
         if any(map(math.isinf, scores)) or (
             type(None) not in types and any(map(math.isnan, scores))
         ):
-            self._fail_hit(text)
+            self._fail_hit()
         return scores
 
-    def _parse_texts(self, texts: Any, count: int, text: str) -> tuple[str, ...]:
+    def _parse_texts(self, texts: Any, count: int) -> tuple[str, ...]:
         if not _is_list_of_texts(texts) or len(texts) not in (0, count):
-            self._fail("'texts' is not a list of one text for each document", text)
+            self._fail("'texts' is not a list of one text for each document")
         return tuple(map(self._shared.setdefault, texts, texts))
 
-    def _parse_fields(self, fields: Any, count: int, text: str) -> tuple[Mapping[str, object], ...]:
+    def _parse_fields(self, fields: Any, count: int) -> tuple[Mapping[str, object], ...]:
         is_valid = type(fields) is list and set(map(type, fields)) <= {dict}
         if not is_valid or len(fields) not in (0, count) or exceeds_nesting(fields):
-            self._fail("'fields' is not a list of one object for each document", text)
+            self._fail("'fields' is not a list of one object for each document")
         return tuple(fields)
 
-    def _parse_sizes(self, sizes: Any, count: int, text: str) -> Mapping[str, tuple[float, ...]]:
+    def _parse_sizes(self, sizes: Any, count: int) -> Mapping[str, tuple[float, ...]]:
         if type(sizes) is not dict:
-            self._fail("'sizes' is not an object", text)
+            self._fail("'sizes' is not an object")
         parsed: dict[str, tuple[float, ...]] = {}
         for unit, numbers in sizes.items():
             is_list = type(numbers) is list and len(numbers) == count
             if not is_list or not all(_is_number(number) and number >= 0 for number in numbers):
-                self._fail("'sizes' has not one number for each document", text)
+                self._fail("'sizes' has not one number for each document")
             parsed[unit] = tuple(numbers)
         return parsed or _NOTHING
 
-    def _parse_passages(
-        self, passages: Any, count: int, text: str
-    ) -> Mapping[int, tuple[str, ...]]:
+    def _parse_passages(self, passages: Any, count: int) -> Mapping[int, tuple[str, ...]]:
         if passages is None:
             return _NOTHING
         if type(passages) is not dict:
-            self._fail("'passages' is not an object", text)
+            self._fail("'passages' is not an object")
         share = self._shared.setdefault
         by_index: dict[int, tuple[str, ...]] = {ALL_PASSAGES: tuple(map(share, passages, passages))}
         for name, indexes in passages.items():
             if type(indexes) is not list:
-                self._fail("'passages' has no list of documents", text)
+                self._fail("'passages' has no list of documents")
             for index in indexes:
                 if type(index) is not int or not 0 <= index < count:
-                    self._fail(f"'passages' names document {index!r} of {count}", text)
+                    self._fail(f"'passages' names document {index!r} of {count}")
                 by_index[index] = (*by_index.get(index, ()), share(name, name))
         return by_index
 
     # Failures
 
-    def _fail_hit(self, text: str) -> NoReturn:
-        self._fail("a document is neither an id nor [id, score, title]", text)
+    def _fail_hit(self) -> NoReturn:
+        self._fail("a document is neither an id nor [id, score, title]")
 
-    def _fail(self, problem: str, text: str = "") -> NoReturn:
-        subject = f"The answer to '{_shorten(text)}'" if text else "The file"
+    def _fail(self, problem: str) -> NoReturn:
+        subject = f"The answer to '{_shorten(self._text)}'" if self._text else "The file"
         message = f"{self._name}:{self._number}: {subject} is damaged: {problem}."
         raise DamagedFileError(f"{message} {self._repair}".rstrip())
 
     def _fail_conflict(self, lines: Iterator[tuple[int, str]]) -> NoReturn:
         """Fail for a merge conflict, and name the first query in it."""
-        text = ""
         for _, line in lines:
-            if text or line.startswith(_CONFLICT_MARKERS[-1]):
+            if self._text or line.startswith(_CONFLICT_MARKERS[-1]):
                 break
             with suppress(ValueError, RecursionError):
                 row = json.loads(line)
-                text = str(row.get("query", "")) if isinstance(row, dict) else ""
-        self._fail("there is a merge conflict", text)
+                self._text = str(row.get("query", "")) if isinstance(row, dict) else ""
+        self._fail("there is a merge conflict")
 
 
 _DETAIL_KEYS = frozenset(("seconds", "sizes", "texts", "fields", "passages"))

@@ -84,6 +84,7 @@ def save_runs(
         commit: The commit of the code that answered, if the runs do not know it.
 
     Raises:
+        BaselineError: An answer is too long for a file.
         OSError: A file cannot be written.
     """
     paths = []

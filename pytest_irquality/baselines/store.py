@@ -241,7 +241,10 @@ def update_baseline(
     refusal = update.find_refusal(damage)
     if refusal:
         return BaselineUpdate(path, refusal=refusal, unanswered=tuple(update.unanswered))
-    return update.write()
+    try:
+        return update.write()
+    except BaselineError as error:
+        return BaselineUpdate(path, refusal=str(error))
 
 
 def remove_unused_baselines(root: Path, suites: Sequence[Suite]) -> list[BaselineUpdate]:

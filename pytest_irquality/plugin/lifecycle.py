@@ -415,7 +415,7 @@ class Conclusion:
             try:
                 target = folder / options.save_runs
                 save_runs(target, search.runs, shard=search.shard, commit=search.commit)
-            except OSError as error:
+            except (OSError, BaselineError) as error:
                 self.errors.append(f"--ir-save-runs: {error}")
 
     def _create_reports(self, decision: Decision) -> Iterator[DecisionReport]:

@@ -266,6 +266,19 @@ def test_nothing_is_written_without_an_answer(tmp_path: Path) -> None:
     assert not (tmp_path / FILE).exists()
 
 
+@pytest.mark.parametrize(("count", "is_written"), [(10_000, True), (10_001, False)])
+def test_what_is_written_can_be_read(tmp_path: Path, count: int, is_written: bool) -> None:
+    run = make_run({"desk": [f"d{number}" for number in range(count)]})
+
+    update = update_baseline(tmp_path, make_suite("desk"), run)
+
+    assert (update.is_written, bool(update.refusal)) == (is_written, not is_written)
+    baselines = CommittedBaselines(tmp_path).read_baselines([SUITE])
+    assert [get_doc_ids(baseline.run) for baseline in baselines] == (
+        [get_doc_ids(run)] if is_written else []
+    )
+
+
 # Damage
 
 

@@ -41,24 +41,6 @@ Call = Callable[[Any, int, Mapping[str, Any]], Any]
 Calls = dict[frozenset[str], Call]
 
 
-def find_call(retriever: object, params: Mapping[str, Any]) -> Call:
-    """Return a function that calls a retriever with queries that have certain parameters.
-
-    Args:
-        retriever: A callable ``(query)`` or ``(query, k)``, an object with such a method, or one
-            with ``batch(queries, k)``, of which the function takes a list of queries.
-        params: The parameters of a query. Only their names matter here.
-
-    Returns:
-        The function. What it returns is awaitable if the callable is async.
-
-    Raises:
-        RetrieverError: The retriever cannot be called, or not with these parameters.
-    """
-    function, name, subject = _find_function(retriever)
-    return _bind(function, name, params, subject)
-
-
 def _find_function(retriever: object) -> tuple[Callable[..., Any], str, str]:
     """Return the function to call, its name, and what it takes: ``query`` or ``queries``."""
     _refuse_unusable(retriever)
@@ -296,19 +278,18 @@ def _read_batch(reader: ResultReader, depth: int, count: int, result: object) ->
 
 def _find_calls(retriever: object, queries: Sequence[Query]) -> Calls:
     """Settle how to call the retriever, which depends on the names of parameters alone."""
+    function, name, subject = _find_function(retriever)
     calls: Calls = {}
     for query in queries:
         names = frozenset(query.params)
         if names in calls:
             continue
         try:
-            calls[names] = find_call(retriever, query.params)
+            calls[names] = _bind(function, name, query.params, subject)
         except RetrieverError as error:
             if not (names and query.location.path):
                 raise
             raise RetrieverError(f"{query.location}: {error}") from None
-    if not calls:  # a retriever that cannot be called is an error without any query, too
-        _find_function(retriever)
     return calls
 
 

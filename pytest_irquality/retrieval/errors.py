@@ -36,11 +36,6 @@ _VARYING = (
 )
 # An HTTP status in a message, as opposed to a time, a size or a number of tokens.
 _STATUS = rf"(?<![\w.,-])[45]\d\d(?![\w.]|,\d|\s?{_UNIT}\b|\s?%)"
-_SQLITE_THREAD = "created in a thread can only be used in that same thread"
-_SQLITE_HINT = (
-    ". With 'concurrency' or 'timeout', calls run in other threads. Connect with"
-    " check_same_thread=False, or remove both keys"
-)
 # The wait before the first round of retries. It doubles with each round.
 FIRST_WAIT_S = 1.0
 # The longest wait, whatever an engine asks for.
@@ -106,8 +101,6 @@ def make_query_error(
     if is_skipped:
         return QueryError(message, message, error, is_skipped=True)
     message = f"{type(error).__name__}: {message}" if message else type(error).__name__
-    if _SQLITE_THREAD in message:
-        message += _SQLITE_HINT
     return QueryError(message, _find_cause(message, error, query_text), error)
 
 

@@ -378,17 +378,15 @@ class _Fields:
     def __init__(self, hits: Sequence[Any]) -> None:
         self.hits = hits
         self._columns: dict[str, Sequence[Any]] = {}
-        self._sample = hits[:SAMPLE_HITS]
-        self._is_mapping = is_mapping(hits[0])
-        self._containers = ["", *(name for name in _CONTAINERS if self._find_steps(name[:-1]))]
+        self._containers = ["", *(name for name in _CONTAINERS if _find_steps(hits[0], name[:-1]))]
 
     def find(
         self, paths: Iterable[str], accept: Callable[[Column], bool], start: int = 0
     ) -> _Place | None:
         """Return the first path at which the hits from ``start`` on have what is accepted."""
-        sample = self.hits[start : start + SAMPLE_HITS] if start else self._sample
+        sample = self.hits[start : start + SAMPLE_HITS]
         for path in paths:
-            steps = settle_path(sample[0], path) if start else self._find_steps(path)
+            steps = _find_steps(sample[0], path)
             if steps is not None:
                 values = [get_value(hit, steps) for hit in sample]
                 if accept(Column(values, is_field=True)):
@@ -421,11 +419,16 @@ class _Fields:
         """Return the paths of fields with these names in the containers that the hits have."""
         return [container + name for name in names for container in self._containers]
 
-    def _find_steps(self, path: str) -> Sequence[Step] | None:
-        # Most names are missing, and this is ten times as fast as a step that fails.
-        if not (self._is_mapping or hasattr(self._sample[0], path.partition(".")[0])):
-            return None
-        return settle_path(self._sample[0], path)
+
+def _find_steps(hit: Any, path: str) -> Sequence[Step] | None:
+    """Return the steps of a path for hits like this one, or ``None`` if it has nothing there."""
+    # Most names are missing, and this is ten times as fast as a step that fails.
+    name = path.partition(".")[0]
+    if type(hit) is dict:
+        is_missing = name not in hit and path not in hit
+    else:
+        is_missing = not (hasattr(hit, name) or is_mapping(hit))
+    return None if is_missing else settle_path(hit, path)
 
 
 def list_id_paths(hit: Any) -> tuple[str, ...]:
@@ -452,9 +455,10 @@ def _read_texts(fields: _Fields, reader: ResultReader) -> Sequence[str]:
     paths = fields.list_paths(_TEXT_NAMES)
     if reader.text_field:
         paths = [container + reader.text_field for container in ("", *_CONTAINERS)]
-    needs_all = reader.requirement or reader.keeps_texts
-    # Chunks may be empty, so the first ones with a text decide.
-    for start in range(0, len(fields.hits) if needs_all else 1, SAMPLE_HITS):
+    count = len(fields.hits)
+    if not (reader.requirement or reader.keeps_texts):
+        count = min(count, SAMPLE_HITS)
+    for start in range(count):  # chunks may be empty, so the first one with a text decides
         place = fields.find(paths, Column.has_texts, start)
         if place is not None:
             return fields.read(place).get_texts()

@@ -122,7 +122,7 @@ def _find_refusal(thing: object) -> str:
         return "An async generator is not a list of hits. Collect its hits in a list"
     if isinstance(thing, (set, frozenset)):
         return "A set has no order. Return a list of hits"
-    if isinstance(thing, (str, bytes)) or not _is_iterable(thing):
+    if isinstance(thing, (str, bytes)) or not (isinstance(thing, Iterable) or is_mapping(thing)):
         return "It is not a list of hits"
     return ""
 
@@ -316,7 +316,8 @@ def _find_hit_list(mapping: Any) -> Any:
 def _may_hold_hits(value: object) -> bool:
     if value is None or isinstance(value, (str, bytes, numbers.Number)) or callable(value):
         return False
-    return _is_iterable(value) or any(hasattr(value, name) for name in HIT_LISTS)
+    is_iterable = isinstance(value, Iterable) or is_mapping(value)
+    return is_iterable or any(hasattr(value, name) for name in HIT_LISTS)
 
 
 def _is_single_row(inside: Sequence[Any]) -> bool:
@@ -334,10 +335,6 @@ def _get(thing: Any, name: object) -> Any:
         return thing[name]
     except Exception:  # rows and responses of clients raise errors of their own
         return None
-
-
-def _is_iterable(thing: object) -> bool:
-    return isinstance(thing, Iterable) or is_mapping(thing)
 
 
 def _is_array(thing: object) -> bool:

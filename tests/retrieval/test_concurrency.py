@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 import pytest
@@ -356,16 +354,6 @@ def test_answers_are_in_the_order_of_the_queries() -> None:
 
     assert list(run.answers) == ["q0", "q1"]
     assert run.titles["d"] == "q0"
-
-
-def test_a_connection_of_another_thread_gets_a_hint() -> None:
-    with closing(sqlite3.connect(":memory:")) as connection:
-        run = run_queries(
-            lambda query: connection.execute("select 'd', 1").fetchall(), 2, concurrency=2
-        )
-
-    assert "Connect with check_same_thread=False, or remove both keys" in run.errors["q0"].message
-    assert len({error.cause for error in run.errors.values()}) == 1
 
 
 def test_progress_is_reported_in_the_callers_thread() -> None:

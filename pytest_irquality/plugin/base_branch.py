@@ -109,7 +109,6 @@ class BaseBranchPlugin:
                 folder=config.invocation_params.dir,
                 links=options.base_link,
                 options={"ir_concurrency": options.concurrency},
-                rootdir=config.rootpath,
             )
             self.answers = self.branch.answers = WorktreeSource(self.source, command)
         self.answers_folder: Path | None = None

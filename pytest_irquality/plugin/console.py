@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 
 from pytest_irquality.io.escaping import quote_command
@@ -21,6 +23,17 @@ _EXAMPLE_FILES = (
 )
 _GOOD_LINE = 'WEIGHTS = {"title": 8.0,'
 _BAD_LINE = 'WEIGHTS = {"title": 1.0,'
+_NEXT_STEPS = """
+Open {folder}/ir-report.html in a browser. Then:
+
+  cd {folder}
+  pytest --ir-suite                        # after you have edited shop_search.py
+  pytest --ir-suite --ir-update-baseline   # accepts what the search returns now
+
+In your own project, `pytest --ir-init=queries.txt` writes a first suite. Delete the folder when you
+are done, or pytest will find its suite.\
+"""
+SKIPPED_FOLDERS = ("venv", "env", "node_modules", "site-packages", "build", "dist")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,7 +85,7 @@ def _run_demo(folder: Path) -> int:
     print("\nNow one line changes, which makes titles less important, and the search fails:\n")
     print(f"- {_GOOD_LINE} …\n+ {_BAD_LINE} …\n", flush=True)
     subprocess.run([*command[:-1], "--tb=no", "-rN"], cwd=folder, check=False)
-    print(f"\nOpen '{folder / 'ir-report.html'}', or edit the files and run `pytest --ir-suite`.")
+    print(_NEXT_STEPS.format(folder=folder))
     return 0
 
 
@@ -84,9 +97,11 @@ def _add_query(given: argparse.Namespace) -> int:
 
     suite = given.suite
     if suite is None:
-        found = [path for pattern in SUITE_PATTERNS for path in sorted(Path().rglob(pattern))]
+        found = _find_suites()
         if len(found) != 1:
-            problem = "There is no suite here." if not found else "There are several suites here."
+            problem = "There is no suite here."
+            if found:
+                problem = f"There are several suites here ({', '.join(map(str, found))})."
             print(f"{problem} Name one with --suite FILE.", file=sys.stderr)
             return 1
         suite = found[0]
@@ -101,6 +116,17 @@ def _add_query(given: argparse.Namespace) -> int:
     command = quote_command(["pytest", "--ir-suite"], [str(suite)])
     print(f'{suite}:{line}: added "{given.query}". Run `{command}`.')
     return 0
+
+
+def _find_suites() -> list[Path]:
+    """Find the suites below the current folder, without those of installed packages."""
+    suites = []
+    for folder, names, files in os.walk("."):
+        names[:] = [n for n in names if not n.startswith(".") and n not in SKIPPED_FOLDERS]
+        for file in files:
+            if any(fnmatch(file, pattern) for pattern in SUITE_PATTERNS):
+                suites.append(Path(folder, file))
+    return sorted(suites)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.escaping import make_printable, quote_command
-from pytest_irquality.io.files import FileError, write_atomically, write_new_file
+from pytest_irquality.io.files import FileError, read_bytes, write_atomically, write_new_file
 from pytest_irquality.io.text import format_count
 from pytest_irquality.plugin import compat
 from pytest_irquality.plugin.collection import USUAL_RETRIEVER
@@ -32,6 +32,28 @@ from pytest_irquality.suite.yaml_writer import (
 CANDIDATE_COUNT = 10
 # Properties of a report survive the way through pytest-xdist.
 MESSAGE_PROPERTY = "ir_init"
+WORKFLOW_PATH = ".github/workflows/search-quality.yml"
+WORKFLOW = """\
+# Written by `pytest --ir-init`. It compares each pull request with the branch that it goes to.
+name: Search quality
+on: pull_request
+permissions: {contents: read}
+jobs:
+  search:
+    runs-on: ubuntu-latest
+    timeout-minutes: 20
+    steps:
+      - uses: actions/checkout@v6
+        with: {fetch-depth: 0}   # all commits, to compare with another branch
+      - uses: actions/setup-python@v6
+        with: {python-version: "3.13"}
+      - run: pip install -e . pytest-irquality   # whatever installs your search
+      - run: pytest --ir-suite --ir-baseline="git:origin/$BASE"
+        env: {BASE: "${{ github.base_ref }}"}
+      - uses: actions/upload-artifact@v6
+        if: always()
+        with: {name: search-quality, path: ir-report.html}
+"""
 
 
 class FirstSuite:
@@ -164,7 +186,19 @@ def _write_suite(module: FirstSuiteModule, queries: Sequence[Query]) -> str:
     shown = os.path.relpath(path, module.config.invocation_params.dir)
     count = f" with {format_count(len(answered), 'query', 'queries')}" if answered else ""
     command = quote_command(["pytest", "--ir-suite"], [shown])
-    return f"Wrote {shown}{count}.\nFollow the steps at its top, and run `{command}`."
+    message = f"Wrote {shown}{count}.\nFollow the steps at its top, and run `{command}`."
+    workflow = module.config.rootpath / WORKFLOW_PATH
+    if workflow.parent.is_dir() and not _has_workflow(workflow.parent):
+        write_new_file(workflow, WORKFLOW)
+        message += f"\nWrote {WORKFLOW_PATH}, which tests pull requests. Check how it installs your"
+        message += " search."
+    return message
+
+
+def _has_workflow(folder: Path) -> bool:
+    """Return whether a workflow runs the plugin."""
+    workflows = [read_bytes(path) for path in folder.iterdir() if path.is_file()]
+    return any(b"--ir-" in workflow or b"pytest-irquality" in workflow for workflow in workflows)
 
 
 def _add_candidates(init_query: InitQuery, query: Query, runs: Sequence[Run]) -> InitQuery:

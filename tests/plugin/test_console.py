@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from pytest_irquality.plugin.console import main
 from tests.project import Project
@@ -16,6 +17,7 @@ def test_demo_passes_and_then_fails(tmp_path: Path, capfd: pytest.CaptureFixture
     output = capfd.readouterr().out
     assert status == 0
     assert output.index("PASSED ") < output.index("FAILED ")
+    assert output.index("FAILED ") < output.index("pytest --ir-suite --ir-update-baseline")
     assert (tmp_path / "shop/ir-report.html").exists()
 
 
@@ -32,6 +34,9 @@ def test_add_writes_a_query_into_the_only_suite(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    installed = tmp_path / ".venv/lib/site-packages/example/shop.ir.yaml"
+    installed.parent.mkdir(parents=True)
+    installed.write_text("queries: [{query: a}]\n")
     suite = tmp_path / "shop.ir.yaml"
     suite.write_text("# Ours\nqueries:\n  - query: boots  # first\n    must_find: [a]\n")
 
@@ -46,7 +51,10 @@ def test_add_writes_a_query_into_the_only_suite(
 
 @pytest.mark.parametrize(
     ("names", "message"),
-    [([], "no suite here"), (["a.ir.yaml", "b.ir.yaml"], "several suites here")],
+    [
+        ([], "no suite here"),
+        (["a.ir.yaml", "b.ir.yaml"], "several suites here (a.ir.yaml, b.ir.yaml)"),
+    ],
 )
 def test_add_needs_to_know_the_suite(
     tmp_path: Path,
@@ -71,6 +79,26 @@ def test_add_explains_a_broken_suite(
 
     assert main(["add", "red shoes", "--suite", "a.ir.yaml"]) == 1
     assert "a.ir.yaml:1" in capsys.readouterr().err
+
+
+def test_first_suite_brings_a_workflow_where_there_are_some(project: Project) -> None:
+    project.write("queries.txt", "office chair\n")
+    project.write_conftest("@pytest.fixture\ndef retriever(): return lambda query: ['d1']\n")
+    project.write(".github/workflows/lint.yml", "name: Lint\n")
+
+    result = project.run_pytest("--ir-init=queries.txt")
+
+    name = ".github/workflows/search-quality.yml"
+    workflow = yaml.safe_load(project.read(name))
+    commands = [step.get("run", "") for step in workflow["jobs"]["search"]["steps"]]
+    assert 'pytest --ir-suite --ir-baseline="git:origin/$BASE"' in commands
+    assert f"Wrote {name}" in result.stdout.str()
+
+    (project.path / "queries.ir.yaml").unlink()
+    project.write(name, "steps: [{run: pytest --ir-suite}]\n")
+    project.run_pytest("--ir-init=queries.txt")
+
+    assert project.read(name) == "steps: [{run: pytest --ir-suite}]\n"
 
 
 def test_list_of_queries_becomes_a_suite_that_passes(project: Project) -> None:

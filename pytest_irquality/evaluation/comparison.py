@@ -320,7 +320,6 @@ class Comparison:
     _values: dict[tuple[Metric, Side], dict[str, float | None]] = field(
         default_factory=dict, repr=False
     )
-    _scores: dict[tuple[Metric, str], MetricChange | None] = field(default_factory=dict, repr=False)
 
     @cached_property
     def changes_by_id(self) -> Mapping[str, QueryChange]:
@@ -478,12 +477,6 @@ class Comparison:
         Suite means leave variants out, and those of the tag ``variant`` do not. Latencies are over
         all calls.
         """
-        key = (metric, tag)
-        if key not in self._scores:
-            self._scores[key] = self._compute_score(metric, tag)
-        return self._scores[key]
-
-    def _compute_score(self, metric: Metric, tag: str) -> MetricChange | None:
         queries = self._list_valued_queries(metric, tag, Side.BEFORE, Side.NOW)
         before = self._aggregate(metric, Side.BEFORE, queries)
         now = self._aggregate(metric, Side.NOW, queries)
@@ -491,7 +484,8 @@ class Comparison:
             return None
         lowest = highest = before
         weights = [query.weight for query in queries]
-        has_repeats = any(len(change.before) > 1 for change in self.get_stage(metric).changes)
+        changes = self.get_stage(metric).changes_by_id
+        has_repeats = any(len(changes[query.id].before) > 1 for query in queries)
         if has_repeats and metric.unit != "seconds":
             repeats = self.repeats(metric, Side.BEFORE)
             means = []

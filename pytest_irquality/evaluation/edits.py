@@ -104,13 +104,7 @@ def find_edits(current: Branch, base: Branch) -> tuple[SuiteEdit, ...]:
     current_requests = {query.request for suite in current.suites for query in suite.queries}
     for path, suites in base_suites.items():
         new_suites = current_suites.get(path, [])
-        renamed_path = "" if new_suites else _find_renamed_path(suites[0], added_suites)
-        if renamed_path:
-            new_suites = added_suites.pop(renamed_path)
         edit = _compare_suites(suites, new_suites, current_requests)
-        if renamed_path:
-            renaming = write("renamed to ", DataPart(renamed_path))
-            edit = replace(edit, details=(renaming, *edit.details))
         edits.append(_add_files(edit, [*suites, *new_suites], current, base))
     for path, suites in added_suites.items():
         edit = SuiteEdit(suites[0].name, path, details=(write("suite added"),), is_added=True)
@@ -125,16 +119,6 @@ def _group_by_path(branch: Branch) -> dict[str, list[Suite]]:
         if not branch.is_deselected(suite):
             suites.setdefault(suite.path, []).append(suite)
     return suites
-
-
-def _find_renamed_path(base_suite: Suite, added_suites: Mapping[str, Sequence[Suite]]) -> str:
-    """Return the path of the added suite that has most queries of a missing one, if any has."""
-    requests = {query.request for query in base_suite.queries}
-    for path, suites in added_suites.items():
-        shared_count = sum(query.request in requests for query in suites[0].queries)
-        if 2 * shared_count > len(requests):
-            return path
-    return ""
 
 
 # -- Suites ---------------------------------------------------------------------------------------

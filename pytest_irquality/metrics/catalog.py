@@ -271,11 +271,7 @@ DIVISOR = Parameter(
     choices=("all", "min", "found"),
 )
 PERSISTENCE = Parameter(
-    "p",
-    0.8,
-    "probability that the reader continues with the next result",
-    upper_bound=1,
-    is_always_shown=True,
+    "p", 0.8, "probability that the reader reads on", upper_bound=1, is_always_shown=True
 )
 
 
@@ -482,11 +478,7 @@ _RUN_METRICS = (
 # -- Comparison with the baseline
 
 OVERLAP_PERSISTENCE = Parameter(
-    "p",
-    0.9,
-    "weight of each rank relative to the rank above it",
-    upper_bound=1,
-    is_always_shown=True,
+    "p", 0.9, "weight of a rank relative to the one above", upper_bound=1, is_always_shown=True
 )
 
 

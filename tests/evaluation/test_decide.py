@@ -515,7 +515,7 @@ def test_renamed_suite_is_compared() -> None:
 
     assert decision.outcome is Outcome.FAILED
     assert decision.coverage.compared == 20
-    assert "renamed to boots.ir.yaml" in get_text(decision, "suites-edited")
+    assert "shop: suite removed, boots: suite added" in get_text(decision, "suites-edited")
     assert decision.base_failures == ()  # It is the same failure under another name.
 
 

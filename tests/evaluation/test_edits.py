@@ -131,14 +131,15 @@ def test_query_in_another_suite_has_moved() -> None:
     assert [str(text) for text in edits[1].texts] == ["suite added"]
 
 
-def test_renamed_suite_is_compared_with_its_old_self() -> None:
+def test_renamed_suite_is_a_removed_and_an_added_one() -> None:
     boots = replace(SHOP, name="boots", path="boots.ir.yaml", queries=SHOP.queries[1:])
 
-    (edit,) = find(boots)
+    old, new = find(boots)
 
-    texts = [str(text) for text in edit.texts]
-    assert texts == ["renamed to boots.ir.yaml", "1 query removed"]
-    assert not edit.is_nothing_left
+    texts = [str(text) for text in old.texts]
+    assert texts == ["suite removed", "1 query removed", "3 queries moved"]
+    assert not old.is_nothing_left
+    assert [str(text) for text in new.texts] == ["suite added"]
 
 
 def test_deleted_suite_leaves_nothing() -> None:

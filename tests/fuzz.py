@@ -386,7 +386,7 @@ def write_run_file(dice: Dice) -> tuple[str, Content]:
     suite, run = make_run(dice)
     lines = {}
     for query in suite.queries:
-        lines[query.request] = encode_row(run, query.request, query_id=query.id, score_digits=7)
+        lines[query.request] = encode_row(run, query.request, score_digits=7)
     header = make_header(run, path="s.ir.yaml")
     return b"".join(encode_run_file(header, lines)).decode(), describe_run(run)
 

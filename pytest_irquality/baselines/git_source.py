@@ -5,23 +5,16 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from pytest_irquality.baselines.run_files import read_run_lines
 from pytest_irquality.baselines.sources import Baseline, BaselineError
-from pytest_irquality.baselines.store import (
-    BASELINE_FOLDER,
-    index_own_files,
-    make_baseline,
-    make_repair_hint,
-)
+from pytest_irquality.baselines.store import BASELINE_FOLDER, read_baseline_files
 from pytest_irquality.io import files
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.decoding import split_lines
-from pytest_irquality.io.files import FileError
 from pytest_irquality.io.git import CommitTree, GitError, Repository
 from pytest_irquality.io.text import CodePart, DataPart, Text, write
 from pytest_irquality.suite.model import Suite
@@ -164,24 +157,20 @@ class GitSource:
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
         """Read every baseline file of the commit. Damaged files are in ``errors``."""
         self.errors.clear()
-        own_files = index_own_files(suites)
-        baselines = []
+        paths = []
         for path in self.list_files():
             folder, _, name = path.rpartition("/")
-            if posixpath.basename(folder) != BASELINE_FOLDER or not name.endswith(".jsonl"):
-                continue
-            suite = own_files.get(path)
-            shown = f"{self.label} {path}"
-            try:
-                lines = split_lines(self.read_file(path) or b"", shown)
-                stored = read_run_lines(lines, shown, repair=make_repair_hint(suite))
-            except (BaselineError, FileError) as error:
-                self.errors[path] = str(error)
-            else:
-                baseline = make_baseline(stored, path, suite)
-                provenance = replace(
-                    baseline.run.provenance, source=self.label, commit=self.commit, date=self.date
-                )
-                run = replace(baseline.run, provenance=provenance)
-                baselines.append(replace(baseline, run=run))
+            if posixpath.basename(folder) == BASELINE_FOLDER and name.endswith(".jsonl"):
+                paths.append(path)
+        prefix = f"{self.label} "
+
+        def read_lines(path: str) -> Iterable[tuple[int, str]]:
+            return split_lines(self.read_file(path) or b"", prefix + path)
+
+        baselines = []
+        for baseline in read_baseline_files(paths, suites, read_lines, self.errors, prefix=prefix):
+            provenance = replace(
+                baseline.run.provenance, source=self.label, commit=self.commit, date=self.date
+            )
+            baselines.append(replace(baseline, run=replace(baseline.run, provenance=provenance)))
         return tuple(baselines)

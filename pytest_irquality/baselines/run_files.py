@@ -24,7 +24,6 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from pytest_irquality.baselines.sources import BaselineError
@@ -32,7 +31,6 @@ from pytest_irquality.io.decoding import (
     JsonError,
     encode_json_line,
     exceeds_nesting,
-    open_lines,
     parse_json,
     pause_garbage_collection,
 )
@@ -127,7 +125,6 @@ def encode_row(
     run: Run,
     request: str,
     *,
-    query_id: str = "",
     depth: int | None = None,
     score_digits: int | None = None,
     known_titles: set[str] | None = None,
@@ -137,7 +134,6 @@ def encode_row(
     Args:
         run: The run, with its stages.
         request: The request, which has an answer or an error.
-        query_id: The id of the query, for readers of the file.
         depth: How many results were requested, if not as many as the header says.
         score_digits: How many significant digits scores have, or ``None`` for all.
         known_titles: Documents whose titles are in the file already. The documents of the line are
@@ -145,8 +141,6 @@ def encode_row(
     """
     text, params = split_request(request)
     row: Json = {"query": text}
-    if query_id and query_id != text:
-        row = {"id": query_id, **row}
     if params:
         row["params"] = params
     if depth is not None:
@@ -336,15 +330,8 @@ def read_run_lines(
         BaselineError: The file is something else.
         DamagedFileError: The file is damaged. The message names the line and its query.
     """
-    return _RunReader(name, repair, keep_lines).read(lines)
-
-
-def read_run_file(
-    path: Path, name: str, *, repair: str = "", keep_lines: bool = False
-) -> StoredRun:
-    """Read a file. The arguments and errors are those of ``read_run_lines``."""
     try:
-        return read_run_lines(open_lines(path), name, repair=repair, keep_lines=keep_lines)
+        return _RunReader(name, repair, keep_lines).read(lines)
     except FileError as error:
         place = f"{name}:{error.line}" if error.line else name
         raise DamagedFileError(f"{place}: {error.message}") from None

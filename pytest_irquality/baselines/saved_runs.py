@@ -18,6 +18,7 @@ from pytest_irquality.baselines.run_files import DamagedFileError, StoredRun
 from pytest_irquality.baselines.sources import Baseline, BaselineError
 from pytest_irquality.baselines.store import get_baseline_path
 from pytest_irquality.baselines.trec import TREC_ENDINGS, is_trec_path, read_trec_run
+from pytest_irquality.io.decoding import open_lines
 from pytest_irquality.io.escaping import make_file_name
 from pytest_irquality.io.files import FileError, list_files_below, write_atomically
 from pytest_irquality.io.text import DataPart, Text, format_count, join, write
@@ -270,7 +271,7 @@ class _Library:
             run_name = _SHARD_OF_NAME.sub("", _get_stem(path))
             self._trec_files.setdefault(run_name, _TrecFiles([], set(), {})).paths.append(path)
         else:
-            self._files.append(_SavedFile(name, run_files.read_run_file(path, name)))
+            self._files.append(_SavedFile(name, run_files.read_run_lines(open_lines(path), name)))
 
     def describe_missing_run(self, suite: Suite) -> str:
         """Say that there is no run of a suite's retriever, and what there is."""

@@ -14,6 +14,7 @@ from pytest_irquality.baselines import run_files
 from pytest_irquality.baselines.run_files import RunHeader, StoredRun
 from pytest_irquality.baselines.sources import Baseline, BaselineError
 from pytest_irquality.io.access import FileAccess
+from pytest_irquality.io.decoding import open_lines
 from pytest_irquality.io.escaping import make_file_name, quote_command
 from pytest_irquality.io.files import FileError, write_atomically
 from pytest_irquality.io.git import GitError, Repository
@@ -103,12 +104,43 @@ def make_baseline(stored: StoredRun, path: str, suite: Suite | None = None) -> B
     return Baseline(stored.run, retriever, suite_path, path)
 
 
-def make_repair_hint(suite: Suite | None) -> str:
+def _make_repair_hint(suite: Suite | None) -> str:
     """Say how to repair a baseline file, which belongs to this suite if it is known."""
     return f"Run `{make_update_command(suite.path if suite else '')}` to write the file again."
 
 
-def index_own_files(suites: Iterable[Suite]) -> dict[str, Suite]:
+def read_baseline_files(
+    paths: Iterable[str],
+    suites: Iterable[Suite],
+    read_lines: Callable[[str], Iterable[tuple[int, str]]],
+    errors: dict[str, str],
+    *,
+    prefix: str = "",
+) -> Iterator[Baseline]:
+    """Yield the baselines in files, and note in ``errors`` which files cannot be read.
+
+    Args:
+        paths: The files, relative to the root.
+        suites: The current suites, which baselines belong to by name.
+        read_lines: Returns the lines of a file with their numbers.
+        errors: Gets a message for each file that cannot be used.
+        prefix: What messages write before the path of a file.
+    """
+    own_files = _index_own_files(suites)
+    for path in paths:
+        suite = own_files.get(path)
+        repair = _make_repair_hint(suite)
+        try:
+            stored = run_files.read_run_lines(read_lines(path), prefix + path, repair=repair)
+        except BaselineError as error:
+            errors[path] = str(error)
+        except FileError as error:
+            errors[path] = f"{prefix}{path}: {error.message}"
+        else:
+            yield make_baseline(stored, path, suite)
+
+
+def _index_own_files(suites: Iterable[Suite]) -> dict[str, Suite]:
     """Return the suites by the paths of their own baseline files."""
     return {get_baseline_path(suite.path, suite.retriever.parameter): suite for suite in suites}
 
@@ -131,23 +163,15 @@ class CommittedBaselines:
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
         """Read every baseline file below the root. Damaged files are in ``errors``."""
         self.errors.clear()
-        own_files = index_own_files(suites)
         access = FileAccess(self.root)
-        baselines = []
-        for path in list_baseline_files(self.root):
-            suite = own_files.get(path)
-            try:
-                access.check_baseline_file(self.root / path, (self.root / path).parent)
-                stored = run_files.read_run_file(
-                    self.root / path, path, repair=make_repair_hint(suite)
-                )
-            except BaselineError as error:
-                self.errors[path] = str(error)
-            except FileError as error:
-                self.errors[path] = f"{path}: {error.message}"
-            else:
-                baselines.append(make_baseline(stored, path, suite))
-        return tuple(baselines)
+
+        def read_lines(path: str) -> Iterable[tuple[int, str]]:
+            file = self.root / path
+            access.check_baseline_file(file, file.parent)
+            return open_lines(file)
+
+        paths = list_baseline_files(self.root)
+        return tuple(read_baseline_files(paths, suites, read_lines, self.errors))
 
 
 # Updating
@@ -233,8 +257,9 @@ def update_baseline(
     damage = ""
     try:
         if os.path.lexists(root / path):
-            hint = make_repair_hint(suite)
-            old = run_files.read_run_file(root / path, path, repair=hint, keep_lines=True)
+            old = run_files.read_run_lines(
+                open_lines(root / path), path, repair=_make_repair_hint(suite), keep_lines=True
+            )
     except BaselineError as error:
         damage = str(error)
     update = _Update(root, path, suite=suite, run=run, old=old, query_ids=frozenset(query_ids))
@@ -263,14 +288,16 @@ def remove_unused_baselines(root: Path, suites: Sequence[Suite]) -> list[Baselin
     Raises:
         OSError: A file cannot be removed.
     """
-    own_files = index_own_files(suites)
+    own_files = _index_own_files(suites)
     suite_paths = {suite.path for suite in suites}
     updates = []
     for path in list(list_baseline_files(root)):
         if path in own_files:
             continue
         try:
-            owner = make_baseline(run_files.read_run_file(root / path, path), path).suite_path
+            owner = make_baseline(
+                run_files.read_run_lines(open_lines(root / path), path), path
+            ).suite_path
         except BaselineError:
             continue  # A damaged file does not say whose it is.
         # A suite that is not collected now may be in another job, so its file has to be gone.
@@ -360,7 +387,6 @@ class _Update:
             if request not in self.run.answers:
                 continue
             if self._has_same_answer(request):
-                lines[request] = _set_query_id(lines[request], query)
                 continue
             is_new = self.old is None or request not in self.old.run.answers
             (added if is_new else changed).append(query.id)
@@ -368,7 +394,6 @@ class _Update:
             lines[request] = run_files.encode_row(
                 self.run,
                 request,
-                query_id=query.id,
                 depth=None if depth == header.depth else depth,
                 score_digits=run_files.SCORE_DIGITS,
             )
@@ -429,17 +454,6 @@ class _Update:
             return ()
         removed = self.old.run.answers.keys() - lines.keys()
         return tuple(run_files.split_request(request)[0] for request in sorted(removed))
-
-
-def _set_query_id(line: str, query: Query) -> str:
-    """Return a line with the current id of its query."""
-    row = json.loads(line)
-    old_id = row.pop("id", row["query"])
-    if old_id == query.id:
-        return line
-    if query.id != row["query"]:
-        row = {"id": query.id, **row}
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
 
 
 def _make_lasting_run(suite: Suite, run: Run, passages: Mapping[str, Iterable[str]]) -> Run:

@@ -111,7 +111,6 @@ class BaseCommand:
         links: Untracked paths that both sides share (``ir_base_link``), from the top of the
             repository.
         options: Options of ours that the base takes over, such as ``{"ir_concurrency": 4}``.
-        rootdir: The rootdir of the current pytest.
     """
 
     command: tuple[str, ...] = ()
@@ -119,7 +118,6 @@ class BaseCommand:
     folder: Path = Path()
     links: tuple[str, ...] = ()
     options: Mapping[str, object] | None = None
-    rootdir: Path = Path()
 
 
 # The other side of the exchange

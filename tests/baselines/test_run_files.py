@@ -97,10 +97,10 @@ def test_a_line_repeats_all_titles_unless_the_file_has_them() -> None:
     run = Run({"a": (Ranking(("d1",)),), "b": (Ranking(("d1",), (2.0,)),)}, titles={"d1": "Desk"})
     known: set[str] = set()
 
-    alone = encode_row(run, "b", query_id="q2")
+    alone = encode_row(run, "b")
     lines = [encode_row(run, request, known_titles=known) for request in "ab"]
 
-    assert alone == '{"id":"q2","query":"b","docs":[["d1",2.0,"Desk"]]}'
+    assert alone == '{"query":"b","docs":[["d1",2.0,"Desk"]]}'
     assert lines[0] == '{"query":"a","docs":[["d1",null,"Desk"]]}'
     assert lines[1] == '{"query":"b","docs":[["d1",2.0]]}'
 

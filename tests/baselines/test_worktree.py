@@ -88,7 +88,7 @@ def run(
     root: Path, *requests: RunRequest, command: Sequence[str] = COMMAND, **fields: Any
 ) -> tuple[WorktreeSource, tuple[Baseline, ...]]:
     git = GitSource(root, "main", label="run:main")
-    base_command = BaseCommand(command=tuple(command), folder=root, rootdir=root, **fields)
+    base_command = BaseCommand(command=tuple(command), folder=root, **fields)
     source = WorktreeSource(git, base_command)
     source.run(requests or [make_request()], say=lambda line: None)
     return source, source.read_baselines([make_suite()])
@@ -278,7 +278,7 @@ def test_a_project_in_a_subfolder_is_run_there(shop: Path) -> None:
     root = shop / "deep"
     source = WorktreeSource(
         GitSource(root, "main", label="run:main"),
-        BaseCommand(command=COMMAND, folder=root, rootdir=root, arguments=(str(root),)),
+        BaseCommand(command=COMMAND, folder=root, arguments=(str(root),)),
     )
 
     source.run([make_request()], say=lambda line: None)

@@ -249,27 +249,15 @@ def update_baseline(
     Raises:
         OSError: The file cannot be written.
     """
-    path = get_baseline_path(suite.path, suite.retriever.parameter)
-    refusal = _find_ignore_rule(root / path) or _check_repeats(compute_repeat_means)
-    if refusal:
-        return BaselineUpdate(path, refusal=refusal)
-    old: StoredRun | None = None
-    damage = ""
-    try:
-        if os.path.lexists(root / path):
-            old = run_files.read_run_lines(
-                open_lines(root / path), path, repair=_make_repair_hint(suite), keep_lines=True
-            )
-    except BaselineError as error:
-        damage = str(error)
-    update = _Update(root, path, suite=suite, run=run, old=old, query_ids=frozenset(query_ids))
-    refusal = update.find_refusal(damage)
-    if refusal:
-        return BaselineUpdate(path, refusal=refusal, unanswered=tuple(update.unanswered))
-    try:
-        return update.write()
-    except BaselineError as error:
-        return BaselineUpdate(path, refusal=str(error))
+    update = _Update(root, suite, run, frozenset(query_ids))
+    refusal = _find_ignore_rule(root / update.path) or _check_repeats(compute_repeat_means)
+    refusal = refusal or update.find_refusal()
+    if not refusal:
+        try:
+            return update.write()
+        except BaselineError as error:
+            refusal = str(error)
+    return BaselineUpdate(update.path, refusal=refusal)
 
 
 def remove_unused_baselines(root: Path, suites: Sequence[Suite]) -> list[BaselineUpdate]:
@@ -333,20 +321,21 @@ def _check_repeats(compute_means: Callable[[], Sequence[float]] | None) -> str:
 class _Update:
     """One update of one file, before and while it is written."""
 
-    def __init__(
-        self,
-        root: Path,
-        path: str,
-        *,
-        suite: Suite,
-        run: Run,
-        old: StoredRun | None,
-        query_ids: frozenset[str],
-    ) -> None:
+    def __init__(self, root: Path, suite: Suite, run: Run, query_ids: frozenset[str]) -> None:
+        self.path = get_baseline_path(suite.path, suite.retriever.parameter)
+        self.file = root / self.path
         self.root = root
         self.suite = suite
-        self.path = path
-        self.old = old
+        self.old = StoredRun(RunHeader(), Run(), {})
+        self.damage = ""
+        if os.path.lexists(self.file):
+            hint = _make_repair_hint(suite)
+            try:
+                self.old = run_files.read_run_lines(
+                    open_lines(self.file), self.path, repair=hint, keep_lines=True
+                )
+            except BaselineError as error:
+                self.damage = str(error)
         self.is_full = not query_ids
         self.queries: dict[str, Query] = {}
         passages: dict[str, dict[str, None]] = {}
@@ -360,16 +349,16 @@ class _Update:
             if request not in run.answers:
                 self.unanswered.append(query.id)
 
-    def find_refusal(self, damage: str) -> str:
+    def find_refusal(self) -> str:
         """Return why nothing can be written, or an empty string."""
-        if damage and not self.is_full:
-            return damage
-        if damage and self.unanswered:
+        if self.damage and not self.is_full:
+            return self.damage
+        if self.damage and self.unanswered:
             count = len(self.unanswered)
-            return f"{damage} That needs an answer to every query, and {count} have none."
-        if len(self.unanswered) == len(self.queries) and not (self.is_full and self.old):
+            return f"{self.damage} That needs an answer to every query, and {count} have none."
+        if len(self.unanswered) == len(self.queries) and not (self.is_full and self.old.lines):
             return "No query has an answer"
-        header = self.old.header if self.old else RunHeader()
+        header = self.old.header
         folder = PurePosixPath(self.suite.path).parent
         owner = str(folder / header.path) if header.path else self.suite.path
         is_owned = get_baseline_path(owner, header.parameter) == self.path
@@ -384,12 +373,10 @@ class _Update:
         changed: list[str] = []
         added: list[str] = []
         for request, query in self.queries.items():
-            if request not in self.run.answers:
+            if request not in self.run.answers or self._has_same_answer(request):
                 continue
-            if self._has_same_answer(request):
-                continue
-            is_new = self.old is None or request not in self.old.run.answers
-            (added if is_new else changed).append(query.id)
+            is_known = request in self.old.run.answers
+            (changed if is_known else added).append(query.id)
             depth = self.run.provenance.depth
             lines[request] = run_files.encode_row(
                 self.run,
@@ -398,21 +385,21 @@ class _Update:
                 score_digits=run_files.SCORE_DIGITS,
             )
         content = b"".join(run_files.encode_run_file(header, lines))
-        file = self.root / self.path
-        is_written = not file.is_file() or file.read_bytes() != content
+        is_written = not self.file.is_file() or self.file.read_bytes() != content
         if is_written:
-            write_atomically(file, content)
+            write_atomically(self.file, content)
+        removed = sorted(self.old.run.answers.keys() - lines.keys())
         return BaselineUpdate(
             self.path,
             changed=tuple(changed),
             added=tuple(added),
             unanswered=tuple(self.unanswered),
-            removed=self._list_removed(lines),
+            removed=tuple(run_files.split_request(request)[0] for request in removed),
             is_written=is_written,
         )
 
     def _make_header(self) -> RunHeader:
-        if self.old and not self.is_full:
+        if self.old.lines and not self.is_full:
             return self.old.header
         path = PurePosixPath(self.suite.path)
         retriever = self.suite.retriever
@@ -427,33 +414,24 @@ class _Update:
 
     def _keep_old_lines(self, header: RunHeader) -> dict[str, str]:
         """Return the lines of the old file that stay unless their queries got other answers."""
-        if self.old is None:
-            return {}
-        lines = dict(self.old.lines)
-        if not self.is_full:
-            return lines
-        lines = {request: line for request, line in lines.items() if request in self.queries}
-        if header.depth == self.old.header.depth:
-            return lines
-        for request, line in lines.items():
-            row = {"depth": self.old.header.depth, **json.loads(line)}
-            lines[request] = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+        lines = {}
+        for request, line in self.old.lines.items():
+            if self.is_full and request not in self.queries:
+                continue
+            if header.depth != self.old.header.depth:
+                row = {"depth": self.old.header.depth, **json.loads(line)}
+                line = json.dumps(row, ensure_ascii=False, separators=(",", ":"))  # noqa: PLW2901
+            lines[request] = line
         return lines
 
     def _has_same_answer(self, request: str) -> bool:
         """Return whether the old line can stay, whatever its scores and titles are."""
-        if self.old is None or request not in self.old.run.answers:
+        if request not in self.old.run.answers:
             return False
         row = json.loads(self.old.lines[request])
         if row.get("depth", self.old.header.depth) != self.run.provenance.depth:
             return False
         return _get_essence(self.old.run, request) == _get_essence(self.run, request)
-
-    def _list_removed(self, lines: Mapping[str, str]) -> tuple[str, ...]:
-        if self.old is None:
-            return ()
-        removed = self.old.run.answers.keys() - lines.keys()
-        return tuple(run_files.split_request(request)[0] for request in sorted(removed))
 
 
 def _make_lasting_run(suite: Suite, run: Run, passages: Mapping[str, Iterable[str]]) -> Run:

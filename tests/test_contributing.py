@@ -275,8 +275,8 @@ def _create_size_notice(facts: SuiteFacts) -> Iterator[Notice]:
 COLUMN = (
     Step(
         "reports/query_rows.py",
-        '    Column("weight", "weight", lambda row: write(f"{row.query.weight:g}")),\n',
-        '    Column("before", "before",',
+        '    Column("weight", key="weight", read=lambda row: write(f"{row.query.weight:g}")),\n',
+        '    Column("before", is_number=True, key="before",',
     ),
 )
 JSON_FIELD = (

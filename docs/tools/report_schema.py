@@ -17,7 +17,7 @@ from pytest_irquality.reports.numbers import Number
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS, QueryRow
 from pytest_irquality.reports.view import QueryDetails
 from pytest_irquality.reports.view_model import View
-from pytest_irquality.suite.model import Location
+from pytest_irquality.suite.model import Location, RetrieverId
 
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
 SIMPLE_TYPES: Mapping[type, dict[str, Any]] = {
@@ -29,6 +29,7 @@ SIMPLE_TYPES: Mapping[type, dict[str, Any]] = {
     Text: {"type": "string"},
     Number: {"type": "number"},
     Location: {"type": "string"},
+    RetrieverId: {"type": "string"},
 }
 
 

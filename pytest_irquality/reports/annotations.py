@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_irquality.evaluation.results import Outcome
+from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import escape_workflow_message, escape_workflow_property
-from pytest_irquality.io.text import Text
 from pytest_irquality.reports.terminal import fit
-from pytest_irquality.reports.view_model import CheckRow, View
+from pytest_irquality.reports.view_model import View
 from pytest_irquality.suite.model import Location
 
 # GitHub shows ten annotations of each kind for a step.
 MAX_ANNOTATIONS = 10
 MAX_TITLE = 80
 
-
-@dataclass(frozen=True)
-class _Annotation:
-    """A text at a line of a file."""
-
-    location: Location
-    title: str
-    text: str
+Annotation = tuple[Location, str, str]
+"""A place in a file, a title and a text."""
 
 
 def render_annotations(view: View, *, root: Path, repository: Path | None = None) -> str:
@@ -38,66 +30,58 @@ def render_annotations(view: View, *, root: Path, repository: Path | None = None
     Returns:
         At most ten errors and ten warnings, one a line, or an empty string.
     """
-    errors = list(_iter_errors(view))[:MAX_ANNOTATIONS]
-    warnings = list(_iter_warnings(view))[:MAX_ANNOTATIONS]
     lines = []
-    for kind, shown in (("error", errors), ("warning", warnings)):
-        for annotation in shown:
+    for kind, items in (("error", _iter_errors(view)), ("warning", _iter_warnings(view))):
+        for annotation in list(items)[:MAX_ANNOTATIONS]:
             lines.append(_format_command(kind, annotation, root, repository))
     return "".join(f"{line}\n" for line in lines)
 
 
-def _iter_errors(view: View) -> Iterator[_Annotation]:
+def _iter_errors(view: View) -> Iterator[Annotation]:
     """Yield the conclusion, then the failed checks at their lines."""
     if view.outcome >= Outcome.FAILED:
-        yield _create_conclusion(view)
+        yield _write_conclusion(view)
     for check in view.checks:
         if check.outcome >= Outcome.FAILED:
             yield _annotate_check(check)
 
 
-def _iter_warnings(view: View) -> Iterator[_Annotation]:
+def _iter_warnings(view: View) -> Iterator[Annotation]:
     if view.outcome in (Outcome.INCOMPLETE, Outcome.REVIEW):
-        yield _create_conclusion(view)
-    for check in (*view.base_checks, *view.checks):
-        if check.is_warning or check in view.base_checks:
+        yield _write_conclusion(view)
+    for check in view.base_checks:
+        yield _annotate_check(check)
+    for check in view.checks:
+        if check.is_warning:
             yield _annotate_check(check)
 
 
-def _create_conclusion(view: View) -> _Annotation:
-    paths = [message.suite_path for message in view.causes if message.suite_path]
-    paths += [suite.path for suite in view.suites]
-    text = "\n".join(map(str, _list_texts(view)))
-    return _Annotation(
-        Location(paths[0] if paths else "", 1), f"{view.outcome.name}: {view.header.suite}", text
-    )
+def _write_conclusion(view: View) -> Annotation:
+    causes = [message.text for message in view.causes]
+    texts = [view.headline, view.summary, *causes, view.coverage_line]
+    paths = [message.suite_path for message in view.causes] + [suite.path for suite in view.suites]
+    location = Location(next(filter(None, paths), ""), 1)
+    text = "\n".join(str(text) for text in texts if text)
+    return location, f"{view.outcome.name}: {view.header.suite}", text
 
 
-def _annotate_check(check: CheckRow) -> _Annotation:
+def _annotate_check(check: CheckResult) -> Annotation:
     location = check.location if check.location.path else Location(check.suite_path, 1)
-    return _Annotation(location, f"{check.subject}: {check.label}", str(check.text))
+    return location, f"{check.subject}: {check.label}", str(check.text)
 
 
-def _list_texts(view: View) -> list[Text]:
-    texts = [view.headline, view.summary]
-    texts += [message.text for message in view.causes]
-    texts.append(view.coverage_line)
-    return [text for text in texts if text]
-
-
-def _format_command(kind: str, annotation: _Annotation, root: Path, repository: Path | None) -> str:
-    path = _make_relative(annotation.location.path, root, repository)
-    properties = [f"line={annotation.location.line}"] if path else []
-    if path:
-        properties.insert(0, f"file={escape_workflow_property(path)}")
-    properties.append(f"title={escape_workflow_property(fit(annotation.title, MAX_TITLE))}")
-    return f"::{kind} {','.join(properties)}::{escape_workflow_message(annotation.text)}"
+def _format_command(kind: str, annotation: Annotation, root: Path, repository: Path | None) -> str:
+    location, title, text = annotation
+    properties = []
+    if location.path:
+        path = _make_relative(location.path, root, repository)
+        properties = [f"file={escape_workflow_property(path)}", f"line={location.line}"]
+    properties.append(f"title={escape_workflow_property(fit(title, MAX_TITLE))}")
+    return f"::{kind} {','.join(properties)}::{escape_workflow_message(text)}"
 
 
 def _make_relative(path: str, root: Path, repository: Path | None) -> str:
-    if not path or repository is None:
-        return path
     absolute = (root / path).resolve()
-    if not absolute.is_relative_to(repository.resolve()):
+    if repository is None or not absolute.is_relative_to(repository.resolve()):
         return path
     return absolute.relative_to(repository.resolve()).as_posix()

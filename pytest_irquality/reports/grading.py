@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
@@ -34,47 +34,21 @@ MAX_TEXT_LENGTH = 4_000
 MAX_CORPUS_TEXT_LENGTH = 300
 
 
-@dataclass(frozen=True)
-class PooledDocument:
-    """A document that a current or earlier answer has, or that several people graded.
+@dataclass
+class Pool:
+    """The documents of one query that any answer has, or that several people graded.
 
     Attributes:
-        assessors: Who graded it. The empty name means a grade in the suite.
-        opinions: The grades of assessors who disagree and on which nobody decided.
-    """
-
-    doc_id: str
-    title: str = ""
-    text: str = ""
-    fields: tuple[tuple[str, str], ...] = ()
-    assessors: tuple[str, ...] = ()
-    opinions: tuple[tuple[str, float], ...] = ()
-
-
-@dataclass(frozen=True)
-class PooledQuery:
-    """A query with its documents.
-
-    Attributes:
+        suite_index: The suite file, by its number.
         decides: Whether grades of its documents could turn the outcome of the build.
+        documents: What the page shows of each document: title, text, fields, who graded it
+            (the empty name means a grade in the suite), and grades that differ.
     """
 
     query: Query
-    decides: bool = False
-    documents: Mapping[str, PooledDocument] = field(default_factory=dict)
-
-    @property
-    def to_grade(self) -> list[PooledDocument]:
-        """Return the documents that nobody has graded."""
-        return [doc for doc in self.documents.values() if not doc.assessors]
-
-
-@dataclass(frozen=True)
-class Pool:
-    """The queries of one suite file, over all retrievers that it runs on."""
-
-    suite: Suite
-    queries: Mapping[str, PooledQuery] = field(default_factory=dict)
+    suite_index: int
+    decides: bool
+    documents: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 def render_grading(decision: Decision, path: str) -> str:
@@ -84,12 +58,12 @@ def render_grading(decision: Decision, path: str) -> str:
         decision: The decision on the build, whose runs and baselines have the documents.
         path: The path of the file to write.
     """
-    pools = _collect_pools(decision)
-    return _render_csv(pools) if path.endswith(CSV_SUFFIX) else _render_page(pools)
+    suites, pools = _collect_pools(decision)
+    return _render_csv(pools) if path.endswith(CSV_SUFFIX) else _render_page(suites, pools)
 
 
-def _collect_pools(decision: Decision) -> list[Pool]:
-    """Collect what there is to grade, the queries whose grades matter most first.
+def _collect_pools(decision: Decision) -> tuple[list[Suite], list[Pool]]:
+    """Collect the suite files and what there is to grade, queries that matter most first.
 
     Passages are written by people, so suites with ``match: text`` have nothing to grade.
     """
@@ -97,75 +71,65 @@ def _collect_pools(decision: Decision) -> list[Pool]:
     for notice in decision.current.notices:
         if notice.code == "unjudged-results":
             deciding.update((notice.suite_path, query_id) for query_id in notice.query_ids)
-    pools: dict[str, Pool] = {}
+    suites: dict[str, Suite] = {}
+    pools: dict[tuple[str, str], Pool] = {}
     for evaluation in decision.current.evaluations:
         suite = evaluation.suite
         if suite.settings.match == "text" or suite.is_probe_suite:
             continue
-        queries = dict(pools[suite.path].queries) if suite.path in pools else {}
+        suites.setdefault(suite.path, suite)
+        suite_index = list(suites).index(suite.path)
         for query in suite.queries:
+            key = (suite.path, query.id)
             if not query.expects_no_results:
-                decides = (suite.path, query.id) in deciding
-                pooled = queries.get(query.id, PooledQuery(query, decides))
-                queries[query.id] = _add_documents(pooled, evaluation)
-        pools[suite.path] = Pool(suite, dict(sorted(queries.items(), key=_get_importance)))
-    return list(pools.values())
+                pool = pools.setdefault(key, Pool(query, suite_index, key in deciding))
+                _add_documents(pool, evaluation)
+    return list(suites.values()), sorted(pools.values(), key=_get_importance)
 
 
-def _get_importance(item: tuple[str, PooledQuery]) -> tuple[bool, bool]:
+def _get_importance(pool: Pool) -> tuple[int, bool, bool]:
     """Return a sort key: queries that decide, then those of which nothing relevant is known."""
-    query = item[1]
-    return not query.decides, bool(query.query.judgments.relevant)
+    return pool.suite_index, not pool.decides, bool(pool.query.judgments.relevant)
 
 
-def _add_documents(pooled: PooledQuery, evaluation: Evaluation) -> PooledQuery:
-    query = pooled.query
-    documents = dict(pooled.documents)
+def _add_documents(pool: Pool, evaluation: Evaluation) -> None:
+    """Add the documents of the current and the baseline's answers, and those people graded."""
+    query = pool.query
     for run in (evaluation.run, evaluation.baseline_run or Run()):
         for ranking in run.answers.get(query.request, ()):
             top = ranking.cut(evaluation.suite.settings.top_k)
             for index, doc_id in enumerate(top.doc_ids):
-                title = run.titles.get(doc_id, "")
-                doc = _create_document(query, doc_id, title, top, index)
-                documents[doc_id] = _merge(documents.get(doc_id), doc)
+                doc = _describe_document(query, doc_id, run)
+                _add_content(doc, top, index)
+                known = pool.documents.setdefault(doc_id, doc)
+                for key in ("title", "text", "fields"):
+                    known[key] = known[key] or doc[key]
     for doc_id in query.assessor_grades:
-        title = evaluation.run.titles.get(doc_id, "")
-        documents.setdefault(doc_id, _create_document(query, doc_id, title))
-    return replace(pooled, documents=documents)
+        pool.documents.setdefault(doc_id, _describe_document(query, doc_id, evaluation.run))
 
 
-def _create_document(
-    query: Query, doc_id: str, title: str, ranking: Ranking | None = None, index: int = 0
-) -> PooledDocument:
-    grades = query.assessor_grades.get(doc_id, {})
-    assessors = tuple(grades)
+def _describe_document(query: Query, doc_id: str, run: Run) -> dict[str, Any]:
+    grades: Mapping[str, float] = query.assessor_grades.get(doc_id, {})
+    assessors = list(grades)
     if not assessors and doc_id in query.judgments.grades:
-        assessors = ("",)
-    differ = len(set(grades.values())) > 1
-    fields = []
-    if ranking is not None and index < len(ranking.fields):
+        assessors = [""]
+    return {
+        "id": doc_id,
+        "title": make_visible(run.titles.get(doc_id, "")),
+        "text": "",
+        "fields": [],
+        "assessors": assessors,
+        "opinions": sorted(grades.items()) if len(set(grades.values())) > 1 else [],
+    }
+
+
+def _add_content(doc: dict[str, Any], ranking: Ranking, index: int) -> None:
+    """Add the text and the fields of a hit, if the ranking has them."""
+    if index < len(ranking.texts):
+        doc["text"] = make_visible(clip(ranking.texts[index], MAX_TEXT_LENGTH))
+    if index < len(ranking.fields):
         for name, value in ranking.fields[index].items():
-            fields.append((name, clip(str(value), MAX_TEXT_LENGTH)))
-    has_text = ranking is not None and index < len(ranking.texts)
-    return PooledDocument(
-        doc_id=doc_id,
-        title=title,
-        text=clip(ranking.texts[index], MAX_TEXT_LENGTH) if ranking and has_text else "",
-        fields=tuple(fields),
-        assessors=assessors,
-        opinions=tuple(sorted(grades.items())) if differ else (),
-    )
-
-
-def _merge(known: PooledDocument | None, doc: PooledDocument) -> PooledDocument:
-    if known is None:
-        return doc
-    return replace(
-        known,
-        title=known.title or doc.title,
-        text=known.text or doc.text,
-        fields=known.fields or doc.fields,
-    )
+            doc["fields"].append([name, make_visible(clip(str(value), MAX_TEXT_LENGTH))])
 
 
 # -- Rendering -----------------------------------------------------------------------------------
@@ -177,31 +141,46 @@ def _render_csv(pools: Sequence[Pool]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(TO_GRADE_COLUMNS)
     for pool in pools:
-        for pooled in pool.queries.values():
-            # In the order of ids, so the list does not tell the order of the ranking.
-            for doc in sorted(pooled.to_grade, key=lambda doc: doc.doc_id):
-                cells = (pooled.query.text, doc.doc_id, "", doc.title)
+        # In the order of ids, so the list does not tell the order of the ranking.
+        for doc_id, doc in sorted(pool.documents.items()):
+            if not doc["assessors"]:
+                cells = (pool.query.text, doc_id, "", doc["title"])
                 writer.writerow([escape_csv_cell(cell).replace("\0", "\u2400") for cell in cells])
     return text.getvalue()
 
 
-def _render_page(pools: Sequence[Pool]) -> str:
-    pools = pools or [Pool(Suite("nothing to grade"))]
-    paths = " ".join(pool.suite.path for pool in pools)
+def _render_page(suites: Sequence[Suite], pools: Sequence[Pool]) -> str:
+    """Render the page with what a person may see: neither ranks nor retrievers."""
+    suites = suites or [Suite("nothing to grade")]
     queries = []
-    for index, pool in enumerate(pools):
-        queries += [_encode_query(query, index) for query in pool.queries.values()]
+    for pool in pools:
+        query = pool.query
+        queries.append(
+            {
+                "suite": pool.suite_index,
+                "id": query.id,
+                "text": query.text,
+                "why": query.why,
+                "tags": query.tags,
+                "hasRelevant": bool(query.judgments.relevant),
+                "decides": pool.decides,
+                "documents": [doc for _, doc in sorted(pool.documents.items())],
+            }
+        )
+    paths = " ".join(suite.path for suite in suites)
     data = {
         "columns": GRADED_COLUMNS,
         "suitePath": paths,
-        "stem": PurePosixPath(pools[0].suite.path).name.partition(".")[0] or "suite",
-        "suites": [_encode_suite(pool.suite) for pool in pools],
+        "stem": PurePosixPath(suites[0].path).name.partition(".")[0] or "suite",
+        "suites": [
+            {"scale": _build_scale(suite), "corpus": _list_corpus(suite)} for suite in suites
+        ],
         "queries": queries,
     }
     template = create_html_environment().get_template("grading.html")
     return template.render(
         marker=OUTPUT_MARKER,
-        title=", ".join(dict.fromkeys(pool.suite.name for pool in pools)),
+        title=", ".join(dict.fromkeys(suite.name for suite in suites)),
         suite_path=paths,
         style=load_asset("tokens.css", "grading.css"),
         script=load_asset("shared.js", "grading.js"),
@@ -209,16 +188,15 @@ def _render_page(pools: Sequence[Pool]) -> str:
     )
 
 
-def _encode_suite(suite: Suite) -> dict[str, Any]:
+def _list_corpus(suite: Suite) -> list[list[str]]:
     corpus = []
     try:
         for doc in islice(load_corpus(suite.settings), MAX_CORPUS_DOCUMENTS):
             text = clip(doc.text, MAX_CORPUS_TEXT_LENGTH)
             corpus.append([doc.doc_id, make_visible(doc.title), make_visible(text)])
     except CorpusError:
-        # The corpus only helps to find documents that search missed.
-        corpus = []
-    return {"scale": _build_scale(suite), "corpus": corpus}
+        return []  # The corpus only helps to find documents that search missed.
+    return corpus
 
 
 def _build_scale(suite: Suite) -> list[dict[str, Any]]:
@@ -230,41 +208,12 @@ def _build_scale(suite: Suite) -> list[dict[str, Any]]:
         used = {0.0, max(1.0, suite.settings.relevant_from)}
         for query in suite.queries:
             used.update(grade for grade in query.judgments.grades.values() if grade == int(grade))
-        grades = sorted(grade for grade in used if 0 <= grade <= 9)
-        names = [f"{grade:g}" for grade in grades]
-        if len(grades) == 2:
-            names = ["not relevant", "relevant"]
-        words = {grade: [name] for grade, name in zip(grades, names, strict=True)}
+        words = {grade: [f"{grade:g}"] for grade in used if 0 <= grade <= 9}
+        if len(words) == 2:
+            words = dict(zip(sorted(words), (["not relevant"], ["relevant"]), strict=True))
     has_digits = all(grade in range(10) for grade in words)
     scale = []
     for index, grade in enumerate(sorted(words)):
         key = f"{grade:g}" if has_digits else str(index + 1)
         scale.append({"word": " / ".join(words[grade]), "grade": grade, "key": key})
     return scale
-
-
-def _encode_query(pooled: PooledQuery, suite_index: int) -> dict[str, Any]:
-    """Encode what a person may see: neither ranks nor retrievers."""
-    query = pooled.query
-    documents = []
-    for doc in sorted(pooled.documents.values(), key=lambda doc: doc.doc_id):
-        documents.append(
-            {
-                "id": doc.doc_id,
-                "title": make_visible(doc.title),
-                "text": make_visible(doc.text),
-                "fields": [[name, make_visible(value)] for name, value in doc.fields],
-                "assessors": doc.assessors,
-                "opinions": doc.opinions,
-            }
-        )
-    return {
-        "suite": suite_index,
-        "id": query.id,
-        "text": query.text,
-        "why": query.why,
-        "tags": query.tags,
-        "hasRelevant": bool(query.judgments.relevant),
-        "decides": pooled.decides,
-        "documents": documents,
-    }

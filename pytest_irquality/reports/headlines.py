@@ -18,7 +18,12 @@ from pytest_irquality.evaluation.results import (
 )
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.text import DataPart, QueryPart, Text, format_count, join, list_some, write
-from pytest_irquality.reports.numbers import Tile, format_p_value, format_value
+from pytest_irquality.reports.numbers import (
+    Tile,
+    format_check_values,
+    format_p_value,
+    format_value,
+)
 from pytest_irquality.reports.query_rows import Direction, QueryRow
 from pytest_irquality.reports.view_model import Step, SuiteView, ViewSettings, find_label
 from pytest_irquality.suite.model import Threshold
@@ -148,14 +153,15 @@ def _write_failed_headline(decision: Decision, suites: Sequence[SuiteView]) -> H
 
 def _write_fixed_headline(fixed: Sequence[CheckResult], suites: Sequence[SuiteView]) -> Headline:
     """Say that known issues are fixed, which fails a build until somebody removes them."""
-    issues = list(dict.fromkeys(result.known_issue for result in fixed))
-    names = list_some([DataPart(issue) for issue in issues])
-    verb = "Known issue " if len(issues) == 1 else "Known issues "
-    is_fixed = " is fixed" if len(issues) == 1 else " are fixed"
+    issues = [DataPart(issue) for issue in dict.fromkeys(result.known_issue for result in fixed)]
+    text = write("Known issues ", list_some(issues), " are fixed")
+    if len(issues) == 1:
+        text = write("Known issue ", issues[0], " is fixed")
     queries = _name_queries(fixed, suites)
-    passes = " passes" if len(queries) == 1 else " pass"
-    end = write(", and ", list_some(queries), passes) if queries else Text()
-    return Headline(write(verb, names, is_fixed, end))
+    if queries:
+        passes = " passes" if len(queries) == 1 else " pass"
+        text = write(text, ", and ", list_some(queries), passes)
+    return Headline(text)
 
 
 def _write_passed_headline(decision: Decision, suites: Sequence[SuiteView]) -> Headline:
@@ -240,14 +246,12 @@ def write_summary(decision: Decision, suites: Sequence[SuiteView], headline: Hea
 
 def _write_gap_sentences(decision: Decision, headline: Headline) -> list[Text]:
     """Say what was not answered and not run, unless the headline is about that."""
-    if not headline.counts_changes:
-        return []
-    sentences = []
     coverage = decision.coverage
-    if coverage.no_answer:
-        verb = "has" if coverage.no_answer == 1 else "have"
-        sentences.append(write(f"{_count_queries(coverage.no_answer)} {verb} no answer."))
-    if coverage.not_run:
+    sentences = []
+    if coverage.no_answer and headline.counts_changes:
+        count = format_count(coverage.no_answer, "query has", "queries have")
+        sentences.append(write(f"{count} no answer."))
+    if coverage.not_run and headline.counts_changes:
         sentences.append(write(f"{_count_queries(coverage.not_run)} did not run."))
     return sentences
 
@@ -282,20 +286,17 @@ def _write_significance(decision: Decision) -> list[Text]:
     if not tests:
         return []
     # A failed test explains the outcome, whichever p-value is smaller.
-    tests.sort(key=lambda test: (-test.outcome, not test.is_warning, test.value or 0.0))
-    test = tests[0]
+    test = max(tests, key=lambda test: (test.outcome, test.is_warning, -(test.value or 0.0)))
     p_value = format_p_value(test.value or 0.0)
     # An update of the baseline turns the failure into a warning.
     if test.outcome is Outcome.FAILED or test.is_warning:
-        return [write(f"The drop is statistically significant ({p_value}).")]
-    if decision.outcome is Outcome.FAILED:
-        return [
-            write(
-                f"The drop of the mean alone is not statistically significant ({p_value}), and the"
-                " failure does not depend on it."
-            )
-        ]
-    return [write(f"A drop is not statistically significant ({p_value}).")]
+        text = f"The drop is statistically significant ({p_value})."
+    elif decision.outcome is Outcome.FAILED:
+        text = f"The drop of the mean alone is not statistically significant ({p_value}), and the"
+        text += " failure does not depend on it."
+    else:
+        text = f"A drop is not statistically significant ({p_value})."
+    return [write(text)]
 
 
 def _write_repeat_sentence(suites: Sequence[SuiteView]) -> list[Text]:
@@ -445,45 +446,35 @@ def _list_subjects(decision: Decision, suites: Sequence[SuiteView]) -> list[Text
     """Return the suites that the outcome is about, or all if it is about none of them."""
     names: dict[str, None] = {}
     if decision.outcome is not Outcome.PASSED:
-        for suite in suites:
-            if suite.outcome is decision.outcome:
-                names[suite.name] = None
+        names = {suite.name: None for suite in suites if suite.outcome is decision.outcome}
         findings: list[Notice | CheckResult] = [*_list_decisive_notices(decision)]
         findings += [failure.result for failure in decision.base_failures]
-        for finding in findings:
-            # The subject of a check that suites share is a list of them.
-            if finding.suite_path:
-                names[finding.subject] = None
+        # The subject of a check that suites share is a list of them.
+        names |= {finding.subject: None for finding in findings if finding.suite_path}
     names = names or dict.fromkeys(suite.name for suite in suites)
     paths = {suite.name: suite.path for suite in suites}
-    subjects = []
+    if len(names) > 1:
+        return [write(DataPart(name)) for name in names]
     for name in names:
-        path = paths.get(name, "")
-        if len(names) == 1 and path and path != name:
-            subjects.append(write(DataPart(name), " (", DataPart(path), ")"))
-        else:
-            subjects.append(write(DataPart(name)))
-    return subjects
+        path = paths.get(name, name)
+        text = write(DataPart(name))
+        return [text if path in ("", name) else write(text, " (", DataPart(path), ")")]
+    return []
 
 
 def _shorten_base_failure(result: CheckResult, suites: Sequence[SuiteView]) -> Text:
     """Write a failed check of the base branch with its values on both sides."""
-    check = result.check
-    if isinstance(check, Threshold):
-        values = [
-            format_value(check.metric, value) for value in (result.baseline_value, result.value)
-        ]
-        known = " → ".join(str(value) for value in values if value)
-        return write(DataPart(result.label), f" {known}")
-    if check is DefaultCheck.SIGNIFICANT_DROP and result.value is not None:
-        p_value = format_p_value(result.value)
-        for suite in suites:
-            if suite.path == result.suite_path and suite.primary:
-                tile = suite.primary
-                values_text = f"{tile.metric} {tile.baseline} → {tile.compared}"
-                return write(f"significant drop of {values_text} ({p_value})")
-        return write(f"significant drop ({p_value})")
-    return result.text
+    if isinstance(result.check, Threshold):
+        before, now, _ = format_check_values(result)
+        return write(DataPart(result.label), " ", " → ".join(filter(None, (before, now))))
+    if result.check is not DefaultCheck.SIGNIFICANT_DROP or result.value is None:
+        return result.text
+    values = ""
+    for suite in suites:
+        if suite.path == result.suite_path and suite.primary:
+            tile = suite.primary
+            values = f" of {tile.metric} {tile.baseline} → {tile.compared}"
+    return write(f"significant drop{values} ({format_p_value(result.value)})")
 
 
 # -- What sentences count --------------------------------------------------------------------------
@@ -588,11 +579,6 @@ def suggest_next_steps(
     return tuple(steps.values())[:MAX_STEPS]
 
 
-def create_command(settings: ViewSettings, targets: Sequence[str]) -> str:
-    """Create a command that runs suites or items again."""
-    return quote_command(settings.command, targets)
-
-
 def create_node_id(settings: ViewSettings, suite_path: str, retriever: str, item: str = "") -> str:
     """Create the node id of an item, or the path of the suite without one, to type in a command."""
     # Suites are named relative to the root of the project, and commands are typed elsewhere.
@@ -647,17 +633,14 @@ def _iter_steps(
             yield Step(write(f"Remove 'known_issue' ({issue})"), location=str(result.location))
     if failures:
         yield _suggest_rerun(failures, settings)
-        yield from _suggest_acceptance(decision, failures, settings)
+        yield from _suggest_acceptance(failures, settings)
     is_compared = decision.coverage.comparable or decision.facts.is_update
     if _needs_baseline(decision) and can_fail and not failures and not is_compared:
         text = write("Record a baseline to see what later changes do, and commit it")
         yield Step(text, command=quote_command(settings.update_command))
-    has_several = len({evaluation.suite.path for evaluation in decision.current.evaluations}) > 1
     for notice in (*decision.notices, *decision.current.notices):
         if notice.next_step:
-            is_graded = notice.code == "unjudged-results" and has_several and notice.subject
-            where = write(DataPart(notice.subject), ": ") if is_graded else Text()
-            yield Step(write(where, notice.next_step))
+            yield Step(notice.next_step)
 
 
 def _suggest_review(decision: Decision) -> Iterator[Step]:
@@ -670,40 +653,35 @@ def _suggest_review(decision: Decision) -> Iterator[Step]:
 
 
 def _suggest_rerun(failures: Sequence[CheckResult], settings: ViewSettings) -> Step:
-    nodes = []
-    for result in failures:
-        retriever = str(result.retriever or "")
-        if result.suite_path:
-            item = result.item
-            nodes.append(create_node_id(settings, result.suite_path, retriever, item))
-    nodes = list(dict.fromkeys(nodes))
-    # The path of a suite includes its items.
-    nodes = [node for node in nodes if "::" not in node or node.partition("::")[0] not in nodes]
-    if len(nodes) > MAX_NODES:
-        nodes = list(dict.fromkeys(node.partition("::")[0] for node in nodes))
-    if len(nodes) > MAX_FILES or any(not result.suite_path for result in failures):
-        nodes = []
-    return Step(write("Run what failed again"), command=create_command(settings, nodes))
+    targets = _list_suite_paths(failures, settings)
+    if all(result.item for result in failures):
+        nodes: dict[str, None] = {}
+        for result in failures:
+            retriever = str(result.retriever or "")
+            nodes[create_node_id(settings, result.suite_path, retriever, result.item)] = None
+        targets = list(nodes) if len(nodes) <= MAX_NODES else targets
+    return Step(write("Run what failed again"), command=quote_command(settings.command, targets))
 
 
-def _suggest_acceptance(
-    decision: Decision, failures: Sequence[CheckResult], settings: ViewSettings
-) -> Iterator[Step]:
-    """Suggest a new baseline if it makes any failed check pass."""
+def _suggest_acceptance(failures: Sequence[CheckResult], settings: ViewSettings) -> Iterator[Step]:
+    """Suggest a new baseline if it makes most failed checks pass."""
     accepted = [result for result in failures if _depends_on_baseline(result)]
-    if not accepted:
-        return
-    paths = {result.suite_path for result in accepted}
-    targets = []
-    if "" not in paths and len(paths) <= MAX_FILES:
-        targets = [create_node_id(settings, path, "") for path in sorted(paths)]
     others = len(failures) - len(accepted)
-    if others > len(accepted):
+    if not accepted or others > len(accepted):
         return
     text = "Or accept the new rankings, and commit the baseline"
     if others:
         text += f" ({format_count(others, 'other failure')} will stay)"
+    targets = _list_suite_paths(accepted, settings)
     yield Step(write(text), command=quote_command(settings.update_command, targets))
+
+
+def _list_suite_paths(results: Sequence[CheckResult], settings: ViewSettings) -> list[str]:
+    """Return the suites of results to type in a command, or none if it is shorter to run all."""
+    paths = dict.fromkeys(result.suite_path for result in results)
+    if "" in paths or len(paths) > MAX_FILES:
+        return []
+    return [create_node_id(settings, path, "") for path in paths]
 
 
 def _depends_on_baseline(result: CheckResult) -> bool:

@@ -8,16 +8,16 @@ document, tag and text is stored once, and elsewhere by its number.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.documents import DocChange
-from pytest_irquality.evaluation.results import Notice, Outcome
+from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome
 from pytest_irquality.io.escaping import clip, make_visible
 from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.io.text import CodePart, DocPart, QueryPart, Text, format_count, write
 from pytest_irquality.reports.headlines import collect_rows, list_ungraded
-from pytest_irquality.reports.numbers import MARKS, Number, Tile
+from pytest_irquality.reports.numbers import MARKS, Number, Tile, format_check_values
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS, Cell, Direction, QueryRow
 from pytest_irquality.reports.templating import (
     create_html_environment,
@@ -26,25 +26,24 @@ from pytest_irquality.reports.templating import (
 )
 from pytest_irquality.reports.view import QueryDetails, build_query_details
 from pytest_irquality.reports.view_model import (
-    CheckRow,
     HistoryPoint,
     SuiteView,
     View,
 )
 
 MAX_OPEN_SUITES = 8
+MAX_OPEN_NOTICES = 2
 MAX_CARD_ROWS = 5
+MAX_GRADE_LEVEL = 3  # the strongest of the colours
 MAX_STATIC_ROWS = 200
 MIN_BARS = 4
 MAX_BARS = 140
-BAR_SPAN = 280
-BAR_HEIGHT = 56
 WEAK_VALUE = 0.9995  # shown as less than 1.000
 HEAT_STEPS = (0.005, 0.02, 0.05, 0.1)
 
 # Across, a chart is as wide as the page, so positions are percentages. Down, they are pixels.
 CHART_TOP, CHART_BOTTOM, CHART_HEIGHT = 16.0, 204.0, 240
-MAX_CHART_TICKS = 5
+MAX_CHART_TICKS = 4
 # Titles of very many documents are cut, or they would be most of the page.
 MAX_TITLE_CHARACTERS = 1_000_000
 MIN_TITLE_LENGTH = 24
@@ -55,14 +54,12 @@ OWN_COLUMNS = frozenset({"query", "tags"})
 
 def render_html(view: View) -> str:
     """Render the report as one HTML file."""
-    failed = sum(row.outcome >= Outcome.FAILED for suite in view.suites for row in suite.rows)
-    positions = {
-        id(row): (suite_index, row_index)
-        for suite_index, suite in enumerate(view.suites)
-        for row_index, row in enumerate(suite.rows)
-    }
-    static_rows = _select_static_rows(view)
-    row_count = sum(len(suite.rows) for suite in view.suites)
+    rows = collect_rows(view.suites)
+    positions = {}
+    for suite_index, suite in enumerate(view.suites):
+        for row_index, row in enumerate(suite.rows):
+            positions[id(row)] = (suite_index, row_index)
+    static_rows = _select_static_rows(rows)
     loud_suites, quiet_suites = _split_suites(view.suites)
     charts = [_build_chart(suite) for suite in view.suites if suite.history]
     template = create_html_environment().get_template("report.html")
@@ -74,20 +71,21 @@ def render_html(view: View) -> str:
         data=pack_script_data(build_page_data(view)),
         marks=MARKS,
         facts=_list_facts(view),
-        tabs=list(_list_tabs(view, failed, has_history=len(charts) > 1)),
+        tabs=_list_tabs(view, rows, has_history=len(charts) > 1),
         columns=QUERY_COLUMNS,
         loud_suites=loud_suites,
         quiet_suites=quiet_suites,
         several=len(view.suites) > 1,
         has_tags=any(suite.tags for suite in view.suites),
         tag_metrics=[_list_tag_metrics(suite) for suite in view.suites if suite.tags],
-        groups=[group for group in _group_rows(view) if group[2]],
+        groups=[group for group in _group_rows(view, rows) if group[2]],
         find_label=view.find_label,
+        check_values=format_check_values,
         limit=MAX_CARD_ROWS,
         positions=lambda row: positions[id(row)],
         static_rows=static_rows,
-        hidden_count=row_count - len(static_rows),
-        bars=_build_bars(view),
+        hidden_count=len(rows) - len(static_rows),
+        bars=_build_bars(view, rows),
         heat=_get_heat,
         checks=list(_group_checks(view.checks)),
         notices=list(_group_notices(view.notices)),
@@ -98,39 +96,36 @@ def render_html(view: View) -> str:
 
 def _list_facts(view: View) -> list[str]:
     header = view.header
-    facts = []
-    if header.branch or header.commit:
-        facts.append(" ".join(filter(None, (header.branch, header.commit))))
-    if header.compared_with:
-        facts.append(f"compared with {header.compared_with}")
-    facts.append(str(view.coverage_line))
-    if header.date:
-        facts.append(header.date)
-    return facts
+    baseline = f"compared with {header.compared_with}" if header.compared_with else ""
+    branch = f"{header.branch} {header.commit}".strip()
+    facts = (branch, baseline, str(view.coverage_line), header.date)
+    return [fact for fact in facts if fact]
 
 
-def _list_tabs(view: View, failed: int, *, has_history: bool) -> Iterator[dict[str, Any]]:
-    """Yield the tabs with their counts, which are red only if something failed."""
-    yield {"key": "overview", "title": "Overview", "count": "", "is_bad": False}
-    rows = sum(len(suite.rows) for suite in view.suites)
-    count = f"{failed:,} failed" if failed else f"{rows:,}"
-    yield {"key": "queries", "title": "Queries", "count": count, "is_bad": failed}
-    failures = sum(check.outcome >= Outcome.FAILED for check in view.checks)
-    count = f"{failures:,} failed" if failures else f"{len(view.checks):,}"
-    yield {"key": "checks", "title": "Checks", "count": count, "is_bad": failures}
-    tags = sum(len(suite.tags) for suite in view.suites)
-    if tags:
-        yield {"key": "tags", "title": "Tags", "count": f"{tags:,}", "is_bad": False}
+def _list_tabs(
+    view: View, rows: Sequence[QueryRow], *, has_history: bool
+) -> list[tuple[str, str, str, bool]]:
+    """Return the tabs: key, title, count, and whether the count is one of failures."""
+    tabs = [("overview", "Overview", "", False)]
+    for key, items in (("queries", rows), ("checks", view.checks)):
+        failed = sum(item.outcome >= Outcome.FAILED for item in items)
+        count = f"{failed:,} failed" if failed else f"{len(items):,}"
+        tabs.append((key, key.capitalize(), count, failed > 0))
+    tag_count = sum(len(suite.tags) for suite in view.suites)
+    if tag_count:
+        tabs.append(("tags", "Tags", f"{tag_count:,}", False))
     if has_history:
-        yield {"key": "history", "title": "History", "count": "", "is_bad": False}
+        tabs.append(("history", "History", "", False))
+    return tabs
 
 
-def _group_rows(view: View) -> Iterator[tuple[str, str, Sequence[QueryRow], str]]:
+def _group_rows(
+    view: View, rows: Sequence[QueryRow]
+) -> Iterator[tuple[str, str, Sequence[QueryRow], str]]:
     """Yield the cards of the overview: identifier, title, rows, and the address of the table."""
     yield "worse", "What got worse", view.worse, "show=worse"
     yield "better", "What got better", view.better, "show=better"
     yield "changed", "What changed at the top", view.changed, "show=changed"
-    rows = collect_rows(view.suites)
     failed = []
     for row in rows:
         is_elsewhere = row.direction in (Direction.WORSE, Direction.CHANGED)
@@ -174,42 +169,39 @@ def _split_suites(suites: Sequence[SuiteView]) -> tuple[list[SuiteView], list[Su
     return loud, quiet
 
 
-def _select_static_rows(view: View) -> list[QueryRow]:
+def _select_static_rows(rows: Sequence[QueryRow]) -> list[QueryRow]:
     """Select the rows for readers without scripts, those that changed or failed first."""
-    rows = [row for suite in view.suites for row in suite.rows]
-    is_quiet = {Direction.UNCHANGED, Direction.NONE}
-    rows.sort(key=lambda row: (-row.outcome, row.direction in is_quiet, row.gain))
-    return rows[:MAX_STATIC_ROWS]
+    quiet = (Direction.UNCHANGED, Direction.NONE)
+    ranked = sorted(rows, key=lambda row: (-row.outcome, row.direction in quiet, row.gain))
+    return ranked[:MAX_STATIC_ROWS]
 
 
-def _group_checks(checks: Sequence[CheckRow]) -> Iterator[tuple[str, list[CheckRow], bool]]:
+def _group_checks(checks: Sequence[CheckResult]) -> Iterator[tuple[str, list[CheckResult], bool]]:
     """Yield the checks by outcome: title, checks, and whether the table is open."""
-    known_issues = [check for check in checks if check.known_issue]
-    for outcome in sorted(Outcome, reverse=True):
-        group = [check for check in checks if check.outcome is outcome and not check.known_issue]
-        if not group:
-            continue
-        if outcome is Outcome.PASSED:
-            could_fail = [check for check in group if check.was_evaluated]
-            others = [check for check in group if not check.was_evaluated]
-            if could_fail:
-                yield f"{format_count(len(could_fail), 'check')} passed", could_fail, False
-            if others:
-                yield f"{format_count(len(others), 'check')} could not fail", others, False
-        else:
-            yield f"{format_count(len(group), 'check')}: {outcome.name}", group, True
-    if known_issues:
-        yield f"{format_count(len(known_issues), 'known issue')}", known_issues, True
+    groups: dict[str, list[CheckResult]] = {}
+    for check in checks:
+        name = check.outcome.name
+        if check.known_issue:
+            name = "known issue"
+        elif check.outcome is Outcome.PASSED:
+            name = "passed" if check.was_evaluated else "could not fail"
+        groups.setdefault(name, []).append(check)
+    for name, group in groups.items():
+        is_open = name not in ("passed", "could not fail")
+        yield f"{format_count(len(group), 'check')}: {name}", group, is_open
 
 
 def _group_notices(notices: Sequence[Notice]) -> Iterator[tuple[str, list[Notice], bool]]:
     """Yield the notices by severity: title, notices, and whether they are open."""
-    for outcome in sorted(Outcome, reverse=True):
-        group = [message for message in notices if message.outcome is outcome]
-        if group and outcome is Outcome.PASSED:
-            yield format_count(len(group), "notice"), group, len(group) <= 2
-        elif group:
-            yield f"{format_count(len(group), 'notice')}: {outcome.name}", group, True
+    groups: dict[Outcome, list[Notice]] = {}
+    for notice in notices:
+        groups.setdefault(notice.outcome, []).append(notice)
+    for outcome, group in groups.items():
+        title = format_count(len(group), "notice")
+        if outcome is Outcome.PASSED:
+            yield title, group, len(group) <= MAX_OPEN_NOTICES
+        else:
+            yield f"{title}: {outcome.name}", group, True
 
 
 def _list_tag_metrics(suite: SuiteView) -> list[str]:
@@ -230,9 +222,8 @@ def _get_heat(tile: Tile) -> str:
 # -- Charts --------------------------------------------------------------------------------------
 
 
-def _build_bars(view: View) -> dict[str, Any] | None:
+def _build_bars(view: View, rows: Sequence[QueryRow]) -> dict[str, Any] | None:
     """Build the chart of every query's change, or of its value if nothing changed."""
-    rows = collect_rows(view.suites)
     worse, better = len(view.worse), len(view.better)
     if worse + better:
         compared = [row for row in rows if row.change is not None]
@@ -256,28 +247,14 @@ def _build_bars(view: View) -> dict[str, Any] | None:
     step = max(1.0, len(values) / MAX_BARS)
     shown = [values[int(index * step)] for index in range(int(len(values) / step))]
     shown[-1] = values[-1]
-    scale = BAR_HEIGHT / max(abs(values[0]), abs(values[-1]))
-    axis = max(values[-1], 0.0) * scale + 4
-    span = BAR_SPAN / len(shown)
     bars = []
     for index, value in enumerate(shown):
-        height = max(abs(value) * scale, 1.0) if value else 0.0
-        bars.append(
-            {
-                "direction": directions[value > 0],
-                "x": f"{index * span:.1f}",
-                "y": f"{axis - height if value > 0 else axis:.1f}",
-                "height": f"{height:.1f}",
-            }
-        )
-    return {
-        "title": title,
-        "bars": bars,
-        "width": f"{max(span - 1, span * 0.75):.1f}",
-        "axis": round(axis, 1),
-        "bottom": round(axis + max(-values[0], 0.0) * scale + 4, 1),
-        "label": label,
-    }
+        # Down is positive in SVG.
+        y, height = f"{-max(value, 0.0):.4f}", f"{abs(value):.4f}"
+        bars.append({"class": directions[value > 0], "x": index, "y": y, "height": height})
+    top, bottom = max(values[-1], 0.0), max(-values[0], 0.0)
+    view_box = f"0 {-top:.4f} {len(shown)} {top + bottom:.4f}"
+    return {"title": title, "bars": bars, "view_box": view_box, "label": label}
 
 
 def _build_chart(suite: SuiteView) -> dict[str, Any]:
@@ -304,13 +281,11 @@ def _build_chart(suite: SuiteView) -> dict[str, Any]:
         dots.append({"x": f"{x:.2f}", "y": f"{place_y(point.value):.1f}", "title": title})
     step = max(1, -(-(len(points) - 1) // (MAX_CHART_TICKS - 1)))
     ticks = []
-    indexes = sorted({*range(0, len(points), step), len(points) - 1})
-    for number, index in enumerate(indexes):
-        anchor = "end" if index == len(points) - 1 else "start" if index == 0 else "middle"
-        tick = {"x": dots[index]["x"], "text": points[index].date[:10], "anchor": anchor}
-        # A phone has room for every other date, and always for the last.
-        tick["is_minor"] = number % 2 == 1 and index < len(points) - 1
-        ticks.append(tick)
+    for index in sorted({*range(0, len(points), step), len(points) - 1}):
+        anchor = "start" if index == 0 else "middle"
+        if index == len(points) - 1:
+            anchor = "end"
+        ticks.append({"x": dots[index]["x"], "text": points[index].date[:10], "anchor": anchor})
     lines = []
     for fraction in (0.0, 0.5, 1.0):
         value = low + fraction * (high - low)
@@ -344,6 +319,15 @@ class _Numbering(dict[Any, int]):
         return number
 
 
+class _Shared(NamedTuple):
+    """The numbers of what many queries share. Number 0 of the texts is no text."""
+
+    docs: _Numbering
+    grades: _Numbering
+    tags: _Numbering
+    texts: _Numbering
+
+
 # The filters of the table of queries.
 KINDS: dict[str, Callable[[QueryRow], bool]] = {
     "failed": lambda row: row.outcome >= Outcome.FAILED,
@@ -360,9 +344,9 @@ KINDS: dict[str, Callable[[QueryRow], bool]] = {
 
 def build_page_data(view: View) -> dict[str, Any]:
     """Build the data of the page, of numbers, texts and lists."""
-    numberings = _Numberings()
-    suites = [_build_suite(suite, view, numberings) for suite in view.suites]
-    docs = list(numberings.docs)
+    shared = _Shared(_Numbering(), _Numbering(), _Numbering(), _Numbering({Text(): 0}))
+    suites = [_build_suite(suite, view, shared) for suite in view.suites]
+    docs = list(shared.docs)
     max_length = max(MIN_TITLE_LENGTH, MAX_TITLE_CHARACTERS // max(len(docs), 1))
     return {
         "kinds": list(KINDS),
@@ -371,33 +355,14 @@ def build_page_data(view: View) -> dict[str, Any]:
             for column in QUERY_COLUMNS
         ],
         "marks": {outcome.name: mark for outcome, mark in MARKS.items()},
-        "grades": list(numberings.grades),
+        "grades": list(shared.grades),
         "suites": suites,
         "ids": [make_visible(doc_id) for doc_id, _ in docs],
         "titles": [clip(make_visible(title), max_length) for _, title in docs],
-        "tags": [make_visible(tag) for tag in numberings.tags],
-        "texts": numberings.list_texts(),
+        "tags": [make_visible(tag) for tag in shared.tags],
+        "texts": [encode_text(text) for text in shared.texts],
         "fields": _collect_fields(view, [doc_id for doc_id, _ in docs]),
     }
-
-
-class _Numberings:
-    """The numbers of what many queries share."""
-
-    def __init__(self) -> None:
-        self.docs = _Numbering()
-        self.grades = _Numbering()
-        self.tags = _Numbering()
-        self._texts = _Numbering()
-        self._texts[Text()]  # number 0 is no text
-
-    def number_text(self, text: Text | None) -> int:
-        """Return the number of a text."""
-        return self._texts[text] if text else 0
-
-    def list_texts(self) -> list[Any]:
-        """Return all texts as lists of parts."""
-        return [encode_text(text) for text in self._texts]
 
 
 def encode_text(text: Text) -> list[Any]:
@@ -419,17 +384,16 @@ def encode_text(text: Text) -> list[Any]:
     return parts
 
 
-def _build_suite(suite: SuiteView, view: View, numberings: _Numberings) -> dict[str, Any]:
+def _build_suite(suite: SuiteView, view: View, shared: _Shared) -> dict[str, Any]:
     rows = suite.rows
     kinds = []
     details = []
     documents = []
     metrics: list[str] = []
-    top_grade = _find_top_grade(suite)
     for row, query_details in zip(rows, build_query_details(suite, view.settings), strict=False):
         kinds.append(sum(1 << bit for bit, is_kind in enumerate(KINDS.values()) if is_kind(row)))
-        documents.append(_flatten_documents(row.documents, top_grade, numberings))
-        details.append(_build_details(row, query_details, numberings))
+        documents.append(_flatten_documents(row.documents, shared))
+        details.append(_build_details(row, query_details, shared))
         metrics = metrics or [value.metric for value in query_details.values]
     return {
         "name": make_visible(suite.name),
@@ -440,7 +404,7 @@ def _build_suite(suite: SuiteView, view: View, numberings: _Numberings) -> dict[
         "isFailed": suite.outcome >= Outcome.FAILED,
         "ids": [make_visible(row.query.id) for row in rows],
         "texts": [make_visible(row.query.text) for row in rows],
-        "tags": [[numberings.tags[tag] for tag in row.query.tags] for row in rows],
+        "tags": [[shared.tags[tag] for tag in row.query.tags] for row in rows],
         "kinds": kinds,
         "gains": [round(row.gain, 4) for row in rows],
         "cells": {
@@ -480,42 +444,35 @@ def _sort_rows(rows: Sequence[QueryRow], read: Callable[[QueryRow], Cell]) -> li
     return [index for _, index in sorted(keys)]
 
 
-def _flatten_documents(
-    documents: Sequence[DocChange], top_grade: float, numberings: _Numberings
-) -> list[int]:
+def _flatten_documents(documents: Sequence[DocChange], shared: _Shared) -> list[int]:
     """Return five numbers a document: itself, both ranks or 0, its grade, and its finding."""
     flat: list[int] = []
     for doc in documents:
         flat += (
-            numberings.docs[doc.doc_id, doc.title],
+            shared.docs[doc.doc_id, doc.title],
             doc.rank_before or 0,
             doc.rank_now or 0,
-            numberings.grades[_describe_grade(doc, top_grade)],
-            numberings.number_text(doc.finding),
+            shared.grades[_describe_grade(doc)],
+            shared.texts[doc.finding or Text()],
         )
     return flat
 
 
-def _find_top_grade(suite: SuiteView) -> float:
-    return max((row.query.judgments.top_grade for row in suite.rows), default=0.0)
-
-
-def _describe_grade(doc: DocChange, top_grade: float) -> tuple[str, str]:
-    """Return the class of a grade, by how near it comes to the highest, and its text."""
+def _describe_grade(doc: DocChange) -> tuple[str, str]:
+    """Return the class of a grade, which colours it, and its text."""
     if doc.grade is None:
         return "unjudged", "unjudged"
     if not doc.is_relevant:
         return "wrong", f"{doc.grade:g} ✗"
-    fraction = doc.grade / top_grade if top_grade else 1.0
-    level = 3 if fraction > 0.9 else 2 if fraction > 0.5 else 1
+    level = min(max(int(doc.grade), 1), MAX_GRADE_LEVEL)
     return f"grade-{level}", f"{doc.grade:g} ✓"
 
 
-def _build_details(row: QueryRow, details: QueryDetails, numberings: _Numberings) -> dict[str, Any]:
+def _build_details(row: QueryRow, details: QueryDetails, shared: _Shared) -> dict[str, Any]:
     """Build what only an opened query shows, without what it lacks."""
     checks = []
     for result in details.results:
-        checks.append([result.outcome.name, numberings.number_text(result.text)])
+        checks.append([result.outcome.name, shared.texts[result.text]])
     # The primary metric is in the table.
     values = []
     for value in details.values[1:]:
@@ -528,8 +485,8 @@ def _build_details(row: QueryRow, details: QueryDetails, numberings: _Numberings
         "issue": make_visible(row.known_issue),
         "checks": checks,
         "values": values if any(any(entry) for entry in values) else [],
-        "place": numberings.number_text(write(CodePart(str(row.query.location)))),
-        "rerun": numberings.number_text(write(CodePart(details.rerun))),
+        "place": shared.texts[write(CodePart(str(row.query.location)))],
+        "rerun": shared.texts[write(CodePart(details.rerun))],
         "acceptance": make_visible(details.acceptance),
         "params": [
             [make_visible(str(key)), make_visible(str(value))]

@@ -15,15 +15,15 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
-from pytest_irquality.evaluation.results import Outcome
+from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import make_visible
 from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.io.text import Text
 from pytest_irquality.reports.numbers import Number
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS, QueryRow
 from pytest_irquality.reports.view import build_query_details
-from pytest_irquality.reports.view_model import CheckRow, View
-from pytest_irquality.suite.model import Location
+from pytest_irquality.reports.view_model import View
+from pytest_irquality.suite.model import Location, RetrieverId
 
 VERSION = 2
 
@@ -117,6 +117,7 @@ def render_short_json(
 HIDDEN_FIELDS: Mapping[str, frozenset[str]] = {
     "View": frozenset({"settings", "quiet_line"}),
     "Header": frozenset({"date"}),
+    "CheckResult": frozenset({"check", "item", "doc_ids", "bound_text"}),
     "Notice": frozenset({"doc_ids", "retriever", "is_cause", "next_step"}),
     "SuiteView": frozenset({"evaluation"}),
     "QueryRow": frozenset(
@@ -139,7 +140,7 @@ def _encode(value: Any) -> Any:
         return value.value
     if isinstance(value, Location):
         return make_visible(str(value)) if value.path else ""
-    if isinstance(value, Text):
+    if isinstance(value, Text | RetrieverId):
         return make_visible(str(value))
     if isinstance(value, Enum):
         return value.value
@@ -188,7 +189,7 @@ def _collect_timing(view: View) -> Timing:
 # -- The short document --------------------------------------------------------------------------
 
 
-def _shorten_check(check: CheckRow) -> dict[str, Any]:
+def _shorten_check(check: CheckResult) -> dict[str, Any]:
     return {
         "suite": check.subject,
         "check": check.label,
@@ -197,7 +198,6 @@ def _shorten_check(check: CheckRow) -> dict[str, Any]:
         "baseline_value": check.baseline_value,
         "bound": check.bound,
         "text": check.text,
-        "edits": check.edits,
     }
 
 

@@ -92,6 +92,26 @@ def _format_unsigned(metric: Metric, value: float) -> str:
     return f"{value:,.{get_digits(metric, value)}f}"
 
 
+def format_check_values(result: CheckResult) -> tuple[str, str, str]:
+    """Format what a check compares: the baseline's value, the current value, and the bound."""
+    check = result.check
+    if isinstance(check, Threshold):
+        values = [
+            format_value(check.metric, value) for value in (result.baseline_value, result.value)
+        ]
+        before, now = [str(value or "") for value in values]
+        bound = ""
+        if result.bound is not None:
+            bound = format_bound(check.metric, result.bound, result.bound_text)
+        return str(before or ""), str(now or ""), bound
+    if result.value is None or result.bound is None:
+        return "", "", ""
+    text = f"{result.value:.4g}"
+    if check is DefaultCheck.SIGNIFICANT_DROP:
+        text = format_p_value(result.value)
+    return "", text, f"{result.bound:.4g}"
+
+
 # -- Tiles -----------------------------------------------------------------------------------------
 
 
@@ -155,18 +175,18 @@ def build_tiles(evaluation: Evaluation, results: Sequence[CheckResult]) -> tuple
     suite = evaluation.suite
     thresholds = _collect_threshold_results(evaluation)
     primary_key = (suite.primary_metric, "")
-    broken = []
-    for key, (_, result) in thresholds.items():
-        if result.outcome >= Outcome.FAILED or result.is_warning:
-            broken.append((-result.outcome, key))
     has_dropped = any(map(_is_failed_drop, results))
-    if has_dropped:
-        broken.append((-Outcome.FAILED, primary_key))
-    broken.sort(key=lambda entry: entry[0])
+    failed = [primary_key] if has_dropped else []
+    warned = []
+    for key, (_, result) in thresholds.items():
+        if result.outcome >= Outcome.FAILED:
+            failed.append(key)
+        elif result.is_warning:
+            warned.append(key)
     # Headlines and tables are about the primary metric, also if 'metrics' leaves it out.
     shown = [primary_key, *((metric, "") for metric in suite.metrics)]
     tiles = []
-    for metric, tag in dict.fromkeys([*(key for _, key in broken), *shown, *thresholds]):
+    for metric, tag in dict.fromkeys([*failed, *warned, *shown, *thresholds]):
         tile = build_tile(evaluation, metric, tag, *thresholds.get((metric, tag), ()))
         is_primary = (metric, tag) == primary_key
         if is_primary and has_dropped and tile.outcome is not Outcome.FAILED:

@@ -117,6 +117,11 @@ class QueryRow:
         """Return the query as a part of a text."""
         return self.query.part
 
+    @property
+    def tags_text(self) -> Text:
+        """Return the tags in one text."""
+        return join([DataPart(tag) for tag in self.query.tags])
+
     @cached_property
     def documents(self) -> tuple[DocChange, ...]:
         """Return the documents of both rankings."""
@@ -157,14 +162,13 @@ class QueryRow:
         if not ranked:
             return write("nothing is returned")
         ranked.sort(key=lambda doc: doc.rank_now or MAX_RANK)
-        first = DocPart(ranked[0].doc_id, ranked[0].title)
         relevant = [doc for doc in ranked if doc.is_relevant]
         if not relevant:
-            return write("no relevant document is returned · first: ", first)
-        best = DocPart(relevant[0].doc_id, relevant[0].title)
+            return write("no relevant document is returned · first: ", _name_doc(ranked[0]))
+        best = _name_doc(relevant[0])
         if relevant[0] is ranked[0]:
             return write(best, " is first")
-        return write(best, f" is at {relevant[0].rank_now} · first: ", first)
+        return write(best, f" is at {relevant[0].rank_now} · first: ", _name_doc(ranked[0]))
 
     @cached_property
     def replacement(self) -> Text:
@@ -173,57 +177,60 @@ class QueryRow:
             return Text()
         if not any(doc.rank_now for doc in self.documents):
             return write("nothing is returned now")
-        if not self.moves and self.direction is Direction.CHANGED:
-            first = min(self.documents, key=lambda doc: doc.rank_now or MAX_RANK)
-            return write("now first: ", DocPart(first.doc_id, first.title))
-        if not self.moves:
-            has_repeats = self.comparison and len(self.comparison.answers[self.query.id]) > 1
-            return write("its answers differ from one another") if has_repeats else Text()
-        move = self.moves[0]
-        if self.direction is Direction.BETTER:
-            rank = move.rank_now
-            others = [doc for doc in self.documents if doc.rank_before == rank]
-            verb = "was"
-        else:
-            rank = move.rank_before
-            others = [doc for doc in self.documents if doc.rank_now == rank]
-            verb = "now"
-        if rank is None or not others:
-            return Text()
-        place = "first" if rank == 1 else f"at {rank}"
-        return write(f"{verb} {place}: ", DocPart(others[0].doc_id, others[0].title))
+        is_better = self.direction is Direction.BETTER
+        rank: int | None = 1
+        if self.moves:
+            rank = self.moves[0].rank_now if is_better else self.moves[0].rank_before
+        elif self.comparison and len(self.comparison.answers[self.query.id]) > 1:
+            return write("its answers differ from one another")
+        for doc in self.documents:
+            if rank is not None and rank == (doc.rank_before if is_better else doc.rank_now):
+                place = "first" if rank == 1 else f"at {rank}"
+                return write(f"{'was' if is_better else 'now'} {place}: ", _name_doc(doc))
+        return Text()
 
 
 Cell = Text | Number | None
 
 
 @dataclass(frozen=True)
-class Column:
+class TextColumn:
+    """A column of a table in plain text.
+
+    Attributes:
+        is_number: Whether cells are numbers, which are aligned to the right.
+        width: The width at which the column is readable if its cells are shortened, or 0 if they
+            never are. Other columns are left out for it.
+        rank: Columns with the highest rank are left out first if a line is too narrow.
+    """
+
+    heading: str
+    is_number: bool = False
+    width: int = 0
+    rank: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column(TextColumn):
     """A column of the table of queries.
 
     Attributes:
         key: The name in the JSON report.
         read: Returns the cell of a row.
-        is_number: Whether cells are numbers, which are aligned to the right.
-        rank: Columns with the highest rank are left out first if a line is too narrow.
     """
 
     key: str
-    heading: str
     read: Callable[[QueryRow], Cell]
-    is_number: bool = False
-    rank: int = 0
-    width: int = 24
 
 
 QUERY_COLUMNS: tuple[Column, ...] = (
-    Column("query", "query", lambda row: write(DataPart(row.query.text))),
-    Column("tags", "tags", lambda row: join([DataPart(tag) for tag in row.query.tags]), rank=2),
-    Column("before", "before", lambda row: row.before, is_number=True),
-    Column("now", "now", lambda row: row.now, is_number=True),
-    Column("change", "change", lambda row: row.change, is_number=True),
-    Column("moved", "documents that moved", lambda row: row.moves_text, width=36),
-    Column("replacement", "came instead", lambda row: row.replacement, rank=1),
+    Column("query", width=24, key="query", read=lambda row: write(DataPart(row.query.text))),
+    Column("tags", width=24, rank=2, key="tags", read=lambda row: row.tags_text),
+    Column("before", is_number=True, key="before", read=lambda row: row.before),
+    Column("now", is_number=True, key="now", read=lambda row: row.now),
+    Column("change", is_number=True, key="change", read=lambda row: row.change),
+    Column("documents that moved", width=36, key="moved", read=lambda row: row.moves_text),
+    Column("came instead", width=24, rank=1, key="replacement", read=lambda row: row.replacement),
 )
 
 
@@ -306,8 +313,12 @@ def _drop_query(text: Text) -> Text:
 
 
 def _create_move(doc: DocChange) -> Move:
-    part = DocPart(doc.doc_id, doc.title)
-    return Move(part, doc.rank_before, doc.rank_now, _is_loss(doc), doc.finding or Text())
+    finding = doc.finding or Text()
+    return Move(_name_doc(doc), doc.rank_before, doc.rank_now, _is_loss(doc), finding)
+
+
+def _name_doc(doc: DocChange) -> DocPart:
+    return DocPart(doc.doc_id, doc.title)
 
 
 def _is_loss(doc: DocChange) -> bool:

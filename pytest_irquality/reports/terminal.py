@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 from unicodedata import category, combining, east_asian_width
 
-from pytest_irquality.evaluation.comparison import Side
 from pytest_irquality.evaluation.documents import DocChange, list_documents
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import disarm_commands, make_printable
 from pytest_irquality.io.text import CodePart, DataPart, DocPart, Part, Text, join, write
-from pytest_irquality.reports.numbers import MARKS, Tile, format_value
+from pytest_irquality.reports.numbers import MARKS, Tile
 from pytest_irquality.reports.query_rows import (
     QUERY_COLUMNS,
     Direction,
-    QueryRow,
-    build_query_rows,
+    TextColumn,
 )
-from pytest_irquality.reports.view_model import CheckRow, Step, SuiteView, View
-from pytest_irquality.suite.model import Threshold
+from pytest_irquality.reports.view_model import Step, SuiteView, View
 
 TERMINAL_COLUMNS = 80
 MAX_LINES = 15
@@ -33,27 +30,21 @@ MAX_SUITES = 4
 MAX_MESSAGE_LINES = 2
 MAX_PARAGRAPH_LINES = 5
 MAX_FAILURE_DOCS = 10
-MAX_FAILURE_QUERIES = 5
 
 ARROWS = {Direction.WORSE: "▼", Direction.BETTER: "▲", Direction.CHANGED: "≠"}
 ELLIPSIS = "…"
 GAP = "  "
+CHANGE = tuple(TextColumn(heading, is_number=True) for heading in ("before", "now", "change"))
 MIN_COLUMN_WIDTH = 12
 MAX_TITLE = 40
 MIN_TITLE = 8
 
 
-@dataclass(frozen=True)
-class _Block:
-    """Lines that belong together. If there are too many, the highest ranks are left out.
+class _Block(NamedTuple):
+    """Lines that belong together. If there are too many, the highest ranks are left out."""
 
-    Attributes:
-        is_row: Whether the block continues a table, so that it needs the block with the heading.
-    """
-
+    rank: int
     lines: Sequence[str]
-    rank: int = 0
-    is_row: bool = False
 
 
 def render_terminal(view: View, *, verbosity: int = 0, columns: int = TERMINAL_COLUMNS) -> str:
@@ -70,131 +61,122 @@ def render_terminal(view: View, *, verbosity: int = 0, columns: int = TERMINAL_C
         lines are indented by two spaces.
     """
     if verbosity < 0:
-        quiet = _wrap_paragraph(view.quiet_line, MAX_QUIET_COLUMNS, max_lines=MAX_QUIET_LINES)
-        return _join_lines(quiet)
-    is_full = verbosity > 0
-    blocks = _compose(view, columns, is_full)
-    last = _wrap_paragraph(view.last_paragraph, columns)
-    if not is_full:
-        blocks = _select_blocks(blocks, MAX_LINES - len(last))
-    lines = [line for block in blocks for line in block.lines]
-    return _join_lines([*lines, *last])
-
-
-def _join_lines(lines: Sequence[str]) -> str:
+        lines = _wrap_text(view.quiet_line, MAX_QUIET_COLUMNS, max_lines=MAX_QUIET_LINES)
+    else:
+        last = _wrap_text(view.last_paragraph, columns)
+        blocks = list(_compose(view, columns, is_full=verbosity > 0))
+        if verbosity == 0:
+            blocks = _select_blocks(blocks, MAX_LINES - len(last))
+        lines = [line for block in blocks for line in block.lines] + last
     # Wrapping may put a query's "::" at the start of a line, where GitHub reads commands.
     return "".join(f"{disarm_commands(line)}\n" for line in lines)
 
 
 def _select_blocks(blocks: Sequence[_Block], max_lines: int) -> list[_Block]:
-    """Select the blocks with the lowest ranks that fit, in their order."""
-    selected: set[int] = set()
+    """Select the blocks with the lowest ranks until no more fit, in their order."""
+    selected = []
     room = max_lines
-    headings: list[int] = []  # the index of the heading of each block
-    for index, block in enumerate(blocks):
-        headings.append(headings[-1] if block.is_row else index)
+    # A row of a table has no lower rank than its heading, so headings come first.
     for index in sorted(range(len(blocks)), key=lambda index: (blocks[index].rank, index)):
-        block = blocks[index]
-        has_heading = not block.is_row or headings[index] in selected
-        if has_heading and len(block.lines) <= room:
-            room -= len(block.lines)
-            selected.add(index)
+        room -= len(blocks[index].lines)
+        if room < 0:
+            break
+        selected.append(index)
     return [blocks[index] for index in sorted(selected)]
 
 
-def _compose(view: View, columns: int, is_full: bool) -> list[_Block]:
-    """Return everything above the last paragraph, in the order in which it is read."""
+def _compose(view: View, columns: int, *, is_full: bool) -> Iterator[_Block]:
+    """Yield everything above the last paragraph, in the order in which it is read."""
     end = "" if str(view.headline).endswith((".", "?")) else "."
     opening = write(view.headline, f"{end} ", view.summary)
-    blocks = [_Block(_wrap_paragraph(opening, columns, hanging=""))]
+    yield _Block(0, _wrap_text(opening, columns, hanging=""))
     for number, message in enumerate(view.causes):
         is_error = message.outcome is Outcome.ERROR
         max_lines = MAX_PARAGRAPH_LINES if is_error else MAX_MESSAGE_LINES
-        blocks.append(_format_message(message.text, 1 + number, columns, is_full, max_lines))
-    blocks += _format_base_checks(view, columns, is_full)
-    for text in view.reasons if not is_full else ():
-        line = fit(f"{MARKS[Outcome.FAILED]} {render_plain(text, max_title=MAX_TITLE)}", columns)
-        blocks.append(_Block([line], 1))
+        yield _format_message(message.text, 1 + number, columns, is_full, max_lines)
+    yield from _format_base_checks(view, columns, is_full)
+    if not is_full:
+        for text in view.reasons:
+            reason = write(f"{MARKS[Outcome.FAILED]} ", text)
+            yield _Block(1, [fit(render_plain(reason, max_title=MAX_TITLE), columns)])
     if len(view.suites) > 1:
-        blocks += _format_suites(view.suites, columns, is_full)
+        yield from _format_suites(view.suites, columns, is_full)
     for suite in view.suites:
         if len(view.suites) == 1:
             # Checks of the base branch have their values already, so queries come first.
             first_rank = 4 if view.base_checks else 1
-            blocks += _format_tiles(suite.shown_tiles, columns, is_full, first_rank)
+            yield from _format_tiles(suite.shown_tiles, columns, is_full, first_rank)
         elif is_full:
-            blocks.append(_Block([render_plain(write(DataPart(suite.label), ": ", suite.line))]))
-            blocks += _format_tiles(suite.shown_tiles, columns, is_full)
-    blocks += _format_queries(view, columns, is_full)
-    if is_full:
-        blocks += _format_checks(view.checks, columns)
+            title = write(DataPart(suite.label), ": ", suite.line)
+            yield _Block(1, [render_plain(title)])
+            yield from _format_tiles(suite.shown_tiles, columns, is_full, 1)
+    yield from _format_queries(view, columns, is_full)
+    for check in view.checks if is_full else ():
+        if check.outcome is not Outcome.PASSED or check.known_issue or check.is_warning:
+            issue = f" (known issue {check.known_issue})" if check.known_issue else ""
+            text = write(DataPart(check.subject), ": ", check.text, DataPart(issue))
+            yield _Block(1, wrap(f"{MARKS[check.outcome]} {render_plain(text)}", columns))
     for number, message in enumerate(view.notices):
         rank = (8 if message.outcome is Outcome.PASSED else 4) + number
-        blocks.append(_format_message(message.text, rank, columns, is_full))
+        yield _format_message(message.text, rank, columns, is_full)
     if is_full and view.header.compared_with:
-        blocks.append(_Block([f"  compared with {view.header.compared_with}"]))
+        yield _Block(1, [f"  compared with {view.header.compared_with}"])
     for number, step in enumerate(view.next_steps):
-        blocks.append(_format_step(step, 1 + 4 * number, columns))
+        yield _Block(1 + 4 * number, _format_step(step, columns))
     written = ", ".join(f"{kind}: {path}" for kind, path in view.settings.written.items())
-    if written:
-        blocks.append(_Block(wrap(written, columns, "  "), rank=6))
-    return blocks
+    yield _Block(6, wrap(written, columns, "  "))
 
 
-def _wrap_paragraph(
-    text: Text, columns: int, hanging: str = "  ", max_lines: int = MAX_PARAGRAPH_LINES
+def _wrap_text(
+    text: Text,
+    columns: int,
+    indent: str = "",
+    hanging: str = "  ",
+    max_lines: int = MAX_PARAGRAPH_LINES,
 ) -> list[str]:
-    """Wrap a paragraph of a few lines. Only an error in a file can be longer."""
-    lines = wrap(render_plain(text, max_title=MAX_TITLE), columns, hanging=hanging)
+    """Wrap a text, and say by dots if it has more lines."""
+    lines = wrap(render_plain(text, max_title=MAX_TITLE), columns, indent, hanging)
     if len(lines) > max_lines:
-        lines = lines[:max_lines]
-        lines[-1] = fit(lines[-1], columns - 2) + " …"
+        lines = [*lines[: max_lines - 1], fit(lines[max_lines - 1], columns - 2) + " …"]
     return lines
 
 
 def _format_message(
     text: Text, rank: int, columns: int, is_full: bool, max_lines: int = MAX_MESSAGE_LINES
 ) -> _Block:
-    max_title = None if is_full else MAX_TITLE
-    lines = wrap(render_plain(text, max_title=max_title), columns, "  ")
-    if not is_full and len(lines) > max_lines:
-        lines = lines[:max_lines]
-        lines[-1] = fit(lines[-1], columns - 2) + " …"
-    return _Block(lines, rank)
+    if is_full:
+        return _Block(rank, wrap(render_plain(text), columns, "  "))
+    return _Block(rank, _wrap_text(text, columns, "  ", max_lines=max_lines))
 
 
-def _format_step(step: Step, rank: int, columns: int) -> _Block:
+def _format_step(step: Step, columns: int) -> list[str]:
     text = f"> {render_plain(step.text)}"
     if step.location or step.command:
         text = text.removesuffix(".")
     if step.location:
         text += f": {step.location}"
-    if not step.command:
-        return _Block(wrap(text, columns), rank)
     together = f"{text}: {step.command}"
+    if not step.command:
+        return wrap(text, columns)
     # A command is never wrapped, so a reader can copy it.
-    return _Block(
-        [together] if len(together) <= columns else [f"{text}:", f"    {step.command}"], rank
-    )
+    return [together] if len(together) <= columns else [f"{text}:", f"    {step.command}"]
 
 
-def _rank_rows(table: Sequence[str], ranks: Sequence[int]) -> list[_Block]:
-    """Make a block of each row. The first one has the heading as well."""
-    if not ranks:
-        return []
-    heading_count = len(table) - len(ranks)
-    blocks = [_Block(table[: heading_count + 1], ranks[0])]
-    for line, rank in zip(table[heading_count + 1 :], ranks[1:], strict=True):
-        blocks.append(_Block([line], rank, is_row=True))
-    return blocks
+def _rank_rows(table: Sequence[str], ranks: Sequence[int]) -> Iterator[_Block]:
+    """Yield a block for each row. The first one has the heading as well."""
+    if ranks:
+        heading_count = len(table) - len(ranks)
+        yield _Block(ranks[0], table[: heading_count + 1])
+        for line, rank in zip(table[heading_count + 1 :], ranks[1:], strict=True):
+            yield _Block(rank, [line])
 
 
 # -- Tables --------------------------------------------------------------------------------------
 
 
 def _format_tiles(
-    tiles: Sequence[Tile], columns: int, is_full: bool, first_rank: int = 1
-) -> list[_Block]:
+    tiles: Sequence[Tile], columns: int, is_full: bool, first_rank: int
+) -> Iterator[_Block]:
     rows = []
     ranks = []
     for number, tile in enumerate(tiles if is_full else tiles[:MAX_ROWS]):
@@ -209,15 +191,8 @@ def _format_tiles(
         rows.append([mark, tile.label, *values, finding])
         is_loud = tile.outcome >= Outcome.FAILED or not number
         ranks.append(number + first_rank + (0 if is_loud else 4))
-    table_columns = [
-        TextColumn(""),
-        TextColumn("metric", is_flexible=True),
-        TextColumn("before", is_number=True),
-        TextColumn("now", is_number=True),
-        TextColumn("change", is_number=True),
-        TextColumn("threshold"),
-    ]
-    return _rank_rows(format_table(table_columns, rows, columns), ranks)
+    headings = (TextColumn(""), TextColumn("metric", width=24), *CHANGE, TextColumn("threshold"))
+    return _rank_rows(format_table(headings, rows, columns), ranks)
 
 
 def _mark_failure(outcome: Outcome) -> str:
@@ -225,7 +200,7 @@ def _mark_failure(outcome: Outcome) -> str:
     return MARKS[outcome] if outcome is not Outcome.PASSED else ""
 
 
-def _format_suites(suites: Sequence[SuiteView], columns: int, is_full: bool) -> list[_Block]:
+def _format_suites(suites: Sequence[SuiteView], columns: int, is_full: bool) -> Iterator[_Block]:
     shown = suites
     if not is_full and len(suites) > MAX_SUITES + 1:
         # Suites without changes follow from those that are shown.
@@ -237,79 +212,53 @@ def _format_suites(suites: Sequence[SuiteView], columns: int, is_full: bool) -> 
         values = [tile.metric, tile.baseline, tile.value, tile.change] if tile else [""] * 4
         cells = [_mark_failure(suite.outcome), suite.label, *values, render_plain(suite.line)]
         rows.append([str(cell or "") for cell in cells])
-    table_columns = [
+    # How many queries changed says more than the end of a long name.
+    is_long = any(len(row[-1]) > MAX_WHOLE_LINE for row in rows)
+    headings = (
         TextColumn(""),
-        TextColumn("suite", is_flexible=True),
+        TextColumn("suite", width=24),
         TextColumn("metric", rank=1),
-        TextColumn("before", is_number=True),
-        TextColumn("now", is_number=True),
-        TextColumn("change", is_number=True),
-        # How many queries changed says more than the end of a long name.
-        TextColumn("queries", is_flexible=any(len(row[-1]) > MAX_WHOLE_LINE for row in rows)),
-    ]
-    table = format_table(table_columns, rows, columns)
-    blocks = _rank_rows(table, [1] * len(rows))
+        *CHANGE,
+        TextColumn("queries", width=24 if is_long else 0),
+    )
+    yield from _rank_rows(format_table(headings, rows, columns), [1] * len(rows))
     if len(suites) > len(shown):
-        blocks.append(_Block([f"   and {len(suites) - len(shown)} more suites with -v"], 1))
-    return blocks
+        yield _Block(1, [f"   and {len(suites) - len(shown)} more suites with -v"])
 
 
-def _format_queries(view: View, columns: int, is_full: bool) -> list[_Block]:
+def _format_queries(view: View, columns: int, is_full: bool) -> Iterator[_Block]:
     """Format the queries that got worse and better. Both have the same room."""
-    shown: list[QueryRow] = []
+    rows = []
     ranks = []
     for group in (view.worse, view.better, view.changed):
-        part = group if is_full else group[:MAX_ROWS]
-        shown += part
-        ranks += [2 + number for number in range(len(part))]
-    table_columns = [TextColumn("")]
-    for column in QUERY_COLUMNS:
-        table_columns.append(
-            TextColumn(
-                column.heading, column.is_number, not column.is_number, column.rank, column.width
-            )
-        )
-    rows = []
-    for row in shown:
-        cells: list[str | Text] = [ARROWS[row.direction]]
-        for column in QUERY_COLUMNS:
-            cell = column.read(row)
-            if column.key == "moved":
-                # One move with its title says more than two that are cut.
-                cell = row.describe_moves(1)
-            cells.append(cell if isinstance(cell, Text) else str(cell or ""))
-        rows.append(cells)
-    return _rank_rows(format_table(table_columns, rows, columns), ranks)
+        for number, row in enumerate(group if is_full else group[:MAX_ROWS]):
+            cells: list[str | Text] = [ARROWS[row.direction]]
+            for column in QUERY_COLUMNS:
+                cell = column.read(row)
+                if column.key == "moved":
+                    # One move with its title says more than two that are cut.
+                    cell = row.describe_moves(1)
+                cells.append(cell if isinstance(cell, Text) else str(cell or ""))
+            rows.append(cells)
+            ranks.append(2 + number)
+    return _rank_rows(format_table([TextColumn(""), *QUERY_COLUMNS], rows, columns), ranks)
 
 
-def _format_base_checks(view: View, columns: int, is_full: bool) -> list[_Block]:
+def _format_base_checks(view: View, columns: int, is_full: bool) -> Iterator[_Block]:
     """Format the checks of the base branch that fail, and the edits of suites."""
-    blocks = []
     # A suite that fails alike on several retrievers is named once.
-    texts = []
+    texts: dict[Text, None] = {}
     for check in view.base_checks:
         label = view.find_label(check)
         prefix = write(DataPart(label), ": ") if label else Text()
-        texts.append(write("✗ ", prefix, check.text))
-    unique = list(dict.fromkeys(texts))
-    for number, text in enumerate(unique if is_full else unique[:MAX_ROWS]):
-        blocks.append(_format_message(text, 1 + number, columns, is_full))
+        texts[write("✗ ", prefix, check.text)] = None
+    for number, text in enumerate(texts):
+        if is_full or number < MAX_ROWS:
+            yield _format_message(text, 1 + number, columns, is_full)
     for number, edit in enumerate(view.edits):
         if edit.texts and (is_full or number < MAX_ROWS):
             text = write(DataPart(edit.subject), ": ", join(edit.texts))
-            blocks.append(_format_message(text, 2 + number, columns, is_full))
-    return blocks
-
-
-def _format_checks(checks: Sequence[CheckRow], columns: int) -> list[_Block]:
-    blocks = []
-    for check in checks:
-        if check.outcome is not Outcome.PASSED or check.known_issue or check.is_warning:
-            mark = MARKS[check.outcome]
-            issue = f" (known issue {check.known_issue})" if check.known_issue else ""
-            text = write(f"{mark} ", DataPart(check.subject), ": ", check.text, DataPart(issue))
-            blocks.append(_Block(wrap(render_plain(text), columns)))
-    return blocks
+            yield _format_message(text, 2 + number, columns, is_full)
 
 
 # -- Failures of items ---------------------------------------------------------------------------
@@ -332,8 +281,6 @@ def format_failure(results: Sequence[CheckResult], evaluation: Evaluation) -> st
             lines.append(f"  why: {render_plain(write(DataPart(query.why)))}")
         if query.id in evaluation.comparison.answers:
             lines += _format_documents(list_documents(evaluation.comparison, query.id))
-    else:
-        lines += _format_worst_queries(first, query_ids, evaluation)
     location = first.location
     if location.path:
         lines.append(f"  at {location}")
@@ -358,13 +305,13 @@ def _format_documents(documents: Sequence[DocChange]) -> list[str]:
         )
     if not rows:
         return ["  no results"]
-    columns = [
+    columns = (
         TextColumn("rank", is_number=True),
         TextColumn("before", is_number=True),
-        TextColumn("document", is_flexible=True),
+        TextColumn("document", width=24),
         TextColumn("grade", is_number=True),
-        TextColumn("finding", is_flexible=True),
-    ]
+        TextColumn("finding", width=24),
+    )
     return [f"  {line}" for line in format_table(columns, rows, TERMINAL_COLUMNS - 2)]
 
 
@@ -374,59 +321,7 @@ def _format_grade(doc: DocChange) -> str:
     return f"{doc.grade:g}"
 
 
-def _format_worst_queries(
-    result: CheckResult, query_ids: Collection[str], evaluation: Evaluation
-) -> list[str]:
-    """Format the queries that a failed check over a suite is about, worst first."""
-    rows = {row.query.id: row for row in build_query_rows(evaluation)}
-    check = result.check
-    metric = check.metric if isinstance(check, Threshold) else evaluation.suite.primary_metric
-    values_before = evaluation.comparison.values(metric, Side.BEFORE)
-    values_now = evaluation.comparison.values(metric, Side.RETURNED)
-    sign = 1 if metric.higher_is_better else -1
-    keys = []
-    for query_id, now in values_now.items():
-        is_tagged = not result.tag or result.tag in rows[query_id].query.tags
-        if now is not None and is_tagged and (not query_ids or query_id in query_ids):
-            before = values_before.get(query_id)
-            change = sign * (now - before) if before is not None else 0.0
-            keys.append((min(change, 0.0), sign * now, query_id))
-    if any(change for change, _, _ in keys):
-        keys = [key for key in keys if key[0]]
-    cells: list[list[str | Text]] = []
-    for _, _, query_id in sorted(keys)[:MAX_FAILURE_QUERIES]:
-        row = rows[query_id]
-        before_now = (values_before.get(query_id), values_now[query_id])
-        texts = [str(format_value(metric, value) or "") for value in before_now]
-        cells.append([write(row.part), *texts, row.moves_text])
-    columns = [
-        TextColumn("query", is_flexible=True),
-        TextColumn("before", is_number=True),
-        TextColumn("now", is_number=True),
-        TextColumn("documents that moved", is_flexible=True),
-    ]
-    table = format_table(columns, cells, TERMINAL_COLUMNS - 2) if cells else []
-    return [f"  {line}" for line in table]
-
-
 # -- Lines of limited width ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class TextColumn:
-    """A column of a table in plain text.
-
-    Attributes:
-        is_flexible: Whether cells may be shortened.
-        rank: Columns with the highest rank are left out first if a line is too narrow.
-        width: The width at which a flexible column is readable. Others are left out for it.
-    """
-
-    heading: str
-    is_number: bool = False
-    is_flexible: bool = False
-    rank: int = 0
-    width: int = 24
 
 
 def render_plain(text: Text, *, max_title: int | None = None) -> str:
@@ -525,23 +420,17 @@ def _fit_columns(
     """Return the width of each column that fits."""
     widths = {}
     for index in used:
-        widths[index] = measure_width(columns[index].heading)
-        for row in rows:
-            natural = measure_width(fit_cell(row[index], width))
-            widths[index] = max(widths[index], natural)
-
-    def measure_readable() -> int:
-        total = len(GAP) * (len(widths) - 1)
-        for index, natural in widths.items():
-            column = columns[index]
-            total += min(natural, column.width) if column.is_flexible else natural
-        return total
-
+        cells = [fit_cell(row[index], width) for row in rows]
+        widths[index] = max(map(measure_width, (columns[index].heading, *cells)))
+    # Columns are left out until those that can be shortened are readable.
     for index in sorted(used, key=lambda index: -columns[index].rank):
-        if columns[index].rank and measure_readable() > width:
+        excess = len(GAP) * (len(widths) - 1) - width
+        for other, natural in widths.items():
+            excess += min(natural, columns[other].width or natural)
+        if columns[index].rank and excess > 0:
             del widths[index]
-    flexible = [index for index in widths if columns[index].is_flexible]
-    excess = sum(widths.values()) + len(GAP) * (len(widths) - 1) - width
+    excess = len(GAP) * (len(widths) - 1) + sum(widths.values()) - width
+    flexible = [index for index in widths if columns[index].width]
     while excess > 0 and flexible:
         # Shorten the widest first, so a short column keeps its text.
         widest = max(flexible, key=lambda index: widths[index])

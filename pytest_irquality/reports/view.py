@@ -16,36 +16,19 @@ from pytest_irquality.evaluation.decide import Coverage, Decision
 from pytest_irquality.evaluation.evaluate import BranchEvaluation, Evaluation, SuiteKey
 from pytest_irquality.evaluation.results import (
     CheckResult,
-    DefaultCheck,
     Notice,
     Outcome,
-    Requirement,
     find_worst_outcome,
 )
+from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.text import DataPart, Text, format_count, list_some, write
-from pytest_irquality.reports.headlines import (
-    STALE_BASELINE,
-    Headline,
-    collect_rows,
-    create_acceptance_command,
-    create_command,
-    create_node_id,
-    sort_base_failures,
-    suggest_next_steps,
-    write_headline,
-    write_last_paragraph,
-    write_quiet_line,
-    write_reasons,
-    write_suite_line,
-    write_summary,
-)
+from pytest_irquality.reports import headlines
+from pytest_irquality.reports.headlines import Headline
 from pytest_irquality.reports.numbers import (
     Number,
     build_tile,
     build_tiles,
-    format_bound,
     format_change,
-    format_p_value,
     format_value,
 )
 from pytest_irquality.reports.query_rows import (
@@ -55,7 +38,6 @@ from pytest_irquality.reports.query_rows import (
     group_results,
 )
 from pytest_irquality.reports.view_model import (
-    CheckRow,
     Header,
     HistoryPoint,
     Step,
@@ -65,13 +47,13 @@ from pytest_irquality.reports.view_model import (
     ViewSettings,
     find_label,
 )
-from pytest_irquality.suite.model import RetrieverId, Suite, Threshold
+from pytest_irquality.suite.model import RetrieverId, Suite
 
-__all__ = ["HistoryPoint", "Step", "View", "ViewSettings", "build_check_row", "build_view"]
+__all__ = ["HistoryPoint", "Step", "View", "ViewSettings", "build_view"]
 
 COMMIT_LENGTH = 10
 # The base checks, the edits and the last paragraph say what these say.
-REPEATED_NOTICES = frozenset({"base-fails", "suites-edited", STALE_BASELINE})
+REPEATED_NOTICES = frozenset({"base-fails", "suites-edited", headlines.STALE_BASELINE})
 MAX_ERRORS = 3
 
 
@@ -91,8 +73,9 @@ def build_view(
     suites = _build_suites(decision, settings)
     notices = _list_notices(decision)
     causes = _find_causes(decision, notices)
-    headline = write_headline(decision, suites, causes)
-    rows = collect_rows(suites)
+    headline = headlines.write_headline(decision, suites, causes)
+    rows = headlines.collect_rows(suites)
+    results = decision.current.results
     coverage_line = decision.coverage.describe()
     others = [notice for notice in notices if notice not in causes]
     others.sort(key=lambda notice: -notice.outcome)
@@ -101,22 +84,23 @@ def build_view(
         exit_status=decision.exit_status,
         header=_build_header(suites, settings),
         headline=headline.text,
-        summary=write_summary(decision, suites, headline),
-        reasons=write_reasons(decision, suites, headline),
+        summary=headlines.write_summary(decision, suites, headline),
+        reasons=headlines.write_reasons(decision, suites, headline),
         causes=tuple(_show_causes(causes, decision, suites, headline)),
         suites=suites,
         worse=_list_rows(rows, Direction.WORSE),
         better=_list_rows(rows, Direction.BETTER),
         changed=_list_rows(rows, Direction.CHANGED),
-        checks=_build_checks(decision.current),
-        base_checks=_build_base_checks(decision),
+        # A threshold says more than one of the queries that break it.
+        checks=tuple(sorted(results, key=lambda check: (-check.outcome, check.value is None))),
+        base_checks=tuple(failure.result for failure in headlines.sort_base_failures(decision)),
         edits=decision.edits,
         notices=tuple(_name_suite(notice, suites) for notice in others),
-        next_steps=suggest_next_steps(decision, causes, settings),
+        next_steps=headlines.suggest_next_steps(decision, causes, settings),
         coverage=decision.coverage,
         coverage_line=coverage_line,
-        last_paragraph=write_last_paragraph(decision, suites, headline, coverage_line),
-        quiet_line=write_quiet_line(decision, suites, headline, coverage_line),
+        last_paragraph=headlines.write_last_paragraph(decision, suites, headline, coverage_line),
+        quiet_line=headlines.write_quiet_line(decision, suites, headline, coverage_line),
         settings=settings,
     )
 
@@ -190,7 +174,7 @@ def _build_suite(
         retriever=str(suite.retriever),
         label=labels[SuiteKey(suite.path, suite.retriever)],
         outcome=min(outcome, Outcome.REVIEW) if is_base else outcome,
-        line=write_suite_line(rows, coverage),
+        line=headlines.write_suite_line(rows, coverage),
         metric=str(suite.primary_metric),
         primary=primary if primary.value is not None else None,
         tiles=build_tiles(evaluation, [*evaluation.results, *shared_results]),
@@ -271,16 +255,16 @@ def _build_header(suites: Sequence[SuiteView], settings: ViewSettings) -> Header
     compared_with = settings.compared_with
     if compared_with and settings.compared_commit:
         compared_with += f" ({settings.compared_commit[:COMMIT_LENGTH]})"
-    sources = []
+    sources: dict[str, None] = {}
     for suite in suites:
         retriever = suite.evaluation.suite.baseline_retriever if suite.evaluation else ""
-        sources.append(f"retriever {retriever}" if retriever else compared_with)
+        sources[f"retriever {retriever}" if retriever else compared_with] = None
     return Header(
         suite=names[0] if len(names) == 1 else format_count(len(names), "suite"),
         path=suites[0].path if len(names) == 1 else "",
         branch=settings.branch,
         commit=f"{commit[:COMMIT_LENGTH]}{dash}{state}",
-        compared_with=", ".join(dict.fromkeys(sources or [compared_with])),
+        compared_with=", ".join(sources or [compared_with]),
         date=settings.now.strftime("%d %b %Y, %H:%M") if settings.now else "",
     )
 
@@ -350,62 +334,6 @@ def _name_suite(notice: Notice, suites: Sequence[SuiteView]) -> Notice:
     return replace(notice, text=write(DataPart(label), ": ", notice.text)) if label else notice
 
 
-def _build_checks(branch: BranchEvaluation) -> tuple[CheckRow, ...]:
-    rows = [build_check_row(result) for result in branch.results]
-    # A threshold says more than one of the queries that break it.
-    return tuple(sorted(rows, key=lambda row: (-row.outcome, row.value is None)))
-
-
-def _build_base_checks(decision: Decision) -> tuple[CheckRow, ...]:
-    rows = []
-    for failure in sort_base_failures(decision):
-        edits: list[Text] = []
-        for edit in failure.edits:
-            edits += edit.texts
-        rows.append(build_check_row(failure.result, tuple(edits)))
-    return tuple(rows)
-
-
-def build_check_row(result: CheckResult, edits: tuple[Text, ...] = ()) -> CheckRow:
-    """Build the row of a check in the table of checks."""
-    check = result.check
-    value: Number | None = None
-    baseline_value: Number | None = None
-    bound: Number | None = None
-    if isinstance(check, Threshold):
-        value = format_value(check.metric, result.value)
-        baseline_value = format_value(check.metric, result.baseline_value)
-        if result.bound is not None:
-            text = format_bound(check.metric, result.bound, result.bound_text)
-            bound = Number(result.bound, text)
-    elif check is DefaultCheck.SIGNIFICANT_DROP and result.value is not None:
-        value = Number(result.value, format_p_value(result.value))
-        bound = Number(result.bound, f"{result.bound:g}") if result.bound is not None else None
-    elif result.value is not None:
-        value = Number(result.value, f"{result.value:.4g}")
-        bound = Number(result.bound, f"{result.bound:.4g}") if result.bound is not None else None
-    kind = check.value if isinstance(check, DefaultCheck | Requirement) else type(check).__name__
-    return CheckRow(
-        label=result.label or kind,
-        subject=result.subject,
-        outcome=result.outcome,
-        text=result.text,
-        value=value,
-        baseline_value=baseline_value,
-        bound=bound,
-        tag=result.tag,
-        query_ids=result.query_ids,
-        suite_path=result.suite_path,
-        retriever=str(result.retriever or ""),
-        is_warning=result.is_warning,
-        known_issue=result.known_issue,
-        was_evaluated=result.was_evaluated,
-        is_default=isinstance(check, DefaultCheck),
-        location=result.location,
-        edits=edits,
-    )
-
-
 # -- Details of queries ----------------------------------------------------------------------------
 
 
@@ -462,11 +390,11 @@ def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterat
             values.append(MetricValue(str(metric), *texts, change))
         item = items.get(query_id, "")
         if item not in reruns:
-            node = create_node_id(settings, suite.path, row.retriever, item)
-            reruns[item] = create_command(settings, [node])
+            node = headlines.create_node_id(settings, suite.path, row.retriever, item)
+            reruns[item] = quote_command(settings.command, [node])
         acceptance = ""
         if row.direction not in (Direction.UNCHANGED, Direction.NONE):
-            acceptance = create_acceptance_command(settings, row, suite.path, item)
+            acceptance = headlines.create_acceptance_command(settings, row, suite.path, item)
         yield QueryDetails(
             tuple(values), tuple(results.get(query_id, ())), reruns[item], acceptance
         )

@@ -16,9 +16,8 @@ from pytest_irquality.evaluation.edits import SuiteEdit
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome
 from pytest_irquality.io.text import Text
-from pytest_irquality.reports.numbers import Number, Tile
+from pytest_irquality.reports.numbers import Tile
 from pytest_irquality.reports.query_rows import Direction, QueryRow
-from pytest_irquality.suite.model import Location
 
 
 @dataclass(frozen=True)
@@ -81,36 +80,6 @@ class Header:
     commit: str = ""
     compared_with: str = ""
     date: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckRow:
-    """A check with its value, its baseline value and its bound.
-
-    Attributes:
-        label: The check, such as ``head ndcg@10`` or ``must_find``.
-        text: The finding.
-        known_issue: The known issue that covers a failure.
-        edits: On a check of the base branch: what this change edits that touches it.
-    """
-
-    label: str
-    subject: str
-    outcome: Outcome
-    text: Text
-    value: Number | None = None
-    baseline_value: Number | None = None
-    bound: Number | None = None
-    tag: str = ""
-    query_ids: tuple[str, ...] = ()
-    suite_path: str = ""
-    retriever: str = ""
-    is_warning: bool = False
-    known_issue: str = ""
-    was_evaluated: bool = True
-    is_default: bool = False
-    location: Location = field(default=Location())
-    edits: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -221,8 +190,8 @@ class View:
     worse: tuple[QueryRow, ...]
     better: tuple[QueryRow, ...]
     changed: tuple[QueryRow, ...]
-    checks: tuple[CheckRow, ...]
-    base_checks: tuple[CheckRow, ...]
+    checks: tuple[CheckResult, ...]
+    base_checks: tuple[CheckResult, ...]
     edits: tuple[SuiteEdit, ...]
     notices: tuple[Notice, ...]
     next_steps: tuple[Step, ...]
@@ -232,12 +201,12 @@ class View:
     quiet_line: Text
     settings: ViewSettings = field(repr=False, default=ViewSettings())
 
-    def find_label(self, item: CheckRow | CheckResult | Notice) -> str:
+    def find_label(self, item: CheckResult | Notice) -> str:
         """Return which suite a finding is about, or nothing if the build has one."""
         return find_label(self.suites, item)
 
 
-def find_label(suites: Sequence[SuiteView], item: CheckRow | CheckResult | Notice) -> str:
+def find_label(suites: Sequence[SuiteView], item: CheckResult | Notice) -> str:
     """Return which suite a finding is about, or nothing if the suites are one."""
     for suite in suites:
         if suite.path == item.suite_path and suite.retriever == str(item.retriever or ""):

@@ -177,13 +177,8 @@ def fail(suite_name: str = "shop", **options: object) -> str:
     return format_failure(failed, evaluation)
 
 
-def test_failed_threshold_lists_the_worst_queries() -> None:
-    assert fail().splitlines() == [
-        "ndcg@10 is 0.836, but 'min' is 0.99",
-        "  query     before    now  documents that moved",
-        '  "shop 0"   1.000  0.509  Oak Table 1 → 4, Pine Table 2 → 5 and 1 more',
-        "  at shop.ir.yaml:3",
-    ]
+def test_failed_threshold_says_its_value_and_its_place() -> None:
+    assert fail().splitlines() == ["ndcg@10 is 0.836, but 'min' is 0.99", "  at shop.ir.yaml:3"]
 
 
 def test_failed_query_shows_the_ranks_of_its_documents_once() -> None:

@@ -51,9 +51,9 @@ def test_table_aligns_columns_and_leaves_out_empty_ones() -> None:
 
 def test_narrow_table_leaves_out_ranked_columns_and_shortens_flexible_ones() -> None:
     columns = [
-        TextColumn("query", is_flexible=True),
+        TextColumn("query", width=24),
         TextColumn("now", is_number=True),
-        TextColumn("came instead", is_flexible=True, rank=1),
+        TextColumn("came instead", width=24, rank=1),
     ]
     row = ["a very long query about shoes", "0.5", "something that came instead"]
 

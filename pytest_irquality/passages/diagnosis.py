@@ -13,6 +13,7 @@ from math import ceil, log
 from typing import NamedTuple
 
 from pytest_irquality.passages.matching import (
+    ALL_PASSAGES,
     ChunkRanking,
     compute_borders,
     find_contained_passages,
@@ -35,6 +36,9 @@ MIN_PART_WORDS = 3
 MIN_LONE_FRACTION = 1 / 3
 # Chunks of the corpus that are compared with a passage that no chunk contains.
 MAX_NEAR_CHUNKS = 50
+# The first chunks of a ranking in which the parts of a passage are looked for. The time grows with
+# the square of their number.
+MAX_SPLIT_CHUNKS = 200
 _WORD_AT_A_GLANCE = r"[\u2e80-\ua4cf\uf900-\ufaff]|\w+"
 
 
@@ -166,38 +170,28 @@ def diagnose_passage(
         corpus: The corpus, if it is known.
     """
     rank = _find_rank(passage, ranking)
+    chunks = () if rank is None else (ChunkRank(ranking.doc_ids[rank - 1], rank),)
     if rank is not None and rank <= top_k:
-        chunks = (ChunkRank(ranking.doc_ids[rank - 1], rank),)
         return PassageFinding(passage, FindingKind.FOUND, rank, chunks)
     stage, stage_rank = _find_stage(passage, stages or {})
     if rank is not None:
-        chunks = (ChunkRank(ranking.doc_ids[rank - 1], rank),)
         kind = FindingKind.RANKED_LOWER
         return PassageFinding(passage, kind, rank, chunks, stage=stage, stage_rank=stage_rank)
 
     corpus_chunk = corpus.find_chunk(passage) if corpus else None
-    is_somewhere = bool(stage) or corpus_chunk is not None
-    if not is_somewhere:
+    if not stage and corpus_chunk is None:
         parts, is_complete = _find_parts(passage, ranking, stages or {}, corpus)
         if parts:
-            kind = FindingKind.SPLIT
-            return PassageFinding(passage, kind, chunks=parts, is_complete=is_complete)
+            return PassageFinding(passage, FindingKind.SPLIT, chunks=parts, is_complete=is_complete)
         if corpus is not None:
             return PassageFinding(passage, FindingKind.NOT_IN_CORPUS)
-    return PassageFinding(
-        passage,
-        FindingKind.NOT_RETRIEVED,
-        stage=stage,
-        stage_rank=stage_rank,
-        corpus_chunk=corpus_chunk or "",
-    )
+    finding = PassageFinding(passage, FindingKind.NOT_RETRIEVED, stage=stage, stage_rank=stage_rank)
+    return finding._replace(corpus_chunk=corpus_chunk or "")
 
 
 def _find_rank(passage: str, ranking: ChunkRanking) -> int | None:
-    for index in sorted(find_contained_passages(ranking, [passage])):
-        if index >= 0:
-            return index + 1
-    return None
+    indexes = find_contained_passages(ranking, [passage]).keys() - {ALL_PASSAGES}
+    return min(indexes) + 1 if indexes else None
 
 
 def _find_stage(passage: str, stages: Mapping[str, ChunkRanking]) -> tuple[str, int | None]:
@@ -220,18 +214,19 @@ def _find_parts(
 ) -> tuple[tuple[ChunkRank, ...], bool]:
     """Return the chunks that have the parts of a passage, and whether they have all of it."""
     ranks = {doc_id: rank for rank, doc_id in reversed(list(enumerate(ranking.doc_ids, start=1)))}
-    pools = [list(zip(ranking.doc_ids, ranking.texts, strict=False))]
-    for stage in reversed(list(stages.values())):
-        pools.append(list(zip(stage.doc_ids, stage.texts, strict=False)))
+    pools = []
+    for hits in (ranking, *reversed(list(stages.values()))):
+        pools.append(dict(zip(hits.doc_ids[:MAX_SPLIT_CHUNKS], hits.texts, strict=False)))
     if corpus is not None:
-        pools.append(corpus.find_near_chunks(passage))
-    lone: tuple[str, ...] = ()
+        pools.append(dict(corpus.find_near_chunks(passage)))
+    chunk_ids: tuple[str, ...] = ()
+    is_complete = False
     for pool in pools:
-        chunk_ids, is_complete = find_split(passage, dict(pool))
+        found, is_complete = find_split(passage, pool)
+        chunk_ids = found if is_complete else chunk_ids or found
         if is_complete:
-            return tuple(ChunkRank(chunk_id, ranks.get(chunk_id)) for chunk_id in chunk_ids), True
-        lone = lone or chunk_ids
-    return tuple(ChunkRank(chunk_id, ranks.get(chunk_id)) for chunk_id in lone), False
+            break
+    return tuple(ChunkRank(chunk_id, ranks.get(chunk_id)) for chunk_id in chunk_ids), is_complete
 
 
 class _Part(NamedTuple):
@@ -313,18 +308,13 @@ def _find_edge_parts(
     Returns:
         The lengths, and whether the chunk ends there, so that it was cut.
     """
-    lengths = list(match_prefixes(words, chunk, borders))
-    found: list[tuple[int, bool]] = []
-    near_end = lengths[: -MAX_WORDS_AT_EDGE - 2 : -1]
-    at_end = [
-        length
-        for distance, length in enumerate(near_end)
-        if length >= MIN_PART_WORDS or (length and not distance)
-    ]
-    if at_end:
-        found.append((max(at_end), True))
-    longest = max(lengths, default=0)
-    if longest >= MIN_PART_WORDS and (longest, True) not in found:
+    lengths = list(match_prefixes(words, chunk, borders)) or [0]
+    at_end = max(lengths[-MAX_WORDS_AT_EDGE - 1 :])
+    if at_end < MIN_PART_WORDS:
+        at_end = lengths[-1]
+    found = [(at_end, True)] if at_end else []
+    longest = max(lengths)
+    if longest >= MIN_PART_WORDS and longest != at_end:
         found.append((longest, False))
     return found
 
@@ -349,7 +339,7 @@ def _continues(chain: Sequence[_Part], part: _Part) -> bool:
     if not chain:
         return part.start == 0
     last = chain[-1]
-    if part.start > last.end + 1 or part.chunk_id in {known.chunk_id for known in chain}:
+    if part.start > last.end + 1 or any(part.chunk_id == known.chunk_id for known in chain):
         return False
     cuts = (last.is_cut_after, part.is_cut_before)
     return all(cuts) or (any(cuts) and last.is_long and part.is_long)

@@ -55,10 +55,10 @@ _NUMBER_WORDS = split_words(
 
 
 class _Pattern(NamedTuple):
-    """A passage that is looked for: its words, and the parts between its gaps if it has some."""
+    """A passage that is looked for: its words, and its parts between gaps, or all of it."""
 
     text: NormalizedText
-    parts: tuple[NormalizedText, ...] = ()
+    parts: tuple[NormalizedText, ...]
 
 
 def check_passage(passage: str) -> str:
@@ -87,12 +87,13 @@ def has_passage(text: str, passage: str) -> bool:
     """
     pattern = _parse_passage(passage)
     letters = extract_letters(text)
-    for part in pattern.parts or (pattern.text,):
+    for part in pattern.parts:
         if part.letters not in letters:
             return False
     normalized = normalize_text(text)
-    is_in_row = bool(pattern.text.words) and pattern.text.line in normalized.line
-    return is_in_row or _has_parts(normalized.words, pattern.parts)
+    if pattern.text.words and pattern.text.line in normalized.line:
+        return True
+    return len(pattern.parts) > 1 and _has_parts(normalized.words, pattern.parts)
 
 
 def get_words(passage: str) -> tuple[str, ...]:
@@ -103,7 +104,7 @@ def get_words(passage: str) -> tuple[str, ...]:
 def get_letters(passage: str) -> str:
     """Return the longest run of letters that a text with this passage must contain."""
     pattern = _parse_passage(passage)
-    return max((part.letters for part in pattern.parts or (pattern.text,)), key=len)
+    return max((part.letters for part in pattern.parts), key=len)
 
 
 @lru_cache(maxsize=2**14)
@@ -113,13 +114,11 @@ def _parse_passage(passage: str) -> _Pattern:
     has_gaps = 1 < len(parts) <= MAX_GAPS + 1
     if has_gaps and all(len(part.words) >= MIN_WORDS_NEXT_TO_GAP for part in parts):
         return _Pattern(text, parts)
-    return _Pattern(text)
+    return _Pattern(text, (text,))
 
 
 def _has_parts(words: Sequence[str], parts: Sequence[NormalizedText]) -> bool:
     """Return whether all parts of a passage are there in order, with allowed gaps between them."""
-    if not parts:
-        return False
     critical_counts = _count_critical_words(words)
     ends = list(_find_ends(parts[0].words, words))
     for part in parts[1:]:
@@ -235,7 +234,10 @@ def locate_passages(ranking: RankingT, passages: Mapping[str, float] | Iterable[
     """
     grades = passages if isinstance(passages, Mapping) else dict.fromkeys(passages, 0.0)
     contained = find_contained_passages(ranking, grades)
-    names = _separate_ids(ranking.doc_ids, grades)
+    names = list(ranking.doc_ids)
+    for index in range(len(names)):
+        while names[index] in grades:  # a chunk that is called like a passage is not the passage
+            names[index] += _ID_MARK
     first_found: dict[int, tuple[str, ...]] = {}
     found: set[str] = set()
     for index in sorted(contained):
@@ -271,21 +273,6 @@ def find_contained_passages(
         if now:
             contained[index] = tuple(now)
     return contained
-
-
-def _separate_ids(doc_ids: Sequence[str], passages: Iterable[str]) -> list[str]:
-    """Return the ids with a mark on each that reads like a passage.
-
-    A chunk that is called like a passage is not the passage.
-    """
-    taken = set(passages)
-    names = []
-    for doc_id in doc_ids:
-        name = doc_id
-        while name in taken:
-            name += _ID_MARK
-        names.append(name)
-    return names
 
 
 def list_unknown_passages(ranking: ChunkRanking, passages: Iterable[str]) -> tuple[str, ...]:
@@ -325,7 +312,6 @@ def score_passages(
     metrics: Sequence[Metric],
     judgments: Judgments,
     ranking: ChunkRanking,
-    *,
     undefined: str = "skip",
 ) -> list[float | None]:
     """Score one located ranking, in which hits may contain several passages.
@@ -349,16 +335,9 @@ def score_passages(
         return values
     for position, metric in enumerate(metrics):
         if metric.name == "recall" and metric.cutoff is not None:
-            values[position] = _score_recall(metric, judgments, ranking, undefined)
+            cutoff = metric.cutoff
+            found = [name for name, rank in find_ranks(ranking).items() if rank <= cutoff]
+            deep_metric = metric.with_cutoff(max(cutoff, len(found)))
+            ((value,),) = score_rankings([deep_metric], [judgments], [found], undefined=undefined)
+            values[position] = value
     return values
-
-
-def _score_recall(
-    metric: Metric, judgments: Judgments, ranking: ChunkRanking, undefined: str
-) -> float | None:
-    """Score recall over all passages that are found within the cutoff."""
-    cutoff = metric.cutoff or 0
-    found = [name for name, rank in find_ranks(ranking).items() if rank <= cutoff]
-    deep_metric = metric.with_cutoff(max(cutoff, len(found)))
-    ((value,),) = score_rankings([deep_metric], [judgments], [found], undefined=undefined)
-    return value

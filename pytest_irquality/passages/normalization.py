@@ -156,17 +156,19 @@ class Markup(NamedTuple):
 
     Attributes:
         hint: What a text must contain for the pattern to be worth trying.
+        remains: What remains of a match. ``None`` for the numbers of lists, which depend on those
+            before.
     """
 
     hint: str
     pattern: re.Pattern[str]
-    remains: Remains
+    remains: Remains | None
 
     def remove(self, text: str) -> str:
         """Return a text without marks of this kind."""
         if self.hint not in text:
             return text
-        remains = self.remains
+        remains = _make_number_remover() if self.remains is None else self.remains
         if isinstance(remains, str):
             return self.pattern.sub(remains, text)
 
@@ -267,44 +269,31 @@ def _is_operand(nearest_first: str) -> bool:
     return nearest_first[:1].isalpha() and not _is_word(nearest_first[1:2])
 
 
-def _blank_cell_borders(match: re.Match[str]) -> str:
-    return match[0].replace("|", " ")
-
-
 def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
 def remove_markup(text: str) -> str:
     """Return a text without the marks of Markdown and HTML."""
-    patterns = _get_patterns()
-    for markup in (*patterns.with_letters, *patterns.before_lists):
-        text = markup.remove(text)
-    text = Markup("", patterns.list_number, _make_number_remover()).remove(text)
-    for markup in patterns.after_lists:
+    with_letters, others = _get_markup()
+    for markup in (*with_letters, *others):
         text = markup.remove(text)
     return text
 
 
 def remove_letters_of_markup(text: str) -> str:
     """Remove only the marks that have letters, which is much faster than ``remove_markup``."""
-    for markup in _get_patterns().with_letters:
+    for markup in _get_markup()[0]:
         text = markup.remove(text)
     return text
 
 
-class _Patterns(NamedTuple):
-    """All kinds of marks, in the order in which they are removed."""
-
-    with_letters: tuple[Markup, ...]
-    before_lists: tuple[Markup, ...]
-    list_number: re.Pattern[str]
-    after_lists: tuple[Markup, ...]
-
-
 @cache
-def _get_patterns() -> _Patterns:
-    """Compile the patterns when the first text is read, since most projects have none."""
+def _get_markup() -> tuple[tuple[Markup, ...], tuple[Markup, ...]]:
+    """Return the marks that have letters, and the others, in the order in which they are removed.
+
+    They are compiled when the first text is read, since most projects have none.
+    """
     boolean_attributes = (
         "async|autofocus|autoplay|checked|controls|default|defer|disabled|hidden|loop|multiple|muted"
         "|nowrap|open|readonly|required|reversed|selected"
@@ -360,20 +349,23 @@ def _get_patterns() -> _Patterns:
         Markup("][", reference, 1),
         Markup("{", re.compile(r"\{[#.][^{}\n]{1,80}\}"), ""),
     )
-    before_lists = (
+    others = (
         Markup("\\", re.compile(r"\\([!-/:-@\[-`{-~])"), 1),
         Markup(">", re.compile(r"^[ \t]{0,40}>(?!=)(?:[ \t]?>(?!=))*", lines), ""),
         Markup("", re.compile(r"^[-=*_+|:~ \t\u2500-\u257f]{3,}$", lines), ""),
-        Markup("|", re.compile(r"^[ \t]{0,40}\|[^\n]*$", lines), _blank_cell_borders),
+        Markup(
+            "|",
+            re.compile(r"^[ \t]{0,40}\|[^\n]*$", lines),
+            lambda match: match[0].replace("|", " "),
+        ),
         Markup("", list_item, ""),
-    )
-    after_lists = (
+        Markup("", list_number, None),
         Markup("~~", re.compile(r"~~"), ""),
         Markup("`", re.compile(r"`"), ""),
         Markup("*", re.compile(r"\*+"), _remove_stars),
         Markup("_", re.compile(r"(?<!\w)_+|(?<=[^\W_])_+(?!\w)"), ""),
     )
-    return _Patterns(with_letters, before_lists, list_number, after_lists)
+    return with_letters, others
 
 
 # -- Words
@@ -404,17 +396,12 @@ class NormalizedText:
     @cached_property
     def line(self) -> str:
         """Return the words, each between line ends, so words in a row are found as a string."""
-        if not self.words:
-            return "\n"
         return "\n" + "\n".join(self.words) + "\n"
 
     @cached_property
     def letters(self) -> str:
         """Return all letters of the words without anything between them."""
         return _NO_LETTER.sub("", self.line)
-
-    def __str__(self) -> str:
-        return " ".join(self.words)
 
 
 @lru_cache(maxsize=2**12)

@@ -80,11 +80,53 @@ class RequirementChecks:
             return [self._check_answers(item)]
         if item.kind is ItemKind.THRESHOLD and item.threshold:
             return self._check_thresholds(item.threshold, item)
-        if item.kind is ItemKind.EACH_QUERY and item.rule:
-            return [self._check_rule_of_each_query(item.rule)]
-        if item.kind is ItemKind.EACH_QUERY and item.threshold:
-            return [self._check_threshold_of_each_query(item.threshold, item.label)]
+        requirement = item.rule or item.threshold
+        if item.kind is ItemKind.EACH_QUERY and requirement:
+            return [self._check_each_query(requirement, item.label)]
         return []
+
+    def _check_each_query(self, requirement: Rule | Threshold, label: str) -> CheckResult:
+        """Check a rule or threshold of every query, and report the queries that break it together.
+
+        The result is ``INCOMPLETE`` if a query has no answer, or if none could be checked. A query
+        without judgments has no value, and a threshold is not about it.
+        """
+        broken: list[CheckResult] = []
+        holding: list[CheckResult] = []
+        unchecked = CheckResult(requirement, Outcome.PASSED, Text())
+        known_issue = ""
+        for query in self.suite.queries:
+            if isinstance(requirement, Rule):
+                result = self._check_rule(requirement, query)
+            elif not query.expects_no_results:
+                result = self._check_threshold(requirement, query=query)
+            else:
+                continue
+            if result.outcome is Outcome.INCOMPLETE:
+                unchecked = result
+            elif result.outcome is Outcome.PASSED and not result.is_warning:
+                holding.append(result)
+            elif query.known_issue and is_excused(query, self.context.expiry_date):
+                known_issue = query.known_issue.id
+            else:
+                broken.append(result)
+        first = [*broken, *holding, unchecked][0]
+        outcome, text = first.outcome, first.text
+        if broken:
+            text, known_issue = list_some([result.text for result in broken]), ""
+        elif gap := _describe_gap(self.comparison, self.suite.queries):
+            outcome, text = Outcome.INCOMPLETE, gap
+        elif holding:
+            text = write(f"All {len(holding)} queries satisfy '{label}'")
+        return replace(
+            first,
+            outcome=outcome,
+            text=text,
+            label=label,
+            query_ids=tuple(query_id for result in broken for query_id in result.query_ids),
+            known_issue=known_issue,
+            was_evaluated=any(result.was_evaluated for result in [*broken, *holding]),
+        )
 
     def _check_answers(self, item: CheckItem) -> CheckResult:
         unanswered = self.comparison.list_query_ids(QueryStatus.NO_ANSWER)
@@ -121,7 +163,8 @@ class RequirementChecks:
             outcome, text = Outcome.FAILED, list_some(violations)
         elif rule.is_for_each_query and self._is_empty:
             # A search that returns nothing at all has no result that could break the rule.
-            outcome, text = Outcome.INCOMPLETE, _describe_untested(rule)
+            outcome = Outcome.INCOMPLETE
+            text = write(f"'{rule.key}' was not tested, because no query returned a result")
         return CheckResult(
             rule,
             outcome,
@@ -129,42 +172,6 @@ class RequirementChecks:
             label=rule.key,
             query_ids=(query.id,),
             doc_ids=rule.doc_ids,
-            location=rule.location,
-        )
-
-    def _check_rule_of_each_query(self, rule: Rule) -> CheckResult:
-        """Check a rule of all queries, and report the queries that break it together."""
-        broken: list[str] = []
-        violations: list[Text] = []
-        known_issue = ""
-        has_results = False
-        for query in self.comparison.answered_queries:
-            has_results |= any(ranking.doc_ids for ranking in self._get_rankings(rule, query))
-            query_violations = self._find_violations(rule, query)
-            if (
-                query_violations
-                and query.known_issue
-                and is_excused(query, self.context.expiry_date)
-            ):
-                known_issue = query.known_issue.id
-            elif query_violations:
-                broken.append(query.id)
-                violations += query_violations
-        outcome = Outcome.PASSED
-        text = write(f"All {len(self.comparison.answers)} queries satisfy '{rule.key}'")
-        gap = _describe_gap(self.comparison, self.suite.queries)
-        if violations:
-            outcome, text = Outcome.FAILED, list_some(violations)
-            known_issue = ""
-        elif gap or not has_results:
-            outcome = Outcome.INCOMPLETE
-            text = gap or _describe_untested(rule)
-        return CheckResult(
-            rule,
-            outcome,
-            text,
-            query_ids=tuple(broken),
-            known_issue=known_issue,
             location=rule.location,
         )
 
@@ -199,29 +206,6 @@ class RequirementChecks:
             defined = [result for result in results if result.value is not None]
             results = defined or results[:1]
         return results
-
-    def _check_threshold_of_each_query(self, threshold: Threshold, label: str) -> CheckResult:
-        """Check a threshold of every query, and report the queries that break it together."""
-        results = []
-        for query in self.suite.queries:
-            if not is_excused(query, self.context.expiry_date) and not query.expects_no_results:
-                results.append(self._check_threshold(threshold, query=query))
-        broken = [r for r in results if r.outcome is Outcome.FAILED or r.is_warning]
-        # A query without judgments has no value, and the threshold is not about it.
-        measured = [result for result in results if result.value is not None]
-        gap = _describe_gap(self.comparison, self.suite.queries)
-        text = write(f"All {len(measured)} queries with a value satisfy '{label}'")
-        if broken:
-            text = list_some([result.text for result in broken])
-        elif gap or not measured:
-            text = gap or write(f"No query has a value of {threshold.metric}")
-            return CheckResult(threshold, Outcome.INCOMPLETE, text)
-        return replace(
-            (broken or measured)[0],
-            text=text,
-            query_ids=tuple(query_id for result in broken for query_id in result.query_ids),
-            was_evaluated=any(result.was_evaluated for result in measured),
-        )
 
     def _check_threshold(
         self, threshold: Threshold, *, tag: str = "", query: Query | None = None, label: str = ""
@@ -314,10 +298,6 @@ def _excuse(result: CheckResult, issue: KnownIssue) -> CheckResult:
     if result.outcome is not Outcome.FAILED:
         return result
     return replace(result, outcome=Outcome.PASSED, known_issue=issue.id)
-
-
-def _describe_untested(rule: Rule) -> Text:
-    return write(f"'{rule.key}' was not tested, because no query returned a result")
 
 
 def is_expired(issue: KnownIssue, today: date | None) -> bool:

@@ -169,9 +169,7 @@ class BaseBranchPlugin:
                 created += self._create_suite_items(suite, folder, selected_keys)
         typed = get_command_line(session.config)
         included: Sequence[pytest.Item] = []
-        if not typed.has_selection:
-            included = created
-        elif not getattr(typed.namespace, "lf", False) and not typed.has_node_ids:
+        if not typed.has_node_ids and not getattr(typed.namespace, "lf", False):
             included = compat.find_typed_items(session.config, created, typed.namespace)
         self.branch.deselected.update(item.key for item in created if item not in included)
         return [item for item in created if item in included]
@@ -309,7 +307,7 @@ def read_base_config(config: pytest.Config, source: GitSource) -> BaseConfig:
         pytest.UsageError: The ini file cannot be read.
         GitError: Git cannot read it.
     """
-    tree = source.repository.read_tree(source.commit)
+    tree = CommitTree(source.repository, source.commit)
     top = Path(os.path.realpath(source.repository.top))
     folder = Path(os.path.realpath(config.invocation_params.dir))
     typed = get_command_line(config)
@@ -325,10 +323,10 @@ def read_base_config(config: pytest.Config, source: GitSource) -> BaseConfig:
                 arguments.append(str(_copy_ini_files(tree, path, copy)))
         if ini_name and Path(os.path.realpath(folder / ini_name)).is_relative_to(top):
             ini_name = str(_copy_ini_files(tree, Path(os.path.realpath(folder / ini_name)), copy))
-        ini = compat.read_ini_file(copied_folder, arguments, ini_name)
-        has_ini = ini.rootdir.is_relative_to(copy)
-        values = dict(ini.values) if has_ini else {}
-        root_name = (ini.rootdir if has_ini else copied_folder).relative_to(copy).as_posix()
+        rootdir, values = compat.read_ini_file(copied_folder, arguments, ini_name)
+        if not rootdir.is_relative_to(copy):
+            rootdir, values = copied_folder, {}
+        root_name = rootdir.relative_to(copy).as_posix()
         folder_name = copied_folder.relative_to(copy).as_posix()
     addopts = parse_arguments(config, _split_words(values.get("addopts")))
     values.update(addopts.overridden_ini_keys)
@@ -396,7 +394,7 @@ def is_left_out_on_both_sides(source: GitSource, path: str) -> bool:
         path: The suite, relative to the root of the project.
     """
     suite = PurePosixPath(source.repository.get_path(source.root / path))
-    tree = source.repository.read_tree(source.commit)
+    tree = CommitTree(source.repository, source.commit)
     has_ignoring_code = False
     names = [suite]
     for folder in suite.parents:

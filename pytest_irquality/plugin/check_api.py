@@ -10,7 +10,7 @@ from pathlib import Path
 from pytest_irquality.baselines.git_source import GitSource
 from pytest_irquality.baselines.saved_runs import SavedBaselines
 from pytest_irquality.evaluation.decide import Decision
-from pytest_irquality.evaluation.results import Outcome
+from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.git import find_checkout
 from pytest_irquality.metrics import Definition
@@ -57,12 +57,10 @@ class CheckReport:
             for result in evaluation.results:
                 if result.outcome >= Outcome.FAILED:
                     texts.append(format_failure([result], evaluation))
-        for result in self.decision.current.shared_results:
-            if result.outcome >= Outcome.FAILED:
-                texts.append(f"{result.subject}: {result.text}")
-        for notice in self.decision.notices:
-            if notice.outcome >= Outcome.FAILED:
-                texts.append(f"{notice.subject}: {notice.text}")
+        parts: list[CheckResult | Notice] = [*self.decision.current.shared_results]
+        for part in [*parts, *self.decision.notices]:
+            if part.outcome >= Outcome.FAILED:
+                texts.append(f"{part.subject}: {part.text}")
         return tuple(texts)
 
     def raise_for_failures(self) -> None:

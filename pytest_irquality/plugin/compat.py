@@ -11,24 +11,12 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
 from pytest_irquality.io.escaping import make_printable_lines
 from pytest_irquality.suite.model import RetrieverId
-
-if TYPE_CHECKING:
-
-    class Failure(BaseException):
-        """``pytest.fail.Exception``, which a type checker does not accept as a base class."""
-
-        pytrace: bool
-
-        def __init__(self, msg: str, pytrace: bool = True) -> None: ...
-
-else:
-    Failure = pytest.fail.Exception
 
 
 class SynthesizedModule(pytest.Module):
@@ -238,20 +226,18 @@ INI_NAMES = (
 )
 
 
-class IniFile(NamedTuple):
-    """The ini file that pytest would use in a folder, and the rootdir it gives."""
-
-    rootdir: Path
-    values: Mapping[str, str | list[str]]
-
-
-def read_ini_file(folder: Path, arguments: Sequence[str], ini_name: str | None = None) -> IniFile:
+def read_ini_file(
+    folder: Path, arguments: Sequence[str], ini_name: str | None = None
+) -> tuple[Path, dict[str, str | list[str]]]:
     """Read the ini file that pytest would use for some arguments.
 
     Args:
         folder: The working directory.
         arguments: Test paths.
         ini_name: The file that ``-c`` names.
+
+    Returns:
+        The rootdir that the file gives, and its values.
 
     Raises:
         pytest.UsageError: The file cannot be read.
@@ -270,7 +256,7 @@ def read_ini_file(folder: Path, arguments: Sequence[str], ini_name: str | None =
         keywords["override_ini"] = None
     try:
         rootdir, _, values, *_ = determine_setup(**keywords)
-    except (pytest.UsageError, Failure):
+    except (pytest.UsageError, pytest.fail.Exception):
         raise
     except Exception as error:
         raise pytest.UsageError(f"{type(error).__name__}: {error}") from None
@@ -278,7 +264,7 @@ def read_ini_file(folder: Path, arguments: Sequence[str], ini_name: str | None =
     for name, wrapped in values.items():
         value: Any = getattr(wrapped, "value", wrapped)  # pytest 9 wraps values
         plain[name] = [str(one) for one in value] if isinstance(value, list) else str(value)
-    return IniFile(Path(rootdir), plain)
+    return Path(rootdir), plain
 
 
 # -- Reports -------------------------------------------------------------------------------------
@@ -293,7 +279,7 @@ def clean_report(
     they are. A message without a traceback is reported at the place of the item, in one line.
     """
     error = excinfo.value if excinfo else None
-    is_message = isinstance(error, Failure) and not error.pytrace
+    is_message = isinstance(error, pytest.fail.Exception) and not error.pytrace
     chain = getattr(report.longrepr, "chain", None)
     if chain is None:
         if report.longrepr is not None and not isinstance(report.longrepr, tuple):

@@ -120,21 +120,20 @@ class _PlainImports:
 
 def activate(config: pytest.Config) -> None:
     """Register what collects and evaluates suites."""
+    if config.pluginmanager.has_plugin("irquality-lifecycle"):
+        return
     if _PlainImports not in sys.meta_path:
         sys.meta_path.insert(0, _PlainImports)
-    if f"{_PACKAGE_PREFIX}plugin.lifecycle" not in sys.modules:
-        # Modules stay. Looking for garbage while they are imported, and when pytest and Python end,
-        # would take as long as half of importing them.
-        was_enabled = gc.isenabled()
-        gc.disable()
-        try:
-            pass
-        finally:
-            gc.freeze()
-            if was_enabled:
-                gc.enable()
-    from pytest_irquality.plugin import lifecycle
-
+    # Modules stay. Looking for garbage while they are imported, and when pytest and Python end,
+    # would take as long as half of importing them.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        from pytest_irquality.plugin import lifecycle
+    finally:
+        gc.freeze()
+        if was_enabled:
+            gc.enable()
     lifecycle.activate(config, config.stash[OPTIONS_KEY])
 
 
@@ -173,9 +172,8 @@ def _needs_suites(config: pytest.Config, options: Options) -> bool:
     In ``addopts``, ``--ir-suite`` means "suites too", and nothing is loaded until there is one. The
     controller of pytest-xdist never collects any.
     """
-    for option in plugin_options.OPTIONS:
-        if option.needs_suites_at_once and getattr(config.option, option.name) != option.default:
-            return True
+    if options.is_update or options.baseline or options.save_runs or options.runs:
+        return True
     if options.suite is not None:
         typed = plugin_options.get_command_line(config).arguments
         is_distributed = bool(getattr(config.option, "tx", None)) or hasattr(config, "workerinput")

@@ -382,7 +382,7 @@ class BrokenSuiteItem(pytest.Item):
 
     def setup(self) -> None:
         """Fail with the mistakes of the suite."""
-        raise compat.Failure(self.text, pytrace=False)
+        pytest.fail(self.text, pytrace=False)
 
     def runtest(self) -> None:
         """Do nothing, because the setup fails."""
@@ -439,7 +439,7 @@ def describe_error(error: BaseException, suite: Suite) -> str:
             f"{suite.path}: there is no fixture '{fixture}'.{hint} Write it in a conftest.py, name"
             " yours under 'retriever', or set 'ir_url' or 'ir_command' in the ini file."
         )
-    if isinstance(error, (*ERRORS, compat.Failure)):
+    if isinstance(error, (*ERRORS, pytest.fail.Exception)):
         return str(error)
     return f"{type(error).__name__}: {error}"
 

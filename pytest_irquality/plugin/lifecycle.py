@@ -12,10 +12,10 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import pytest
 
@@ -23,9 +23,9 @@ from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.baselines.store import describe_update
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.evaluate import SuiteKey
-from pytest_irquality.evaluation.results import CheckResult, Outcome
+from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.access import FileAccess
-from pytest_irquality.io.escaping import make_printable, quote_command
+from pytest_irquality.io.escaping import make_printable, make_printable_lines, quote_command
 from pytest_irquality.io.files import FileError, check_output
 from pytest_irquality.io.git import describe_commit
 from pytest_irquality.io.text import find_closest
@@ -62,8 +62,6 @@ def activate(config: pytest.Config, options: Options) -> None:
     Raises:
         pytest.UsageError: An option is wrong.
     """
-    if STATE_KEY in config.stash:
-        return
     plugin_options.check_options(config, options)
     plugin_options.refuse_addopts(config, options)
     folder = config.invocation_params.dir
@@ -311,19 +309,6 @@ def _find_typed_items(
 # -- Decide and conclude ---------------------------------------------------------------------------
 
 
-class DecisionReport(NamedTuple):
-    """A test report of our own.
-
-    Attributes:
-        name: The name after ``search quality::`` in the node id.
-        is_failed: Whether the report fails. Otherwise it is xfailed.
-    """
-
-    name: str
-    text: str
-    is_failed: bool
-
-
 class Conclusion:
     """Hooks that decide once everything ran, in the process that reports."""
 
@@ -370,11 +355,7 @@ class Conclusion:
         self.decision = search.decide()
         self._write_answers(self.decision)
         self.errors += self.writer.write_reports(self.decision, history, update_command)
-        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
-        for report in self._create_reports(self.decision):
-            if terminal is not None:
-                terminal.ensure_newline()
-            _log_report(session, report)
+        self._log_findings(session, self.decision)
 
     def _read_history(self) -> Sequence[Any]:
         from pytest_irquality.baselines.history import read_history
@@ -418,21 +399,22 @@ class Conclusion:
             except (OSError, BaselineError) as error:
                 self.errors.append(f"--ir-save-runs: {error}")
 
-    def _create_reports(self, decision: Decision) -> Iterator[DecisionReport]:
-        """Create a report for each finding that no item has, and one if nothing else is red."""
-        is_red = self.has_failures
-        for result in decision.current.shared_results:
-            if result.outcome >= Outcome.REVIEW:
-                is_failed = result.outcome >= Outcome.FAILED or decision.strict
-                is_red = is_red or is_failed
-                yield _create_report(result, "", is_failed=is_failed)
-        for failure in decision.base_failures:
-            name = decision.base.branch.name if decision.base else "base"
-            is_red = is_red or decision.strict
-            yield _create_report(failure.result, name, is_failed=decision.strict)
-        if not is_red and (self.errors or decision.exit_status):
+    def _log_findings(self, session: pytest.Session, decision: Decision) -> None:
+        """Report each finding that no item has, and the build if nothing else is red."""
+        findings = [("", result) for result in decision.current.shared_results]
+        base_name = decision.base.branch.name if decision.base else ""
+        findings += [(base_name, failure.result) for failure in decision.base_failures]
+        for branch_name, result in findings:
+            if result.outcome < Outcome.REVIEW:
+                continue
+            words = filter(None, [branch_name, result.subject, result.label, result.item])
+            name = " ".join(dict.fromkeys(words)).replace("::", ": :")
+            is_failed = decision.strict or (result.outcome >= Outcome.FAILED and not branch_name)
+            _log_report(session, name, f"{result.subject}: {result.text}", is_failed=is_failed)
+        # These reports count as well.
+        if not self.has_failures and (self.errors or decision.exit_status):
             text = "\n".join([self.writer.last_paragraph, *self.errors])
-            yield DecisionReport("build", text, is_failed=True)
+            _log_report(session, "build", text, is_failed=True)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -461,29 +443,32 @@ class Conclusion:
             terminalreporter.write_line(line)
 
 
-def _create_report(result: CheckResult, base_name: str, *, is_failed: bool) -> DecisionReport:
-    words: Iterable[str] = filter(None, [base_name, result.subject, result.label, result.item])
-    name = make_printable(" ".join(dict.fromkeys(words))).replace("::", ": :")
-    text = f"{result.subject}: {result.text}"
-    return DecisionReport(name, make_printable(text), is_failed)
+def _log_report(session: pytest.Session, name: str, text: str, *, is_failed: bool) -> None:
+    """Report a test that no item ran, so that JUnit and the exit status have it too.
 
-
-def _log_report(session: pytest.Session, report: DecisionReport) -> None:
-    """Report a test that no item ran, so that JUnit and the exit status have it too."""
-    node_id = f"{NODE_PREFIX}::{report.name}"
-    location = (NODE_PREFIX, None, report.name)
+    Args:
+        session: The session.
+        name: The name after ``search quality::`` in the node id.
+        text: What was found.
+        is_failed: Whether the test fails. Otherwise it is xfailed.
+    """
+    name, text = make_printable(name), make_printable_lines(text)
+    node_id, location = f"{NODE_PREFIX}::{name}", (NODE_PREFIX, None, name)
     hook = session.config.hook
+    terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None:
+        terminal.ensure_newline()
     session.testscollected += 1
     hook.pytest_runtest_logstart(nodeid=node_id, location=location)
     phases: tuple[Literal["setup", "call", "teardown"], ...] = ("setup", "call", "teardown")
     for when in phases:
-        test_report = pytest.TestReport(node_id, location, {}, "passed", None, when)
-        if when == "call" and report.is_failed:
-            test_report.outcome = "failed"
-            failure: Any = compat.PlainFailure(NODE_PREFIX, report.text)
-            test_report.longrepr = failure
+        report = pytest.TestReport(node_id, location, {}, "passed", None, when)
+        if when == "call" and is_failed:
+            report.outcome = "failed"
+            failure: Any = compat.PlainFailure(NODE_PREFIX, text)
+            report.longrepr = failure
         elif when == "call":
-            test_report.outcome = "skipped"
-            test_report.wasxfail = report.text.partition("\n")[0]
-        hook.pytest_runtest_logreport(report=test_report)
+            report.outcome = "skipped"
+            report.wasxfail = text.partition("\n")[0]
+        hook.pytest_runtest_logreport(report=report)
     hook.pytest_runtest_logfinish(nodeid=node_id, location=location)

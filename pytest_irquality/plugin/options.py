@@ -33,8 +33,6 @@ class Option(NamedTuple):
     """An option of the command line.
 
     Attributes:
-        needs_suites_at_once: Whether its mistakes are reported before anything is collected, even
-            if it comes from ``addopts``.
         renderer: If the option names a report: the function in ``pytest_irquality.reports`` that
             renders a view, as ``module:function``.
     """
@@ -43,7 +41,6 @@ class Option(NamedTuple):
     kind: _Kind
     metavar: str
     help: str
-    needs_suites_at_once: bool = False
     renderer: str = ""
 
     @property
@@ -82,7 +79,6 @@ OPTIONS = (
         "Compare with saved runs (a file or a folder), with the committed baselines and suites at"
         " the merge base of REF and HEAD (git:REF), or with what the code at that commit returns"
         " (run:REF) (default: the baselines in .ir-baseline next to each suite).",
-        needs_suites_at_once=True,
     ),
     Option(
         "--ir-update-baseline",
@@ -90,14 +86,12 @@ OPTIONS = (
         "QUERY_ID",
         "Record the current results as the baseline of all selected queries or, with =QUERY_ID, of"
         " one query.",
-        needs_suites_at_once=True,
     ),
     Option(
         "--ir-save-runs",
         "text",
         "DIR[,shard=I/N]",
         "Save the answers in DIR. 'shard=I/N' runs shard I of N of each suite's queries.",
-        needs_suites_at_once=True,
     ),
     Option(
         "--ir-runs",
@@ -105,7 +99,6 @@ OPTIONS = (
         "PATH",
         "Evaluate the saved runs in this folder or file instead of running the retriever. Repeat"
         " the option if shards are in several folders.",
-        needs_suites_at_once=True,
     ),
     Option(
         "--ir-concurrency",
@@ -452,9 +445,7 @@ _SELECTING_OPTIONS = {
     "ignore": "--ignore",
     "ignore_glob": "--ignore-glob",
     "file_or_dir": "a path",
-    "collectonly": "--collect-only",
     "setuponly": "--setup-only",
-    "setupplan": "--setup-plan",
 }
 # With these, pytest only shows something, and exits with 0.
 OPTIONS_WITHOUT_RUNNING = {
@@ -493,12 +484,6 @@ class CommandLine(NamedTuple):
 
     arguments: tuple[str, ...]
     namespace: argparse.Namespace
-
-    @property
-    def has_selection(self) -> bool:
-        """Return whether somebody selected tests on purpose."""
-        chosen = ("keyword", "markexpr", "deselect", "lf", "stepwise")
-        return self.has_node_ids or any(getattr(self.namespace, name, None) for name in chosen)
 
     @property
     def has_node_ids(self) -> bool:
@@ -588,7 +573,7 @@ def describe_addopts_selection(config: pytest.Config) -> str:
     """Describe the options in ``addopts`` that leave out tests, such as ``-m smoke``."""
     typed = get_command_line(config).namespace
     described = []
-    for name, flag in _SELECTING_OPTIONS.items():
+    for name, flag in {**_SELECTING_OPTIONS, **OPTIONS_WITHOUT_RUNNING}.items():
         value = getattr(config.option, name, None)
         if not value or value == getattr(typed, name, None):
             continue

@@ -226,17 +226,18 @@ def parse_json(data: str | bytes, max_nesting: int = MAX_NESTING) -> Any:
     Raises:
         JsonError: The data is not JSON, or is nested more deeply. The message fits in one line.
     """
+    too_deep = f"The JSON is nested more than {max_nesting} levels deep"
     try:
         value = json.loads(data)
     except RecursionError:
-        raise _make_nesting_error(max_nesting) from None
+        raise JsonError(too_deep) from None
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise JsonError(f"This is not JSON: {error.msg} ({place})") from None
     except ValueError as error:  # bytes that cannot be decoded, or a number of too many digits
         raise JsonError(f"This is not JSON: {error}") from None
     if exceeds_nesting(value, max_nesting):
-        raise _make_nesting_error(max_nesting)
+        raise JsonError(too_deep)
     return value
 
 
@@ -261,12 +262,5 @@ def encode_json_line(value: object) -> bytes:
         ValueError: A number is not finite.
     """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    try:
-        return text.encode() + b"\n"
-    except UnicodeEncodeError:  # a lone surrogate, which only an escape sequence can represent
-        text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-        return text.encode() + b"\n"
-
-
-def _make_nesting_error(max_nesting: int) -> JsonError:
-    return JsonError(f"The JSON is nested more than {max_nesting} levels deep")
+    # Only a lone surrogate cannot be encoded. It becomes the escape sequence that JSON has for it.
+    return text.encode("utf-8", "backslashreplace") + b"\n"

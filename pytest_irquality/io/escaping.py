@@ -120,12 +120,10 @@ def _reveal_deceptions(text: str) -> str:
     """Replace marks and letters that make a word look like another one by their names."""
     if text.isascii():
         return text
-    text = _DECEPTIVE_MARKS.sub(lambda match: _name_characters(match[0]), text)
+    text = _DECEPTIVE_MARKS.sub(
+        lambda match: "".join(f"⟨U+{ord(character):04X}⟩" for character in match[0]), text
+    )
     return _MIXED_WORD.sub(lambda match: match[0].translate(_LOOKALIKE_NAMES), text)
-
-
-def _name_characters(text: str) -> str:
-    return "".join(f"⟨U+{ord(character):04X}⟩" for character in text)
 
 
 # Markdown
@@ -141,7 +139,9 @@ _AUTOLINK = re.compile(
 
 def escape_markdown(text: str) -> str:
     """Escape a text that stays one line in Markdown: no markup, HTML, mentions or links."""
-    return _MARKUP.sub(r"\\\1", _break_links(text)).translate(_ENTITIES)
+    line = re.sub(r"\s+", " ", make_visible(text)).strip()
+    inert = _AUTOLINK.sub("\\g<0>\N{ZERO WIDTH SPACE}", line)
+    return _MARKUP.sub(r"\\\1", inert).translate(_ENTITIES)
 
 
 def escape_markdown_code(text: str) -> str:
@@ -151,11 +151,6 @@ def escape_markdown_code(text: str) -> str:
     fence = "`" * (longest_run + 1)
     padding = " " if plain.startswith("`") or plain.endswith("`") else ""
     return f"{fence}{padding}{plain}{padding}{fence}"
-
-
-def _break_links(text: str) -> str:
-    line = re.sub(r"\s+", " ", make_visible(text)).strip()
-    return _AUTOLINK.sub("\\g<0>\N{ZERO WIDTH SPACE}", line)
 
 
 # CSV

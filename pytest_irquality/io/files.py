@@ -12,6 +12,7 @@ import glob
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch, fnmatchcase
@@ -25,6 +26,7 @@ if sys.platform != "win32":
 
 MIB = 2**20
 MAX_FILE_BYTES = 64 * MIB
+MIN_LEFTOVER_AGE_S = 3_600
 MAX_PATH_LENGTH = 4_096
 MAX_MATCHING_FILES = 1_000
 MAX_LISTED_ENTRIES = 1_000_000
@@ -125,13 +127,10 @@ def find_matching_files(pattern: str, folder: Path) -> list[str]:
     """
     if len(pattern) > MAX_PATH_LENGTH:
         raise FileError(pattern[:80], f"A path has more than {MAX_PATH_LENGTH:,} characters")
-    pure = PurePath(pattern)
-    parts = pure.parts
-    matches = [""]
-    if pure.anchor:
-        matches, parts = [pure.anchor], parts[1:]
+    anchor = PurePath(pattern).anchor
+    matches = [anchor]
     listed_count = 0
-    for part in parts:
+    for part in PurePath(pattern).parts[bool(anchor) :]:
         deeper: list[str] = []
         for base in matches:
             names, entry_count = _match_names(folder / base, part)
@@ -209,16 +208,20 @@ def write_atomically(
             file.writelines(chunks)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _open_temporary_file(target) as (temporary, file):
-        file.writelines(chunks)
-        file.flush()
-        if is_durable:
-            os.fsync(file.fileno())
+    temporary = target.with_name(f".{target.name[:80]}.{os.urandom(8).hex()}.tmp")
+    try:
+        # The module tempfile makes private files, but others should be able to read this one.
+        with temporary.open("xb") as file:
+            file.writelines(chunks)
+            file.flush()
+            if is_durable:
+                os.fsync(file.fileno())
         with suppress(FileNotFoundError):
             os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
-        if sys.platform == "win32":  # an open file cannot be renamed
-            file.close()
         os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
     _remove_leftovers(target)
 
 
@@ -294,45 +297,12 @@ def _find_committed_link(path: Path) -> str | None:
     return None
 
 
-@contextmanager
-def _open_temporary_file(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """Create a file next to the target, locked while it is open, that a failure removes."""
-    # The module tempfile makes private files, but others should be able to read this one.
-    while True:
-        path = target.with_name(f".{target.name[:80]}.{os.urandom(8).hex()}.tmp")
-        file = path.open("xb")
-        if _try_lock(file) is not False and path.exists():
-            break
-        file.close()  # Another process took it for a leftover before it was locked.
-    try:
-        yield path, file
-    except BaseException:
-        with suppress(OSError):  # closing flushes, which fails again if the disk is full
-            file.close()
-        path.unlink(missing_ok=True)
-        raise
-    file.close()
-
-
 def _remove_leftovers(target: Path) -> None:
-    """Remove the temporary files of processes that were killed, which nobody has locked."""
+    """Remove the temporary files of processes that were killed some time ago."""
     for path in target.parent.glob(f".{glob.escape(target.name[:80])}.{'[0-9a-f]' * 16}.tmp"):
-        with suppress(OSError), path.open("rb") as file:  # another process may be faster
-            if _try_lock(file):
+        with suppress(OSError):  # another process may be faster
+            if time.time() - path.stat().st_mtime > MIN_LEFTOVER_AGE_S:
                 path.unlink()
-
-
-def _try_lock(file: BinaryIO) -> bool | None:
-    """Lock a file. Return whether that worked, or ``None`` if the system cannot lock it."""
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return None
-        return True
-    return None
 
 
 # Reports
@@ -358,7 +328,7 @@ def check_output(path: Path, root: Path, suite_patterns: Sequence[str] = _SUITE_
         FileError: The path is a folder, is named like a suite, code or configuration, is tracked by
             git, or is a file that no report of ours wrote.
     """
-    shown = _show(path, root)
+    shown = (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
     names = {path.name.casefold(), Path(os.path.realpath(path)).name.casefold()}
     for pattern in (*suite_patterns, *_CODE_PATTERNS):
         if any(fnmatchcase(name, pattern) for name in names):
@@ -382,13 +352,6 @@ def check_output(path: Path, root: Path, suite_patterns: Sequence[str] = _SUITE_
             "This file is not a report of pytest-irquality, so it is not replaced. Move it, or"
             " choose another.",
         )
-
-
-def _show(path: Path, root: Path) -> str:
-    try:
-        return Path(os.path.relpath(path, root)).as_posix()
-    except ValueError:  # another drive
-        return path.as_posix()
 
 
 def _is_tracked(target: Path) -> bool:

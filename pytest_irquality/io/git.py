@@ -43,13 +43,9 @@ SAFE_CONFIG: Mapping[str, str] = {
 }
 _SAFE_OPTIONS = ("--no-pager", "--no-optional-locks", "--no-replace-objects")
 _COMMIT_VARIABLES = (
-    "GITHUB_SHA",
-    "CI_COMMIT_SHA",
-    "BUILDKITE_COMMIT",
-    "CIRCLE_SHA1",
-    "BITBUCKET_COMMIT",
+    "GITHUB_SHA", "CI_COMMIT_SHA", "BUILDKITE_COMMIT", "CIRCLE_SHA1", "BITBUCKET_COMMIT",
     "GIT_COMMIT",
-)
+)  # fmt: skip
 _LINK_MODE, _SUBMODULE_MODE, _FOLDER_MODE = "120000", "160000", "040000"
 _LFS_POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n"
@@ -200,30 +196,31 @@ class Repository:
     def resolve(self, ref: str) -> str:
         """Return the commit that a branch, tag or other revision names."""
         revision = f"{ref}^{{commit}}"
-        result = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", revision)
-        if result.returncode == 0:
-            return result.stdout.decode().strip()
-        if self.is_shallow:
-            raise GitError(
-                f"This clone is shallow and lacks '{ref}'. Fetch it, or clone the full history"
-                f" {_FETCH_ALL}."
-            )
-        raise GitError(
+        return self._read_commit(
+            ("rev-parse", "--verify", "--quiet", "--end-of-options", revision),
+            f"'{ref}'",
             f"Git knows no revision '{ref}' here. `git fetch` gets what the remote has, and"
-            " `git branch --all` lists the names."
+            " `git branch --all` lists the names.",
         )
 
     def merge_base(self, ref: str) -> str:
         """Return the commit at which HEAD and a revision parted."""
-        result = self.run("merge-base", self.resolve(ref), "HEAD")
+        return self._read_commit(
+            ("merge-base", self.resolve(ref), "HEAD"),
+            f"the commit that '{ref}' and HEAD have in common",
+            f"'{ref}' and HEAD have no commit in common",
+        )
+
+    def _read_commit(self, arguments: Sequence[str], wanted: str, problem: str) -> str:
+        """Run a git command that prints a commit, or say why there is none."""
+        result = self.run(*arguments)
         if result.returncode == 0:
             return result.stdout.decode().strip()
         if self.is_shallow:
-            raise GitError(
-                f"This clone is shallow and lacks the commit that '{ref}' and HEAD have in common."
-                f" Clone the full history {_FETCH_ALL}."
+            problem = (
+                f"This clone is shallow and lacks {wanted}. Clone the full history {_FETCH_ALL}."
             )
-        raise GitError(f"'{ref}' and HEAD have no commit in common")
+        raise GitError(problem)
 
     def read_tree(self, commit: str) -> CommitTree:
         """Return the files of a commit."""

@@ -102,7 +102,7 @@ def _make_alternatives(secret: str) -> list[str]:
 
     Each pattern starts with a literal character, so that the search skips most of a text quickly.
     """
-    rest = "".join(_match_character(character) for character in secret[1:])
+    rest = "".join(f"(?:{'|'.join(_encode_character(character))})" for character in secret[1:])
     alternatives = [first + rest for first in _encode_character(secret[0])]
     data = secret.encode()
     alternatives += [_match_base64(data, offset) for offset in range(3)]
@@ -110,10 +110,6 @@ def _make_alternatives(secret: str) -> list[str]:
     rest = "".join(f"[{digit}{digit.upper()}]" for digit in hex_digits[1:])
     alternatives += [first + rest for first in {hex_digits[0], hex_digits[0].upper()}]
     return alternatives
-
-
-def _match_character(character: str) -> str:
-    return f"(?:{'|'.join(_encode_character(character))})"
 
 
 def _encode_character(character: str) -> list[str]:

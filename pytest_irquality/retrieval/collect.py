@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Any
 
-from pytest_irquality.io.fields import is_mapping
+from pytest_irquality.io.access import is_mapping
 from pytest_irquality.passages.normalization import normalize_text
 from pytest_irquality.retrieval.calling import (
     NO_EXCEPTIONS,

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
+from pytest_irquality.io.access import is_mapping
 from pytest_irquality.io.escaping import clip
-from pytest_irquality.io.fields import is_mapping
 from pytest_irquality.retrieval.errors import ResultError
 
 # Names under which responses have their hits.

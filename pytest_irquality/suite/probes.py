@@ -16,7 +16,7 @@ from itertools import chain, pairwise
 from math import log
 from typing import Any, Literal, NamedTuple
 
-from pytest_irquality.io.fields import get_field
+from pytest_irquality.io.access import get_field
 from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite.kinds import list_words

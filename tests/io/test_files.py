@@ -315,14 +315,15 @@ def test_without_git_only_the_content_decides(
         check_output(tmp_path / "notes.md", tmp_path)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="files are not locked on Windows")
 def test_temporary_files_of_killed_processes_are_removed(tmp_path: Path) -> None:
-    leftover = tmp_path / ".report.html.0123456789abcdef.tmp"
-    leftover.write_text("half a re")
-    other = tmp_path / ".other.html.0123456789abcdef.tmp"
-    other.write_text("half of another target")
+    names = {"leftover": ".report.html.0123456789abcdef.tmp"}
+    names["in use"] = ".report.html.fedcba9876543210.tmp"
+    names["other target"] = ".other.html.0123456789abcdef.tmp"
+    for name in names.values():
+        write_file(tmp_path / name, "half a re")
+    for name in (names["leftover"], names["other target"]):
+        os.utime(tmp_path / name, (0, 0))
 
     write_atomically(tmp_path / "report.html", "a report")
 
-    assert not leftover.exists()
-    assert other.exists()
+    assert set(os.listdir(tmp_path)) == {"report.html", names["in use"], names["other target"]}

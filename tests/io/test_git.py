@@ -10,6 +10,7 @@ import pytest
 
 from pytest_irquality.io import git
 from pytest_irquality.io.git import (
+    CommitTree,
     GitError,
     OutsideRepositoryError,
     Repository,
@@ -37,7 +38,7 @@ class TestCommits:
         commit = repository.resolve("main")
 
         assert repository.top == top
-        tree = repository.read_tree(commit)
+        tree = CommitTree(repository, commit)
         assert tree.read_file("search/é a.txt") == b"old\n"
         assert tree.read_file("none") is None
         assert tree.read_file("none/such") is None
@@ -88,7 +89,7 @@ class TestCommits:
         commit = commit_all(top)
         write_file(top / "real" / "a.csv", "now\n")
 
-        tree = Repository(top).read_tree(commit)
+        tree = CommitTree(Repository(top), commit)
 
         for name in ("real/a.csv", "folder/a.csv", "b.csv", "./real/../b.csv"):
             assert tree.read_file(name) == b"then\n"
@@ -100,7 +101,7 @@ class TestCommits:
         commit = commit_all(top)
 
         with pytest.raises(OutsideRepositoryError, match=r"out of|outside"):
-            Repository(top).read_tree(commit).read_file("loop")
+            CommitTree(Repository(top), commit).read_file("loop")
 
     def test_a_file_of_git_lfs_comes_from_the_local_store(self, top: Path) -> None:
         content = b"large\n"
@@ -108,7 +109,7 @@ class TestCommits:
         pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{object_id}\nsize 6\n"
         write_file(top / "a.csv", pointer)
         commit = commit_all(top)
-        tree = Repository(top).read_tree(commit)
+        tree = CommitTree(Repository(top), commit)
 
         with pytest.raises(GitError, match="git lfs fetch origin"):
             tree.read_file("a.csv")
@@ -222,8 +223,8 @@ class TestHardening:
         repository = Repository(top)
 
         commit = repository.resolve("HEAD")
-        repository.read_tree(commit).read_file("search/é a.txt")
-        list(repository.read_tree(commit).list_files())
+        CommitTree(repository, commit).read_file("search/é a.txt")
+        list(CommitTree(repository, commit).list_files())
         repository.is_tracked(top / "link")
         repository.find_ignore_rule(top / "link")
         describe_commit(top)

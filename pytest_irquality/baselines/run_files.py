@@ -243,24 +243,22 @@ class _PartEncoder:
 
     def _encode_hits(self, ranking: Ranking) -> list[Any]:
         """Encode each hit as ``[id, score, title]``, or all as ids if there is nothing more."""
-        titles: list[str | None] = [None] * len(ranking.doc_ids)
+        hits: list[list[Any]] = []
         for index, doc_id in enumerate(ranking.doc_ids):
             title = self._titles.get(doc_id)
-            if title and (self._known_titles is None or doc_id not in self._known_titles):
-                titles[index] = title
             if self._known_titles is not None:
+                title = None if doc_id in self._known_titles else title
                 self._known_titles.add(doc_id)
-        has_titles = any(titles)
-        if ranking.scores is None and not has_titles:
-            return list(ranking.doc_ids)
-        hits: list[Any] = []
-        for index, doc_id in enumerate(ranking.doc_ids):
             hit: list[Any] = [doc_id]
             if ranking.scores is not None:
                 hit.append(self._encode_score(ranking.scores[index]))
-            if titles[index]:
-                hit = [doc_id, hit[1] if len(hit) > 1 else None, titles[index]]
+            elif title:
+                hit.append(None)
+            if title:
+                hit.append(title)
             hits.append(hit)
+        if max(map(len, hits), default=1) == 1:
+            return list(ranking.doc_ids)
         return hits
 
     def _encode_score(self, score: float) -> float | None:

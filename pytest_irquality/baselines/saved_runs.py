@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -75,8 +75,8 @@ def save_runs(
     *,
     shard: Shard | None = None,
     commit: str = "",
-) -> tuple[str, ...]:
-    """Save all answers, errors included, and return the paths of the files.
+) -> None:
+    """Save all answers, errors included, in a file for each key.
 
     Args:
         folder: Where to save.
@@ -88,7 +88,6 @@ def save_runs(
         BaselineError: An answer is too long for a file.
         OSError: A file cannot be written.
     """
-    paths = []
     for key, name in _make_names(list(runs), shard).items():
         run = runs[key]
         header = run_files.make_header(
@@ -107,8 +106,6 @@ def save_runs(
         for request in sorted({*run.answers, *run.errors}):
             lines[request] = run_files.encode_row(run, request, known_titles=known_titles)
         write_atomically(folder / name, run_files.encode_run_file(header, lines))
-        paths.append(str(folder / name))
-    return tuple(paths)
 
 
 def _make_names(keys: Sequence[RunKey], shard: Shard | None) -> dict[RunKey, str]:
@@ -132,22 +129,6 @@ def _make_names(keys: Sequence[RunKey], shard: Shard | None) -> dict[RunKey, str
 # Reading
 
 
-class SavedRuns(NamedTuple):
-    """The answers in saved runs, which are used as the current answers.
-
-    Attributes:
-        runs: The answers by run key. ``provenance.commit`` and ``provenance.date`` say whose.
-        errors: Why runs of a suite cannot be used (a shard is missing, doubled or foreign), by the
-            path of the suite.
-        notices: Queries of a suite that the runs lack, queries of a run that no suite has, and
-            files that no suite uses.
-    """
-
-    runs: Mapping[RunKey, Run]
-    errors: Mapping[str, str]
-    notices: tuple[Text, ...]
-
-
 def read_saved_runs(
     paths: Sequence[Path],
     suites: Sequence[Suite],
@@ -166,9 +147,9 @@ def read_saved_runs(
     Raises:
         BaselineError: A path cannot be read at all.
     """
-    library = _Library(paths, root, "--ir-runs", replaces_retriever=True)
-    library.read_runs(suites, base_suites)
-    return SavedRuns(library.runs, library.errors, tuple(library.notices))
+    saved = SavedRuns(paths, root, "--ir-runs", replaces_retriever=True)
+    saved.read_runs(suites, base_suites)
+    return saved
 
 
 class SavedBaselines:
@@ -185,13 +166,13 @@ class SavedBaselines:
 
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
         """Read the runs as one baseline for each run key."""
-        library = _Library([self.path], self.root, "--ir-baseline")
-        library.read_runs(suites)
-        self.errors, self.notices = library.errors, library.notices
-        if not library.runs and not library.errors and suites:
-            raise BaselineError(library.describe_missing_run(suites[0]))
+        saved = SavedRuns([self.path], self.root, "--ir-baseline")
+        saved.read_runs(suites)
+        self.errors, self.notices = saved.errors, saved.notices
+        if not saved.runs and not saved.errors and suites:
+            raise BaselineError(saved.describe_missing_run(suites[0]))
         baselines = []
-        for key, run in library.runs.items():
+        for key, run in saved.runs.items():
             suite_path = next(suite.path for suite in suites if suite.run_key == key)
             baselines.append(Baseline(run, key.retriever, suite_path, self.label))
         return tuple(baselines)
@@ -221,8 +202,16 @@ class _TrecFiles(NamedTuple):
     rankings: dict[str, Ranking]
 
 
-class _Library:
-    """The files in the named paths, and the runs that they make."""
+class SavedRuns:
+    """The files in the named paths, and the runs that they make.
+
+    Attributes:
+        runs: The answers by run key. ``provenance.commit`` and ``provenance.date`` say whose.
+        errors: Why runs of a suite cannot be used (a shard is missing, doubled or foreign), by the
+            path of the suite.
+        notices: Queries of a suite that the runs lack, queries of a run that no suite has, and
+            files that no suite uses.
+    """
 
     def __init__(
         self, paths: Sequence[Path], root: Path, option: str, *, replaces_retriever: bool = False
@@ -359,40 +348,33 @@ class _Library:
                 )
             if not all(map(shard.has_request, [*run.answers, *run.errors])):
                 raise BaselineError(f"{file.name}:1: Shard {shard} has queries of other shards")
+        # A job that has no query writes no file.
         requests = {query.request for suite in suites for query in suite.queries}
-        missing = []
-        for shard in self._list_missing_shards(shards):
-            # A job that has no query writes no file.
-            if any(map(shard.has_request, requests)):
-                missing.append(shard)
-        self._fail_for_missing(missing, shards)
+        self._check_division(shards, lambda shard: any(map(shard.has_request, requests)))
 
-    def _list_missing_shards(self, shards: Sequence[tuple[Shard, str]]) -> list[Shard]:
-        """Return the shards that files do not have. The files must be of one division."""
-        seen: dict[Shard, str] = {}
+    def _check_division(
+        self, shards: Sequence[tuple[Shard, str]], is_needed: Callable[[Shard], bool]
+    ) -> None:
+        """Raise an error if the shards in files do not make one run."""
+        names: dict[Shard, str] = {}
         first_shard, first_name = shards[0]
         for shard, name in shards:
-            problem = ""
-            if shard in seen:
-                problem = f"is there twice ({seen[shard]} is the other)"
-            elif shard.count != first_shard.count:
-                problem = f"belongs to another division than {first_name} ({first_shard})"
-            if problem:
-                raise BaselineError(f"{name}: Shard {shard} {problem}")
-            seen[shard] = name
+            if shard in names:
+                raise BaselineError(f"{name}: {names[shard]} is shard {shard}, too")
+            if shard.count != first_shard.count:
+                raise BaselineError(
+                    f"{name}: Shard {shard} belongs to another division than {first_name}"
+                    f" ({first_shard})"
+                )
+            names[shard] = name
         every_shard = [Shard(index, first_shard.count) for index in range(1, first_shard.count + 1)]
-        return [shard for shard in every_shard if shard not in seen]
-
-    def _fail_for_missing(
-        self, missing: Sequence[Shard], shards: Sequence[tuple[Shard, str]]
-    ) -> None:
+        missing = [str(shard) for shard in every_shard if shard not in names and is_needed(shard)]
         if missing:
-            shown = ", ".join(map(str, missing[:MAX_NAMED_FILES]))
-            names = ", ".join(f"{shard} ({name})" for shard, name in shards[:MAX_NAMED_FILES])
+            known = [f"{shard} ({name})" for shard, name in shards[:MAX_NAMED_FILES]]
             more = " and others" if len(shards) > MAX_NAMED_FILES else ""
             raise BaselineError(
-                f"{self.option}: {format_count(len(missing), 'shard')} missing: {shown}. There is"
-                f" {names}{more}."
+                f"{self.option}: {format_count(len(missing), 'shard')} missing:"
+                f" {', '.join(missing[:MAX_NAMED_FILES])}. There is {', '.join(known)}{more}."
             )
 
     # TREC
@@ -454,7 +436,7 @@ class _Library:
         if len(trec.paths) > 1 and len(shards) < len(trec.paths):
             self._fail_for_several(trec.paths)
         if shards:
-            self._fail_for_missing(self._list_missing_shards(shards), shards)
+            self._check_division(shards, lambda _: True)
         for path in trec.paths:
             name = _show(path, self.root)
             rankings = read_trec_run(path, name=name)

@@ -272,12 +272,9 @@ class WorktreeSource:
                 linked = process.link_files()
                 self._write_task(process)
                 status = process.run()
-            except (GitError, OSError) as error:
-                raise BaselineError(f"--ir-baseline={self.label}: {error}") from None
-            try:
                 process.check_notes(self.name)
                 self._read_answers(folder, status)
-            except BaselineError as error:
+            except (BaselineError, GitError, OSError) as error:
                 raise BaselineError(f"--ir-baseline={self.label}: {error}") from None
         self.notices = []
         if linked:
@@ -295,10 +292,9 @@ class WorktreeSource:
         baselines = []
         for answer in self._answers:
             request = self._requests[answer.request_index]
-            suite_path = ""
-            for suite in suites:
-                if suite.retriever.fixture == answer.retriever.fixture:
-                    suite_path = suite_path or suite.path
+            fixture = answer.retriever.fixture
+            same = [suite.path for suite in suites if suite.retriever.fixture == fixture]
+            suite_path = same[0] if same else ""
             provenance = replace(
                 answer.run.provenance, source=self.label, commit=self.commit, date=self.git.date
             )

@@ -431,7 +431,7 @@ class SearchSession:
         """Take saved runs as the current answers, so no retriever runs."""
         self.runs.update(saved.runs)
         self.uses_saved_runs = True
-        self.current.remarks += saved.notices
+        self.current.remarks += tuple(saved.notices)
         for name, message in saved.errors.items():
             self.current.add_error(name, message)
 

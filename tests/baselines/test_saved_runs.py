@@ -77,7 +77,7 @@ def test_a_saved_run_is_read_with_its_errors_and_provenance(tmp_path: Path) -> N
     saved = read(tmp_path / "runs", suites=[suite])
 
     read_run = get_run(saved, suite)
-    assert saved.notices == ()
+    assert saved.notices == []
     assert read_run.answers == run.answers
     assert (read_run.errors, read_run.titles) == (run.errors, run.titles)
     assert (read_run.provenance.commit, read_run.provenance.depth) == ("c1", 10)
@@ -95,12 +95,12 @@ def test_each_retriever_has_a_file(tmp_path: Path) -> None:
     for number, suite in enumerate(suites):
         runs[suite.run_key] = make_run({text: [f"d{number}"] for text in TEXTS})
 
-    paths = save_runs(tmp_path / "runs", runs)
+    save_runs(tmp_path / "runs", runs)
     saved = read(tmp_path / "runs", suites=suites)
 
-    names = [Path(path).name for path in paths]
-    assert names[:3] == ["retriever.bm25.jsonl", "retriever.a%2Fb.jsonl", "other_retriever.jsonl"]
-    assert names[3].startswith("retriever~")
+    names = sorted(path.name for path in (tmp_path / "runs").iterdir())
+    assert names[:3] == ["other_retriever.jsonl", "retriever.a%2Fb.jsonl", "retriever.bm25.jsonl"]
+    assert all(name.startswith("retriever~") for name in names[3:])
     assert saved.errors == {}
     for suite in suites:
         assert saved.runs[suite.run_key].answers == runs[suite.run_key].answers
@@ -183,7 +183,7 @@ def test_shards_are_joined(tmp_path: Path) -> None:
 
 SHARD_PROBLEMS: Mapping[str, tuple[Sequence[tuple[str, Shard, str]], str]] = {
     "missing": ([("a", Shard(1, 3), "c1"), ("a", Shard(3, 3), "c1")], "1 shard missing: 2/3."),
-    "doubled": ([("a", Shard(1, 2), "c1"), ("b", Shard(1, 2), "c1")], "Shard 1/2 is there twice"),
+    "doubled": ([("a", Shard(1, 2), "c1"), ("b", Shard(1, 2), "c1")], "is shard 1/2, too"),
     "another division": ([("a", Shard(1, 2), "c1"), ("a", Shard(2, 3), "c1")], "Shard 2/3 belongs to another division"),
     "another commit": ([("a", Shard(1, 2), "c1"), ("a", Shard(2, 2), "c2")], "Shard 2/2 is of commit c2"),
 }  # fmt: skip
@@ -318,7 +318,7 @@ def test_trec_shards_are_joined(tmp_path: Path) -> None:
         read(tmp_path / "runs/1", tmp_path / "runs/2", suites=[TEA], root=tmp_path),
     ):
         assert get_doc_ids(get_run(saved, TEA)) == {"green tea": [["t1"]], "mint tea": [["t2"]]}
-        assert saved.notices == ()
+        assert saved.notices == []
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_trec_shards_are_joined(tmp_path: Path) -> None:
             ["s.1-of-3.run", "s.3-of-3.run"],
             "1 shard missing: 2/3. There is 1/3 (runs/s.1-of-3.run)",
         ),
-        (["s.1-of-2.run", "s.1-of-2.trec"], "Shard 1/2 is there twice"),
+        (["s.1-of-2.run", "s.1-of-2.trec"], "is shard 1/2, too"),
         (["s.1-of-2.run", "s.2-of-3.run"], "Shard 2/3 belongs to another division"),
         (["s.1-of-2.run", "s.run"], "Several TREC runs match"),
         (["s.1-of-2.run", "s.2-of-2.run"], "runs/s.2-of-2.run: Query '1' is in another shard, too"),

@@ -20,6 +20,7 @@ from pytest_irquality.io.secrets import MIN_SECRET_LENGTH
 from pytest_irquality.metrics import METRICS
 from pytest_irquality.passages import matching
 from pytest_irquality.passages.matching import has_passage
+from pytest_irquality.plugin import console
 from pytest_irquality.plugin.options import INI_KEYS, OPTIONS
 from pytest_irquality.reports import json_report, markdown
 from pytest_irquality.retrieval import calling, collect, errors, service
@@ -120,6 +121,22 @@ def test_pytest_accepts_every_command_of_a_page(page: str, pytestconfig: pytest.
             pytest.fail(f"{command}: {error}")
         # Options of other plugins, such as -n, may not be installed here.
         assert [word for word in unknown if word.startswith("--ir")] == [], command
+
+
+def test_console_script_accepts_every_command_of_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+    commands = set()
+    for page in PROSE:
+        text = (ROOT / page).read_text("utf-8")
+        commands |= set(re.findall(r"\bpytest-irquality ((?:demo|add)\b[^`\n]*)", text))
+
+    assert len(commands) > 2
+    for command in commands:
+        name, *words = shlex.split(command)
+        with pytest.raises(SystemExit):
+            console.main([name, "--help"])
+        usage = capsys.readouterr().out
+        for word in words:
+            assert not word.startswith("-") or word in usage, command
 
 
 def test_metrics_of_the_readme_and_of_guides_exist() -> None:

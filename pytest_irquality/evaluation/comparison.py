@@ -297,7 +297,7 @@ class Comparison:
         compared_depth: To which depth both sides are compared, which is less if a run is shallower.
         unusable_query_ids: Queries whose baseline answer is of no use, because it was stored
             without texts before the suite had their passages.
-        corpus_texts: The text of every document or chunk by id, if known.
+        corpus: The text of every document or chunk, if known.
         stages: The comparisons of the stages of the retriever that metrics score, by name.
     """
 
@@ -311,7 +311,7 @@ class Comparison:
     needed_depth: int
     compared_depth: int
     unusable_query_ids: tuple[str, ...]
-    corpus_texts: Mapping[str, str] | None = field(repr=False)
+    corpus: CorpusTexts | None = field(repr=False)
     stages: Mapping[str, Comparison] = field(repr=False)
     _pool: _RankingPool = field(repr=False)
     _repeats: dict[tuple[Metric, Side], dict[str, list[float | None]]] = field(
@@ -337,11 +337,6 @@ class Comparison:
         if self.baseline_run is None:
             return self.run.titles
         return ChainMap(dict(self.run.titles), dict(self.baseline_run.titles))
-
-    @cached_property
-    def corpus(self) -> CorpusTexts | None:
-        """Return the corpus, prepared to look for passages, if its texts are known."""
-        return None if self.corpus_texts is None else CorpusTexts(self.corpus_texts)
 
     @cached_property
     def query_ids_with_duplicates(self) -> list[str]:
@@ -651,7 +646,7 @@ class _Comparer:
             needed_depth=self.needed_depth,
             compared_depth=self.compared_depth,
             unusable_query_ids=tuple(unusable),
-            corpus_texts=corpus_texts,
+            corpus=CorpusTexts(corpus_texts) if corpus_texts else None,
             stages=stages or {},
             _pool=self._pool,
         )

@@ -155,9 +155,9 @@ def _compare_settings(base_suites: Sequence[Suite], suites: Sequence[Suite]) -> 
     if base_retrievers != retrievers:
         names = [DataPart(", ".join(names)) for names in (retrievers, base_retrievers)]
         yield write("retriever ", names[0], " instead of ", names[1])
-    if suite.primary_metric != base_suite.primary_metric:
-        yield write(f"{suite.primary_metric} instead of {base_suite.primary_metric}")
     edited = []
+    if suite.primary_metric != base_suite.primary_metric:
+        edited.append("'metrics'")
     if suite.baseline_retriever != base_suite.baseline_retriever:
         edited.append("'baseline'")
     if suite.lost_queries != base_suite.lost_queries:

@@ -287,8 +287,6 @@ def _create_not_run_notice(facts: SuiteFacts) -> Iterator[Notice]:
     suite, run = facts.suite, facts.comparison.run
     query_ids = []
     reasons: dict[str, None] = {}
-    if run.provenance.is_interrupted:
-        reasons["the run was interrupted"] = None
     for query_id in facts.comparison.list_query_ids(QueryStatus.NOT_RUN):
         if query_id not in facts.context.deselected_query_ids:
             query_ids.append(query_id)

@@ -107,7 +107,7 @@ def list_texts(current: Suite) -> list[str]:
         ),
         pytest.param(
             replace(SHOP, metrics=(parse_metric("mrr@10"),)),
-            ["mrr@10 instead of ndcg@10"],
+            ["'metrics' edited"],
             id="metric",
         ),
         pytest.param(

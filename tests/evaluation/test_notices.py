@@ -63,15 +63,6 @@ def test_queries_that_did_not_run_are_named_with_their_reasons() -> None:
     assert str(notice.text) == ('2 of 3 queries did not run: "shop 1", "shop 2" (needs a license)')
 
 
-def test_interrupted_run_says_so() -> None:
-    suite = make_suite(queries=2)
-    run = answer({"shop 0": GOOD}, provenance=Provenance(is_interrupted=True))
-
-    notice = get_notice(evaluate(suite, run), "not-run")
-
-    assert str(notice.text).endswith("(the run was interrupted)")
-
-
 def test_suite_without_judgments_says_that_it_reports_changes_only() -> None:
     """S40."""
     suite = make_suite(queries=[make_query(f"q{number}", {}) for number in range(5)])

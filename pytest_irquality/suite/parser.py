@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -226,22 +226,16 @@ class _SuiteParser:
 
     def _parse_checks(self, suite: Suite) -> Iterator[CheckItem]:
         """Yield everything that is required of several queries."""
-        written = self.fields.values
-        if "thresholds" in written:
-            with self.mistakes.collect():
-                yield from self._parse_thresholds(written["thresholds"], "'thresholds'")
-        if "tags" in written:
-            with self.mistakes.collect():
-                yield from self._parse_tags(written["tags"], suite)
-        if "each_tag" in written:
-            with self.mistakes.collect():
-                if not suite.queries_by_tag:
-                    line = self.fields.get_line("each_tag")
-                    raise Mistake(line, "'each_tag' needs queries with tags")
-                yield from self._parse_thresholds(written["each_tag"], "'each_tag'", "each_tag")
-        if "each_query" in written:
-            with self.mistakes.collect():
-                yield from self._parse_each_query(written["each_query"], suite)
+        parsers: Mapping[str, Callable[[Node, Suite], Iterator[CheckItem]]] = {
+            "thresholds": lambda node, _: self._parse_thresholds(node, "'thresholds'"),
+            "tags": self._parse_tags,
+            "each_tag": self._parse_each_tag,
+            "each_query": self._parse_each_query,
+        }
+        for name, parse in parsers.items():
+            if name in self.fields.values:
+                with self.mistakes.collect():
+                    yield from parse(self.fields.values[name], suite)
 
     def _parse_thresholds(
         self, node: Node, name: str, prefix: str = "", *, tag: str = ""
@@ -265,6 +259,11 @@ class _SuiteParser:
                     hint = suggest(tag, suite.queries_by_tag)
                     raise Mistake(key.line, f"No query has the tag {quote(tag)}{hint}")
                 yield from self._parse_thresholds(block, f"the tag {quote(tag)}", tag, tag=tag)
+
+    def _parse_each_tag(self, node: Node, suite: Suite) -> Iterator[CheckItem]:
+        if not suite.queries_by_tag:
+            raise Mistake(self.fields.get_line("each_tag"), "'each_tag' needs queries with tags")
+        yield from self._parse_thresholds(node, "'each_tag'", "each_tag")
 
     def _parse_each_query(self, node: Node, suite: Suite) -> Iterator[CheckItem]:
         lines: dict[Metric, int] = {}

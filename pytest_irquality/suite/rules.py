@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from pytest_irquality.io.text import (
@@ -367,54 +367,44 @@ class ExpectNoResults(Rule):
 # -- Rules about fields ---------------------------------------------------------------------------
 
 
+_CONDITIONS = {
+    "is": "must be ",
+    "not": "must not be ",
+    "min": "must be at least ",
+    "max": "must be at most ",
+}
+
+
 @dataclass(frozen=True)
 class FieldCondition:
     """What one field of every result must be.
 
-    Values are as written, or ``$params.name`` for a parameter of the query.
-
     Attributes:
         path: The dotted path of the field.
-        equal: The allowed values, or ``None`` if any.
-        unequal: The values that are not allowed.
-        minimum: The lowest allowed number, and ``maximum`` the highest.
+        key: The key in a suite, or ``is`` for values without a key.
+        values: Values as written, or ``$params.name`` for a parameter of the query.
     """
 
     path: str
-    equal: tuple[object, ...] | None = None
-    unequal: tuple[object, ...] = ()
-    minimum: object = None
-    maximum: object = None
-
-    @property
-    def param_names(self) -> tuple[str, ...]:
-        """Return the parameters of the query that the condition names."""
-        values = (*(self.equal or ()), *self.unequal, self.minimum, self.maximum)
-        return tuple(name for value in values if (name := _get_param_name(value)))
+    key: str
+    values: tuple[object, ...]
 
     def explain_violation(self, value: object, params: Mapping[str, object]) -> Text:
         """Say what the value must be, or return an empty text if it fulfills the condition.
 
-        A field with several values fulfills ``equal`` if one of them does.
+        A field with several values fulfills ``is`` if one of them does.
         """
         values = value if isinstance(value, list | tuple) else (value,)
-        written = {_normalize(each) for each in values}
-        if self.equal is not None:
-            allowed = _resolve(self.equal, params)
-            if written.isdisjoint(map(_normalize, allowed)):
-                return write("must be ", _show_values(allowed))
-        forbidden = _resolve(self.unequal, params)
-        if not written.isdisjoint(map(_normalize, forbidden)):
-            return write("must not be ", _show_values(forbidden))
-        for bound, sign, word in ((self.minimum, 1, "at least "), (self.maximum, -1, "at most ")):
-            if bound is None:
-                continue
-            limits = _resolve((bound,), params)
-            limit = limits[0] if len(limits) == 1 else None
+        required = _resolve(self.values, params)
+        if self.key in ("is", "not"):
+            has_one = not {*map(_normalize, values)}.isdisjoint(map(_normalize, required))
+            is_broken = has_one == (self.key == "not")
+        else:
+            sign = 1 if self.key == "min" else -1
+            limit = required[0] if len(required) == 1 else None
             orders = [_compare_numbers(each, limit) for each in values]
-            if any(order is None or order * sign < 0 for order in orders):
-                return write("must be ", word, _show_values(limits))
-        return Text()
+            is_broken = any(order is None or order * sign < 0 for order in orders)
+        return write(_CONDITIONS[self.key], _show_values(required)) if is_broken else Text()
 
 
 def _read_values(node: Node, name: str) -> tuple[object, ...]:
@@ -432,21 +422,21 @@ def _read_values(node: Node, name: str) -> tuple[object, ...]:
     return tuple(values)
 
 
-def _read_limit(node: Node, name: str) -> object:
+def _read_limit(node: Node, name: str) -> tuple[object, ...]:
     values = _read_values(node, name)
     if len(values) != 1:
         raise Mistake(node.line, f"{name} must be a single value")
     if not _get_param_name(values[0]) and not _split_parts(values[0]):
         message = f"{name} must be a number or a date, not {quote(str(values[0]))}"
         raise Mistake(node.line, message)
-    return values[0]
+    return values
 
 
-_VALUES: Kind[tuple[object, ...]] = Kind(
+_VALUES = Kind(
     _read_values,
     {"anyOf": [TEXT.schema, {"type": "array", "items": TEXT.schema, "minItems": 1}]},
 )
-_LIMIT: Kind[object] = Kind(_read_limit, TEXT.schema)
+_LIMIT = Kind(_read_limit, TEXT.schema)
 _CONDITION_KEYS = {
     "not": Key(_VALUES, "Values that it must not have.", "none"),
     "min": Key(_LIMIT, "The lowest allowed value.", "none"),
@@ -455,22 +445,22 @@ _CONDITION_KEYS = {
 _COMPARISON = re.compile("([<>])=? *(?=[0-9$])")
 
 
-def _read_condition(node: Node, name: str) -> FieldCondition:
-    """Read a condition. Only the caller knows the path of its field."""
+def _read_condition(node: Node, name: str) -> Mapping[str, tuple[object, ...]]:
+    """Read values by the key of their condition."""
     if isinstance(node, ScalarNode) and (sign := _COMPARISON.match(node.text)):
         bound = "min" if sign[1] == ">" else "max"
         number = node.text[sign.end() :]
         message = f"{name} must be written as {{{bound}: {number}}}, not {quote(node.text)}"
         raise Mistake(node.line, message)
     if not isinstance(node, MappingNode):
-        return FieldCondition("", equal=_read_values(node, name))
-    values = kinds.make_table(_CONDITION_KEYS).read(node, name)
+        return {"is": _read_values(node, name)}
+    values: dict[str, tuple[object, ...]] = kinds.make_table(_CONDITION_KEYS).read(node, name)
     if not values:
         raise Mistake(node.line, f"{name} needs a value, 'not', 'min' or 'max'")
-    return FieldCondition("", None, values.get("not", ()), values.get("min"), values.get("max"))
+    return values
 
 
-_CONDITION: Kind[FieldCondition] = Kind(
+_CONDITION = Kind(
     _read_condition,
     {"anyOf": [_VALUES.schema, {**kinds.make_keys_schema(_CONDITION_KEYS), "minProperties": 1}]},
 )
@@ -497,29 +487,31 @@ class EveryResult(FieldRule):
     @classmethod
     def make(cls, value: Any, location: Location) -> Rule | None:
         """Make the rule of conditions by the paths of their fields."""
-        conditions = [replace(condition, path=path) for path, condition in value.items()]
+        conditions = []
+        for path, written in value.items():
+            conditions += [FieldCondition(path, key, values) for key, values in written.items()]
         return cls(tuple(conditions), location=location)
 
     @property
     def field_paths(self) -> tuple[str, ...]:
         """Return the fields of results that the rule reads."""
-        return tuple(condition.path for condition in self.conditions)
+        return tuple(dict.fromkeys(condition.path for condition in self.conditions))
 
     @property
     def param_names(self) -> tuple[str, ...]:
         """Return the parameters that the conditions name."""
-        names = [name for condition in self.conditions for name in condition.param_names]
-        return tuple(dict.fromkeys(names))
+        values = chain.from_iterable(condition.values for condition in self.conditions)
+        return tuple(dict.fromkeys(filter(None, map(_get_param_name, values))))
 
     def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
         for result in _iter_results(answer, check.top_k):
+            for path in self.field_paths:
+                if result.fields.get(path) is None:
+                    yield check.describe_missing_field(result, path)
             for condition in self.conditions:
                 value = result.fields.get(condition.path)
-                if value is None:
-                    yield check.describe_missing_field(result, condition.path)
-                    continue
                 required = condition.explain_violation(value, check.query.params)
-                if required:
+                if value is not None and required:
                     has = write(f", has {condition.path} ", _show_values((value,)), ", and ")
                     yield check.name_result(result) + has + required
 

@@ -303,26 +303,18 @@ def get_first_suite_path(path: Path) -> Path:
     return path.with_name(f"{name}.ir.yaml")
 
 
-def format_first_suite(
-    source: InitSource,
-    name: str,
-    queries: Sequence[InitQuery] = (),
-    *,
-    judgments: str = "",
-) -> str:
+def format_first_suite(source: InitSource, name: str, queries: Sequence[InitQuery] = ()) -> str:
     """Format the suite as YAML. It loads and passes as it is.
 
     Args:
         source: The file that the suite is made of.
         name: The name of the suite.
         queries: The queries of a list, with what the retriever returned.
-        judgments: A file or pattern in which grades will be, if they are given on a grading page.
-            Candidates are not listed then.
     """
     steps = _GRADE_STEPS
     if source.kind == "catalog":
         steps = _PROBE_STEPS
-    elif source.kind == "judgments" or judgments:
+    elif source.kind == "judgments":
         steps = _BASELINE_STEPS
     head = _HEAD.format(source=_format_comment(source.name), name=format_scalar(name), steps=steps)
     if source.kind == "catalog":
@@ -336,13 +328,11 @@ def format_first_suite(
         return f"{head}{thresholds}queries: {format_scalar(source.name)}\n"
     words = ", ".join(f"{word}: {grade}" for word, grade in DEFAULT_GRADES.items())
     head += f"grades: {{{words}}}\n"
-    if judgments:
-        head += f"judgments: {format_scalar(judgments)}\n"
-    blocks = ["\n".join(_format_candidates(query, not judgments)) for query in queries]
+    blocks = ["\n".join(_format_candidates(query)) for query in queries]
     return f"{head}{thresholds}queries:\n" + "\n\n".join(blocks) + "\n"
 
 
-def _format_candidates(query: InitQuery, lists_candidates: bool) -> Iterator[str]:
+def _format_candidates(query: InitQuery) -> Iterator[str]:
     """Format a query with what was returned for it, as comments."""
     for line in format_query(query.text, query_id=query.id, tags=query.tags):
         yield f"  {line}"
@@ -350,7 +340,7 @@ def _format_candidates(query: InitQuery, lists_candidates: bool) -> Iterator[str
         yield f"    # It has no answer: {_format_comment(query.error)}"
     elif not query.documents:
         yield "    # Nothing was returned. If that is right: expect_no_results: true"
-    elif lists_candidates:
+    else:
         yield "    # relevant:"
         ids = {doc_id: format_scalar(doc_id) for doc_id in query.documents}
         width = max(map(len, ids.values()))

@@ -31,7 +31,7 @@ from tests.builders import (
 )
 
 MUST_FIND = MustFind({"good": 2})
-LIVE_ONLY = EveryResult((FieldCondition("status", equal=("live",)),))
+LIVE_ONLY = EveryResult((FieldCondition("status", "is", ("live",)),))
 
 
 def make_rule_suite(*rules: Rule, **fields: Any) -> Suite:

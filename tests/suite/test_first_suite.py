@@ -65,18 +65,6 @@ def test_candidates_become_judgments_if_the_hash_is_removed(folder: SuiteFolder)
     assert suite.queries[0].judgments.grades == {"0123": 1, "a: b": 1, "- x": 1}
 
 
-def test_grades_from_a_page_are_read_from_its_file(folder: SuiteFolder) -> None:
-    source = read(folder, "q.txt", "red shoes\n")
-    folder.write("q.judgments.csv", "query,doc_id,rating\nred shoes,d1,2\n")
-
-    text = format_first_suite(
-        source, "q", [InitQuery("red shoes", documents={"d": ""})], judgments="q.judgments*.csv"
-    )
-
-    assert "relevant:" not in text
-    assert folder.load(text).queries[0].judgments.grades == {"d1": 2}
-
-
 def test_a_file_of_judgments(folder: SuiteFolder) -> None:
     source = read(folder, "q.csv", "query,docid,rating\ntea,d1,2\n")
 

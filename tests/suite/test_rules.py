@@ -13,7 +13,6 @@ from pytest_irquality.suite.model import Query
 from pytest_irquality.suite.rules import (
     RULES,
     ExpectNoResults,
-    FieldCondition,
     InOrder,
     MustFind,
     MustFindAny,
@@ -271,6 +270,6 @@ def test_mistakes(key: str, value: str, mistake: str) -> None:
 
 
 def test_conditions_name_their_parameters() -> None:
-    condition = FieldCondition("f", equal=("$params.a", "x"), maximum="$params.b")
+    rule = parse_rule("every_result", "{f: [$params.a, x], g: {max: $params.b}}")
 
-    assert condition.param_names == ("a", "b")
+    assert rule.param_names == ("a", "b")

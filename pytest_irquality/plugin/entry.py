@@ -54,19 +54,11 @@ def pytest_load_initial_conftests(
 ) -> Generator[None, object, object]:
     """Rewrite arguments before pytest reads paths from them and captures output."""
     plugin_options.refuse_suites_as_outputs(early_config)
-    plugin_options.prepare_arguments(early_config, parser, args)
-    if any(argument.startswith(("--ir-json", "--ir-init")) for argument in args):
-        given = parser.parse_known_args(args)
-        if given.ir_json == plugin_options.STANDARD_OUTPUT and CHILD_VARIABLE not in os.environ:
-            from pytest_irquality.plugin.report_files import StandardOutput
+    writes_document = plugin_options.prepare_arguments(early_config, parser, args)
+    if writes_document and CHILD_VARIABLE not in os.environ:
+        from pytest_irquality.plugin.report_files import StandardOutput
 
-            StandardOutput(early_config)
-        if given.ir_init:
-            args.append(given.ir_init)
-            early_config.known_args_namespace.file_or_dir = [
-                *(given.file_or_dir or ()),
-                given.ir_init,
-            ]
+        StandardOutput(early_config)
     return (yield)
 
 

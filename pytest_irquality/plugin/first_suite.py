@@ -33,27 +33,7 @@ CANDIDATE_COUNT = 10
 # Properties of a report survive the way through pytest-xdist.
 MESSAGE_PROPERTY = "ir_init"
 WORKFLOW_PATH = ".github/workflows/search-quality.yml"
-WORKFLOW = """\
-# Written by `pytest --ir-init`. It compares each pull request with the branch that it goes to.
-name: Search quality
-on: pull_request
-permissions: {contents: read}
-jobs:
-  search:
-    runs-on: ubuntu-latest
-    timeout-minutes: 20
-    steps:
-      - uses: actions/checkout@v6
-        with: {fetch-depth: 0}   # all commits, to compare with another branch
-      - uses: actions/setup-python@v6
-        with: {python-version: "3.13"}
-      - run: pip install -e . pytest-irquality   # whatever installs your search
-      - run: pytest --ir-suite --ir-baseline="git:origin/$BASE"
-        env: {BASE: "${{ github.base_ref }}"}
-      - uses: actions/upload-artifact@v6
-        if: always()
-        with: {name: search-quality, path: ir-report.html}
-"""
+WORKFLOW = Path(__file__).with_name("workflow.yml")
 
 
 class FirstSuite:
@@ -189,7 +169,7 @@ def _write_suite(module: FirstSuiteModule, queries: Sequence[Query]) -> str:
     message = f"Wrote {shown}{count}.\nFollow the steps at its top, and run `{command}`."
     workflow = module.config.rootpath / WORKFLOW_PATH
     if workflow.parent.is_dir() and not _has_workflow(workflow.parent):
-        write_new_file(workflow, WORKFLOW)
+        write_new_file(workflow, WORKFLOW.read_text("utf-8"))
         message += f"\nWrote {WORKFLOW_PATH}, which tests pull requests. Check how it installs your"
         message += " search."
     return message

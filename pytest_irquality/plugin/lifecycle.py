@@ -22,7 +22,6 @@ import pytest
 from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.baselines.store import describe_update
 from pytest_irquality.evaluation.decide import Decision
-from pytest_irquality.evaluation.evaluate import SuiteKey
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.escaping import make_printable, make_printable_lines, quote_command
@@ -269,19 +268,12 @@ def record_selection(config: pytest.Config, state: PluginState, selected: Collec
     left_out_count = 0
     for module in state.modules.values():
         typed_items = _find_typed_items(config, state.search, module.items, selected)
-        names: dict[SuiteKey, set[str]] = {}
-        typed_names: dict[SuiteKey, set[str]] = {}
-        for item in module.items:
-            selected_names = names.setdefault(item.group.key, set())
-            wanted_names = typed_names.setdefault(item.group.key, set())
-            if item.nodeid in selected:
-                selected_names.add(item.check.name)
-                wanted_names.add(item.check.name)
-            elif item in typed_items:
-                wanted_names.add(item.check.name)
-                left_out_count += 1
-        for key, selected_names in names.items():
-            state.search.select_items(key, selected_names, typed_names[key])
+        for key in {item.group.key for item in module.items}:
+            items = [item for item in module.items if item.group.key == key]
+            names = {item.check.name for item in items if item.nodeid in selected}
+            typed_names = {item.check.name for item in items if item in typed_items} | names
+            state.search.select_items(key, names, typed_names)
+            left_out_count += len(typed_names - names)
     if left_out_count:
         selection = plugin_options.describe_addopts_selection(config) or "a conftest or plugin"
         state.search.facts = replace(

@@ -514,22 +514,28 @@ class CommandLine(NamedTuple):
 
 def prepare_arguments(
     early_config: pytest.Config, parser: pytest.Parser, arguments: list[str]
-) -> None:
-    """Give the paths back to pytest that follow our options with optional values.
+) -> bool:
+    """Give the paths to pytest that our options name, so that it imports their conftests first.
 
     ``--ir-suite PATH`` and ``--ir-suite=PATH`` both mean "collect suites, and collect PATH", and
     argparse takes the path for the value of the option in any case.
+
+    Returns:
+        Whether ``--ir-json=-`` asks for a document on standard output.
     """
     early_config.stash[_PARSER_KEY] = parser
-    split = split_optional_values(arguments)
-    if split != arguments:
-        arguments[:] = split
-        known = early_config.known_args_namespace
-        parsed = parser.parse_known_args(arguments)
-        # pytest imports the conftests of these paths first.
-        known.file_or_dir = parsed.file_or_dir
-        known.ir_suite = parsed.ir_suite
-        known.ir_update_baseline = parsed.ir_update_baseline
+    if not any(argument.startswith("--ir-") for argument in arguments):
+        return False
+    arguments[:] = split_optional_values(arguments)
+    given = parser.parse_known_args(arguments)
+    known = early_config.known_args_namespace
+    known.file_or_dir = list(given.file_or_dir or ())
+    if given.ir_init:
+        arguments.append(given.ir_init)
+        known.file_or_dir.append(given.ir_init)
+    known.ir_suite = given.ir_suite
+    known.ir_update_baseline = given.ir_update_baseline
+    return bool(given.ir_json == STANDARD_OUTPUT)
 
 
 def split_optional_values(arguments: Iterable[str]) -> list[str]:

@@ -19,12 +19,7 @@ import pytest
 from pytest_irquality.plugin.options import CHILD_VARIABLE, OPTIONS_KEY, Options
 
 if TYPE_CHECKING:
-    from pytest_irquality.retrieval.service import (
-        DeclaredRetriever,
-        RetrieverConfig,
-        Server,
-        Service,
-    )
+    from pytest_irquality.retrieval.service import RetrieverConfig, Server, Service
 
 USUAL_RETRIEVER = "retriever"
 _NAMED_LINE = re.compile(r"([A-Za-z_]\w*):\s+.*")
@@ -67,31 +62,28 @@ def _create_fixture(name: str, params: Sequence[str] | None = None) -> Callable[
     @pytest.fixture(scope="session", name=name, params=params)
     def declared_retriever(request: pytest.FixtureRequest) -> Iterator[Service]:
         """A retriever that the ini file declares."""
+        from pytest_irquality.retrieval.http import UrlRetriever
+        from pytest_irquality.retrieval.program import CommandRetriever
+
         with _report_in_one_line():
-            retrievers = _load_config(request.config)
-            retriever = retrievers.list_retrievers()[request.param if params else name]
+            config = _load_config(request.config)
+            retriever = config.list_retrievers()[request.param if params else name]
             request.getfixturevalue("_irquality_prepared")
-            server = request.getfixturevalue("_irquality_server") if retriever.has_port else None
-            service = _open_retriever(retrievers, retriever, server)
+            service: Service
+            if retriever.key == "ir_command":
+                service = CommandRetriever(retriever.line, config.folder, config.secrets)
+            else:
+                has_port = retriever.has_port
+                server = request.getfixturevalue("_irquality_server") if has_port else None
+                service = UrlRetriever(
+                    retriever.line, config.headers, config.folder, config.secrets, server
+                )
+                if server:
+                    server.wait_until_ready(service.probe)
         yield service
         service.close()
 
     return declared_retriever
-
-
-def _open_retriever(
-    config: RetrieverConfig, retriever: DeclaredRetriever, server: Server | None
-) -> Service:
-    """Return a retriever that is ready to be called. Its server is waited for."""
-    from pytest_irquality.retrieval.http import UrlRetriever
-    from pytest_irquality.retrieval.program import CommandRetriever
-
-    if retriever.key == "ir_command":
-        return CommandRetriever(retriever.line, config.folder, config.secrets)
-    service = UrlRetriever(retriever.line, config.headers, config.folder, config.secrets, server)
-    if server:
-        server.wait_until_ready(service.probe)
-    return service
 
 
 @pytest.fixture(scope="session")

@@ -116,7 +116,8 @@ def encode_run_file(header: RunHeader, lines: Mapping[str, str]) -> Iterator[byt
     for request in sorted(lines):
         yield b"\n"
         yield encode_json_line(split_request(request)[0])
-        yield _encode_text(lines[request])
+        # The backslash sequence of a lone surrogate is the one that JSON has for it.
+        yield lines[request].encode("utf-8", "backslashreplace") + b"\n"
     yield b"\n"
     yield encode_json_line(_END_LINE)
 
@@ -184,14 +185,19 @@ def encode_run(run: Run) -> str:
 
     Only the exceptions of errors are lost, and scores that are not finite become NaN.
     """
+    requests = run.answers.keys() | run.errors.keys()
+    for stage in run.stages.values():
+        requests |= stage.answers.keys() | stage.errors.keys()
+    return b"".join(encode_run_file(make_header(run), encode_rows(run, requests))).decode()
+
+
+def encode_rows(run: Run, requests: Iterable[str]) -> dict[str, str]:
+    """Encode what a run has for some requests, and each title once."""
     known_titles: set[str] = set()
     lines = {}
-    requests = dict.fromkeys([*run.answers, *run.errors])
-    for stage in run.stages.values():
-        requests.update(dict.fromkeys([*stage.answers, *stage.errors]))
     for request in sorted(requests):
         lines[request] = encode_row(run, request, known_titles=known_titles)
-    return b"".join(encode_run_file(make_header(run), lines)).decode()
+    return lines
 
 
 def split_request(request: str) -> tuple[str, Json]:
@@ -205,11 +211,6 @@ def split_request(request: str) -> tuple[str, Json]:
         if make_request(text, params) == request:
             return text, params
     return request, {}
-
-
-def round_score(score: float, digits: int) -> float:
-    """Round a score to a number of significant digits."""
-    return float(f"{score:.{digits}g}")
 
 
 class _PartEncoder:
@@ -264,7 +265,7 @@ class _PartEncoder:
     def _encode_score(self, score: float) -> float | None:
         if not math.isfinite(score):
             return None
-        return score if self._score_digits is None else round_score(score, self._score_digits)
+        return score if self._score_digits is None else float(f"{score:.{self._score_digits}g}")
 
 
 def _encode_passages(passages: Mapping[int, tuple[str, ...]]) -> dict[str, list[int]]:
@@ -288,18 +289,10 @@ def _encode_error(error: QueryError) -> Json:
 def _encode_header(header: RunHeader) -> bytes:
     data: Json = {"format": FORMAT, "format_version": FORMAT_VERSION}
     default = RunHeader()
-    for name in RunHeader._fields:
-        value = getattr(header, name)
+    for name, value in header._asdict().items():
         if value != getattr(default, name):
             data[name] = value
     return encode_json_line(data)
-
-
-def _encode_text(line: str) -> bytes:
-    try:
-        return line.encode() + b"\n"
-    except UnicodeEncodeError:  # A lone surrogate needs the escape sequence that it came from.
-        return encode_json_line(json.loads(line))
 
 
 # Reading

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from pytest_irquality.baselines.trec import TREC_ENDINGS, is_trec_path, read_tre
 from pytest_irquality.io.decoding import open_lines
 from pytest_irquality.io.escaping import make_file_name
 from pytest_irquality.io.files import FileError, list_files_below, write_atomically
-from pytest_irquality.io.text import DataPart, Text, format_count, join, write
+from pytest_irquality.io.text import DataPart, Text, format_count, join, list_some, write
 from pytest_irquality.retrieval.run import Provenance, Ranking, Run, merge_runs
 from pytest_irquality.suite.model import Query, RunKey, Suite
 
@@ -101,28 +102,23 @@ def save_runs(
             shard=str(shard) if shard else "",
             commit=run.provenance.commit or commit,
         )
-        known_titles: set[str] = set()
-        lines = {}
-        for request in sorted({*run.answers, *run.errors}):
-            lines[request] = run_files.encode_row(run, request, known_titles=known_titles)
+        lines = run_files.encode_rows(run, run.answers.keys() | run.errors.keys())
         write_atomically(folder / name, run_files.encode_run_file(header, lines))
 
 
 def _make_names(keys: Sequence[RunKey], shard: Shard | None) -> dict[RunKey, str]:
     """Return the file of each run, such as ``retriever.bm25.2-of-5.jsonl``."""
     ending = f".{shard.index}-of-{shard.count}.jsonl" if shard else ".jsonl"
-    by_name: dict[str, list[RunKey]] = {}
-    for key in keys:
-        name = make_file_name(key.retriever.fixture)
-        if key.retriever.parameter:
-            name += f".{make_file_name(key.retriever.parameter)}"
-        by_name.setdefault(name, []).append(key)
     names = {}
-    for name, same in by_name.items():
-        for key in same:
-            # Keys that differ in the conftest or in fields need different files in every job.
-            distinction = f"~{zlib.crc32(repr(key).encode()):08x}" if len(same) > 1 else ""
-            names[key] = f"{name}{distinction}{ending}"
+    for key in keys:
+        names[key] = make_file_name(key.retriever.fixture)
+        if key.retriever.parameter:
+            names[key] += f".{make_file_name(key.retriever.parameter)}"
+    counts = Counter(names.values())
+    for key, name in names.items():
+        # Keys that differ in the conftest or in fields need different files in every job.
+        distinction = f"~{zlib.crc32(repr(key).encode()):08x}" if counts[name] > 1 else ""
+        names[key] = f"{name}{distinction}{ending}"
     return names
 
 
@@ -267,12 +263,10 @@ class SavedRuns:
         names = [file.name for file in self._files]
         for trec in self._trec_files.values():
             names += [_show(path, self.root) for path in trec.paths]
-        shown = ", ".join(names[:MAX_NAMED_FILES]) or "no saved run"
-        hidden = len(names) - MAX_NAMED_FILES
-        more = f" and {hidden} more" if hidden > 0 else ""
+        known = list_some(names or ["no saved run"], MAX_NAMED_FILES)
         return (
             f"{self.option} {self.name}: There is no run of '{suite.retriever}' for {suite.path},"
-            f" only {shown}{more}."
+            f" only {known}."
         )
 
     # Runs
@@ -370,11 +364,10 @@ class SavedRuns:
         every_shard = [Shard(index, first_shard.count) for index in range(1, first_shard.count + 1)]
         missing = [str(shard) for shard in every_shard if shard not in names and is_needed(shard)]
         if missing:
-            known = [f"{shard} ({name})" for shard, name in shards[:MAX_NAMED_FILES]]
-            more = " and others" if len(shards) > MAX_NAMED_FILES else ""
+            known = list_some([f"{shard} ({name})" for shard, name in shards], MAX_NAMED_FILES)
             raise BaselineError(
                 f"{self.option}: {format_count(len(missing), 'shard')} missing:"
-                f" {', '.join(missing[:MAX_NAMED_FILES])}. There is {', '.join(known)}{more}."
+                f" {list_some(missing, MAX_NAMED_FILES)}. There is {known}."
             )
 
     # TREC
@@ -469,10 +462,8 @@ class SavedRuns:
             run = self.runs.get(suite.run_key)
             if run is None:
                 continue
-            lacking = []
-            for query in suite.queries:
-                if query.request not in run.answers and query.request not in run.errors:
-                    lacking.append(query)
+            known = run.answers.keys() | run.errors.keys()
+            lacking = [query for query in suite.queries if query.request not in known]
             if lacking:
                 self.notices.append(_describe_lacking(run.provenance.source, lacking, suite))
         for trec in self._trec_files.values():

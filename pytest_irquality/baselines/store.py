@@ -51,13 +51,6 @@ def get_baseline_path(suite_path: str, parameter: str = "") -> str:
     return str(path.parent / BASELINE_FOLDER / f"{stem}{variant}.jsonl")
 
 
-def make_update_command(suite_path: str = "", query_id: str = "") -> str:
-    """Return the command that updates the baseline of a suite, or one query of it."""
-    option = "--ir-update-baseline"
-    words = ["pytest", f"{option}={query_id}" if query_id else option, "--ir-suite"]
-    return quote_command(words, [suite_path] if suite_path else [])
-
-
 def list_baseline_files(root: Path) -> Iterator[str]:
     """Yield the paths of all baseline files below a folder, relative to it.
 
@@ -71,12 +64,12 @@ def list_baseline_files(root: Path) -> Iterator[str]:
                 if name.endswith(".jsonl"):
                     yield (here / name).relative_to(root).as_posix()
             continue
-        searched = [name for name in inner if name == BASELINE_FOLDER or _is_searched(name)]
-        inner[:] = sorted(searched)
-
-
-def _is_searched(folder_name: str) -> bool:
-    return not folder_name.startswith(".") and folder_name not in _SKIPPED_FOLDERS
+        searched = []
+        for name in sorted(inner):
+            is_skipped = name.startswith(".") or name in _SKIPPED_FOLDERS
+            if name == BASELINE_FOLDER or not is_skipped:
+                searched.append(name)
+        inner[:] = searched
 
 
 # Reading
@@ -106,7 +99,9 @@ def make_baseline(stored: StoredRun, path: str, suite: Suite | None = None) -> B
 
 def _make_repair_hint(suite: Suite | None) -> str:
     """Say how to repair a baseline file, which belongs to this suite if it is known."""
-    return f"Run `{make_update_command(suite.path if suite else '')}` to write the file again."
+    words = ["pytest", "--ir-update-baseline", "--ir-suite"]
+    command = quote_command(words, [suite.path] if suite else [])
+    return f"Run `{command}` to write the file again."
 
 
 def read_baseline_files(
@@ -209,11 +204,8 @@ def describe_update(update: BaselineUpdate) -> Text:
     if update.is_file_removed:
         return write(path, ": removed, because no suite uses it")
     changes = []
-    for names, verb in (
-        (update.changed, "changed"),
-        (update.added, "added"),
-        (update.removed, "removed"),
-    ):
+    named = {"changed": update.changed, "added": update.added, "removed": update.removed}
+    for verb, names in named.items():
         if names:
             changes.append(f"{format_count(len(names), 'ranking')} {verb}")
     text = write(path, f": {', '.join(changes) or 'no ranking changed'}")

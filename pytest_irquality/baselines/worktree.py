@@ -39,12 +39,10 @@ END_TIMEOUT_S = 10.0
 
 _FOLDER_PREFIX = "irquality-base-"
 _TREE_NAME = "tree"
-_TASK_NAME, _ANSWERS_NAME, _OUTPUT_NAME, _NOTES_NAME = (
-    "task.json",
-    "answers.json",
-    "output",
-    "notes",
-)
+_TASK_NAME = "task.json"
+_ANSWERS_NAME = "answers.json"
+_OUTPUT_NAME = "output"
+_NOTES_NAME = "notes"
 _PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 # What does not make a difference between the code of both sides.
 _NO_CODE_PARTS = frozenset(("tests", ".ir-baseline", "docs", "doc", "LICENSE"))
@@ -235,6 +233,7 @@ class WorktreeSource:
         command: How the base's pytest is started.
 
     Attributes:
+        name: What messages call the base branch.
         missing: Why the base could not answer with a retriever, such as a fixture that it lacks.
     """
 
@@ -243,6 +242,7 @@ class WorktreeSource:
         self.command = command
         self.label = f"run:{git.ref}"
         self.commit = git.commit
+        self.name = f"the base branch ({git.commit[:7]})"
         self.errors: dict[str, str] = {}
         self.notices: list[Text] = []
         self.missing: dict[RunKey, str] = {}
@@ -250,11 +250,6 @@ class WorktreeSource:
         self._requests: tuple[RunRequest, ...] = ()
         self._answers: tuple[ChildAnswer, ...] = ()
         self._task_text = self._answers_text = ""
-
-    @property
-    def name(self) -> str:
-        """Return what messages call the base branch."""
-        return f"the base branch ({self.commit[:7]})"
 
     def run(self, requests: Sequence[RunRequest], say: Callable[[str], None] = print) -> None:
         """Let the base's code answer, in a worktree that is removed again.

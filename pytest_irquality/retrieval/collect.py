@@ -264,9 +264,13 @@ class _Collector:
         if not in_threads:
             self.pending.extend(run_in_sequence(self.pending, finish, self.calls))
         if self.pending:
-            from pytest_irquality.retrieval.loop import run_in_loop  # imports asyncio
+            try:
+                from pytest_irquality.retrieval.loop import run_in_loop  # imports asyncio
 
-            run_in_loop(self.pending, finish, self.calls, in_threads=in_threads)
+                run_in_loop(self.pending, finish, self.calls, in_threads=in_threads)
+            except OSError as error:  # too many open files, since errors of calls are in replies
+                reason = error.strerror or error
+                raise RetrieverError(f"No event loop can be started. {reason}") from None
 
     def _finish_job(self, job: Job, reply: Reply) -> None:
         self.retry_count += reply.refusal_count

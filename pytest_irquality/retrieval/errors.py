@@ -21,6 +21,9 @@ from pytest_irquality.retrieval.run import QueryError
 MAX_MESSAGE_CHARS = 300
 # The time limit of calls that can be ended, if a suite has no ``timeout``.
 DEFAULT_TIMEOUT_S = 60.0
+_RETRY_AFTER_ATTRIBUTES = ("retry_after", "retry_after_s")
+# The parts of a second in which headers are.
+_RETRY_AFTER_HEADERS = {"retry-after": 1, "retry-after-ms": 1000}
 _STATUS_ATTRIBUTES = ("status_code", "status", "code", "http_status")
 _UNIT = (
     r"(?:[nµu]s|ms|s|secs?|seconds?|milliseconds?|mins?|minutes?|h|hours?|[kmg]i?b|bytes?|[km]"
@@ -115,7 +118,7 @@ def format_message(error: BaseException) -> str:
 
 def find_status(error: BaseException) -> int | None:
     """Return the HTTP status of an error or of its response, if it has one."""
-    for holder in (error, getattr(error, "response", None)):
+    for holder in (error, getattr(error, "response", None), getattr(error, "meta", None)):
         for name in _STATUS_ATTRIBUTES:
             value = getattr(holder, name, None)
             if isinstance(value, int) and 400 <= value < 600:
@@ -182,27 +185,20 @@ def find_wait(round_number: int, errors: Iterable[BaseException]) -> float:
 def find_retry_after(error: BaseException) -> float | None:
     """Return the seconds after which an engine wants the next call, if it says so.
 
-    The error or its response may have them as the attribute ``retry_after``, or in the headers
-    ``Retry-After`` (seconds or a date) and ``retry-after-ms``.
+    The error, its response or its ``meta`` (elastic-transport) may have them as an attribute, or in
+    the headers ``retry-after-ms`` and ``Retry-After`` (seconds or a date). The longest counts.
     """
-    for holder in (error, getattr(error, "response", None)):
-        headers = getattr(holder, "headers", None)
-        milliseconds = _parse_wait(_get_header(headers, "retry-after-ms"))
-        if milliseconds is not None:
-            return milliseconds / 1000
-        for value in (getattr(holder, "retry_after", None), _get_header(headers, "retry-after")):
-            seconds = _parse_wait(value)
-            if seconds is not None:
-                return seconds
-    return None
-
-
-def _get_header(headers: Any, name: str) -> object:
-    with suppress(Exception):  # headers of any client, or none
-        for key, value in headers.items():
-            if str(key).lower() == name:
-                return value
-    return None
+    waits = []
+    for holder in (error, getattr(error, "response", None), getattr(error, "meta", None)):
+        for name in _RETRY_AFTER_ATTRIBUTES:
+            waits.append(_parse_wait(getattr(holder, name, None)))
+        with suppress(Exception):  # headers of any client, or none
+            for name, value in holder.headers.items():  # type: ignore[union-attr]
+                divisor = _RETRY_AFTER_HEADERS.get(str(name).lower())
+                wait = _parse_wait(value)
+                if divisor and wait is not None:
+                    waits.append(wait / divisor)
+    return max((wait for wait in waits if wait is not None), default=None)
 
 
 def _parse_wait(value: Any) -> float | None:

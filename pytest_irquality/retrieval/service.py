@@ -15,7 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from html import unescape
@@ -117,7 +117,7 @@ class RetrieverConfig:
         """
         for command in self.prepare:
             shown = f"Ini key ir_prepare: {self.secrets.mask(command)}"
-            try:
+            with _report_failed_start(shown, self.secrets):
                 completed = subprocess.run(
                     split_command(command),
                     cwd=self.folder,
@@ -126,9 +126,6 @@ class RetrieverConfig:
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
                 )
-            except (OSError, ValueError, IndexError) as error:
-                reason = self.secrets.mask(str(error))
-                raise RetrieverError(f"{shown} cannot be started. {reason}") from None
             if completed.returncode:
                 output = _describe_output(completed.stdout, self.secrets)
                 raise RetrieverError(f"{shown} ended with status {completed.returncode}. {output}")
@@ -155,23 +152,19 @@ class Server:
     """
 
     def __init__(self, line: str, folder: Path, secrets: Secrets) -> None:
-        self.port = find_free_port()
         self._secrets = secrets
-        command = line.replace(PORT, str(self.port))
-        self._shown = f"Ini key ir_serve: {secrets.mask(command)}"
-        self._output = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - open as long as the server
-        try:
+        self._shown = f"Ini key ir_serve: {secrets.mask(line)}"
+        with _report_failed_start(self._shown, secrets), ExitStack() as stack:
+            self.port = find_free_port()
+            self._output = stack.enter_context(tempfile.TemporaryFile("a+b"))
             self._process = SupervisedProcess(
-                split_command(command),
+                split_command(line.replace(PORT, str(self.port))),
                 folder,
                 self._output,
                 end_signal=signal.SIGTERM,
                 patience=SERVER_END_TIMEOUT_S,
             )
-        except (OSError, ValueError) as error:
-            self._output.close()
-            reason = secrets.mask(str(error))
-            raise RetrieverError(f"{self._shown} cannot be started. {reason}") from None
+            stack.pop_all()  # the file stays open as long as the server runs
 
     def wait_until_ready(self, probe: Callable[[float], str]) -> None:
         """Wait until the server answers.
@@ -226,6 +219,14 @@ class Server:
         if size > MAX_OUTPUT_BYTES:
             data = data.partition(b"\n")[2]
         return _describe_output(data, self._secrets)
+
+
+@contextmanager
+def _report_failed_start(shown: str, secrets: Secrets) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, IndexError) as error:
+        raise RetrieverError(f"{shown} cannot be started. {secrets.mask(str(error))}") from None
 
 
 def _describe_output(data: bytes, secrets: Secrets) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 from pytest_irquality.retrieval import loop
 from pytest_irquality.retrieval.collect import collect_run
+from pytest_irquality.retrieval.errors import RetrieverError
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import Query, Retry, Settings
 
@@ -281,6 +282,16 @@ def test_a_batch_is_called_with_a_time_limit() -> None:
             return [[query] for query in queries]
 
     assert get_answers(run_queries(Engine(), timeout=10)) == EIGHT
+
+
+def test_no_file_is_left_for_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(asyncio, "new_event_loop", fail)
+
+    with pytest.raises(RetrieverError, match=r"No event loop can be started\. Too many open files"):
+        run_queries(lambda query: [query], concurrency=2)
 
 
 # Errors, Ctrl-C and order.

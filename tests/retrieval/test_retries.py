@@ -108,6 +108,45 @@ def test_retry_after_is_found_in_headers_of_any_client() -> None:
     assert find_retry_after(error) is None
 
 
+def test_the_longest_of_several_waits_counts() -> None:
+    message = HTTPMessage()
+    for value in ("4", "soon", "9", "2"):
+        message["Retry-After"] = value
+    error = HttpError(429)
+    error.response.headers = message
+
+    assert find_retry_after(error) == 9
+
+
+@pytest.mark.parametrize(
+    "form", ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y"]
+)
+def test_retry_after_may_be_a_date_of_each_form_of_http(form: str) -> None:
+    """RFC 9110, section 5.6.7: the usual form, that of RFC 850, and that of asctime."""
+    later = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=50)
+
+    seconds = find_retry_after(HttpError(429, later.strftime(form)))
+
+    assert seconds is not None
+    assert 40 < seconds <= 50
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["1e400", "9" * 500, "²", "①", "5;q=1", "Fri, 31 Dec 99999 23:59:59 GMT", b"\xff", [], {}],
+)
+def test_retry_after_that_no_client_can_mean_is_as_if_absent(value: object) -> None:
+    assert find_retry_after(HttpError(429, value)) is None
+
+
+def test_errors_of_elastic_transport_say_when_to_come_back() -> None:
+    error = OSError("too many requests")
+    error.meta = SimpleNamespace(status=429, headers={"retry-after": "3"})  # type: ignore[attr-defined]
+
+    assert is_refusal(error)
+    assert find_retry_after(error) == 3
+
+
 def run_queries(search: Any, **settings: Any) -> Any:
     return collect_run(search, QUERIES, Settings(retry=Retry(times=2), **settings))
 

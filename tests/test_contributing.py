@@ -146,7 +146,7 @@ BOUND = (
         default=None, metadata=_describe_bound("The value, up to a tenth.")
     )
 """,
-        "    is_warning: bool = False\n    known_issue",
+        "    is_warning: bool = False\n    location",
     ),
     Step(
         "evaluation/requirement_checks.py",
@@ -316,6 +316,7 @@ def render_failed_queries(view: View) -> str:
 """,
         '    Option(\n        "--ir-markdown",',
     ),
+    Step("plugin/options.py", '    worse: str = ""\n', '    markdown: str = ""\n'),
 )
 SOURCE = (
     Step(
@@ -354,7 +355,7 @@ class FixedBaselines:
 
         state.search.current.source = FixedBaselines()
 """,
-        "    elif options.baseline:\n",
+        "    else:\n        from pytest_irquality.baselines.saved_runs import SavedBaselines\n",
     ),
 )
 RECIPES: Mapping[str, Sequence[Step]] = {
@@ -582,12 +583,13 @@ def test_source_of_baselines_is_compared_with(package: PackageCopy) -> None:
         pytest.param(DEFAULT_CHECK, DEFAULT_CHECK[0], "FIRST_RESULTS", id="default check"),
         pytest.param(BOUND, BOUND[1], "There is no check of 'approx'", id="bound"),
         pytest.param(FORMAT, FORMAT[3], "pipes", id="format"),
-        pytest.param(OPTION, OPTION[0], "ir_branch", id="option"),
+        pytest.param(OPTION, OPTION[0], "--ir-branch", id="option"),
         pytest.param(OPTION, OPTION[1], "branch", id="field of options"),
         pytest.param(SUITE_KEY, SUITE_KEY[0], "'owner' is not a key of the suite", id="suite key"),
         pytest.param(NOTICE, NOTICE[1], "name '_create_size_notice' is not defined", id="notice"),
         pytest.param(JSON_FIELD, JSON_FIELD[0], "primary_metrics", id="field of the report"),
         pytest.param(REPORT, REPORT[0], "failed_queries", id="report"),
+        pytest.param(REPORT, REPORT[2], "worse", id="field of a report"),
         pytest.param(SOURCE, SOURCE[0], "pytest_irquality.baselines.fixed", id="source"),
     ],
 )
@@ -604,7 +606,11 @@ def test_forgotten_step_fails_with_a_name(
     package.answer(["d1", "d2"])
 
     package.follow([step for step in recipe if step is not forgotten])
-    options = {id(REPORT): "--ir-worse=worse.txt", id(SOURCE): "--ir-baseline=fixed"}
+    options = {
+        id(OPTION): "--ir-branch=main",
+        id(REPORT): "--ir-worse=worse.txt",
+        id(SOURCE): "--ir-baseline=fixed",
+    }
     completed = package.run(suite, *filter(None, [options.get(id(recipe))]))
 
     assert completed.returncode != 0, completed.stdout
@@ -633,4 +639,4 @@ def test_entry_without_a_description_does_not_import(
     )
 
     assert completed.returncode == 1
-    assert re.search("'(schema|help|formula)'", completed.stdout.splitlines()[-1])
+    assert re.search("'(kind|help|formula)'", completed.stdout.splitlines()[-1])

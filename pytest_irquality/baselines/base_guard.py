@@ -50,9 +50,8 @@ class Guard:
         self.roots: Sequence[str] = settings["roots"]
         self.folder: str = settings["guard"]
         self.temporary_folder = os.path.dirname(self.tree)
-        self.installations = []
-        for name in _INSTALLATION_PATHS:
-            self.installations.append(os.path.realpath(sysconfig.get_path(name)))
+        paths = map(sysconfig.get_path, _INSTALLATION_PATHS)
+        self.installations = list(map(os.path.realpath, paths))
         if not is_inside(self.head, os.path.realpath(sys.prefix)):
             self.installations.append(os.path.realpath(sys.prefix))
         self.noted: set[tuple[str, ...]] = set()

@@ -81,8 +81,8 @@ class GitSource:
     def date(self) -> str:
         """Return the date of the commit, as an ISO date."""
         try:
-            output = self.repository.read_output("log", "-1", "--format=%cs", self.commit)
-            return output.decode().strip()
+            date = self.repository.read_output("log", "-1", "--format=%cs", self.commit)
+            return date.decode().strip()
         except GitError:
             return ""
 

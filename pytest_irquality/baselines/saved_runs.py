@@ -229,9 +229,7 @@ class SavedRuns:
         if not path.exists():
             name = _show(path, self.root)
             hint = (
-                f" For a branch or commit, write `git:{name}`."
-                if self.option == "--ir-baseline"
-                else ""
+                "" if self.replaces_retriever else f" For a branch or commit, write `git:{name}`."
             )
             raise BaselineError(f"{self.option} {name}: There is no such file or folder.{hint}")
         if not path.is_dir():
@@ -424,8 +422,7 @@ class SavedRuns:
         for path in trec.paths:
             match = _SHARD_OF_NAME.search(_get_stem(path))
             if match:
-                shard = parse_shard("/".join(match.groups()))
-                shards.append((shard, _show(path, self.root)))
+                shards.append((parse_shard("/".join(match.groups())), _show(path, self.root)))
         if len(trec.paths) > 1 and len(shards) < len(trec.paths):
             self._fail_for_several(trec.paths)
         if shards:

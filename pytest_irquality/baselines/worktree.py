@@ -296,8 +296,7 @@ class WorktreeSource:
             run = replace(answer.run, provenance=provenance)
             if run.errors and not run.answers:
                 error = next(iter(run.errors.values()))
-                key = suite_path or request.folder
-                self.errors[key] = (
+                self.errors[suite_path or request.folder] = (
                     f"{self.label}: {self.name} answered no query with '{answer.retriever}':"
                     f" {error.message}. {_LINK_HINT}"
                 )
@@ -351,8 +350,7 @@ class WorktreeSource:
         if status == CANNOT_START_STATUS and not answers.exists():
             raise BaselineError(f"'ir_base_command': {_read_last_lines(folder).strip()}")
         if not answers.exists() or not self._accept(answers.read_text(encoding="utf-8")):
-            reason = "gave no answers"
-            hint = f"{_COMMAND_HINT} {_LINK_HINT}"
+            reason, hint = "gave no answers", f"{_COMMAND_HINT} {_LINK_HINT}"
             if answers.exists():
                 reason, hint = "ran without the guard of its imports", _COMMAND_HINT
             raise BaselineError(

@@ -143,22 +143,19 @@ class _Process:
         self._stdin: Any = self.popen.stdin
         self._request: Mapping[str, Any] = {}
         self._answers: queue.SimpleQueue[Mapping[str, Any] | None] = queue.SimpleQueue()
-        self._output_log: deque[bytes] = deque(maxlen=MAX_LOG_LINES)
-        self._error_log: deque[bytes] = deque(maxlen=MAX_LOG_LINES)
-        self._readers = [
-            threading.Thread(target=read, daemon=True)
-            for read in (self._read_output, self._read_errors)
-        ]
-        for reader in self._readers:
+        self._log: deque[bytes] = deque(maxlen=MAX_LOG_LINES)
+        self._readers: list[threading.Thread] = []
+        for read in (self._read_output, self._read_errors):
+            reader = threading.Thread(target=read, daemon=True)
             reader.start()
+            self._readers.append(reader)
         self._running = running
         running.add(self)
 
     def ask(self, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the object with the request's id, without it, or ``None`` if the process ended."""
         if self.has_answered:
-            self._output_log.clear()
-            self._error_log.clear()
+            self._log.clear()
         self._request = request
         with suppress(OSError):  # that it ended shows below
             self._stdin.write(json.dumps(request).encode() + b"\n")
@@ -171,7 +168,7 @@ class _Process:
                 return None
 
     def get_log(self) -> bytes:
-        return b"".join([*self._output_log, *self._error_log])
+        return b"".join(self._log)
 
     def close_input(self) -> None:
         with suppress(OSError):
@@ -200,7 +197,7 @@ class _Process:
     def _read_output(self) -> None:
         for line in _read_lines(cast(IO[bytes], self.popen.stdout), MAX_ANSWER_BYTES):
             if not self._take_answer(line) and len(line) < MAX_LOG_LINE_BYTES:
-                self._output_log.append(line)
+                self._log.append(line)
         self._answers.put(None)
 
     def _take_answer(self, line: bytes) -> bool:
@@ -218,7 +215,7 @@ class _Process:
 
     def _read_errors(self) -> None:
         pipe = cast(IO[bytes], self.popen.stderr)
-        self._error_log.extend(_read_lines(pipe, MAX_LOG_LINE_BYTES))
+        self._log.extend(_read_lines(pipe, MAX_LOG_LINE_BYTES))
 
 
 def _read_lines(pipe: IO[bytes], limit: int) -> Iterator[bytes]:

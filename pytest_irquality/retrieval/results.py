@@ -76,6 +76,7 @@ MAX_FIELD_CHARS = 4_000
 # Characters of a picture in a ``data:`` URI, some 200 kB.
 MAX_IMAGE_CHARS = 300_000
 MAX_LIST_VALUES = 100
+_LISTS = (list, tuple, set, frozenset)
 MAX_TITLE_CHARS = 80
 # Four times a title's length, since much of it may be white space.
 MAX_RAW_TITLE_CHARS = 4 * MAX_TITLE_CHARS
@@ -684,9 +685,11 @@ def _read_fields(hits: Sequence[Any], paths: Sequence[str]) -> tuple[Mapping[str
 
 def make_plain(value: object) -> object:
     """Return a value as a text, number, boolean or list of those, or ``None`` if it is neither."""
-    if isinstance(value, (list, tuple, set, frozenset)):
-        plain = [make_plain(entry) for entry in list(value)[:MAX_LIST_VALUES]]
-        return [entry for entry in plain if entry is not None and not isinstance(entry, list)]
+    if isinstance(value, _LISTS):
+        entries = [
+            entry for entry in islice(value, MAX_LIST_VALUES) if not isinstance(entry, _LISTS)
+        ]
+        return [plain for plain in map(make_plain, entries) if plain is not None]
     if isinstance(value, str):
         is_image = value.startswith("data:image/")
         return clip(str(value), MAX_IMAGE_CHARS if is_image else MAX_FIELD_CHARS)

@@ -602,6 +602,16 @@ def test_fields_are_plain_data() -> None:
     assert ranking.fields == ({"uuid": str(UUID)},)
 
 
+def test_fields_that_are_nested_endlessly_have_no_values() -> None:
+    nested: list[object] = ["x"]
+    for _ in range(100_000):
+        nested = [nested]
+
+    ranking = read([{"id": "a", "deep": [nested, "y"]}], fields=("deep",)).ranking
+
+    assert ranking.fields == ({"deep": ["y"]},)
+
+
 # Batches.
 
 

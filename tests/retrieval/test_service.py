@@ -17,6 +17,7 @@ from pytest_irquality.retrieval.errors import RetrieverError
 from pytest_irquality.retrieval.http import UrlRetriever
 from pytest_irquality.retrieval.service import RetrieverConfig, Server
 from pytest_irquality.suite.model import Query
+from tests.retrieval.servers import make_response, open_server
 
 PYTHON = shlex.quote(sys.executable)
 URL = "http://127.0.0.1:{port}/?q={query}"
@@ -170,13 +171,21 @@ def test_a_server_that_accepts_but_never_answers_is_not_waited_for_long(
         start_and_open(config)
 
 
-def test_a_server_that_is_loading_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "START_TIMEOUT_S", 1.0)
-    (tmp_path / "server.py").write_text(SEARCH_SERVER.replace("200", "503"))
-    config = RetrieverConfig([URL], serve=f"{PYTHON} server.py {{port}}", folder=tmp_path)
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        ("200 OK", ""),
+        ("404 Not Found", ""),
+        ("502 Bad Gateway", "It answers HTTP 502"),
+        ("503 Service Unavailable", "It answers HTTP 503"),
+    ],
+)
+def test_a_server_that_is_loading_is_not_ready(status: str, reason: str) -> None:
+    with open_server(lambda request: make_response({}, status)) as server:
+        retriever = UrlRetriever(server.url(), (), Path(), RetrieverConfig().secrets)
 
-    with pytest.raises(RetrieverError, match=r"It answers HTTP 503\. It wrote 'loading'"):
-        start_and_open(config)
+        assert retriever.probe(60) == reason
+        retriever.close()
 
 
 def test_a_server_that_ends_while_it_is_asked_is_not_waited_for(tmp_path: Path) -> None:

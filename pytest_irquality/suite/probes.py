@@ -262,7 +262,7 @@ def _draw_sample(
     heap: list[tuple[int, int, _Document]] = []
     seen: set[str] = set()
     for document in reader.read():
-        statistics.field_counts.update(document.texts)
+        statistics.field_counts.update(list(document.texts))
         all_texts = " ".join(document.texts.values())
         statistics.word_counts.update(set(_split_words(all_texts)))
         # Chunks of one document may share its id.

@@ -405,9 +405,10 @@ class Table(Sequence[Any]):
         return self._length
 
     def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice):
-            return [self[index] for index in range(self._length)[at]]
-        return {name: column[at] for name, column in self.columns_by_name.items()}
+        chosen = range(self._length)[at]
+        if isinstance(chosen, range):
+            return [self[index] for index in chosen]
+        return {name: column[chosen] for name, column in self.columns_by_name.items()}
 
 
 # Answers that the engine itself calls partial. A ranking from a part of the index says nothing

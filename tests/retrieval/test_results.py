@@ -602,6 +602,25 @@ def test_fields_are_plain_data() -> None:
     assert ranking.fields == ({"uuid": str(UUID)},)
 
 
+def test_fields_of_tables_are_read() -> None:
+    table = {"ids": [["a", "b", "c"]], "price": [[1, 2, 3]], "title": [["A", "B", "C"]]}
+
+    answer = ResultReader(fields=("price",)).read(table, 2)
+
+    assert answer.ranking.fields == ({"price": 1}, {"price": 2})
+    assert list(answer.titles) == ["A", "B"]
+    assert read(EmptyFrame(), fields=("price",)).ranking.fields == ()
+
+
+class EmptyFrame:
+    """A data frame without columns."""
+
+    columns: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> list[object]:
+        raise KeyError(name)
+
+
 def test_fields_that_are_nested_endlessly_have_no_values() -> None:
     nested: list[object] = ["x"]
     for _ in range(100_000):

@@ -6,7 +6,6 @@ of which nothing is left needs a review, because nobody will notice the next los
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -262,6 +261,8 @@ def _add_files(
     edit: SuiteEdit, suites: Sequence[Suite], current: Branch, base: Branch
 ) -> SuiteEdit:
     """Add what changed in the baseline of a suite, and the diff of its files."""
+    import difflib
+
     edited = set()
     for suite in suites:
         # An answer that one branch lacks is the first one or a removed one, and no edit.

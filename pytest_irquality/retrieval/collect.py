@@ -328,6 +328,8 @@ class _Collector:
         answers: dict[str, tuple[Ranking, ...]] = {}
         errors: dict[str, QueryError] = {}
         titles: dict[str, str] = {}
+        # Many queries return the same documents, each time in strings of their own.
+        share: Callable[[str, str], str] = {}.setdefault
         cut_count = 0
         for query in self.queries:
             found: list[Answer] = []
@@ -345,12 +347,13 @@ class _Collector:
             rankings = []
             for answer in found:
                 ranking = answer.ranking
+                doc_ids: Sequence[str] = ranking.doc_ids
                 if self.settings.match == "text":
-                    doc_ids = make_distinct_ids(ranking.doc_ids, ranking.texts, texts)
-                    ranking = replace(ranking, doc_ids=doc_ids)
-                rankings.append(ranking)
+                    doc_ids = make_distinct_ids(doc_ids, ranking.texts, texts)
+                doc_ids = tuple(map(share, doc_ids, doc_ids))
+                rankings.append(replace(ranking, doc_ids=doc_ids))
                 cut_count += answer.cut_text_count
-                _add_titles(titles, ranking.doc_ids, answer.titles)
+                _add_titles(titles, doc_ids, answer.titles)
             answers[query.request] = tuple(rankings)
         note = (
             f"{cut_count:,} texts of results were longer than {MAX_TEXT_CHARS:,} characters"

@@ -329,7 +329,7 @@ class _Collector:
         errors: dict[str, QueryError] = {}
         titles: dict[str, str] = {}
         # Many queries return the same documents, each time in strings of their own.
-        share: Callable[[str, str], str] = {}.setdefault
+        known_ids: dict[str, str] = {}
         cut_count = 0
         for query in self.queries:
             found: list[Answer] = []
@@ -350,7 +350,7 @@ class _Collector:
                 doc_ids: Sequence[str] = ranking.doc_ids
                 if self.settings.match == "text":
                     doc_ids = make_distinct_ids(doc_ids, ranking.texts, texts)
-                doc_ids = tuple(map(share, doc_ids, doc_ids))
+                doc_ids = tuple(map(known_ids.setdefault, doc_ids, doc_ids))
                 rankings.append(replace(ranking, doc_ids=doc_ids))
                 cut_count += answer.cut_text_count
                 _add_titles(titles, doc_ids, answer.titles)

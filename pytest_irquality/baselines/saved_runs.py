@@ -355,8 +355,7 @@ class SavedRuns:
                 raise BaselineError(f"{name}: {names[shard]} is shard {shard}, too")
             if shard.count != first_shard.count:
                 raise BaselineError(
-                    f"{name}: Shard {shard} belongs to another division than {first_name}"
-                    f" ({first_shard})"
+                    f"{name}: Shard {shard} was not made together with {first_name} ({first_shard})"
                 )
             names[shard] = name
         every_shard = [Shard(index, first_shard.count) for index in range(1, first_shard.count + 1)]

@@ -160,8 +160,8 @@ def make_probes(
             )
         )
     if not queries:
-        message = "Other documents contain all words of each text"
-        raise Mistake(location.line, f"{message}. Name a field that has more of them")
+        message = "No text is a probe, because ten other documents contain all of its words"
+        raise Mistake(location.line, f"{message}. Name a field with longer texts")
     count = format_count(len(queries), "probe")
     total = format_count(statistics.document_count, "document")
     note = f"{count} of {len(sample):,} of {total}"

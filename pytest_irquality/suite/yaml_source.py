@@ -452,7 +452,7 @@ def _explain_indentation(lines: Sequence[str], row: int) -> Mistake:
                 start += len(candidate) - len(candidate[1:].lstrip())
                 candidate = candidate[1:].lstrip()
         if start != column:
-            message = f"This line begins after {format_count(column, 'space')}, and should after"
-            return Mistake(row + 1, f"{message} {start}, as many as in line {above + 1}")
+            message = f"This line begins with {format_count(column, 'space')}. Write {start}"
+            return Mistake(row + 1, f"{message}, to match line {above + 1}")
         break
     return Mistake(row + 1, "This line is indented differently from the lines above it")

@@ -140,7 +140,7 @@ def add_query(
         raise EditError(str(error)) from None
     if [query.text for query in suite.queries] != [*texts, text]:
         # The line is within a text that has several lines.
-        raise EditError(f"{name}:{index + 1}: Here is no place for a query. Add it by hand.")
+        raise EditError(f"{name}:{index + 1}: A query cannot be added here. Add it by hand.")
     write_atomically(path, edited)
     return index + 1
 

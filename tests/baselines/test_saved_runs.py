@@ -184,7 +184,7 @@ def test_shards_are_joined(tmp_path: Path) -> None:
 SHARD_PROBLEMS: Mapping[str, tuple[Sequence[tuple[str, Shard, str]], str]] = {
     "missing": ([("a", Shard(1, 3), "c1"), ("a", Shard(3, 3), "c1")], "1 shard missing: 2/3."),
     "doubled": ([("a", Shard(1, 2), "c1"), ("b", Shard(1, 2), "c1")], "is shard 1/2, too"),
-    "another division": ([("a", Shard(1, 2), "c1"), ("a", Shard(2, 3), "c1")], "Shard 2/3 belongs to another division"),
+    "another division": ([("a", Shard(1, 2), "c1"), ("a", Shard(2, 3), "c1")], "Shard 2/3 was not made together with"),
     "another commit": ([("a", Shard(1, 2), "c1"), ("a", Shard(2, 2), "c2")], "Shard 2/2 is of commit c2"),
 }  # fmt: skip
 
@@ -329,7 +329,7 @@ def test_trec_shards_are_joined(tmp_path: Path) -> None:
             "1 shard missing: 2/3. There is 1/3 (runs/s.1-of-3.run)",
         ),
         (["s.1-of-2.run", "s.1-of-2.trec"], "is shard 1/2, too"),
-        (["s.1-of-2.run", "s.2-of-3.run"], "Shard 2/3 belongs to another division"),
+        (["s.1-of-2.run", "s.2-of-3.run"], "Shard 2/3 was not made together with"),
         (["s.1-of-2.run", "s.run"], "Several TREC runs match"),
         (["s.1-of-2.run", "s.2-of-2.run"], "runs/s.2-of-2.run: Query '1' is in another shard, too"),
         (["s.1-of-1.run", "s.0-of-1.run"], "'0/1' is not a shard"),

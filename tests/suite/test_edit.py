@@ -138,7 +138,7 @@ def test_all_parts_of_a_query(folder: SuiteFolder) -> None:
     ("text", "query", "message"),
     [
         ("queries:\n  - query: tea\n", "tea", "shop.ir.yaml:2: This query is in the suite already. Write what it must find there."),
-        ("queries:\n  - query: 'tea\ncake'\ntop_k: 3\n", "a", "shop.ir.yaml:3: Here is no place for a query."),
+        ("queries:\n  - query: 'tea\ncake'\ntop_k: 3\n", "a", "shop.ir.yaml:3: A query cannot be added here."),
         ("queries:\n  - query: a\n    foo: 1\n", "tea", "shop.ir.yaml:3: 'foo' is not a key of a query"),
         ("queries: [{query: a}]\n", "tea", "shop.ir.yaml:1: There is no list to add the query to."),
         ("queries: q.txt\n", "tea", "shop.ir.yaml:1: There is no list to add the query to."),

@@ -206,7 +206,7 @@ def test_the_suite_may_name_the_id_field(folder: SuiteFolder) -> None:
         ("probes: {from: broken.jsonl, by: {title: whole}}", "This is not JSON: Expecting value (column 8)"),
         ("probes: {from: bare.jsonl, by: {title: whole}}", "No field is the id of the document. Fields are 'title'. Write which as 'id_field'."),
         ("probes: {from: empty.jsonl, by: {title: whole}}", "No document has a text in 'title'. Its fields are 'id' and 'title'."),
-        ("probes: {from: common.jsonl, by: {title: whole}, sample: 1}", "Other documents contain all words of each text. Name a field that has more of them"),
+        ("probes: {from: common.jsonl, by: {title: whole}, sample: 1}", "No text is a probe, because ten other documents contain all of its words. Name a field with longer texts"),
         ("probes: {from: nothing.jsonl, by: {title: whole}}", "'probes' has no document to make a query of"),
     ],
 )  # fmt: skip

@@ -11,6 +11,7 @@ import gc
 import gzip
 import io
 import json
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +28,11 @@ MIN_BOUNDED_GZIP_BYTES = 64 * MIB
 
 _BLOCK_BYTES = 2**16
 _GZIP_MAGIC = b"\x1f\x8b"
+_OTHER_ARCHIVES = re.compile(
+    rb"(?P<zip>PK\x03\x04)|(?P<bzip2>BZh[1-9]1AY)|(?P<xz>\xfd7zXZ)|(?P<zstd>\(\xb5/\xfd)"
+    rb"|(?P<gzip_twice>\x1f\x8b)"
+)
+_UTF16_MESSAGE = "The file seems to be UTF-16 without a byte order mark. Save it as UTF-8."
 _NEWLINES = str.maketrans({"\r": "\n"})
 
 
@@ -99,11 +105,19 @@ def _decode_blocks(file: BinaryIO, name: object, *, keep_end: bool = False) -> I
         while True:
             block = _read(unpacked, _BLOCK_BYTES, name)
             if decoder is None:
+                archive = _OTHER_ARCHIVES.match(block)
+                if archive:
+                    kind = str(archive.lastgroup).replace("_", " ")
+                    message = f"The file is compressed with {kind}. Unpack it first."
+                    raise DecodeError(name, message)
                 decoder = _make_decoder(block)
             try:
                 text = decoder.decode(block, final=not block)
             except UnicodeDecodeError as error:
                 _raise_undecodable(error, name, line_count, rest)
+            if "\ufeff" in text:  # from files with byte order marks that were joined
+                text = re.sub("\n\ufeff+", "\n", text)
+                text = text if rest else text.lstrip("\ufeff")
             *lines, rest_of_block = text.split("\n")
             if lines:
                 lines[0] = rest + lines[0]
@@ -127,7 +141,9 @@ def _decode_blocks(file: BinaryIO, name: object, *, keep_end: bool = False) -> I
 def _make_decoder(start: bytes) -> io.IncrementalNewlineDecoder:
     """Return the decoder for a file that starts with these bytes. It translates line ends."""
     encoding = "utf-8-sig"
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        encoding = "utf-32"
+    elif start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
     decoder = codecs.getincrementaldecoder(encoding)()
     return io.IncrementalNewlineDecoder(decoder, translate=True)
@@ -140,6 +156,8 @@ def _raise_undecodable(error: UnicodeDecodeError, name: object, line_count: int,
     column = len(text) - text.rfind("\n")
     shown = f"0x{error.object[error.start]:02x}" if error.start < len(error.object) else "its end"
     message = f"The byte {shown} is not valid {error.encoding.upper()}. Save the file as UTF-8."
+    if _seems_utf16(error.object):
+        message = _UTF16_MESSAGE
     raise DecodeError(name, message, line, column) from None
 
 
@@ -147,10 +165,14 @@ def _raise_nul(name: object, lines: list[str], line_count: int, data: bytes) -> 
     index = next(index for index, line in enumerate(lines) if "\0" in line)
     column = lines[index].index("\0") + 1
     message = "A NUL character, so this is not a text file"
-    # Text of mostly ASCII in UTF-16 has a NUL in every other byte.
-    if data.count(b"\0") * 3 > len(data):
-        message = "The file seems to be UTF-16 without a byte order mark. Save it as UTF-8."
+    if _seems_utf16(data):
+        message = _UTF16_MESSAGE
     raise DecodeError(name, message, line_count + index + 1, column)
+
+
+def _seems_utf16(data: bytes) -> bool:
+    # Text of mostly ASCII in UTF-16 has a NUL in every other byte.
+    return data.count(b"\0") * 3 > len(data)
 
 
 def _read(file: BinaryIO, size: int, name: object) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from math import fsum
 
@@ -41,6 +42,7 @@ class JudgmentFile:
         grades: The grade of each document by query. The mean if there are several assessors.
         assessor_grades: The grade of each assessor by query and document.
         texts: The text of each query by its id, if the file has both.
+        used_keys: The queries that the suite has, once they are joined.
     """
 
     file: DataFile
@@ -50,6 +52,12 @@ class JudgmentFile:
     assessor_grades: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    used_keys: set[str] = field(default_factory=set)
+
+    @cached_property
+    def ids_by_text(self) -> Mapping[str, str]:
+        """Return the id of each query by its text."""
+        return {text: query_id for query_id, text in self.texts.items()}
 
     def find_line(self, query_key: str, doc_id: str, assessor: str | None = None) -> int:
         """Return the line that first judges a document, or in which an assessor does."""
@@ -252,13 +260,9 @@ class JudgmentFiles:
             texts: The text of every query of the suite by its id.
         """
         self.override_count = 0
+        self._files = list(files)
         self._texts = texts
         self._known_texts = {text.strip() for text in texts.values()}
-        self._files = []
-        for file in files:
-            ids_by_text = {text: query_id for query_id, text in file.texts.items()}
-            used: set[str] = set()
-            self._files.append((file, ids_by_text, used))
 
     def join(
         self, query_id: str, inline: Mapping[str, float]
@@ -271,54 +275,44 @@ class JudgmentFiles:
         Raises:
             Mistake: Two files disagree.
         """
-        sources: list[tuple[JudgmentFile, str]] = []
-        for file, ids_by_text, used in self._files:
-            key = self._find_key(file, ids_by_text, query_id)
-            if key is not None:
-                used.add(key)
-                sources.append((file, key))
-        if not sources:
-            return inline, _NO_ASSESSORS
-        first, first_key = sources[0]
-        grades: Mapping[str, float] = first.grades[first_key]
-        assessor_grades: Mapping[str, Mapping[str, float]]
-        assessor_grades = first.assessor_grades.get(first_key, {})
-        for file, key in sources[1:]:
-            self._check_agreement(file, key, grades, sources, query_id)
-            grades = {**grades, **file.grades[key]}
-            assessor_grades = {**assessor_grades, **file.assessor_grades.get(key, {})}
-        if inline:
-            for doc_id, grade in inline.items():
-                self.override_count += grades.get(doc_id, grade) != grade
-            grades = {**grades, **inline}
+        grades: Mapping[str, float] = {}
+        assessor_grades: Mapping[str, Mapping[str, float]] = _NO_ASSESSORS
+        for file in self._files:
+            key = self._find_key(file, query_id)
+            if key is None:
+                continue
+            file.used_keys.add(key)
+            if grades:
+                self._check_agreement(file, key, grades, query_id)
+            grades = {**grades, **file.grades[key]} if grades else file.grades[key]
+            if key in file.assessor_grades:
+                assessor_grades = {**assessor_grades, **file.assessor_grades[key]}
+        for doc_id, grade in inline.items():
+            self.override_count += grades.get(doc_id, grade) != grade
+        if inline and grades:
             assessor_grades = {
                 doc_id: given for doc_id, given in assessor_grades.items() if doc_id not in inline
             }
-        return grades, assessor_grades
+        return ({**grades, **inline} if grades else inline), assessor_grades
 
     def _check_agreement(
-        self,
-        file: JudgmentFile,
-        key: str,
-        grades: Mapping[str, float],
-        sources: Sequence[tuple[JudgmentFile, str]],
-        query_id: str,
+        self, file: JudgmentFile, key: str, grades: Mapping[str, float], query_id: str
     ) -> None:
         for doc_id, grade in file.grades[key].items():
-            if grades.get(doc_id, grade) == grade:
+            first_grade = grades.get(doc_id, grade)
+            if first_grade == grade:
                 continue
-            for other, other_key in sources:
-                if other.grades[other_key].get(doc_id) == grades[doc_id]:
+            for other in self._files:
+                other_key = self._find_key(other, query_id)
+                if other_key and other.grades[other_key].get(doc_id) == first_grade:
                     break
-            place = Location(other.file.name, other.find_line(other_key, doc_id))
-            message = _explain_conflict(query_id, doc_id, grade, grades[doc_id])
+            place = Location(other.file.name, other.find_line(other_key or "", doc_id))
+            message = _explain_conflict(query_id, doc_id, grade, first_grade)
             hint = "Correct one, or decide under 'relevant' in the suite."
             line = file.find_line(key, doc_id)
             raise Mistake(line, f"{message} at {place}. {hint}", file.file.name)
 
-    def _find_key(
-        self, file: JudgmentFile, ids_by_text: Mapping[str, str], query_id: str
-    ) -> str | None:
+    def _find_key(self, file: JudgmentFile, query_id: str) -> str | None:
         """Return what a file calls a query: its id or, in a file without ids, its text."""
         text = self._texts[query_id].strip()
         key = query_id
@@ -327,16 +321,16 @@ class JudgmentFiles:
                 key = text
         elif query_id not in file.grades:
             # The file may have the same query under an id that the suite does not use.
-            other = ids_by_text.get(text)
-            if other is not None and other not in self._texts:
+            other = file.ids_by_text.get(text, query_id)
+            if other not in self._texts:
                 key = other
         return key if key in file.grades else None
 
     def list_notes(self) -> Iterator[str]:
         """Yield remarks for the report, once all queries are joined."""
-        for file, _, used in self._files:
+        for file in self._files:
             yield from file.notes
-            unused = [key for key in file.grades if key not in used]
+            unused = [key for key in file.grades if key not in file.used_keys]
             if unused:
                 count = format_count(len(unused), "query", "queries")
                 named = list_words(unused[:MAX_NAMED_QUERIES], "and")

@@ -165,6 +165,9 @@ def assign_columns(names: Sequence[str], chosen: Mapping[str, str]) -> Columns:
     if "document" in indexes and "id" not in chosen and simple_names[indexes.get("id", -1)] == "id":
         # The number of the row, of the query or of the document: nobody can tell.
         del indexes["id"]
+    if "document" in indexes and "grade" not in indexes and "score" in simple_names:
+        # The scores of an engine would be plausible grades.
+        raise ColumnError(explain_missing("grade", names))
     used = {meaning: names[index] for meaning, index in indexes.items()}
     taken = set(indexes.values())
     ignored = [name for index, name in enumerate(names) if index not in taken]
@@ -518,7 +521,11 @@ def recognize_format(file: DataFile, formats: Sequence[str], what: str) -> str:
     Raises:
         Mistake: The format is not recognized, or cannot hold this.
     """
-    candidates = [file.format] if file.format else _guess_formats(file)
+    lines = (line for _, line in file.read_lines() if line.strip() and not is_comment(line))
+    head = next(lines, "")
+    if not head:
+        raise Mistake(1, "The file has no data", file.name)
+    candidates = [file.format] if file.format else _guess_formats(file, head)
     if file.format == "beir" and "beir" not in formats:
         return "jsonl"  # BEIR has its queries in JSON lines
     for candidate in candidates:
@@ -535,13 +542,11 @@ def recognize_format(file: DataFile, formats: Sequence[str], what: str) -> str:
     raise Mistake(1, message, file.name)
 
 
-def _guess_formats(file: DataFile) -> Sequence[str]:
-    """Return the formats that a file may have, likeliest first."""
-    head = ""
-    for _, line in file.read_lines():
-        if line.strip() and not is_comment(line):
-            head = line
-            break
+def _guess_formats(file: DataFile, head: str) -> Sequence[str]:
+    """Return the formats that a file with this first line may have, likeliest first."""
+    if head.lstrip().startswith("["):
+        message = "This is a JSON list. Write one object on each line, without commas between them."
+        raise Mistake(1, message, file.name)
     formats = []
     if head.lstrip().startswith("{"):
         formats.append("jsonl")
@@ -556,10 +561,12 @@ def _guess_formats(file: DataFile) -> Sequence[str]:
         formats.append("trec")
     if "\t" in head and re.fullmatch(r"#?\d+", head.partition("\t")[0].strip()):
         formats.append("topics")
-    if formats or not head:
+    if formats:
         return formats
     suffix = Path(file.path.name.removesuffix(".gz")).suffix.lower()
-    return {".csv": ["csv"], ".tsv": ["tsv"], ".txt": ["text"], "": ["text"]}.get(suffix, [])
+    if suffix in ("", ".txt"):
+        return ["topics" if re.fullmatch(r"\S+\t[^\t]+", head) else "text"]
+    return {".csv": ["csv"], ".tsv": ["tsv"]}.get(suffix, [])
 
 
 # -- Files of queries

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import gzip
+import lzma
+import re
 from pathlib import Path
 
 import pytest
@@ -32,6 +35,8 @@ ENCODINGS = {
     "UTF-8 with BOM": codecs.BOM_UTF8 + "é\nb\n".encode(),
     "UTF-16 little endian": codecs.BOM_UTF16_LE + "é\nb\n".encode("utf-16-le"),
     "UTF-16 big endian": codecs.BOM_UTF16_BE + "é\nb\n".encode("utf-16-be"),
+    "UTF-32": "é\nb\n".encode("utf-32"),
+    "joined files with BOM": codecs.BOM_UTF8 + "é\n".encode() + codecs.BOM_UTF8 + b"b\n",
     "CRLF": "é\r\nb\r\n".encode(),
     "CR": "é\rb\r".encode(),
 }
@@ -51,10 +56,10 @@ def test_every_reader_decodes_every_encoding(
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
 def test_decoding_equals_that_of_python(text: str) -> None:
-    expected = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    expected = re.sub("^\ufeff+", "", re.sub("\r\n?", "\n", text), flags=re.MULTILINE)
 
     assert decode_text(text.encode(), "x") == expected
-    assert decode_text(text.encode("utf-16"), "x") == text.replace("\r\n", "\n").replace("\r", "\n")
+    assert decode_text(text.encode("utf-16"), "x") == expected
 
 
 def test_lines_across_blocks_are_joined(tmp_path: Path) -> None:
@@ -94,6 +99,28 @@ def test_what_is_not_text_is_refused_with_its_place(
     assert (error.value.line, error.value.column) == (line, column)
     assert message in error.value.message
     assert str(error.value).startswith(f"qrels.txt:{line}: " if line else "qrels.txt: ")
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (gzip.compress(gzip.compress(b"tea")), "gzip twice"),
+        (bz2.compress(b"tea"), "bzip2"),
+        (lzma.compress(b"tea"), "xz"),
+        (b"PK\x03\x04rest", "zip"),
+        (b"(\xb5/\xfdrest", "zstd"),
+    ],
+)
+def test_other_archives_are_named(data: bytes, kind: str) -> None:
+    with pytest.raises(DecodeError, match=f"compressed with {kind}. Unpack it first"):
+        decode_text(data, "x")
+
+
+@pytest.mark.parametrize("text", ["tea\n", "thé\n"])
+def test_utf_16_without_a_byte_order_mark_is_named(text: str) -> None:
+    for encoding in ("utf-16-le", "utf-16-be"):
+        with pytest.raises(DecodeError, match="seems to be UTF-16 without a byte order mark"):
+            decode_text(text.encode(encoding), "x")
 
 
 def test_lines_before_the_damage_are_read(tmp_path: Path) -> None:

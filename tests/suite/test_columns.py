@@ -28,7 +28,8 @@ def test_meanings(header: str, names: dict[str, str]) -> None:
 def test_an_engines_score_is_a_grade_only_if_the_suite_says_so() -> None:
     header = ["query", "docid", "score"]
 
-    assert "grade" not in assign_columns(header, {}).names
+    with pytest.raises(ColumnError, match="No column is the grade"):
+        assign_columns(header, {})
     assert assign_columns(header, {"grade": "score"}).names["grade"] == "score"
 
 

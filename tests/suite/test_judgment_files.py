@@ -342,11 +342,14 @@ def test_rows_without_a_grade_are_still_to_grade(folder: SuiteFolder) -> None:
         ("q.trec", "1 0 d1 1\n1 0 d\0 1\n", "q.trec:2: A NUL character, so this is not a text file"),
         ("q.trec", b"1 0 d1 1\n1 0 \xff 1\n", "q.trec:2: The byte 0xff is not valid UTF-8."),
         ("q.trec", b"\x1f\x8b\x08\x00garbage", "q.trec:1: The gzip file is damaged"),
-        ("q.trec", "", "q.trec:1: The format of these judgments is not recognized. Name it, as in {file: q.trec, format: trec}."),
+        ("q.trec", "a b\n", "q.trec:1: The format of these judgments is not recognized. Name it, as in {file: q.trec, format: trec}."),
+        ("q.trec", "# a\n", "q.trec:1: The file has no data"),
+        ("q.json", '[{"qid": "1"}]\n', "q.json:1: This is a JSON list. Write one object on each line, without commas between them."),
+        ("q.jsonl", '{"qid": "1", "docid": "d", "score": 1}\n', "q.jsonl:1: No column is the grade. The columns are 'qid', 'docid' and 'score'."),
         ("q.txt", "office chair\n", "q.txt:1: This is a list of queries, which has no judgments"),
         ("q.tsv", "1\toffice chair\n", "q.tsv:1: This is TREC topics, which has no judgments"),
     ],
-    ids=range(27),
+    ids=range(30),
 )  # fmt: skip
 def test_a_bad_line_is_an_error_at_its_place(
     folder: SuiteFolder, name: str, content: str | bytes, mistake: str

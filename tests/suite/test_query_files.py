@@ -125,6 +125,15 @@ def test_columns_that_are_not_read_are_named(folder: SuiteFolder) -> None:
     )
 
 
+def test_a_list_may_have_ids_before_tabs(folder: SuiteFolder) -> None:
+    queries = load_queries(folder, "q.txt", "q1\tgreen tea\nq2\tmint tea\n")
+
+    assert [(query.id, query.text) for query in queries] == [
+        ("q1", "green tea"),
+        ("q2", "mint tea"),
+    ]
+
+
 def test_passages_need_a_suite_that_finds_passages(folder: SuiteFolder) -> None:
     folder.write("q.csv", "question,expected passage\nrefunds?,14 days\n")
 

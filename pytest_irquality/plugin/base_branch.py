@@ -42,6 +42,7 @@ from pytest_irquality.metrics import Definition
 from pytest_irquality.plugin import compat, services
 from pytest_irquality.plugin.collection import SuiteModule, collect_own_metrics, is_declared
 from pytest_irquality.plugin.items import (
+    BASE_ITEM_NAME,
     PluginState,
     SuiteItem,
     describe_error,
@@ -68,8 +69,6 @@ from pytest_irquality.suite.yaml_source import SuiteError
 # What workers of pytest-xdist learn from the controller.
 COMMIT_INPUT = "ir_base_commit"
 ANSWERS_INPUT = "ir_base_answers"
-# No item of a current suite has a colon in its name.
-ITEM_NAME = "base:branch"
 DEFAULT_SKIPPED_FOLDERS = (
     *("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}"),
 )
@@ -200,7 +199,7 @@ class BaseBranchPlugin:
             retriever = compat.find_retriever(fixture, case)
             key = self.branch.add_suite(suite, retriever)
             if key not in covered and key not in items:
-                items[key] = compat.create_item(BaseItem, case, ITEM_NAME)
+                items[key] = compat.create_item(BaseItem, case, BASE_ITEM_NAME)
                 items[key].key = key
         return list(items.values())
 

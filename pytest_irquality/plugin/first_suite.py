@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_irquality.io.access import FileAccess
-from pytest_irquality.io.escaping import make_printable, quote_command
+from pytest_irquality.io.escaping import make_printable_lines, quote_command
 from pytest_irquality.io.files import FileError, read_bytes, write_atomically, write_new_file
 from pytest_irquality.io.text import format_count
 from pytest_irquality.plugin import compat
@@ -82,8 +82,7 @@ class FirstSuite:
         """Say what was written."""
         if self.message:
             terminalreporter.section("first suite")
-            for line in self.message.splitlines():
-                terminalreporter.write_line(make_printable(line))
+            terminalreporter.write_line(make_printable_lines(self.message))
 
 
 class FirstSuiteModule(compat.SynthesizedModule):
@@ -101,7 +100,7 @@ class FirstSuiteModule(compat.SynthesizedModule):
         try:
             self.source = read_init_source(self.path, root=root, access=access)
         except SuiteError as error:
-            raise self.CollectError(make_printable(str(error))) from None
+            raise self.CollectError(make_printable_lines(str(error))) from None
         return [USUAL_RETRIEVER] if self.source.kind == "queries" else []
 
     def collect(self) -> Sequence[pytest.Item]:

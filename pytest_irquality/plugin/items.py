@@ -105,6 +105,8 @@ def create_progress(config: pytest.Config, name: str) -> ReportProgress | None:
 
 
 MIN_FROZEN_QUERIES = 1_000
+# The item of a suite of the base branch. No item of a current suite has a colon in its name.
+BASE_ITEM_NAME = "base:branch"
 # A fixture of ours that nobody means by a similar name.
 YARDSTICK = "bm25_retriever"
 MARK_EXCEPTIONS = (pytest.skip.Exception, pytest.xfail.Exception)

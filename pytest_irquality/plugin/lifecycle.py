@@ -31,6 +31,7 @@ from pytest_irquality.io.text import find_closest
 from pytest_irquality.plugin import collection, compat, items, options as plugin_options, services
 from pytest_irquality.plugin.collection import SuiteModule
 from pytest_irquality.plugin.items import (
+    BASE_ITEM_NAME,
     STATE_KEY,
     PluginState,
     SuiteItem,
@@ -45,8 +46,13 @@ from pytest_irquality.plugin.options import (
     is_only_in_addopts,
     is_run_without_tests,
 )
-from pytest_irquality.plugin.report_files import ReportWriter
+from pytest_irquality.plugin.report_files import (
+    ReportWriter,
+    list_annotations,
+    render_section,
+)
 from pytest_irquality.plugin.session import SearchSession, decode_retrieval
+from pytest_irquality.reports.view_model import View
 from pytest_irquality.suite.model import ItemKind
 
 NODE_PREFIX = "search quality"
@@ -210,7 +216,9 @@ def _collect_suites(session: pytest.Session, ids: Sequence[str]) -> None:
     # With `--dist=loadgroup`, ids end with the name of a group.
     selected = {*ids, *(node_id.rpartition("@")[0] for node_id in ids)}
     folders: dict[Path, Any] = {}
-    for name in dict.fromkeys(node_id.partition("::")[0] for node_id in ids):
+    # A base suite that the change leaves out must not become a current one.
+    current_ids = [node_id for node_id in ids if f"::{BASE_ITEM_NAME}" not in node_id]
+    for name in dict.fromkeys(node_id.partition("::")[0] for node_id in current_ids):
         path = session.config.rootpath / name
         is_suite = plugin_options.is_suite_path(state.options, path, is_named=True)
         if not is_suite or not path.is_file():
@@ -269,9 +277,9 @@ def record_selection(config: pytest.Config, state: PluginState, selected: Collec
     for module in state.modules.values():
         typed_items = _find_typed_items(config, state.search, module.items, selected)
         for key in {item.group.key for item in module.items}:
-            items = [item for item in module.items if item.group.key == key]
-            names = {item.check.name for item in items if item.nodeid in selected}
-            typed_names = {item.check.name for item in items if item in typed_items} | names
+            own_items = [item for item in module.items if item.group.key == key]
+            names = {item.check.name for item in own_items if item.nodeid in selected}
+            typed_names = {item.check.name for item in own_items if item in typed_items} | names
             state.search.select_items(key, names, typed_names)
             left_out_count += len(typed_names - names)
     if left_out_count:
@@ -309,6 +317,7 @@ class Conclusion:
         self.state = get_state(config)
         self.writer = ReportWriter(config, self.state)
         self.decision: Decision | None = None
+        self.view: View | None = None
         self.has_failures = False
         # Printed above the report: what was written, and what could not be.
         self.update_lines: list[str] = []
@@ -346,7 +355,8 @@ class Conclusion:
         history = self._read_history() if options.history else ()
         self.decision = search.decide()
         self._write_answers(self.decision)
-        self.errors += self.writer.write_reports(self.decision, history, update_command)
+        self.view, errors = self.writer.write_reports(self.decision, history, update_command)
+        self.errors += errors
         self._log_findings(session, self.decision)
 
     def _read_history(self) -> Sequence[Any]:
@@ -405,7 +415,8 @@ class Conclusion:
             _log_report(session, name, f"{result.subject}: {result.text}", is_failed=is_failed)
         # These reports count as well.
         if not self.has_failures and (self.errors or decision.exit_status):
-            text = "\n".join([self.writer.last_paragraph, *self.errors])
+            last_paragraph = str(self.view.last_paragraph) if self.view else ""
+            text = "\n".join([last_paragraph, *self.errors])
             _log_report(session, "build", text, is_failed=True)
 
     @pytest.hookimpl(trylast=True)
@@ -423,15 +434,15 @@ class Conclusion:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print our section."""
-        if self.decision is None:
+        if self.view is None:
             return
         terminalreporter.section("search quality")
         lines = [*self.update_lines, *self.errors]
-        lines += self.writer.render_terminal(terminalreporter.verbosity)
+        lines += render_section(self.config, self.view, terminalreporter.verbosity)
         for line in lines:
             is_red = line.lstrip().startswith(("✗", "FAILED", "ERROR"))
             terminalreporter.write_line(line, red=is_red)
-        for line in self.writer.list_annotations():
+        for line in list_annotations(self.config, self.view):
             terminalreporter.write_line(line)
 
 

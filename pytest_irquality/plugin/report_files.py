@@ -35,16 +35,11 @@ _BRANCH_VARIABLES = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME")
 
 
 class ReportWriter:
-    """Writes the reports of a session.
-
-    Attributes:
-        view: The content of the reports, once they are written.
-    """
+    """Writes the reports of a session."""
 
     def __init__(self, config: pytest.Config, state: PluginState) -> None:
         self.config = config
         self.state = state
-        self.view: View | None = None
         self._version = ""
         with suppress(PackageNotFoundError):  # an uninstalled checkout
             # Read early: a session can leave no file descriptor to read it with.
@@ -54,7 +49,7 @@ class ReportWriter:
 
     def write_reports(
         self, decision: Decision, history: Sequence[HistoryEntry], update_command: Sequence[str]
-    ) -> list[str]:
+    ) -> tuple[View, list[str]]:
         """Write every report that an option or the environment asks for.
 
         Args:
@@ -63,7 +58,7 @@ class ReportWriter:
             update_command: The words of the command that updates baselines.
 
         Returns:
-            What could not be written, although somebody asked for it.
+            The content of the reports, and what could not be written if somebody asked for it.
         """
         options = self.state.options
         settings = self._create_settings(decision, history, update_command)
@@ -87,16 +82,16 @@ class ReportWriter:
                 if kind != "report" or options.report:
                     reason = getattr(error, "strerror", None) or str(error)
                     errors.append(f"{name} could not be written. {reason}")
-        self.view = replace(view, settings=replace(settings, written=written))
-        if STANDARD_OUTPUT_KEY in self.config.stash:
-            self.config.stash[STANDARD_OUTPUT_KEY].view = self.view
         summary = os.environ.get("GITHUB_STEP_SUMMARY")
         if summary:
             try:
                 append_text(Path(summary), renderers["markdown"]())
             except OSError as error:
                 errors.append(f"The job summary could not be written. {error.strerror}")
-        return errors
+        view = replace(view, settings=replace(settings, written=written))
+        if STANDARD_OUTPUT_KEY in self.config.stash:
+            self.config.stash[STANDARD_OUTPUT_KEY].view = view
+        return view, errors
 
     def _create_settings(
         self, decision: Decision, history: Sequence[HistoryEntry], update_command: Sequence[str]
@@ -140,37 +135,27 @@ class ReportWriter:
             version=self._version,
         )
 
-    @property
-    def last_paragraph(self) -> str:
-        """Return the words that the section in the terminal ends with."""
-        return str(self.view.last_paragraph) if self.view else ""
 
-    def render_terminal(self, verbosity: int) -> list[str]:
-        """Return the lines of the section in the terminal."""
-        if self.view is None:
-            return []
-        columns = CI_COLUMNS
-        if sys.stdout.isatty() or os.environ.get("COLUMNS"):
-            columns = self.config.get_terminal_writer().fullwidth
-        text = render_terminal(self.view, verbosity=verbosity, columns=columns)
-        return text.rstrip("\n").split("\n")
+def render_section(config: pytest.Config, view: View, verbosity: int) -> list[str]:
+    """Return the lines of the section in the terminal."""
+    columns = CI_COLUMNS
+    if sys.stdout.isatty() or os.environ.get("COLUMNS"):
+        columns = config.get_terminal_writer().fullwidth
+    return render_terminal(view, verbosity=verbosity, columns=columns).rstrip("\n").split("\n")
 
-    def list_annotations(self) -> Sequence[str]:
-        """Return workflow commands for GitHub, unless another plugin annotates failures."""
-        if os.environ.get("GITHUB_ACTIONS") != "true" or self.view is None:
+
+def list_annotations(config: pytest.Config, view: View) -> Sequence[str]:
+    """Return workflow commands for GitHub, unless another plugin annotates failures."""
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return ()
+    for plugin in config.pluginmanager.get_plugins():
+        if str(getattr(plugin, "__name__", "")).startswith("pytest_github_actions_annotate"):
             return ()
-        for plugin in self.config.pluginmanager.get_plugins():
-            if str(getattr(plugin, "__name__", "")).startswith("pytest_github_actions_annotate"):
-                return ()
-        from pytest_irquality.reports.annotations import render_annotations
+    from pytest_irquality.reports.annotations import render_annotations
 
-        repository = os.environ.get("GITHUB_WORKSPACE")
-        text = render_annotations(
-            self.view,
-            root=self.config.rootpath,
-            repository=Path(repository) if repository else None,
-        )
-        return text.splitlines()
+    workspace = os.environ.get("GITHUB_WORKSPACE")
+    repository = Path(workspace) if workspace else None
+    return render_annotations(view, root=config.rootpath, repository=repository).splitlines()
 
 
 def _render(renderer: str, *arguments: object) -> str:

@@ -97,6 +97,22 @@ def test_base_suites_run_with_workers(shop: Project) -> None:
 
 
 @pytest.mark.slow
+def test_hidden_base_suite_stays_a_base_suite_with_workers(shop: Project) -> None:
+    """S51: the file of the suite is still there, and the controller must not collect it."""
+    shop.write_rankings({query: ["a", "b", "x"] for query in [*QUERIES, "other"]})
+    shop.commit()
+    shop.start_branch()
+    shop.write_ini("testpaths = help")
+    shop.write_rankings({**{query: ["x"] for query in QUERIES}, "other": ["a"]})
+    shop.commit()
+
+    result = shop.run("-n2", "--ir-baseline=git:main", in_subprocess=True)
+
+    result.stdout.fnmatch_lines(["REVIEW *shop*"])
+    assert result.ret == 0
+
+
+@pytest.mark.slow
 def test_broken_suite_is_an_error_with_workers(shop: Project) -> None:
     shop.write_suite("queries:\n  - querry: a\n", "broken.ir.yaml")
 

@@ -29,6 +29,7 @@ UNSPACED = (
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
 MAX_MARKS_IN_A_ROW = 30
+MAX_SHORT_CHARS = 20_000
 # A private character in front of each digit of an index: H₂ is not H2, and 10₂ is not 102.
 SUBSCRIPT = "\ue000"
 
@@ -281,13 +282,6 @@ def remove_markup(text: str) -> str:
     return text
 
 
-def remove_letters_of_markup(text: str) -> str:
-    """Remove only the marks that have letters, which is much faster than ``remove_markup``."""
-    for markup in _get_markup()[0]:
-        text = markup.remove(text)
-    return text
-
-
 @cache
 def _get_markup() -> tuple[tuple[Markup, ...], tuple[Markup, ...]]:
     """Return the marks that have letters, and the others, in the order in which they are removed.
@@ -404,16 +398,24 @@ class NormalizedText:
         return _NO_LETTER.sub("", self.line)
 
 
-@lru_cache(maxsize=2**12)
 def normalize_text(text: str) -> NormalizedText:
     """Return the normalized form of a text, in time linear in its length.
 
-    The last few thousand texts are remembered, because a chunk is returned for many queries.
+    The last few thousand texts are remembered, because a chunk is returned for many queries. Long
+    ones would take too much memory.
     """
+    return _normalize_short(text) if len(text) <= MAX_SHORT_CHARS else _normalize_long(text)
+
+
+def _normalize(text: str) -> NormalizedText:
     text = _fold(remove_markup(text))
     for pattern, replacement in _get_joints():
         text = pattern.sub(replacement, text)
     return NormalizedText(tuple(_get_word_pattern().findall(text)))
+
+
+_normalize_short = lru_cache(maxsize=2**12)(_normalize)
+_normalize_long = lru_cache(maxsize=4)(_normalize)
 
 
 @lru_cache(maxsize=2**15)
@@ -424,7 +426,8 @@ def extract_letters(text: str) -> str:
     """
     if "[x]" in text or "[X]" in text:  # A task's box is only recognized after other marks.
         return normalize_text(text).letters
-    text = remove_letters_of_markup(text)
+    for markup in _get_markup()[0]:  # without the marks that have no letters
+        text = markup.remove(text)
     if text.isascii():
         return text.encode().lower().translate(None, _ASCII_WITHOUT_LETTERS).decode()
     return _NO_LETTER.sub("", _fold(text))

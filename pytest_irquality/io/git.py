@@ -222,10 +222,6 @@ class Repository:
             )
         raise GitError(problem)
 
-    def read_tree(self, commit: str) -> CommitTree:
-        """Return the files of a commit."""
-        return CommitTree(self, commit)
-
     # Files of the working tree
 
     def get_path(self, file: Path) -> str:

@@ -595,14 +595,13 @@ def _create_probe_notices(facts: SuiteFacts) -> Iterator[Notice]:
     for (code, words), probes in groups.items():
         documents = {probe.doc_id: DocPart(probe.doc_id, probe.title) for probe in probes.values()}
         count = format_count(len(documents), "document is", "documents are")
-        text = write(f"{count} {words}: ", list_some(documents.values()))
-        text += _describe_source(found, list(probes.values()))
+        text = write(f"{count} {words}") + _describe_source(found, list(probes.values()))
         if code == "probes-not-by-quote":
             text += _describe_cut(found, list(probes.values()))
         if code == "probes-other-ids":
             first = next(iter(documents))
-            text += write(". For example, ", DataPart(first), " has the id ")
-            text += write(DataPart(other_ids[first]), " there.")
+            text += write(", such as ", DataPart(other_ids[first]), " instead of ", DataPart(first))
+        text += write(": ", list_some(documents.values()))
         yield Notice(code, text, query_ids=tuple(probes), doc_ids=tuple(documents), is_cause=True)
 
 
@@ -643,7 +642,6 @@ def _describe_cut(found: Sequence[Probe], broken: Sequence[Probe]) -> str:
 
     A quote behind the cut may be found by chance, and one before it broken for another reason.
     """
-    field = broken[0].field
     quotes = [(probe.position, False) for probe in found if probe.way == "quote"]
     if len(broken) < MIN_SHARED_PROBES:
         return ""
@@ -662,8 +660,8 @@ def _describe_cut(found: Sequence[Probe], broken: Sequence[Probe]) -> str:
     broken_behind = len(broken) - broken_before_cut
     is_clear = broken_behind >= max(2 * found_behind, MIN_SHARED_FRACTION * len(broken))
     if cut >= MIN_CUT_POSITION and is_clear:
-        return f". Texts seem to be cut at about character {cut:,}."
-    return "" if is_indexed else f". The field '{field}' seems not to be indexed."
+        return f", as if texts were cut at about character {cut:,}"
+    return "" if is_indexed else ", as if the field were not indexed"
 
 
 # -- Known issues and remarks ----------------------------------------------------------------------

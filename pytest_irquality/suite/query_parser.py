@@ -224,9 +224,10 @@ class QueryParser:
         entries: list[_QueryEntry] = []
         queries = self.fields.get("queries")
         if isinstance(queries, MappingNode) and not _has_known_key(queries, _QUERY_AND_FILE_KEYS):
-            (key, _), *_ = queries.entries
-            written = describe_node(key).strip("'")
-            raise Mistake(key.line, f"Queries are a list. Write {quote(f'- query: {written}')}.")
+            for key, _ in queries.entries:
+                name = key.text if isinstance(key, ScalarNode) else "TEXT"
+                hint = f"Write {quote(f'- query: {name}')}."
+                raise Mistake(key.line, f"Queries are a list. {hint}")
         for item in _list_items(queries):
             with self.mistakes.collect():
                 if isinstance(item, MappingNode) and not _has_known_key(item, FILE_KEYS):

@@ -601,6 +601,7 @@ def read_query_file(file: DataFile, *, matches_text: bool = False) -> QueryFile:
     reader = RecordReader(file, recognize_format(file, QUERY_FORMATS, "queries"), False)
     queries: dict[object, tuple[Record, dict[str, None]]] = {}
     has_judgments = False
+    repeated_count = 0
     for record in reader.read():
         cells, columns = record.cells, reader.columns
         text = cells.get("query", "").strip()
@@ -619,13 +620,17 @@ def read_query_file(file: DataFile, *, matches_text: bool = False) -> QueryFile:
                 missing = "grade" if "document" in cells else "document"
                 names = [*columns.names.values(), *columns.ignored]
                 reader.fail(1, explain_missing(missing, names))
-            queries[record.line] = (record, {})  # The parser says that its id is used already.
+            repeated_count += 1
             continue
         _, passages = queries.setdefault(key, (record, {}))
         if passage:
             passages[passage] = None
     nodes = [_make_query_node(record, list(passages)) for record, passages in queries.values()]
-    return QueryFile(nodes, has_judgments, () if has_judgments else list(reader.list_notes()))
+    notes = [] if has_judgments else list(reader.list_notes())
+    if repeated_count:
+        number = format_count(repeated_count, "repeated query", "repeated queries")
+        notes.append(f"{file.name}: {number} ignored")
+    return QueryFile(nodes, has_judgments, notes)
 
 
 def _make_query_node(record: Record, passages: list[str]) -> Node:

@@ -248,6 +248,7 @@ class InitSource:
     Attributes:
         kind: What it has: queries only, queries with judgments, or documents.
         queries: The queries, each text once. Only those of a list need answers.
+        notes: Remarks on the file, such as the number of repeated queries.
         whole_field: The field of a catalog that has the title.
         quoted_field: The field of a catalog that has a long text, if there is one.
     """
@@ -257,6 +258,7 @@ class InitSource:
     queries: tuple[InitQuery, ...] = ()
     whole_field: str = ""
     quoted_field: str = ""
+    notes: Sequence[str] = ()
 
 
 def read_init_source(path: Path, *, root: Path, access: FileAccess | None = None) -> InitSource:
@@ -275,7 +277,7 @@ def read_init_source(path: Path, *, root: Path, access: FileAccess | None = None
             query_id = query.id if query.id != query.text else ""
             queries.setdefault(query.text, InitQuery(query.text, query_id, query.tags))
     kind: Literal["queries", "judgments"] = "judgments" if suite.has_judgments else "queries"
-    return InitSource(kind, path.name, tuple(queries.values()))
+    return InitSource(kind, path.name, tuple(queries.values()), notes=suite.notes)
 
 
 def _find_catalog_fields(file: DataFile) -> tuple[str, str] | None:

@@ -340,6 +340,7 @@ def test_a_known_issue_needs_an_id(folder: SuiteFolder, value: str) -> None:
         ("queries:\n  – query: a\n", "2: Write a dash and a space: '- query'"),
         ("queries:\n  - query： a\n", "2: Write a colon and a space after 'query'"),
         ("queries: {red: [a]}\n", "1: Queries are a list. Write '- query: red'."),
+        ("queries: {}\n", "1: A query needs 'query'"),
         ("queries:\n  - [a]\n", "2: A query must have lines such as 'key: value', and is a list."),
         ("queries:\n  - c # developer\n", "2: There is no file 'c'. For a query, write '- query: \"c # developer\"'."),
         ("queries:\n  - query: a\n    relevant:\n    d: 1\n", "4: 'd' is not a key of a query. Indent it if it belongs to 'relevant'."),

@@ -165,13 +165,15 @@ def _write_suite(module: FirstSuiteModule, queries: Sequence[Query]) -> str:
     shown = os.path.relpath(path, module.config.invocation_params.dir)
     count = f" with {format_count(len(answered), 'query', 'queries')}" if answered else ""
     command = quote_command(["pytest", "--ir-suite"], [shown])
-    message = f"Wrote {shown}{count}.\nFollow the steps at its top, and run `{command}`."
+    lines = [f"Wrote {shown}{count}.", *module.source.notes]
+    lines.append(f"Follow the steps at its top, and run `{command}`.")
     workflow = module.config.rootpath / WORKFLOW_PATH
     if workflow.parent.is_dir() and not _has_workflow(workflow.parent):
         write_new_file(workflow, WORKFLOW.read_text("utf-8"))
-        message += f"\nWrote {WORKFLOW_PATH}, which tests pull requests. Check how it installs your"
-        message += " search."
-    return message
+        lines.append(
+            f"Wrote {WORKFLOW_PATH}, which tests pull requests. Check how it installs your search."
+        )
+    return "\n".join(lines)
 
 
 def _has_workflow(folder: Path) -> bool:

@@ -124,6 +124,17 @@ def test_list_of_queries_becomes_a_suite_that_passes(project: Project) -> None:
     assert project.run("-k", "office-chair").ret == 0
 
 
+def test_first_suite_keeps_a_repeated_query_once(project: Project) -> None:
+    project.write("queries.txt", "office chair\ndesk\noffice chair\n")
+    project.write_rankings({"office chair": ["a"], "desk": ["b"]})
+
+    result = project.run_pytest("--ir-init=queries.txt")
+
+    result.stdout.fnmatch_lines(["Wrote * with 2 queries.", "*1 repeated query ignored*"])
+    assert project.list_calls() == ["office chair", "desk"]
+    assert project.run().ret == 0
+
+
 def test_first_suite_needs_a_retriever(project: Project) -> None:
     project.write("queries.txt", "office chair\n")
     project.write("conftest.py", "")

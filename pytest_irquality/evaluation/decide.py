@@ -313,7 +313,9 @@ def _create_branch_notices(decision: Decision) -> Iterator[Notice]:
         worst = Outcome.REVIEW if is_base else Outcome.ERROR
         for path, error in side.branch.errors.items():
             where = f" on {decision.base_name}" if is_base else ""
-            text = write(f"cannot be used{where}. ", error)
+            first, *others = str(error).splitlines()
+            text = write(f"cannot be used{where}. ", DataPart(first))
+            text += f" and {len(others)} more" if others else ""
             yield Notice("cannot-be-used", text, worst, subject=path, suite_path=path)
         for suite in side.missing:
             where = f" for {decision.base_name}" if is_base else ""

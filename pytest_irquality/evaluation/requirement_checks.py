@@ -110,7 +110,8 @@ class RequirementChecks:
                 known_issue = query.known_issue.id
             else:
                 broken.append(result)
-        first = [*broken, *holding, unchecked][0]
+        checked = [*broken, *holding]
+        first = checked[0] if checked else unchecked
         outcome, text = first.outcome, first.text
         if broken:
             text, known_issue = list_some([result.text for result in broken]), ""
@@ -125,7 +126,7 @@ class RequirementChecks:
             label=label,
             query_ids=tuple(query_id for result in broken for query_id in result.query_ids),
             known_issue=known_issue,
-            was_evaluated=any(result.was_evaluated for result in [*broken, *holding]),
+            was_evaluated=not checked or any(result.was_evaluated for result in checked),
         )
 
     def _check_answers(self, item: CheckItem) -> CheckResult:

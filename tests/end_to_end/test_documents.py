@@ -426,7 +426,7 @@ def test_passages_split_by_a_chunker_are_diagnosed(shop: Shop) -> None:
 
     assert build.verdict == ("FAILED", 1)
     notices = " ".join(notice["text"] for notice in build.data["notices"])
-    assert "1 is ranked lower" in notices
+    assert "1 ranked lower" in notices
     assert "3 are split across chunks" in notices
     findings = {}
     for query in PASSAGES:

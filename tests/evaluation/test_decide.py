@@ -1119,7 +1119,7 @@ def test_gap_is_not_hidden_by_a_review() -> None:
 
 def test_file_that_cannot_be_used_is_an_error() -> None:
     """S21, S31: a suite or baseline that cannot be read."""
-    errors = {"boots.ir.yaml": "boots.ir.yaml:1: the file is empty"}
+    errors = {"boots.ir.yaml": "boots.ir.yaml:1: unknown key\nboots.ir.yaml:2: unknown key"}
     broken = make_branch([SHOP], SHOP_RUN, errors=errors, name="main")
 
     current = decide(broken, make_runs(make_run(SHOP, worse=8)))
@@ -1128,7 +1128,7 @@ def test_file_that_cannot_be_used_is_an_error() -> None:
     assert (current.outcome, current.exit_status) == (Outcome.ERROR, 2)
     assert (base.outcome, base.exit_status) == (Outcome.REVIEW, 0)
     assert get_text(base, "cannot-be-used") == (
-        "boots.ir.yaml cannot be used on main. boots.ir.yaml:1: the file is empty"
+        "boots.ir.yaml cannot be used on main. boots.ir.yaml:1: unknown key and 1 more"
     )
 
 

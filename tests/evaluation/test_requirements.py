@@ -122,6 +122,7 @@ def test_rule_of_each_query(
 
     assert (result.outcome, result.query_ids) == (outcome, broken)
     assert result.item == "each_query every_result"
+    assert result.was_evaluated  # also if it met no result, or it would seem to be unable to fail
 
 
 def test_rules_over_fields_read_chunks_and_not_passages() -> None:

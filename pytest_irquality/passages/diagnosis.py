@@ -223,9 +223,10 @@ def _find_parts(
     is_complete = False
     for pool in pools:
         found, is_complete = find_split(passage, pool)
-        chunk_ids = found if is_complete else chunk_ids or found
         if is_complete:
+            chunk_ids = found
             break
+        chunk_ids = chunk_ids or found
     return tuple(ChunkRank(chunk_id, ranks.get(chunk_id)) for chunk_id in chunk_ids), is_complete
 
 

@@ -318,7 +318,8 @@ class _Collector:
             names: dict[str, None] = {}
             for query in self.queries:
                 result = self.results.get((STAGES_REPEAT, query.request))
-                names.update(dict.fromkeys(result if isinstance(result, dict) else ()))
+                if isinstance(result, dict):
+                    names.update(dict.fromkeys(result))
             for name in names or self.needed_stages:
                 stages[name] = self._make_part((STAGES_REPEAT,), texts, name)
         return replace(run, stages=stages)
@@ -355,11 +356,11 @@ class _Collector:
                 cut_count += answer.cut_text_count
                 _add_titles(titles, doc_ids, answer.titles)
             answers[query.request] = tuple(rankings)
-        note = (
-            f"{cut_count:,} texts of results were longer than {MAX_TEXT_CHARS:,} characters"
-            " and were cut"
-        )
-        return Run(answers, errors, titles, notes=(note,) if cut_count else ())
+        notes = []
+        if cut_count:
+            limit = f"{MAX_TEXT_CHARS:,} characters"
+            notes.append(f"{cut_count:,} texts of results were longer than {limit} and were cut")
+        return Run(answers, errors, titles, notes=tuple(notes))
 
     def _get_answer(self, repeat: int, query: Query, stage: str) -> Answer | BaseException | None:
         """Return an answer, why there is none, or ``None`` if Ctrl-C came before."""

@@ -84,10 +84,9 @@ class _Pass:
             for call, job in self.calls.items():
                 if call.done() and not call.cancelled() and not call.exception():
                     reply = call.result()
+                    _discard(reply)
                     if isinstance(reply, Reply):
                         self.finish(job, reply)
-                    else:
-                        close_jobs([reply])
             await _cancel([*workers, *self.calls, *self.abandoned])
 
     async def _work(self) -> None:
@@ -170,8 +169,7 @@ class _CallThread:
 
 def _make_calls(calls: queue.SimpleQueue[Any]) -> None:
     """Make calls until there is ``None`` instead of one. Each thread runs this."""
-    while item := calls.get():
-        call, future = item
+    for call, future in iter(calls.get, None):
         result = error = None
         try:
             result = call()
@@ -180,18 +178,23 @@ def _make_calls(calls: queue.SimpleQueue[Any]) -> None:
         try:
             future.get_loop().call_soon_threadsafe(_resolve, future, result, error)
         except RuntimeError:  # the loop has ended without this call
-            close_jobs([result] if isinstance(result, Job) else [])
+            _discard(result)
 
 
 def _resolve(
     future: asyncio.Future[Any], result: Reply | Job | None, error: BaseException | None
 ) -> None:
     if future.done():  # abandoned
-        close_jobs([result] if isinstance(result, Job) else [])
+        _discard(result)
     elif error is None:
         future.set_result(result)
     else:
         future.set_exception(error)
+
+
+def _discard(result: object) -> None:
+    if isinstance(result, Job):
+        close_jobs([result])
 
 
 async def _attempt(job: Job, settings: CallSettings) -> Reply:

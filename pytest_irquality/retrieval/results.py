@@ -87,15 +87,10 @@ _UNSPACED = "[\u0e00-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0
 _ATTRIBUTE_READERS: Mapping[str, Callable[[Iterable[Any]], list[Any]]] = {
     "id": lambda values: [value.id for value in values],
     "docid": lambda values: [value.docid for value in values],
-    "node_id": lambda values: [value.node_id for value in values],
     "score": lambda values: [value.score for value in values],
     "title": lambda values: [value.title for value in values],
-    "text": lambda values: [value.text for value in values],
     "page_content": lambda values: [value.page_content for value in values],
-    "metadata": lambda values: [value.metadata for value in values],
     "payload": lambda values: [value.payload for value in values],
-    "node": lambda values: [value.node for value in values],
-    "meta": lambda values: [value.meta for value in values],
 }
 # What a column of rows may hold. Decimals are never ids; integers may be ids or scores.
 Role = Literal["ids", "integers", "decimals", "prose", "other"]
@@ -245,7 +240,11 @@ def _read_hits(hits: Sequence[Any], reader: ResultReader) -> _Parts:
             "Numbers with decimals are scores, not ids. An array of scores in the order of the"
             " corpus is not a ranking. Return the ids of the best documents, or ids and scores"
         )
-    if all(map(_is_row_type, column.kinds)) and not _names_id(hits[0], reader.id_field):
+    # A named tuple with a field for the id is an object.
+    id_names = {reader.id_field, *_ID_ATTRIBUTES}
+    if all(map(_is_row_type, column.kinds)) and id_names.isdisjoint(
+        getattr(hits[0], "_fields", ())
+    ):
         return _read_rows(hits, reader)
     return _read_objects(hits, reader)
 
@@ -278,11 +277,6 @@ def _is_object_type(kind: type) -> bool:
 
 def _is_row_type(kind: type) -> bool:
     return issubclass(kind, (tuple, list)) or hasattr(kind, "_fields")
-
-
-def _names_id(row: Any, id_field: str) -> bool:
-    """Return whether a row is a named tuple with a field for the id."""
-    return not {id_field, *_ID_ATTRIBUTES}.isdisjoint(getattr(row, "_fields", ()))
 
 
 def _read_rows(rows: Sequence[Any], reader: ResultReader) -> _Parts:
@@ -388,25 +382,13 @@ class _Fields:
         sample = self.hits[start : start + SAMPLE_HITS]
         for path in paths:
             steps = _find_steps(sample[0], path)
-            if steps is not None:
-                values = [get_value(hit, steps) for hit in sample]
-                if accept(Column(values, is_field=True)):
-                    return _Place(path, steps)
+            if steps is not None and accept(_read_column(sample, _Place(path, steps), {})):
+                return _Place(path, steps)
         return None
 
     def read(self, place: _Place) -> Column:
         """Read the column at a place of all hits."""
-        values: Sequence[Any] = self.hits
-        path = ""
-        try:
-            for name, step in zip(place.path.split("."), place.steps, strict=False):
-                is_first, path = not path, f"{path}.{name}"
-                if path not in self._columns:
-                    self._columns[path] = _take_step(values, name, step, is_first=is_first)
-                values = self._columns[path]
-        except Exception:
-            values = [get_value(hit, place.steps) for hit in self.hits]
-        return Column(values, is_field=True)
+        return _read_column(self.hits, place, self._columns)
 
     def find_ids(self, id_field: str) -> _Place | None:
         """Return the place of the ids, at the given path or at a usual one."""
@@ -583,6 +565,21 @@ def get_value(hit: Any, steps: Sequence[Step]) -> Any:
     return hit
 
 
+def _read_column(hits: Sequence[Any], place: _Place, columns: dict[str, Sequence[Any]]) -> Column:
+    """Read a column. Parts of its path that were read before are in ``columns``."""
+    values = hits
+    path = ""
+    try:
+        for name, step in zip(place.path.split("."), place.steps, strict=False):
+            is_first, path = not path, f"{path}.{name}"
+            if path not in columns:
+                columns[path] = _take_step(values, name, step, is_first=is_first)
+            values = columns[path]
+    except Exception:
+        values = [get_value(hit, place.steps) for hit in hits]
+    return Column(values, is_field=True)
+
+
 def _take_step(values: Sequence[Any], name: str, step: Step, *, is_first: bool) -> Sequence[Any]:
     """Return what a step of a path leads to from each value.
 
@@ -596,8 +593,9 @@ def _take_step(values: Sequence[Any], name: str, step: Step, *, is_first: bool) 
         return list(map(step, values))
     if not is_first:  # an attribute of code may lead anywhere
         _refuse_code(values)
-    read = _ATTRIBUTE_READERS.get(name)
-    return read(values) if read else list(map(step, values))
+    if name in _ATTRIBUTE_READERS:
+        return _ATTRIBUTE_READERS[name](values)
+    return list(map(step, values))
 
 
 def _refuse_code(values: Sequence[Any]) -> None:

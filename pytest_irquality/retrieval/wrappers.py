@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -240,7 +241,7 @@ def _open_mapping(thing: Any, request: Request) -> Any:
             if _is_column(value):
                 columns[str(name)] = _open_row(_to_plain(value))[: request.depth]
         return Table(columns)
-    inside = _find_hit_list(thing)
+    inside = _find_hit_list(partial(_get, thing))
     if inside is not None:
         return inside
     return _find_component({str(key): _get(thing, key) for key in keys})
@@ -250,11 +251,7 @@ def _open_attributes(thing: Any, request: Request) -> Any:
     """Open a client's response object. One with a length is a list of its hits itself."""
     if hasattr(thing, "__iter__") and hasattr(thing, "__len__"):
         return None
-    for name in HIT_LISTS:
-        value = getattr(thing, name, None)
-        if _may_hold_hits(value):
-            return value
-    return None
+    return _find_hit_list(lambda name: getattr(thing, name, None))
 
 
 def _open_batch_of_one(thing: Any, request: Request) -> Any:
@@ -288,7 +285,7 @@ def _find_component(values: Mapping[str, object]) -> Any:
             continue
         # Next to others, only a component that names its hits is taken for one.
         is_component = len(values) == 1 and (_looks_like_hits(value) or name in _ONLY_COLUMNS)
-        if is_component or (is_mapping(value) and _find_hit_list(value) is not None):
+        if is_component or (is_mapping(value) and _find_hit_list(partial(_get, value)) is not None):
             found[name] = value
     if len(found) > 1:
         names = ", ".join(found)
@@ -305,9 +302,9 @@ def _looks_like_hits(value: object) -> bool:
     return not _is_array(value)
 
 
-def _find_hit_list(mapping: Any) -> Any:
+def _find_hit_list(get: Callable[[str], Any]) -> Any:
     for name in HIT_LISTS:
-        value = _get(mapping, name)
+        value = get(name)
         if _may_hold_hits(value):
             return value
     return None

@@ -6,6 +6,7 @@ is checked by itself, and the first one with the worst outcome decides.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -157,7 +158,7 @@ class RequirementChecks:
 
     def _check_rule(self, rule: Rule, query: Query) -> CheckResult:
         outcome = Outcome.PASSED
-        text = write(query.part, f" satisfies '{rule.key}'")
+        text = write(query.part, sys.intern(f" satisfies '{rule.key}'")
         if gap := _describe_gap_of_query(self.comparison, query):
             outcome, text = Outcome.INCOMPLETE, gap
         elif violations := self._find_violations(rule, query):
@@ -277,7 +278,12 @@ class RequirementChecks:
             return results
         is_broken = any(r.outcome is Outcome.FAILED or r.is_warning for r in results)
         if is_broken and is_expired(issue, self.context.expiry_date):
-            return results
+            remark = write(". Known issue ", DataPart(issue.id), f" expired on {issue.until}")
+            expired = []
+            for result in results:
+                is_failed = result.outcome is Outcome.FAILED
+                expired.append(replace(result, text=result.text + remark) if is_failed else result)
+            return expired
         if is_broken:
             return [_excuse(result, issue) for result in results]
         is_complete = all(result.outcome is Outcome.PASSED for result in results)

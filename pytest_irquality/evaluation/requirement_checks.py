@@ -158,7 +158,7 @@ class RequirementChecks:
 
     def _check_rule(self, rule: Rule, query: Query) -> CheckResult:
         outcome = Outcome.PASSED
-        text = write(query.part, sys.intern(f" satisfies '{rule.key}'")
+        text = write(query.part, sys.intern(f" satisfies '{rule.key}'"))
         if gap := _describe_gap_of_query(self.comparison, query):
             outcome, text = Outcome.INCOMPLETE, gap
         elif violations := self._find_violations(rule, query):

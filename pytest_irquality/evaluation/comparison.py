@@ -252,13 +252,20 @@ class _RankingPool:
             if metric.needs_judgments and not metric.budget:
                 self._score_shared_hits(metric, scores)
             self._scores[metric] = scores
+            if self._scores.keys() >= set(self._metrics):
+                # The batch has several lists for each ranking, which nobody needs any more.
+                self._duplicated = self._batch.find_duplicated()
+                del self._batch
         return self._scores[metric]
 
     def list_duplicated(self) -> list[str]:
         """Return the queries of which a current ranking contains a document twice."""
-        duplicated = self._batch.find_duplicated()
-        returned = self.positions[Side.RETURNED]
-        return [query_id for query_id, at in returned.items() if not duplicated.isdisjoint(at)]
+        returned = self.positions[Side.RETURNED].items()
+        return [query_id for query_id, at in returned if not self._duplicated.isdisjoint(at)]
+
+    @cached_property
+    def _duplicated(self) -> set[int]:
+        return self._batch.find_duplicated()
 
     @cached_property
     def _batch(self) -> RankingBatch:

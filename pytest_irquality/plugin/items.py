@@ -344,7 +344,7 @@ class SuiteItem(pytest.Function):
             value = comparison.values(metric, Side.RETURNED).get(query.id)
             if value is None:
                 continue
-            properties.append((str(metric), value))
+            properties.append((sys.intern(str(metric)), value))
             before = comparison.values(metric, Side.BEFORE).get(query.id)
             now = comparison.values(metric, Side.NOW).get(query.id)
             if before is not None and now is not None and before != now:

@@ -190,6 +190,7 @@ class QueryRow:
         return Text()
 
 
+_NO_TEXT = Text()
 Cell = Text | Number | None
 
 
@@ -269,7 +270,7 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
                 now=format_value(metric, now),
                 change=format_change(metric, before, now) if score else None,
                 gain=score.gain if score else 0.0,
-                finding=_drop_query(worst.text) if worst else Text(),
+                finding=_drop_query(worst.text) if worst and worst.outcome else _NO_TEXT,
                 known_issue=next((each.known_issue for each in results if each.known_issue), ""),
                 error=error.message if error and status is QueryStatus.NO_ANSWER else "",
                 error_cause=(error.cause or error.message) if error else "",

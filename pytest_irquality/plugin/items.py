@@ -120,6 +120,7 @@ class SuiteGroup:
     Attributes:
         attempt: Which run of its item ran the queries, as pytest-rerunfailures counts.
         shown_causes: At which item an error was shown in full, by its cause.
+        properties: The properties of all items, of which many are equal and share one tuple.
     """
 
     state: PluginState
@@ -130,6 +131,7 @@ class SuiteGroup:
     error_item: str = ""
     skip: BaseException | None = None
     shown_causes: dict[str, str] = field(default_factory=dict)
+    properties: dict[tuple[str, object], tuple[str, object]] = field(default_factory=dict)
     _results: Mapping[str, Sequence[CheckResult]] = field(default_factory=dict)
     _evaluation: Evaluation | None = None
 
@@ -356,7 +358,8 @@ class SuiteItem(pytest.Function):
             if doc_id in query.judgments.relevant:
                 properties.append(("rank of the first relevant document", rank))
                 break
-        return properties
+        known = self.group.properties
+        return [known.setdefault(each, each) for each in properties]
 
 
 def run_queries(item: pytest.Function, state: PluginState, key: SuiteKey, suite: Suite) -> object:

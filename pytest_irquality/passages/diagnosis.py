@@ -122,8 +122,6 @@ class CorpusTexts:
 
     def _find_chunk(self, passage: str) -> str | None:
         letters = get_letters(passage)
-        if not letters and not get_words(passage):
-            return None
         at = self._letters.find(letters)
         while 0 <= at < len(self._letters):
             position = bisect_right(self._letter_ends, at)

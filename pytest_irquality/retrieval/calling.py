@@ -73,20 +73,6 @@ def takes_batches(retriever: object) -> bool:
     return first == "queries" or _find_single_call(retriever) is None
 
 
-def get_batch_size(retriever: object) -> int:
-    """Return how many queries a call of ``batch`` may have.
-
-    Raises:
-        RetrieverError: The attribute ``batch_size`` is not a positive integer.
-    """
-    size = getattr(retriever, "batch_size", None)
-    if size is None:
-        return DEFAULT_BATCH_SIZE
-    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-        raise RetrieverError("'batch_size' of the retriever must be a positive integer")
-    return size
-
-
 def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], subject: str) -> Call:
     """Settle how a function takes its subject (``query`` or ``queries``) and the cutoff."""
     try:
@@ -239,7 +225,8 @@ def make_jobs(
     """
     calls = _find_calls(retriever, queries)
     if takes_batches(retriever):
-        yield from _make_batch_jobs(calls, get_batch_size(retriever), queries, reader, depth)
+        size = getattr(retriever, "batch_size", None) or DEFAULT_BATCH_SIZE
+        yield from _make_batch_jobs(calls, size, queries, reader, depth)
         return
 
     def read(result: object) -> list[Any]:

@@ -25,20 +25,9 @@ _RETRY_AFTER_ATTRIBUTES = ("retry_after", "retry_after_s")
 # The parts of a second in which headers are.
 _RETRY_AFTER_HEADERS = {"retry-after": 1, "retry-after-ms": 1000}
 _STATUS_ATTRIBUTES = ("status_code", "status", "code", "http_status")
-_UNIT = (
-    r"(?:[nµu]s|ms|s|secs?|seconds?|milliseconds?|mins?|minutes?|h|hours?|[kmg]i?b|bytes?|[km]"
-    r"|tokens?|characters?|%)"
-)
-# Ids, hexadecimal numbers, numbers with units, and words with a digit differ from call to call.
-# This and the next pattern are texts, so only runs with errors compile them (5 ms).
-_VARYING = (
-    r"(?<=[ _.-]id)[\s:='\"]+[\w-]+|(?<=\breq)[\s:=#'\"]+[\w-]+"
-    r"|0x[0-9a-f]+|\b(?=[a-f-]*\d)[0-9a-f-]{8,}\b"
-    rf"|(?<!\w)\d+(?:[.,:]\d+)*(?:\s?{_UNIT}\b|\s?%|\b)"
-    r"|\b[^\W\d]*-?\d[\w-]*"
-)
-# An HTTP status in a message, as opposed to a time, a size or a number of tokens.
-_STATUS = rf"(?<![\w.,-])[45]\d\d(?![\w.]|,\d|\s?{_UNIT}\b|\s?%)"
+# Ids, times, sizes and other words with a digit differ from call to call.
+_VARYING = re.compile(r"(?<=[ _.-]id)[\s:='\"]+[\w-]+|[\w.,:-]*\d[\w.,:-]*")
+_STATUS = re.compile(r"(?:HTTP|status|code)\W{1,3}([45]\d\d)\b|\b([45]\d\d): ", re.IGNORECASE)
 # The wait before the first round of retries. It doubles with each round.
 FIRST_WAIT_S = 1.0
 # The longest wait, whatever an engine asks for.
@@ -97,7 +86,7 @@ def make_query_error(
     """Describe what a call raised in one line, with the cause that similar errors share."""
     if isinstance(error, (CallTimeout, NotRunError)):
         message = str(error)
-        return QueryError(message, re.sub(_VARYING, "#", message, flags=re.IGNORECASE), error)
+        return QueryError(message, _VARYING.sub("#", message), error)
     if isinstance(error, ResultError):
         return QueryError(str(error), error.cause, error)
     message = format_message(error)
@@ -132,12 +121,9 @@ def _find_cause(message: str, error: BaseException, query_text: str) -> str:
         forms = {query_text, quote(query_text), quote_plus(query_text)}
         pattern = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
         text = re.sub(rf"(?<!\w)({pattern})(?!\w)", "…", text)
-    status = find_status(error)
-    if status is None:
-        in_text = re.search(_STATUS, text, re.IGNORECASE)
-        status = int(in_text[0]) if in_text else None
-    cause = re.sub(_VARYING, "#", text, flags=re.IGNORECASE)
-    return cause if status is None else f"{status} {cause}"
+    in_text = _STATUS.search(text)
+    status = find_status(error) or (in_text and (in_text[1] or in_text[2]))
+    return f"{status or ''} {_VARYING.sub('#', text)}".strip()
 
 
 # Retries.

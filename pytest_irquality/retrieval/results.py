@@ -68,10 +68,6 @@ _CONTAINERS = (
 )  # fmt: skip
 _MAX_TRIED_PATHS = 4
 _MAX_HINT_FIELDS = 12
-_TANTIVY_HINT = (
-    "An address of tantivy is valid in one index only. Return"
-    " [(score, searcher.doc(address)) for score, address in results.hits]"
-)
 MAX_FIELD_CHARS = 4_000
 # Characters of a picture in a ``data:`` URI, some 200 kB.
 MAX_IMAGE_CHARS = 300_000
@@ -707,8 +703,6 @@ def make_plain(value: object) -> object:
 
 
 def _make_id_error(hits: Sequence[Any], id_field: str) -> ResultError:
-    if type(hits[0]).__name__ == "DocAddress":
-        return ResultError(_TANTIVY_HINT)
     fields = _describe_fields(hits[0])
     if id_field:
         return ResultError(f"'id_field: {id_field}' leads to no document id in the hits", fields)
@@ -721,20 +715,13 @@ def _make_id_error(hits: Sequence[Any], id_field: str) -> ResultError:
 
 
 def _describe_fields(hit: Any) -> str:
-    names = ", ".join(islice(_list_paths(hit), _MAX_HINT_FIELDS))
-    if not names:
-        return f"A hit is a {type(hit).__name__} without fields"
-    return f"A hit has the fields {names}"
-
-
-def _list_paths(hit: Any, prefix: str = "") -> Iterator[str]:
-    """Yield the paths of the fields of a hit, at most one level deep."""
     fields = getattr(hit, "__dict__", {})
     if is_mapping(hit):
-        fields = {str(name): hit[name] for name in hit.keys()}  # noqa: SIM118 - it may be no dict
+        fields = {name: hit[name] for name in hit.keys()}  # noqa: SIM118 - it may be no dict
+    names: list[str] = []
     for name, value in fields.items():
-        has_fields = is_data(value) and (is_mapping(value) or hasattr(value, "__dict__"))
-        if has_fields and not prefix:
-            yield from _list_paths(value, f"{name}.")
-        else:
-            yield prefix + name
+        inside = list(value) if isinstance(value, dict) else []
+        names += [f"{name}.{key}" for key in inside] or [str(name)]
+    if not names:
+        return f"A hit is a {type(hit).__name__} without fields"
+    return f"A hit has the fields {', '.join(names[:_MAX_HINT_FIELDS])}"

@@ -33,8 +33,6 @@ _NOT_HITS = frozenset((
 ID_COLUMNS = (
     "ids", "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
 )  # fmt: skip
-# Names of a column of ids that has no other columns next to it.
-_ONLY_COLUMNS = ("sku", "product_id", "item_id")
 MAX_NESTING = 8
 MAX_REPR_CHARS = 200
 MAX_TRIED_NAMES = 6
@@ -93,12 +91,11 @@ def open_batch(result: object, count: int) -> list[Any]:
         ResultError: There is not one list of hits for each query.
     """
     reason = _find_refusal(result)
-    if reason:
-        raise ResultError(f"A batch must return one list of hits for each query. {reason}")
-    if is_mapping(result):
-        raise ResultError("A batch must return one list of hits for each query, not a mapping")
+    if reason or is_mapping(result):
+        raise ResultError(f"A batch must return one list of hits for each query. {reason}".strip())
     results = list(_to_plain(result))
-    if _is_two_tables(result, results):
+    # Two tables, as of documents and scores, have a row for each query.
+    if isinstance(result, tuple) and (hasattr(result, "_fields") or all(map(_is_table, results))):
         results = list(zip(*map(_to_plain, results), strict=False))
     if len(results) != count:
         raise ResultError(f"A batch of {count} queries must not return {len(results)} results")
@@ -284,7 +281,7 @@ def _find_component(values: Mapping[str, object]) -> Any:
         if name in _NOT_HITS:
             continue
         # Next to others, only a component that names its hits is taken for one.
-        is_component = len(values) == 1 and (_looks_like_hits(value) or name in _ONLY_COLUMNS)
+        is_component = len(values) == 1 and _looks_like_hits(value)
         if is_component or (is_mapping(value) and _find_hit_list(partial(_get, value)) is not None):
             found[name] = value
     if len(found) > 1:
@@ -354,13 +351,6 @@ def _is_table(thing: object) -> bool:
 
 def _is_column(thing: object) -> bool:
     return isinstance(thing, (list, tuple)) or _is_array(thing)
-
-
-def _is_two_tables(result: Any, parts: Sequence[Any]) -> bool:
-    """Return whether a result is a pair of tables, as of ids and scores, with a row a query."""
-    if not isinstance(result, tuple) or len(parts) != 2 or not all(map(_is_column, parts)):
-        return False
-    return hasattr(result, "_fields") or all(map(_is_table, parts))
 
 
 def _to_plain(column: Any) -> Any:

@@ -112,7 +112,7 @@ def test_tantivy() -> None:
         assert set(ranking.doc_ids) == CHAIRS
         assert (ranking.scores is not None) == (retriever is search_scored)
         assert run.titles == CHAIR_TITLES
-    with pytest.raises(AssertionError, match=r"address of tantivy .* searcher\.doc\(address\)"):
+    with pytest.raises(AssertionError, match="A hit is a DocAddress without fields"):
         run_search(search)
 
 

@@ -199,15 +199,6 @@ def test_a_batch_has_a_limited_size(size: int | None, sizes: list[int]) -> None:
     assert run.answers["q299"][0].doc_ids == ("q299-en",)
 
 
-@pytest.mark.parametrize("size", [0, -1, "10", True, 2.5])
-def test_a_batch_size_that_is_no_positive_integer_is_an_error(size: object) -> None:
-    engine = BatchEngine()
-    engine.batch_size = size  # type: ignore[attr-defined]
-
-    with pytest.raises(RetrieverError, match="'batch_size' of the retriever must be a positive"):
-        collect_run(engine, [make_query()])
-
-
 @pytest.mark.parametrize(
     ("answer", "message"),
     [

@@ -211,15 +211,11 @@ class SuiteItem(pytest.Function):
 
     def _needs_retrieval(self) -> bool:
         group = self.group
-        attempt = getattr(self, "execution_count", 1)
-        if not group.is_ready and not group.error and group.skip is None:
-            return True
-        if attempt <= group.attempt:
-            return False
+        has_run = group.is_ready or bool(group.error) or group.skip is not None
+        is_rerun = getattr(self, "execution_count", 1) > group.attempt
         # A rerun repeats only queries without an answer, so it cannot turn a broken rule green.
-        if group.error:
-            return True
-        return bool(group.is_ready and self._find_errors())
+        is_unanswered = bool(group.error) or (group.is_ready and bool(self._find_errors()))
+        return not has_run or (is_rerun and is_unanswered)
 
     def _retrieve(self) -> None:
         group = self.group

@@ -46,11 +46,7 @@ from pytest_irquality.plugin.options import (
     is_only_in_addopts,
     is_run_without_tests,
 )
-from pytest_irquality.plugin.report_files import (
-    ReportWriter,
-    list_annotations,
-    render_section,
-)
+from pytest_irquality.plugin.report_files import ReportWriter, list_annotations, render_section
 from pytest_irquality.plugin.session import SearchSession, decode_retrieval
 from pytest_irquality.reports.view_model import View
 from pytest_irquality.suite.model import ItemKind
@@ -68,7 +64,6 @@ def activate(config: pytest.Config, options: Options) -> None:
         pytest.UsageError: An option is wrong.
     """
     plugin_options.check_options(config, options)
-    plugin_options.refuse_addopts(config, options)
     folder = config.invocation_params.dir
     for flag, name in options.outputs.items():
         try:

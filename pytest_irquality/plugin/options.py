@@ -334,7 +334,7 @@ def _read_count(text: str) -> int:
 
 
 def check_options(config: pytest.Config, options: Options) -> None:
-    """Refuse values that no session can use, and options that contradict each other.
+    """Refuse options that no session can use, that contradict each other, or that 'addopts' hides.
 
     Raises:
         pytest.UsageError: The message names the option and what to write instead.
@@ -363,21 +363,6 @@ def check_options(config: pytest.Config, options: Options) -> None:
         )
     if options.grade and not options.grade.endswith((".html", ".csv")):
         raise pytest.UsageError(f"--ir-grade: '{options.grade}' must end with .html or .csv.")
-    flags: dict[str, str] = {}
-    for flag, path in options.outputs.items():
-        if path in flags:
-            raise pytest.UsageError(f"{flags[path]} and {flag} both name '{path}'.")
-        flags[path] = flag
-
-
-def refuse_addopts(config: pytest.Config, options: Options) -> None:
-    """Refuse options in ``addopts`` with which a change could accept its own results.
-
-    Raises:
-        pytest.UsageError: The message names the option.
-    """
-    if hasattr(config, "workerinput"):
-        return
     if options.is_update and is_only_in_addopts(config, "ir_update_baseline"):
         raise pytest.UsageError(
             "--ir-update-baseline comes from 'addopts' in the ini file, so every run would accept"
@@ -389,6 +374,11 @@ def refuse_addopts(config: pytest.Config, options: Options) -> None:
                 f"{flag} comes from 'addopts' in the ini file, so no query would run. Remove it"
                 " there."
             )
+    flags: dict[str, str] = {}
+    for flag, path in options.outputs.items():
+        if path in flags:
+            raise pytest.UsageError(f"{flags[path]} and {flag} both name '{path}'.")
+        flags[path] = flag
 
 
 def refuse_suites_as_outputs(early_config: pytest.Config) -> None:

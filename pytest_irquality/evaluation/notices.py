@@ -8,7 +8,7 @@ off, or a retriever that gives no answers look like bad search in every number.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -576,7 +576,7 @@ def _create_probe_notices(facts: SuiteFacts) -> Iterator[Notice]:
 
     has_several_fields = len({probe.field for probe in (*found, *broken.values())}) > 1
     groups: dict[tuple[str, str], dict[str, Probe]] = defaultdict(dict)
-    other_ids: dict[str, str] = {}
+    other_ids = _find_other_ids(broken, fields_found, facts.comparison)
     for query_id, probe in broken.items():
         field, fields = probe.field, fields_found[probe.doc_id]
         state = ("probes-not-by-field", f"not found by '{field}'")
@@ -585,8 +585,7 @@ def _create_probe_notices(facts: SuiteFacts) -> Iterator[Notice]:
         elif probe.way == "quote" and "whole" in fields:
             words = f"found by '{fields['whole']}', but not by a quote of '{field}'"
             state = ("probes-not-by-quote", words)
-        elif not fields and (other_id := _find_other_id(query_id, probe, facts.comparison)):
-            other_ids.setdefault(probe.doc_id, other_id)
+        elif not fields and probe.doc_id in other_ids:
             state = ("probes-other-ids", "returned with another id")
         elif not fields and has_several_fields:
             state = ("probes-not-by-any-field", "not found by any field")
@@ -612,15 +611,26 @@ def _is_found(query: Query, comparison: Comparison) -> bool:
     return all(not relevant.isdisjoint(ranking.doc_ids[:top_k]) for ranking in rankings)
 
 
-def _find_other_id(query_id: str, probe: Probe, comparison: Comparison) -> str:
-    """Return the id of a result that has the title of the document, or an empty text."""
-    title = clean_title(probe.title)
-    if title:
+def _find_other_ids(
+    broken: Mapping[str, Probe], fields_found: Mapping[str, object], comparison: Comparison
+) -> dict[str, str]:
+    """Return the ids of results with the titles of documents that no field finds, by document.
+
+    Documents may share a title, so this means something only if nearly all of them have it.
+    """
+    other_ids: dict[str, str] = {}
+    lost_ids = set()
+    for query_id, probe in broken.items():
+        title = clean_title(probe.title)
+        if fields_found.get(probe.doc_id) or not title:
+            continue
+        lost_ids.add(probe.doc_id)
         for ranking in comparison.answers[query_id]:
             for doc_id in ranking.doc_ids[: comparison.suite.settings.top_k]:
                 if comparison.run.titles.get(doc_id) == title:
-                    return doc_id
-    return ""
+                    other_ids.setdefault(probe.doc_id, doc_id)
+    is_common = len(other_ids) >= max(MIN_SHARED_PROBES, MIN_SHARED_FRACTION * len(lost_ids))
+    return other_ids if is_common else {}
 
 
 def _describe_source(found: Sequence[Probe], broken: Sequence[Probe]) -> Text:

@@ -127,11 +127,20 @@ def test_documents_that_are_missing_or_found_by_no_field() -> None:
 
 
 def test_a_result_with_the_title_of_the_document_points_to_another_id() -> None:
-    evaluation = evaluate_probes(instead={"a": "a-en", "c": "c-en"})
+    evaluation = evaluate_probes(instead={"a": "a-en", "c": "c-en", "d": "d-en"})
 
     assert list_texts(evaluation) == [
-        "2 documents are returned with another id, such as a-en instead of a:"
-        " Title of a (a), Title of c (c)"
+        "3 documents are returned with another id, such as a-en instead of a:"
+        " Title of a (a), Title of c (c), Title of d (d)"
+    ]
+
+
+def test_a_title_that_another_document_has_too_is_no_other_id() -> None:
+    evaluation = evaluate_probes("cde", "cde", instead={"a": "a-en"})
+
+    assert list_texts(evaluation) == [
+        "4 documents are not found by any field:"
+        " Title of a (a), Title of c (c), Title of d (d) and 1 more"
     ]
 
 

@@ -31,7 +31,6 @@ from pytest_irquality.io.text import (
     DocPart,
     Text,
     format_count,
-    join,
     list_some,
     write,
 )
@@ -89,7 +88,7 @@ class SuiteFacts:
 def create_notices(facts: SuiteFacts) -> tuple[Notice, ...]:
     """Create all notices about a suite, causes of its outcome first."""
     creators = (
-        _create_no_answer_notice,
+        _create_no_answer_notices,
         _create_unknown_id_notice,
         _create_changed_id_notice,
         _create_empty_notice,
@@ -124,11 +123,13 @@ def create_notices(facts: SuiteFacts) -> tuple[Notice, ...]:
 # -- Causes: no answers, other ids, missing results ------------------------------------------------
 
 
-def _create_no_answer_notice(facts: SuiteFacts) -> Iterator[Notice]:
+def _create_no_answer_notices(facts: SuiteFacts) -> Iterator[Notice]:
+    """Name each error once, with the queries that got it."""
     queries = facts.suite.queries_by_id
     query_ids = facts.comparison.list_query_ids(QueryStatus.NO_ANSWER)
-    if not query_ids:
-        return
+    is_failure = len(query_ids) > facts.suite.settings.max_errors
+    is_failure |= any(not queries[query_id].is_sampled for query_id in query_ids)
+    outcome = Outcome.FAILED if is_failure else Outcome.PASSED
     query_ids_by_cause: dict[str, list[str]] = {}
     messages: dict[str, str] = {}
     for query_id in query_ids:
@@ -136,18 +137,12 @@ def _create_no_answer_notice(facts: SuiteFacts) -> Iterator[Notice]:
         cause = error.cause or error.message
         query_ids_by_cause.setdefault(cause, []).append(query_id)
         messages.setdefault(cause, error.message)
-    causes: list[Text] = []
     for cause, ids in sorted(query_ids_by_cause.items(), key=lambda item: -len(item[1])):
-        count = f"{len(ids)} with " if len(query_ids_by_cause) > 1 else ""
-        causes.append(write(facts.name_queries(ids), f": {count}", DataPart(messages[cause])))
-    text = write(format_count(len(query_ids), "query has", "queries have"), " no answer (")
-    text += join(causes, "; ") + ")"
-    if len(query_ids) == len(queries) and len(messages) == 1:
-        text = write("No query has an answer: ", DataPart(*messages.values()))
-    is_failure = len(query_ids) > facts.suite.settings.max_errors
-    is_failure |= any(not queries[query_id].is_sampled for query_id in query_ids)
-    outcome = Outcome.FAILED if is_failure else Outcome.PASSED
-    yield Notice("no-answer", text, outcome, query_ids=query_ids, is_cause=is_failure)
+        count = format_count(len(ids), "query has", "queries have")
+        text = write(f"{count} no answer: ", DataPart(messages[cause]))
+        if len(ids) < len(queries):
+            text += write(" (", facts.name_queries(ids), ")")
+        yield Notice("no-answer", text, outcome, query_ids=tuple(ids), is_cause=is_failure)
 
 
 def _create_unknown_id_notice(facts: SuiteFacts) -> Iterator[Notice]:

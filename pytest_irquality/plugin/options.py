@@ -140,7 +140,7 @@ OPTIONS = (
         "text",
         "PATH",
         "Write the report as Markdown to PATH (default: only to $GITHUB_STEP_SUMMARY, if set).",
-        renderer="markdown:render_markdown",
+        renderer="pull_request:render_markdown",
     ),
     Option(
         "--ir-grade",

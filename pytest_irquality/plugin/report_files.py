@@ -151,7 +151,7 @@ def list_annotations(config: pytest.Config, view: View) -> Sequence[str]:
     for plugin in config.pluginmanager.get_plugins():
         if str(getattr(plugin, "__name__", "")).startswith("pytest_github_actions_annotate"):
             return ()
-    from pytest_irquality.reports.annotations import render_annotations
+    from pytest_irquality.reports.pull_request import render_annotations
 
     workspace = os.environ.get("GITHUB_WORKSPACE")
     repository = Path(workspace) if workspace else None

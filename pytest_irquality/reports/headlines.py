@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import posixpath
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_irquality.evaluation.decide import BaseFailure, Coverage, Decision
+from pytest_irquality.evaluation.comparison import QueryStatus
+from pytest_irquality.evaluation.decide import BaseFailure, Decision
 from pytest_irquality.evaluation.edits import summarize_edits
 from pytest_irquality.evaluation.results import (
     Check,
@@ -31,6 +33,11 @@ from pytest_irquality.suite.model import Threshold
 # Notices that make every number of a report misleading.
 ROOT_CAUSES = frozenset({"unknown-document-ids", "changed-document-ids", "equal-sides"})
 
+UNCOMPARED = {
+    QueryStatus.NEW: "new",
+    QueryStatus.NO_ANSWER: "without an answer",
+    QueryStatus.NOT_RUN: "not run",
+}
 STALE_BASELINE = "stale-baseline"
 PASSAGES = "passages"
 MAX_NAMED_SUITES = 5
@@ -364,25 +371,23 @@ def _name_queries(results: Iterable[CheckResult], suites: Sequence[SuiteView]) -
     return [write(part) for part in named]
 
 
-def write_suite_line(rows: Sequence[QueryRow], coverage: Coverage) -> Text:
+def write_suite_line(rows: Sequence[QueryRow]) -> Text:
     """Write how the queries of one suite changed."""
     parts = []
     worse = count_direction(rows, Direction.WORSE)
     better = count_direction(rows, Direction.BETTER)
-    graded = [row for row in rows if row.change is not None]
+    graded = sum(row.change is not None for row in rows)
     ungraded = list_ungraded(rows)
-    if graded and (worse or better):
-        parts.append(f"{worse} of {_count_queries(len(graded))} worse, {better} better")
+    if worse or better:
+        parts.append(f"{worse} of {_count_queries(graded)} worse, {better} better")
     elif graded:
-        parts.append(f"{_count_queries(len(graded))} unchanged")
+        parts.append(f"{_count_queries(graded)} unchanged")
     if ungraded:
         parts.append(_describe_first_results(ungraded))
-    if coverage.new:
-        parts.append(f"{coverage.new} new")
-    if coverage.no_answer:
-        parts.append(f"{coverage.no_answer} without an answer")
-    if coverage.not_run:
-        parts.append(f"{coverage.not_run} not run")
+    statuses = Counter(row.status for row in rows)
+    for status, name in UNCOMPARED.items():
+        if statuses[status]:
+            parts.append(f"{statuses[status]} {name}")
     return write("; ".join(parts) or "no queries")
 
 
@@ -586,27 +591,6 @@ def create_node_id(settings: ViewSettings, suite_path: str, retriever: str, item
     if not item:
         return path
     return f"{path}::{item}{settings.node_suffixes.get((suite_path, retriever), '')}"
-
-
-def create_acceptance_command(
-    settings: ViewSettings, row: QueryRow, suite_path: str, item: str
-) -> str:
-    """Create a command that makes the current ranking of one query its baseline.
-
-    Such an update touches one line of the baseline.
-
-    Args:
-        settings: The words of an update and the working directory.
-        row: The query.
-        suite_path: The path of its suite.
-        item: Its item, or empty for a query from a file, which is named in the option.
-    """
-    words = list(settings.update_command)
-    node = create_node_id(settings, suite_path, row.retriever, item)
-    if not item:
-        option = words.index("--ir-update-baseline")
-        words[option] += f"={row.query.id}"
-    return quote_command(words, [node])
 
 
 def _iter_steps(

@@ -38,6 +38,7 @@ MAX_GRADE_LEVEL = 3  # the strongest of the colours
 MAX_STATIC_ROWS = 200
 MIN_BARS = 4
 MAX_BARS = 140
+MIN_BAR_FRACTION = 0.02  # of the height, or the smallest changes could not be seen
 WEAK_VALUE = 0.9995  # shown as less than 1.000
 HEAT_STEPS = (0.005, 0.02, 0.05, 0.1)
 
@@ -247,14 +248,19 @@ def _build_bars(view: View, rows: Sequence[QueryRow]) -> dict[str, Any] | None:
     step = max(1.0, len(values) / MAX_BARS)
     shown = [values[int(index * step)] for index in range(int(len(values) / step))]
     shown[-1] = values[-1]
+    top, bottom = max(values[-1], 0.0), max(-values[0], 0.0)
     bars = []
     for index, value in enumerate(shown):
-        # Down is positive in SVG.
-        y, height = f"{-max(value, 0.0):.4f}", f"{abs(value):.4f}"
-        bars.append({"class": directions[value > 0], "x": index, "y": y, "height": height})
-    top, bottom = max(values[-1], 0.0), max(-values[0], 0.0)
+        if value:
+            height = max(abs(value), MIN_BAR_FRACTION * (top + bottom))
+            # Down is positive in SVG.
+            y = -height if value > 0 else 0.0
+            direction = directions[value > 0]
+            bars.append(
+                {"class": direction, "x": index, "y": f"{y:.4f}", "height": f"{height:.4f}"}
+            )
     view_box = f"0 {-top:.4f} {len(shown)} {top + bottom:.4f}"
-    return {"title": title, "bars": bars, "view_box": view_box, "label": label}
+    return {"title": title, "bars": bars, "view_box": view_box, "label": label, "count": len(shown)}
 
 
 def _build_chart(suite: SuiteView) -> dict[str, Any]:
@@ -397,6 +403,7 @@ def _build_suite(suite: SuiteView, view: View, shared: _Shared) -> dict[str, Any
         metrics = metrics or [value.metric for value in query_details.values]
     return {
         "name": make_visible(suite.name),
+        "label": make_visible(suite.label),
         "path": make_visible(suite.path),
         "retriever": make_visible(suite.retriever),
         "metrics": metrics,

@@ -120,9 +120,7 @@ HIDDEN_FIELDS: Mapping[str, frozenset[str]] = {
     "CheckResult": frozenset({"check", "item", "doc_ids", "bound_text"}),
     "Notice": frozenset({"doc_ids", "retriever", "is_cause", "next_step"}),
     "SuiteView": frozenset({"evaluation"}),
-    "QueryRow": frozenset(
-        {"query", "comparison", "before", "now", "change", "error_cause", "overlap"}
-    ),
+    "QueryRow": frozenset({"query", "comparison", "before", "now", "change", "overlap"}),
 }
 
 
@@ -130,11 +128,9 @@ def _encode(value: Any) -> Any:
     """Turn a part of the view into what JSON has."""
     if isinstance(value, str):
         return make_visible(value)
-    if value is None or isinstance(value, bool):
-        return value
     if isinstance(value, Outcome):
         return value.name
-    if isinstance(value, int | float):
+    if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, Number):
         return value.value

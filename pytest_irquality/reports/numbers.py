@@ -216,7 +216,7 @@ def build_tile(
     baseline = score.before if score else None
     compared = format_value(metric, score.now) if score else None
     note = ""
-    if score and str(compared) != str(format_value(metric, value)):
+    if score and score.query_count < evaluation.comparison.count_values(metric, tag):
         count = format_count(score.query_count, "compared query", "compared queries")
         note = f"{count}: {format_value(metric, baseline)} → {compared}"
     bound, bound_name = _get_bound(metric, threshold)

@@ -86,8 +86,7 @@ class QueryRow:
         gain: The change for the better, negative for the worse, or 0.
         finding: What breaks the query's own checks, worded to follow its text.
         known_issue: The known issue that covers a failure of the query.
-        error: Why the query has no answer, and ``error_cause`` the same without what differs
-            between queries.
+        error: Why the query has no answer.
         overlap: The fraction of the first ten results of the baseline that are still returned.
     """
 
@@ -106,7 +105,6 @@ class QueryRow:
     finding: Text = field(default=Text())
     known_issue: str = ""
     error: str = ""
-    error_cause: str = ""
     overlap: float = 1.0
     is_first_hit_new: bool = False
     is_newly_empty: bool = False
@@ -273,7 +271,6 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
                 finding=_drop_query(worst.text) if worst and worst.outcome else _NO_TEXT,
                 known_issue=next((each.known_issue for each in results if each.known_issue), ""),
                 error=error.message if error and status is QueryStatus.NO_ANSWER else "",
-                error_cause=(error.cause or error.message) if error else "",
                 overlap=change.overlap if change and score is None else 1.0,
                 is_first_hit_new=change.is_first_hit_new if change else False,
                 is_newly_empty=change.is_newly_empty if change else False,

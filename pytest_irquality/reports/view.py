@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_irquality.baselines.history import select_series
-from pytest_irquality.evaluation.comparison import QueryStatus, Side
-from pytest_irquality.evaluation.decide import Coverage, Decision
+from pytest_irquality.evaluation.comparison import Side
+from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.evaluate import BranchEvaluation, Evaluation, SuiteKey
 from pytest_irquality.evaluation.results import (
     CheckResult,
@@ -21,7 +21,7 @@ from pytest_irquality.evaluation.results import (
     find_worst_outcome,
 )
 from pytest_irquality.io.escaping import quote_command
-from pytest_irquality.io.text import DataPart, Text, format_count, list_some, write
+from pytest_irquality.io.text import DataPart, Text, format_count, write
 from pytest_irquality.reports import headlines
 from pytest_irquality.reports.headlines import Headline
 from pytest_irquality.reports.numbers import (
@@ -54,7 +54,6 @@ __all__ = ["HistoryPoint", "Step", "View", "ViewSettings", "build_view"]
 COMMIT_LENGTH = 10
 # The base checks, the edits and the last paragraph say what these say.
 REPEATED_NOTICES = frozenset({"base-fails", "suites-edited", headlines.STALE_BASELINE})
-MAX_ERRORS = 3
 
 
 def build_view(
@@ -164,7 +163,6 @@ def _build_suite(
 ) -> SuiteView:
     suite = evaluation.suite
     rows = build_query_rows(evaluation)
-    coverage = _count_coverage(rows)
     shared_results = _list_shared_results(evaluation, branch, rows)
     outcome = find_worst_outcome([*evaluation.results, *shared_results], evaluation.notices)
     primary = build_tile(evaluation, suite.primary_metric)
@@ -174,13 +172,12 @@ def _build_suite(
         retriever=str(suite.retriever),
         label=labels[SuiteKey(suite.path, suite.retriever)],
         outcome=min(outcome, Outcome.REVIEW) if is_base else outcome,
-        line=headlines.write_suite_line(rows, coverage),
+        line=headlines.write_suite_line(rows),
         metric=str(suite.primary_metric),
         primary=primary if primary.value is not None else None,
         tiles=build_tiles(evaluation, [*evaluation.results, *shared_results]),
         rows=rows,
         tags=_build_tags(evaluation, rows),
-        coverage=coverage,
         history=_select_history(evaluation, settings),
         is_base=is_base,
         evaluation=evaluation,
@@ -207,18 +204,6 @@ def _list_shared_results(
         if is_about_suite and result.retriever in (None, suite.retriever):
             results.append(result)
     return results
-
-
-def _count_coverage(rows: Sequence[QueryRow]) -> Coverage:
-    counts = dict.fromkeys(QueryStatus, 0)
-    for row in rows:
-        counts[row.status] += 1
-    return Coverage(
-        compared=counts[QueryStatus.COMPARED],
-        new=counts[QueryStatus.NEW],
-        no_answer=counts[QueryStatus.NO_ANSWER],
-        not_run=counts[QueryStatus.NOT_RUN],
-    )
 
 
 def _build_tags(evaluation: Evaluation, rows: Sequence[QueryRow]) -> tuple[TagRow, ...]:
@@ -299,33 +284,11 @@ def _show_causes(
 ) -> Iterator[Notice]:
     """Yield the causes as reports show them, without what the headline says."""
     for cause in causes:
-        if cause.code == "large-gap" and not decision.coverage.compared:
-            continue  # The headline says that there are no answers.
-        if cause.code == "no-answer":
-            yield from _list_errors(cause, suites)
-        elif cause.text != headline.sentence and cause.code != "nothing-evaluated":
+        # The headline says that there are no answers.
+        is_known = cause.code == "large-gap" and not decision.coverage.compared
+        is_known |= cause.code == "nothing-evaluated" or cause.text == headline.sentence
+        if not is_known:
             yield _name_suite(cause, suites)
-
-
-def _list_errors(cause: Notice, suites: Sequence[SuiteView]) -> list[Notice]:
-    """Return one notice for each error of a suite, with the queries that got it."""
-    notices = []
-    for suite in suites:
-        if suite.path != cause.suite_path or suite.retriever != str(cause.retriever):
-            continue
-        rows_by_error: dict[str, list[QueryRow]] = {}
-        for row in suite.rows:
-            if row.error:
-                rows_by_error.setdefault(row.error_cause, []).append(row)
-        for rows in sorted(rows_by_error.values(), key=len, reverse=True)[:MAX_ERRORS]:
-            text = write(DataPart(rows[0].error))
-            if len(rows) < len(suite.rows):
-                count = format_count(len(rows), "query", "queries")
-                text = write(f"{count}: ", text, " (", list_some([row.part for row in rows]), ")")
-            query_ids = tuple(row.query.id for row in rows)
-            notice = replace(cause, text=text, query_ids=query_ids)
-            notices.append(_name_suite(notice, suites))
-    return notices
 
 
 def _name_suite(notice: Notice, suites: Sequence[SuiteView]) -> Notice:
@@ -379,6 +342,7 @@ def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterat
     results = group_results(evaluation.results)
     items = {item.query_id: item.name for item in suite.items if item.query_id}
     # Queries from a file have no item, and so one command in common.
+    nodes: dict[str, str] = {}
     reruns: dict[str, str] = {}
     for row in suite_view.rows:
         query_id = row.query.id
@@ -389,12 +353,18 @@ def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterat
             texts = (format_value(metric, before), format_value(metric, now))
             values.append(MetricValue(str(metric), *texts, change))
         item = items.get(query_id, "")
-        if item not in reruns:
-            node = headlines.create_node_id(settings, suite.path, row.retriever, item)
-            reruns[item] = quote_command(settings.command, [node])
+        if item not in nodes:
+            nodes[item] = headlines.create_node_id(settings, suite.path, row.retriever, item)
+            reruns[item] = quote_command(settings.command, [nodes[item]])
+        node = nodes[item]
         acceptance = ""
         if row.direction not in (Direction.UNCHANGED, Direction.NONE):
-            acceptance = headlines.create_acceptance_command(settings, row, suite.path, item)
+            # An update of one query touches one line of the baseline. A query from a file has no
+            # item, so the option names it.
+            words = list(settings.update_command)
+            if not item:
+                words[words.index("--ir-update-baseline")] += f"={query_id}"
+            acceptance = quote_command(words, [node])
         yield QueryDetails(
             tuple(values), tuple(results.get(query_id, ())), reruns[item], acceptance
         )

@@ -134,7 +134,6 @@ class SuiteView:
     tiles: tuple[Tile, ...] = ()
     rows: tuple[QueryRow, ...] = field(default=(), repr=False)
     tags: tuple[TagRow, ...] = ()
-    coverage: Coverage = field(default=Coverage())
     history: tuple[HistoryPoint, ...] = ()
     is_base: bool = False
     evaluation: Evaluation | None = field(default=None, repr=False, compare=False)

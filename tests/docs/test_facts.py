@@ -22,7 +22,7 @@ from pytest_irquality.passages import matching
 from pytest_irquality.passages.matching import has_passage
 from pytest_irquality.plugin import console
 from pytest_irquality.plugin.options import INI_KEYS, OPTIONS
-from pytest_irquality.reports import json_report, markdown
+from pytest_irquality.reports import json_report, pull_request
 from pytest_irquality.retrieval import calling, collect, errors, service
 from pytest_irquality.retrieval.wrappers import PARTIAL_SIGNS
 from pytest_irquality.suite import records
@@ -72,7 +72,7 @@ FACTS = [
     ("reference/suite.md", f"up to {WORDS[matching.MAX_GAP_WORDS]} words"),
     # Reports
     ("reference/json.md", f"`version`: {json_report.VERSION}."),
-    ("start/reading.md", f"at most {markdown.MAX_CHARACTERS:,} characters"),
+    ("start/reading.md", f"at most {pull_request.MAX_CHARACTERS:,} characters"),
 ]
 
 

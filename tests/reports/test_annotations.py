@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_irquality.reports.annotations import MAX_ANNOTATIONS, render_annotations
+from pytest_irquality.reports.pull_request import MAX_ANNOTATIONS, render_annotations
 from tests.reports.builders import make_query, make_run, make_suite, make_threshold, make_view
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from markdown_it import MarkdownIt
 
 from pytest_irquality.io.files import OUTPUT_MARKER
-from pytest_irquality.reports.markdown import MAX_CHARACTERS, render_markdown
+from pytest_irquality.reports.pull_request import MAX_CHARACTERS, render_markdown
 from tests.reports.builders import (
     make_query,
     make_run,

@@ -130,7 +130,9 @@ def test_unreachable_engine_is_said_once_and_first() -> None:
     view = make_view(suite, make_run(suite, answers), make_run(suite))
 
     assert str(view.headline) == "No query got an answer"
-    assert [str(message.text) for message in view.causes] == ["ConnectError: refused"]
+    assert [str(message.text) for message in view.causes] == [
+        "20 queries have no answer: ConnectError: refused"
+    ]
     assert str(view.next_steps[0].text).startswith("Check that the search engine is running")
     assert [check.outcome for check in view.checks].count(Outcome.FAILED) == 1
 
@@ -144,8 +146,8 @@ def test_errors_are_listed_once_each_with_their_queries() -> None:
 
     assert str(view.headline) == "3 of 20 queries got no answer"
     assert [str(message.text) for message in view.causes[:2]] == [
-        '2 queries: ConnectError: refused ("shop 0", "shop 1")',
-        '1 query: TimeoutError: 2 s ("shop 3")',
+        '2 queries have no answer: ConnectError: refused ("shop 0", "shop 1")',
+        '1 query has no answer: TimeoutError: 2 s ("shop 3")',
     ]
 
 

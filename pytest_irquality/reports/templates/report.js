@@ -12,7 +12,7 @@
     return new Response(stream).json();
   }
 
-  const ROWS_PER_PAGE = 200;
+  const ROWS_PER_PAGE = 100;
   const ENTRIES_PER_DOCUMENT = 5;
 
   const tabButtons = [...document.querySelectorAll("[role=tab]")];
@@ -86,7 +86,7 @@
     const selected = tabButtons[tabKeys.indexOf(state.tab)];
     if (state.tab !== "overview") selected.scrollIntoView({ block: "nearest", inline: "nearest" });
     suiteSelect.value = String(state.suite);
-    suiteSelect.hidden = page.suites.length < 2 || state.tab !== "queries";
+    suiteSelect.hidden = page.suites.length < 2;
     if (state.tab === "queries" && page.suites.length) queryTable.show();
   }
 
@@ -157,7 +157,7 @@
         oninput: () => navigate({ find: this.search.value, open: "" }, false),
       });
       this.chips = createElement("div", { class: "chips", role: "group", "aria-label": "Which queries" });
-      this.sort = createElement("select", { "aria-label": "Order", onchange: () => navigate({ sort: this.sort.value }) }, [
+      this.sort = createElement("select", { "aria-label": "Order", class: "order", onchange: () => navigate({ sort: this.sort.value }) }, [
         createElement("option", { value: "" }, "worst first"),
         page.columns.flatMap(({ key, heading }) => [
           createElement("option", { value: key }, `${heading} ↑`),
@@ -179,7 +179,7 @@
       ]);
       this.pages = createElement("p", { class: "pages" });
       const card = createElement("div", { class: "card" }, this.table, this.empty, this.pages);
-      const tools = createElement("div", { class: "tools" }, this.chips, this.search, this.sort);
+      const tools = createElement("div", { class: "tools" }, suiteSelect, this.chips, this.search, this.sort);
       container.append(tools, createElement("p", { class: "found" }, this.count, saveButton), card);
       new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.drawMore()).observe(this.pages);
     }
@@ -498,8 +498,7 @@
   // -- The page ---------------------------------------------------------------------------------------
 
   const suiteSelect = createElement("select", { "aria-label": "Suite", onchange: () => navigate({ suite: Number(suiteSelect.value), open: "" }) },
-    page.suites.map(({ name, retriever }, index) => createElement("option", { value: index }, `${name} · ${retriever}`)));
-  document.querySelector(".tabs").append(suiteSelect);
+    page.suites.map(({ label }, index) => createElement("option", { value: index }, label)));
   const queryTable = page.suites.length ? new QueryTable(document.getElementById("live-queries")) : null;
 
   tabButtons.forEach((button, index) => {

@@ -22,10 +22,8 @@ from pytest_irquality.suite.records import (
 from pytest_irquality.suite.yaml_source import Location, Mistake, quote
 
 # Gains of Amazon's ESCI data set (Reddy et al., 2022): exact, substitute, complement, irrelevant.
-ESCI_GRADES = {"E": 1.0, "S": 0.1, "C": 0.01, "I": 0.0}
+ESCI_GRADES = {"e": 1.0, "s": 0.1, "c": 0.01, "i": 0.0}
 ESCI_GRADES.update(exact=1.0, substitute=0.1, complement=0.01, irrelevant=0.0)
-ESCI_GRADES.update({word.swapcase(): grade for word, grade in ESCI_GRADES.items()})
-ESCI_GRADES.update({word.capitalize(): grade for word, grade in ESCI_GRADES.items()})
 MAX_NAMED_QUERIES = 3
 
 _DECISION = "\0decision"  # in place of an assessor
@@ -176,10 +174,11 @@ class _FileParser:
     def _parse_grade(self, record: Record, text: str) -> float | None:
         if text not in self.known_grades:
             words = dict(self.grade_words)
+            number = words.get(text, parse_number(text))
             columns = self.reader.columns
             if columns and simplify(columns.names.get("grade", "")) == "escilabel":
                 words = {**ESCI_GRADES, **words}
-            number = words.get(text, parse_number(text))
+                number = ESCI_GRADES.get(text.lower()) if number is None else number
             if number is None:
                 self.reader.fail(record.line, explain_grade(text, words))
             self.known_grades[text] = number

@@ -24,6 +24,7 @@ from pytest_irquality.suite.yaml_source import (
     ScalarNode,
     find_missing_space,
     quote,
+    shorten,
 )
 
 T = TypeVar("T")
@@ -381,11 +382,11 @@ def check_pair(key: ScalarNode, value: Node, what: str, owner: str) -> None:
     """
     if not isinstance(value, ScalarNode) or value.text or value.is_quoted:
         return
-    doc_id, colon, number = key.text.rpartition(":")
+    doc_id, colon, number = shorten(key.text).rpartition(":")
     if colon and number.isdecimal():
         hint = f"Write a space after the colon: '{doc_id}: {number}'."
         raise Mistake(key.line, f"{quote(key.text)} has no {what}. {hint}")
-    hint = f"Write a number, or a list such as {owner.strip(chr(39))}: [{key.text}]."
+    hint = f"Write a number, or a list such as {owner.strip(chr(39))}: [{shorten(key.text)}]."
     raise Mistake(key.line, f"The {what} of {quote(key.text)} is empty. {hint}")
 
 

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import chain
 from math import log
 from typing import Any, Literal, NamedTuple
 
@@ -339,30 +339,29 @@ def _find_documents(
     counts = statistics.word_counts
     ids_by_key: dict[tuple[str, object], list[str]] = {draft.key: [] for draft in drafts}
     ids_by_words: dict[frozenset[str], set[str]] = {}
-    by_first_words: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
-    by_rarest_word: dict[str, set[frozenset[str]]] = {}
+    by_rarest_word: dict[str, dict[tuple[str, object], _Draft]] = {}
     for draft in drafts:
-        if draft.way == "quote":
-            key = (draft.path, *draft.words[:2])
-            by_first_words.setdefault(key, set()).add(draft.words)
-        else:
-            words = frozenset(draft.words)
-            ids_by_words[words] = set()
-            rarest = min(words, key=lambda word: (counts[word], word), default="")
-            if counts[rarest] >= MIN_COMMON_DOCUMENTS:
-                by_rarest_word.setdefault(rarest, set()).add(words)
+        min_count = 2
+        if draft.way == "whole":
+            ids_by_words[frozenset(draft.words)] = set()
+            min_count = MIN_COMMON_DOCUMENTS
+        # No more documents can fit than have the rarest word.
+        rarest = min(draft.words, key=lambda word: (counts[word], word), default="")
+        if counts[rarest] >= min_count:
+            by_rarest_word.setdefault(rarest, {})[draft.key] = draft
     for document in reader.read():
         all_words: set[str] = set()
+        joined_words = {}
         for path, text in document.texts.items():
             ids_by_key.get((path, _normalize(text)), []).append(document.doc_id)
-            in_order = _split_words(text)
-            all_words.update(in_order)
-            for index, pair in enumerate(pairwise(in_order)):
-                for candidate in by_first_words.get((path, *pair), ()):
-                    if tuple(in_order[index : index + len(candidate)]) == candidate:
-                        ids_by_key[path, candidate].append(document.doc_id)
+            words = _split_words(text)
+            all_words.update(words)
+            joined_words[path] = f" {' '.join(words)} "
         for rarest in by_rarest_word.keys() & all_words:
-            for words in by_rarest_word[rarest]:
-                if words <= all_words:
-                    ids_by_words[words].add(document.doc_id)
+            for key, draft in by_rarest_word[rarest].items():
+                if draft.way == "whole":
+                    if all_words.issuperset(draft.words):
+                        ids_by_words[frozenset(draft.words)].add(document.doc_id)
+                elif f" {' '.join(draft.words)} " in joined_words.get(draft.path, ""):
+                    ids_by_key[key].append(document.doc_id)
     return ids_by_key, ids_by_words

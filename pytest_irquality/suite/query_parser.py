@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from glob import has_magic
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -35,6 +36,7 @@ from pytest_irquality.suite.yaml_source import (
     ScalarNode,
     explain_line,
     quote,
+    shorten,
 )
 
 if TYPE_CHECKING:
@@ -371,7 +373,7 @@ class QueryParser:
         if isinstance(node, ListNode):
             return dict.fromkeys(kinds.TEXT_LIST.read(node, "'relevant'"), self._relevant_grade)
         if isinstance(node, ScalarNode) and node.text:
-            written = quote(node.text)[1:-1]
+            written = shorten(node.text)
             hint = f"Write [{written}]."
             doc_id, colon, number = written.rpartition(":")
             if colon and number.isdecimal() and " " not in written:
@@ -459,16 +461,13 @@ class QueryParser:
             message = "'match: text' does not go with 'probes', which are about documents"
             raise Mistake(self.fields.get_line("match"), message)
         settings = self.fields.values["probes"]
-        if settings["from"] == "corpus":
+        names = (settings["from"],)
+        if names == ("corpus",):
             names = self.fields.get("corpus", {}).get("files", ())
-            if not names:
-                message = "'from: corpus' needs 'corpus: {files: …}'"
-                raise Mistake(line, f"{message}. The retriever's own texts lack what is missing.")
-        else:
-            names = (settings["from"],)
-        files = []
-        for name in names:
-            files += self.finder.find(name, line)
+        if not names:
+            message = "'from: corpus' needs 'corpus: {files: …}'"
+            raise Mistake(line, f"{message}. The retriever's own texts lack what is missing.")
+        files = list(chain.from_iterable(self.finder.find(name, line) for name in names))
         queries, note = make_probes(
             files,
             by=settings["by"],

@@ -147,11 +147,16 @@ class MistakeList:
             raise self.make_error()
 
 
+def shorten(text: str) -> str:
+    """Cut a value to a length that fits in a line."""
+    if len(text) > MAX_QUOTED_LENGTH:
+        return text[: MAX_QUOTED_LENGTH - 3] + "..."
+    return text
+
+
 def quote(text: str) -> str:
     """Quote a value for a message, cut to a length that fits in a line."""
-    if len(text) > MAX_QUOTED_LENGTH:
-        text = text[: MAX_QUOTED_LENGTH - 3] + "..."
-    return f"'{text}'"
+    return f"'{shorten(text)}'"
 
 
 def read_yaml(text: str) -> Node | None:
@@ -295,7 +300,7 @@ def explain_line(text: str) -> str:
     for pattern, message in _LINE_MISTAKES:
         match = pattern.match(text)
         if match:
-            return message.format(*match.groups())
+            return message.format(*map(shorten, match.groups()))
     return ""
 
 

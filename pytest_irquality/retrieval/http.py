@@ -90,8 +90,7 @@ class UrlRetriever(Service):
         """Return a function that needs the parameters with a placeholder, and no others."""
         search = super().bind(timeout)
         parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in ("query", "k")]
-        names = {place.partition(".")[2] for place in self._placeholders} - {""}
-        parameters += [Parameter(name, Parameter.KEYWORD_ONLY) for name in sorted(names)]
+        parameters += [Parameter(name, Parameter.KEYWORD_ONLY) for name in self._list_params()]
         vars(search)["__signature__"] = Signature(parameters)
         return search
 
@@ -111,28 +110,27 @@ class UrlRetriever(Service):
         except (OSError, HTTPException, ValueError) as error:
             reason = self._server.describe_end() if self._server else ""
             if not reason:
-                reason = f"No answer: {self.secrets.mask(_describe_failure(error))}"
+                said = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+                reason = f"No answer: {self.secrets.mask(' '.join(said.split()))}"
             raise ServiceError(reason, shown) from None
 
     def probe(self, timeout: float) -> str:
         """Send a query, and return why the server is not ready, or an empty string.
 
         Raises:
-            TimeoutError: Nothing came back in time.
+            CallTimeout: Nothing came back in time.
         """
-        values: dict[str, Any] = dict.fromkeys(self._placeholders, "ready") | {"k": 1}
-        target, body = self._make_request(values)
         try:
-            response, _ = self._send(target, body, time.monotonic() + timeout)
-        except TimeoutError:
-            raise
-        except ServiceError:  # whatever this answer is, it is one
-            return ""
-        except (OSError, HTTPException) as error:
-            return f"No answer: {_describe_failure(error)}"
-        if response.status in _NOT_READY_STATUSES:
-            return f"It answers HTTP {response.status}"
+            self.call("ready", 1, dict.fromkeys(self._list_params(), "ready"), timeout)
+        except ServiceError as error:
+            status = getattr(error.response, "status", None)
+            if status in _NOT_READY_STATUSES or error.cause.startswith("No answer"):
+                return error.cause
         return ""
+
+    def _list_params(self) -> list[str]:
+        """Return the names of the parameters that have a placeholder."""
+        return sorted({place.partition(".")[2] for place in self._placeholders} - {""})
 
     def _find_placeholders(self) -> list[str]:
         placeholders = _PLACEHOLDER.findall(self._target)
@@ -167,12 +165,11 @@ class UrlRetriever(Service):
             if location:
                 cause += f", to {location}"
             cause = " ".join(self.secrets.mask(cause).split())
-            raise ServiceError(cause, self.quote(data) if data else "", response)
+            raise ServiceError(cause, self.quote(data), response)
         try:
             answer = parse_json(data)
         except JsonError:
-            quoted = self.quote(data) if data else ""
-            raise ServiceError("The answer is not JSON", quoted) from None
+            raise ServiceError("The answer is not JSON", self.quote(data)) from None
         return self._check_answer(answer)
 
     def _send(self, target: str, body: bytes | None, deadline: float) -> tuple[HTTPResponse, bytes]:
@@ -212,11 +209,6 @@ class UrlRetriever(Service):
         connection = kind(self._host, timeout=timeout)
         connection.connect()
         return connection, False
-
-
-def _describe_failure(error: Exception) -> str:
-    text = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-    return " ".join(text.split())
 
 
 def _read_template(folder: Path, name: str) -> Any:

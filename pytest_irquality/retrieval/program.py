@@ -104,9 +104,9 @@ class CommandRetriever(Service):
         detail = "It wrote no complete line"
         if not process.has_answered:
             detail += ". Does it end each line, and flush its output?"
-        log = process.get_log()
+        log = self.quote(process.get_log())
         if log:
-            detail = f"It wrote {self.quote(log)}"
+            detail = f"It wrote {log}"
         if is_over.is_set():
             raise make_timeout(limit, f"{self.shown_name} was ended. {detail}")
         raise _ProcessEnded(f"{self.shown_name} {how}", detail)

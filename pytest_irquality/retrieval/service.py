@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from pytest_irquality.io.processes import SupervisedProcess, find_free_port, split_command
 from pytest_irquality.io.secrets import Secrets, find_variables
-from pytest_irquality.retrieval.errors import RetrieverError, ServiceError
+from pytest_irquality.retrieval.errors import CallTimeout, RetrieverError, ServiceError
 
 # The placeholder for the port of ``ir_serve``.
 PORT = "{port}"
@@ -171,7 +171,7 @@ class Server:
 
         Args:
             probe: Sends a query, waits so many seconds for the answer, and returns why the server
-                is not ready, or an empty string. It raises ``TimeoutError`` if nothing came back.
+                is not ready, or an empty string. It raises ``CallTimeout`` if nothing came back.
 
         Raises:
             RetrieverError: The server ended, or did not answer in time.
@@ -182,7 +182,7 @@ class Server:
             try:
                 reason = probe(PROBE_TIMEOUT_S)
                 silent_since = None
-            except TimeoutError:
+            except CallTimeout:
                 silent_since = silent_since or time.monotonic() - PROBE_TIMEOUT_S
                 reason = (
                     f"It accepts connections, but answers no query within {PROBE_TIMEOUT_S:g} s"
@@ -230,7 +230,7 @@ def _report_failed_start(shown: str, secrets: Secrets) -> Iterator[None]:
 
 
 def _describe_output(data: bytes, secrets: Secrets) -> str:
-    return f"It wrote {Service(secrets).quote(data)}" if data.strip() else "It wrote nothing"
+    return f"It wrote {Service(secrets).quote(data) or 'nothing'}"
 
 
 # What retrievers outside this process share.
@@ -285,7 +285,10 @@ class Service:
         return answer
 
     def quote(self, data: bytes | str) -> str:
-        """Quote what a service wrote: both ends on one line, without secrets and HTML tags."""
+        """Quote what a service wrote: both ends on one line, without secrets and HTML tags.
+
+        Nothing is quoted of white space.
+        """
         text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
         text = self.secrets.mask(text)
         if text.lstrip().startswith("<"):
@@ -293,7 +296,7 @@ class Service:
         line = " ".join(text.split())
         if len(line) > 2 * MAX_QUOTED_CHARS:
             line = f"{line[:MAX_QUOTED_CHARS]} … {line[-MAX_QUOTED_CHARS:]}"
-        return repr(str(line))
+        return repr(str(line)) if line else ""
 
 
 def parse_header(line: str) -> tuple[str, str]:

@@ -176,8 +176,8 @@ def test_a_server_that_accepts_but_never_answers_is_not_waited_for_long(
     [
         ("200 OK", ""),
         ("404 Not Found", ""),
-        ("502 Bad Gateway", "It answers HTTP 502"),
-        ("503 Service Unavailable", "It answers HTTP 503"),
+        ("502 Bad Gateway", "HTTP 502 Bad Gateway"),
+        ("503 Service Unavailable", "HTTP 503 Service Unavailable"),
     ],
 )
 def test_a_server_that_is_loading_is_not_ready(status: str, reason: str) -> None:

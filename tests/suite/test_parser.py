@@ -68,7 +68,7 @@ queries:
     in_order: [a, b]
     thresholds: {recall: 1.0}
     weight: 2.5
-    params: {n: 4, when: 2024-01-01, text: "3"}
+    params: {n: 4, ratio: 0.5, when: 2024-01-01, text: "3"}
     known_issue: {id: S-1, until: 2027-03-01}
     variants: [ofice chair]
     every_result: {status: live}
@@ -132,6 +132,7 @@ def test_params_have_types_but_keep_what_yaml_1_1_would_turn(everything: Suite) 
     assert everything.queries[0].params == {
         "locale": "NO",
         "n": 4,
+        "ratio": 0.5,
         "flag": True,
         "zip": "0123",
         "list": [1, "a"],

@@ -10,7 +10,6 @@ import inspect
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, islice
@@ -149,10 +148,7 @@ def collect_stages(
     retriever: object,
     queries: Iterable[Query],
     settings: Settings = Settings(),
-    *,
     depth: int = 100,
-    rate_limiter: RateLimiter | None = None,
-    exceptions: ExceptionPolicy = NO_EXCEPTIONS,
 ) -> Mapping[str, Run]:
     """Call the retriever's ``stages(query, k)`` for some queries, after comparing.
 
@@ -161,18 +157,15 @@ def collect_stages(
         queries: The queries whose documents a report says something about.
         settings: How the queries of the suite run, and how results are read.
         depth: How many results of each stage are requested.
-        rate_limiter: The limiter that all calls of this retriever share.
-        exceptions: Which exceptions skip a query or end the pass.
 
     Returns:
         A run by the name of each stage, in the retriever's order; empty without such a method.
     """
     if not has_stages(retriever):
         return {}
-    wanted = _drop_duplicates(queries)
-    limiter = rate_limiter or RateLimiter(settings.rate)
-    calls = CallSettings(limiter, exceptions, settings.concurrency, settings.timeout)
-    collector = _Collector(wanted, settings, calls)
+    limiter = RateLimiter(settings.rate)
+    calls = CallSettings(limiter, NO_EXCEPTIONS, settings.concurrency, settings.timeout)
+    collector = _Collector(_drop_duplicates(queries), settings, calls)
     collector.add_stages(retriever, _make_reader(settings), (), depth)
     collector.run_jobs()
     return collector.make_run(Run()).stages
@@ -411,31 +404,19 @@ def ask_exists(
     if not callable(exists):
         return frozenset()
     missing = []
-    awaitables: dict[str, Any] = {}
     for doc_id in islice(dict.fromkeys(doc_ids), MAX_EXISTS_CALLS):
         try:
             answer = exists(doc_id)
             if inspect.isawaitable(answer):
-                awaitables[doc_id] = answer
-            elif not answer:
+                from pytest_irquality.retrieval.loop import run_awaitable  # imports asyncio
+
+                answer = run_awaitable(answer)
+            if not answer:
                 missing.append(doc_id)
         except BaseException as error:  # pytest.skip() must not skip the item that reports this
             if not exceptions.is_query_error(error):
                 raise
-    if awaitables:
-        from pytest_irquality.retrieval.loop import run_awaitable  # imports asyncio
-
-        missing += run_awaitable(_await_exists(awaitables))
     return frozenset(missing)
-
-
-async def _await_exists(awaitables: Mapping[str, Any]) -> list[str]:
-    missing = []
-    for doc_id, awaitable in awaitables.items():
-        with suppress(Exception):
-            if not await awaitable:
-                missing.append(doc_id)
-    return missing
 
 
 def has_stages(retriever: object) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from math import isfinite
 from typing import Any
@@ -191,8 +191,6 @@ def _parse_wait(value: Any) -> float | None:
     """Return a wait as seconds: a number, a date, a duration, or ``None`` for any other value."""
     if isinstance(value, bytes):
         value = value.decode("latin-1")
-    if isinstance(value, timedelta):
-        return max(value.total_seconds(), 0.0)
     if isinstance(value, datetime):
         return _get_seconds_until(value)
     if value is None or isinstance(value, bool):

@@ -347,7 +347,7 @@ def _read_objects(hits: Sequence[Any], reader: ResultReader) -> _Parts:
         if titles and texts:
             titles = [title or text for title, text in zip(titles, texts, strict=True)]
         titles = titles or texts
-    score_place = fields.find(_SCORE_PATHS, Column.are_scores)
+    score_place = fields.find(_SCORE_PATHS, Column.get_scores)
     scores = None if score_place is None else fields.read(score_place).get_scores()
     if id_place is not None:
         return _Parts(_get_all_ids(fields.read(id_place)), scores, titles, texts)
@@ -372,7 +372,7 @@ class _Fields:
         self._containers = ["", *(name for name in _CONTAINERS if _find_steps(hits[0], name[:-1]))]
 
     def find(
-        self, paths: Iterable[str], accept: Callable[[Column], bool], start: int = 0
+        self, paths: Iterable[str], accept: Callable[[Column], object], start: int = 0
     ) -> _Place | None:
         """Return the first path at which the hits from ``start`` on have what is accepted."""
         sample = self.hits[start : start + SAMPLE_HITS]
@@ -392,7 +392,7 @@ class _Fields:
         if id_field:
             paths = ["", *_CONTAINERS]
             paths = [container + id_field for container in paths]
-        return self.find(paths, Column.are_ids)
+        return self.find(paths, Column.get_ids)
 
     def list_paths(self, names: Sequence[str]) -> list[str]:
         """Return the paths of fields with these names in the containers that the hits have."""
@@ -469,19 +469,14 @@ class Column:
     def kinds(self) -> AbstractSet[type]:
         """Return the types of the values."""
         if self._kinds is None:
-            self._kinds = self._find_kinds()
+            kind = type(self.values[0])
+            # Most columns have one type, and counting it is faster than collecting all types.
+            is_uniform = countOf(map(type, self.values), kind) == len(self.values)
+            self._kinds = {kind} if is_uniform else set(map(type, self.values))
+            if list in self._kinds and self._is_field:
+                self.values = list(map(get_single, self.values))
+                self._kinds = set(map(type, self.values))
         return self._kinds
-
-    def _find_kinds(self) -> AbstractSet[type]:
-        kind = type(self.values[0])
-        # Most columns have one type, and counting it is faster than collecting all types.
-        if countOf(map(type, self.values), kind) == len(self.values) and kind is not list:
-            return {kind}
-        kinds = set(map(type, self.values))
-        if list in kinds and self._is_field:  # a list of one value, as of a stored field
-            self.values = list(map(get_single, self.values))
-            kinds = set(map(type, self.values))
-        return kinds
 
     @property
     def known_kinds(self) -> AbstractSet[type]:
@@ -516,10 +511,6 @@ class Column:
         ids = tuple(self.values if self.kinds == {str} else map(str, self.values))
         return ids if all(ids) else None
 
-    def are_ids(self) -> bool:
-        """Return whether all values are ids."""
-        return self.get_ids() is not None
-
     def get_scores(self) -> tuple[float, ...] | None:
         """Return the values as scores, or ``None`` if one is missing or no finite number."""
         if not all(map(is_number_type, self.kinds)):
@@ -530,10 +521,6 @@ class Column:
             return None
         # A sum is finite unless a score is not; only sums that overflow need the second look.
         return scores if isfinite(sum(scores)) or all(map(isfinite, scores)) else None
-
-    def are_scores(self) -> bool:
-        """Return whether all values are finite numbers."""
-        return self.get_scores() is not None
 
     def get_texts(self) -> Sequence[str]:
         """Return the values that are text, and an empty text for the others."""

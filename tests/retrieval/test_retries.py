@@ -65,7 +65,6 @@ def test_waits_double_unless_an_engine_says_how_long() -> None:
     ("value", "seconds"),
     [
         ("7", 7), (7, 7), (2.5, 2.5), (b"7", 7), (" 7 ", 7), ("-3", 0), ("0", 0),
-        (datetime.timedelta(seconds=90), 90),
     ],
 )  # fmt: skip
 def test_retry_after_has_many_forms(value: object, seconds: float) -> None:

@@ -32,7 +32,7 @@ from math import isfinite
 from operator import attrgetter, countOf
 from typing import Any, Literal, NamedTuple
 
-from pytest_irquality.io.access import Step, is_data, is_mapping, settle_path
+from pytest_irquality.io.access import Step, get_field, is_data, is_mapping, settle_path
 from pytest_irquality.io.escaping import clip
 from pytest_irquality.io.secrets import MaskedText
 from pytest_irquality.retrieval.errors import ResultError
@@ -369,7 +369,7 @@ class _Fields:
     def __init__(self, hits: Sequence[Any]) -> None:
         self.hits = hits
         self._columns: dict[str, Sequence[Any]] = {}
-        self._containers = ["", *(name for name in _CONTAINERS if _find_steps(hits[0], name[:-1]))]
+        self.containers = ["", *(name for name in _CONTAINERS if _find_steps(hits[0], name[:-1]))]
 
     def find(
         self, paths: Iterable[str], accept: Callable[[Column], object], start: int = 0
@@ -396,7 +396,7 @@ class _Fields:
 
     def list_paths(self, names: Sequence[str]) -> list[str]:
         """Return the paths of fields with these names in the containers that the hits have."""
-        return [container + name for name in names for container in self._containers]
+        return [container + name for name in names for container in self.containers]
 
 
 def _find_steps(hit: Any, path: str) -> Sequence[Step] | None:
@@ -649,15 +649,12 @@ def _read_fields(hits: Sequence[Any], paths: Sequence[str]) -> tuple[Mapping[str
     """
     values: list[dict[str, object]] = [{} for _ in hits]
     for path in paths:
-        steps = None
         for hit, fields in zip(hits, values, strict=True):
-            value = None if steps is None else get_value(hit, steps)
-            if value is None:  # another shape than the hits before
-                for container in ("", *_CONTAINERS):
-                    found = settle_path(hit, container + path)
-                    if found is not None:
-                        steps, value = found, get_value(hit, found)
-                        break
+            value = None
+            for container in ("", *_CONTAINERS):
+                value = get_field(hit, container + path)
+                if value is not None:
+                    break
             plain = make_plain(get_single(value))
             if plain is not None:
                 fields[path] = plain

@@ -184,7 +184,7 @@ class RequirementChecks:
         """
         top_k, titles = self.suite.settings.top_k, self.comparison.titles
         for ranking in self._get_rankings(rule, query):
-            violations = rule.find_violations(ranking, query=query, top_k=top_k, titles=titles)
+            violations = rule.find_violations(ranking, query.part, query.params, top_k, titles)
             if violations:
                 return violations
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
+from itertools import chain, groupby
 from math import fsum
 
 from pytest_irquality.io.text import format_count
@@ -90,24 +90,36 @@ def read_judgment_file(file: DataFile, grade_words: Mapping[str, float]) -> Judg
 def _read_regular_qrels(file: DataFile, format: str) -> dict[str, dict[str, float]] | None:
     """Read qrels without any surprise, fast. Return ``None`` for all others.
 
-    Most files are like that, and some have millions of lines, so these loops only split them.
+    Most files are like that, and some have millions of lines, so they are split in columns: that
+    takes three quarters of the time of a loop over the lines.
     """
     grades: dict[str, dict[str, float]] = {}
-    rows = map(str.split, chain.from_iterable(file.read_blocks()))
     width = 4 if format == "trec" else 3
-    if format == "beir" and tuple(next(rows, ())) != BEIR_COLUMNS:
-        return None
-    query_id = ""
-    judgments: dict[str, float] = {}
-    count = 0
-    for row in rows:
-        count += 1
-        if len(row) != width or row[-1] not in _COMMON_GRADES:
+    blocks = file.read_blocks()
+    if format == "beir":
+        header, *lines = next(blocks, [""])
+        if tuple(header.split()) != BEIR_COLUMNS:
             return None
-        if row[0] != query_id:
-            query_id = row[0]
+        blocks = chain([lines], blocks)
+    count, step = 0, width + 1
+    for lines in filter(None, blocks):
+        # A mark between the lines shows that each has as many fields as it should have.
+        fields = " \0 ".join(lines).split()
+        has_marks = fields[width::step].count("\0") == len(lines) - 1
+        if not has_marks or len(fields) != step * len(lines) - 1:
+            return None
+        doc_ids = fields[width - 2 :: step]
+        try:
+            values = list(map(_COMMON_GRADES.__getitem__, fields[width - 1 :: step]))
+        except KeyError:
+            return None
+        start = 0
+        for query_id, lines_of_query in groupby(fields[::step]):
+            end = start + len(list(lines_of_query))
             judgments = grades.setdefault(query_id, {})
-        judgments[row[-2]] = _COMMON_GRADES[row[-1]]
+            judgments.update(zip(doc_ids[start:end], values[start:end], strict=False))
+            start = end
+        count += len(lines)
     if sum(map(len, grades.values())) != count:
         return None  # a document is judged twice
     for query_id, judgments in grades.items():

@@ -33,7 +33,7 @@ from pytest_irquality.suite.model import (
     LostQueriesSetting,
     Retry,
 )
-from pytest_irquality.suite.rules import RANKS_SCHEMA, RULES
+from pytest_irquality.suite.rules import RULES
 from pytest_irquality.suite.yaml_source import MappingNode, Mistake, Node, ScalarNode, quote
 
 FORMATS = ("trec", "beir", "jsonl", "csv", "tsv", "topics", "text")
@@ -41,6 +41,8 @@ COLUMN_MEANINGS = (
     "id", "query", "document", "grade", "tags", "variants", "weight", "why", "assessor", "passage",
 )  # fmt: skip
 RARE_METRICS = ("dcg", "err", "rbp", "bpref")
+
+NODE = make_node_kind({})
 
 # -- Small tables ---------------------------------------------------------------------------------
 
@@ -110,21 +112,12 @@ _TEXT_OR_FILE: Schema = {"anyOf": [kinds.TEXT.schema, make_reference("file")]}
 
 # -- Thresholds -----------------------------------------------------------------------------------
 
-BOUND = make_node_kind(
-    {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"(%|ms|s|min)$"}]},
-)
-CHANGE = make_node_kind(
-    {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": "%$"}]},
-)
 THRESHOLD_KEYS: dict[str, Key] = {}
 for _bound in BOUNDS:
     _about = _bound.metadata
-    _kind = CHANGE if _about["is_change"] else BOUND
-    THRESHOLD_KEYS[_bound.name] = Key(_kind, _about["help"], _about["default"])
+    THRESHOLD_KEYS[_bound.name] = Key(NODE, _about["help"], _about["default"])
 THRESHOLD_KEYS["warn"] = Key(kinds.FLAG, "Whether a broken threshold only warns.", "`false`")
-THRESHOLD_SCHEMA: Schema = {
-    "anyOf": [BOUND.schema, {**kinds.make_keys_schema(THRESHOLD_KEYS), "minProperties": 1}]
-}
+THRESHOLD_SCHEMA: Schema = {"anyOf": [kinds.ANY_TEXT, kinds.make_keys_schema(THRESHOLD_KEYS)]}
 
 
 def list_usual_metrics() -> list[str]:
@@ -176,14 +169,7 @@ QUERY_KEYS: dict[str, Key] = {
     "weight": Key(kinds.WEIGHT, "How much the query counts in `weighted` metrics.", "1"),
     "params": Key(kinds.PARAMS, "Keyword arguments of this query's call.", "those of the suite"),
     "relevant": Key(
-        make_node_kind(
-            {
-                "anyOf": [
-                    kinds.TEXT_LIST.schema,
-                    {"type": "object", "additionalProperties": kinds.TEXT.schema},
-                ]
-            },
-        ),
+        NODE,
         "Documents with their grades: numbers, or words of `grades`. In a list, each is relevant.",
         "none",
         expects_results=True,
@@ -194,7 +180,7 @@ for _name, _rule in RULES.items():
     QUERY_KEYS[_name] = Key(_rule.kind, _rule.help, "no such rule", _expects_results)
 QUERY_KEYS["thresholds"] = Key(BLOCK, "Thresholds of this query.", "none", expects_results=True)
 QUERY_KEYS["variants"] = Key(
-    kinds.make_one_or_many(kinds.QUERY_TEXT),
+    kinds.make_list(kinds.QUERY_TEXT, is_single_allowed=True),
     "Paraphrases and typos. Each is a query with the same judgments.",
     "none",
 )
@@ -285,11 +271,7 @@ SUITE_KEYS: dict[str, Key] = {
     ),
     "metrics": Key(
         make_node_kind(
-            {
-                "type": "array",
-                "items": {"anyOf": [{"enum": list_usual_metrics()}, {"type": "string"}]},
-                "uniqueItems": True,
-            },
+            {"type": "array", "items": {"anyOf": [{"enum": list_usual_metrics()}, kinds.ANY_TEXT]}}
         ),
         "Metrics that reports show.",
         "those with thresholds; also ndcg, mrr and recall if none of them scores relevance",
@@ -367,7 +349,6 @@ def make_schema() -> dict[str, Any]:
         "definitions": {
             "query": kinds.make_keys_schema(QUERY_KEYS),
             "file": kinds.make_keys_schema(FILE_KEYS),
-            "ranks": RANKS_SCHEMA,
             "thresholds": BLOCK_SCHEMA,
             "threshold": THRESHOLD_SCHEMA,
         },

@@ -23,7 +23,7 @@ from pytest_irquality.io.text import (
     write,
 )
 from pytest_irquality.suite import kinds
-from pytest_irquality.suite.kinds import CUTOFF, TEXT, Key, Kind, Schema
+from pytest_irquality.suite.kinds import CUTOFF, TEXT, Key, Kind
 from pytest_irquality.suite.yaml_source import (
     ListNode,
     Location,
@@ -52,22 +52,6 @@ class Answer(Protocol):
     @property
     def fields(self) -> Sequence[Mapping[str, object]]:
         """Return the fields of each result by their dotted path, best first."""
-
-
-class AnsweredQuery(Protocol):
-    """The part of a ``Query`` that rules read."""
-
-    @property
-    def id(self) -> str:
-        """Return the id."""
-
-    @property
-    def text(self) -> str:
-        """Return the text that was searched for."""
-
-    @property
-    def params(self) -> Mapping[str, object]:
-        """Return the parameters of the call."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +114,12 @@ class Rule:
         return self
 
     def find_violations(
-        self, answer: Answer, *, query: AnsweredQuery, top_k: int, titles: Mapping[str, str]
+        self,
+        answer: Answer,
+        query: QueryPart,
+        params: Mapping[str, object],
+        top_k: int,
+        titles: Mapping[str, str],
     ) -> list[Text]:
         """Find how an answer breaks the rule.
 
@@ -138,13 +127,14 @@ class Rule:
             answer: The results. With ``match: text``, the ids are passages, except for rules that
                 read fields.
             query: The query that was answered.
+            params: The parameters of its call.
             top_k: The number of results that a rank which nobody wrote means.
             titles: What documents are called, by id.
 
         Returns:
             One text for each violation, which names the query. Empty if the rule holds.
         """
-        return list(self._iter_violations(answer, _Check(query, top_k, titles)))
+        return list(self._iter_violations(answer, _Check(query, params, top_k, titles)))
 
     def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
         raise NotImplementedError
@@ -153,13 +143,14 @@ class Rule:
 class _Check(NamedTuple):
     """What a rule needs besides an answer, and the words that all rules share."""
 
-    query: AnsweredQuery
+    query: QueryPart
+    params: Mapping[str, object]
     top_k: int
     titles: Mapping[str, str]
 
     def write(self, *parts: Part | Text) -> Text:
         """Write a text that begins with the query."""
-        return write(QueryPart(self.query.id, self.query.text), *parts)
+        return write(self.query, *parts)
 
     def name_document(self, doc_id: str) -> DocPart:
         title = self.titles.get(doc_id, "")
@@ -195,15 +186,6 @@ def _read_ranks(node: Node, name: str) -> dict[str, int | None]:
     return ranks
 
 
-RANKS_SCHEMA: Schema = {
-    "anyOf": [
-        TEXT.schema,
-        kinds.make_list(TEXT, least=1).schema,
-        {"type": "object", "minProperties": 1, "additionalProperties": CUTOFF.schema},
-    ]
-}
-
-
 @dataclass(frozen=True)
 class DocumentRule(Rule):
     """A rule that names documents.
@@ -214,7 +196,7 @@ class DocumentRule(Rule):
 
     ranks: Mapping[str, int | None]
 
-    kind = Kind(_read_ranks, kinds.make_reference("ranks"))
+    kind = Kind(_read_ranks, {})
 
     def __hash__(self) -> int:
         return hash((self.key, *self.ranks.items()))
@@ -236,6 +218,15 @@ class DocumentRule(Rule):
         """Yield each document with its rank."""
         for doc_id, rank in self.ranks.items():
             yield doc_id, rank or top_k
+
+    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
+        ranks = _find_ranks(answer)
+        verb = "must" if self.wants_documents else "must not"
+        for doc_id, rank in self.iter_ranks(check.top_k):
+            is_found = ranks.get(doc_id, rank + 1) <= rank
+            if is_found != self.wants_documents:
+                found = f" {_describe_rank(ranks, doc_id)}, and {verb} be in the top {rank}"
+                yield check.write(": ", check.name_document(doc_id), found)
 
 
 def _find_ranks(answer: Answer) -> dict[str, int]:
@@ -263,13 +254,6 @@ class MustFind(DocumentRule):
     help = "Each of these documents must be at its rank or better; in a list, within `top_k`."
     wants_documents = True
 
-    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
-        ranks = _find_ranks(answer)
-        for doc_id, rank in self.iter_ranks(check.top_k):
-            if doc_id not in ranks or ranks[doc_id] > rank:
-                found = f" {_describe_rank(ranks, doc_id)}, and must be in the top {rank}"
-                yield check.write(": ", check.name_document(doc_id), found)
-
 
 class MustFindAny(DocumentRule):
     """One of some documents, at its rank or better."""
@@ -282,7 +266,7 @@ class MustFindAny(DocumentRule):
         ranks = _find_ranks(answer)
         findings = []
         for doc_id, rank in self.iter_ranks(check.top_k):
-            if doc_id in ranks and ranks[doc_id] <= rank:
+            if ranks.get(doc_id, rank + 1) <= rank:
                 return
             found = f" {_describe_rank(ranks, doc_id)} (not in the top {rank})"
             findings.append(write(check.name_document(doc_id), found))
@@ -296,13 +280,6 @@ class MustNotFind(DocumentRule):
     help = "None of these documents may be at its rank or better; in a list, within `top_k`."
     is_for_each_query = True
     expects_results = False
-
-    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
-        ranks = _find_ranks(answer)
-        for doc_id, rank in self.iter_ranks(check.top_k):
-            if doc_id in ranks and ranks[doc_id] <= rank:
-                found = f" is at rank {ranks[doc_id]}, and must not be in the top {rank}"
-                yield check.write(": ", check.name_document(doc_id), found)
 
 
 @dataclass(frozen=True)
@@ -432,10 +409,7 @@ def _read_limit(node: Node, name: str) -> tuple[object, ...]:
     return values
 
 
-_VALUES = Kind(
-    _read_values,
-    {"anyOf": [TEXT.schema, {"type": "array", "items": TEXT.schema, "minItems": 1}]},
-)
+_VALUES = Kind(_read_values, {})
 _LIMIT = Kind(_read_limit, TEXT.schema)
 _CONDITION_KEYS = {
     "not": Key(_VALUES, "Values that it must not have.", "none"),
@@ -460,10 +434,7 @@ def _read_condition(node: Node, name: str) -> Mapping[str, tuple[object, ...]]:
     return values
 
 
-_CONDITION = Kind(
-    _read_condition,
-    {"anyOf": [_VALUES.schema, {**kinds.make_keys_schema(_CONDITION_KEYS), "minProperties": 1}]},
-)
+_CONDITION = Kind(_read_condition, {})
 
 
 class FieldRule(Rule):
@@ -510,7 +481,7 @@ class EveryResult(FieldRule):
                     yield check.describe_missing_field(result, path)
             for condition in self.conditions:
                 value = result.fields.get(condition.path)
-                required = condition.explain_violation(value, check.query.params)
+                required = condition.explain_violation(value, check.params)
                 if value is not None and required:
                     has = write(f", has {condition.path} ", _show_values((value,)), ", and ")
                     yield check.name_result(result) + has + required

@@ -9,7 +9,6 @@ import pytest
 
 from pytest_irquality.io.text import DataPart, DocPart, QueryPart
 from pytest_irquality.retrieval.run import Ranking
-from pytest_irquality.suite.model import Query
 from pytest_irquality.suite.rules import (
     RULES,
     ExpectNoResults,
@@ -23,6 +22,7 @@ from pytest_irquality.suite.rules import (
 from pytest_irquality.suite.yaml_source import Location, Mistake, read_yaml
 
 TITLES = {"a": "Blue shoe"}
+QUERY = QueryPart("q1", "red shoes")
 
 
 def parse_rule(key: str, value: str) -> Rule:
@@ -45,8 +45,7 @@ def find_violations(
 ) -> list[str]:
     ids = tuple(doc_ids.split()) or tuple("abcdefghij"[: len(fields)])
     ranking = Ranking(ids, fields=tuple(fields), passages=passages or {})
-    query = Query("q1", "red shoes", params=params or {})
-    violations = rule.find_violations(ranking, query=query, top_k=3, titles=TITLES)
+    violations = rule.find_violations(ranking, QUERY, params or {}, 3, TITLES)
     return [str(violation) for violation in violations]
 
 
@@ -95,11 +94,9 @@ def test_data_in_a_violation_is_marked_for_escaping() -> None:
     rule = parse_rule("every_result", "{tenant: x}")
     ranking = Ranking(("a",), fields=({"tenant": "<b>"},))
 
-    (violation,) = rule.find_violations(
-        ranking, query=Query("q1", "red shoes"), top_k=3, titles=TITLES
-    )
+    (violation,) = rule.find_violations(ranking, QUERY, {}, 3, TITLES)
 
-    assert QueryPart("q1", "red shoes") in violation.parts
+    assert QUERY in violation.parts
     assert DocPart("a", "Blue shoe") in violation.parts
     assert DataPart("'<b>'") in violation.parts
 

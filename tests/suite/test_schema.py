@@ -24,7 +24,6 @@ INVALID = [
     "suite: x\n",
     "queries: [{query: tea}]\ntrend: {}\n",
     "queries: [{query: tea, foo: 1}]\n",
-    "queries: [{query: tea, must_find: {d: 0}}]\n",
     "queries: [{query: tea}]\nmatch: words\n",
     "queries: [{query: tea}]\nthresholds: {ndcg@10: {warn_below: 1}}\n",
     "queries: [{query: tea}]\neach_query: {lost_all_relevant: sometimes}\n",

@@ -99,21 +99,6 @@ class Coverage:
 
 
 @dataclass(frozen=True)
-class BaseFailure:
-    """A check of the base branch that fails, while the current branch has no such failure.
-
-    Attributes:
-        result: The result of the base check, with the values of both sides of the change.
-        current_result: The result of the same check on the current branch, if it still has it.
-        edits: The edits of suites that touch the check.
-    """
-
-    result: CheckResult
-    current_result: CheckResult | None = None
-    edits: tuple[SuiteEdit, ...] = ()
-
-
-@dataclass(frozen=True)
 class Decision:
     """The decision on a build.
 
@@ -122,7 +107,8 @@ class Decision:
         base: The evaluation against the suites of the base branch, if there is one.
         notices: Notices about the build rather than a single suite, most severe first.
         coverage: The number of queries by status.
-        base_failures: The checks of the base branch that lead a report for ``REVIEW``.
+        base_failures: The results of checks of the base branch that fail, while the current branch
+            has no such failure. They lead a report for ``REVIEW``.
         edits: What the change edits in suites.
         strict: Whether a build exits with 0 only if it passes.
         gate_source: Where the gate comes from, if not from the current branch alone.
@@ -133,7 +119,7 @@ class Decision:
     base: BranchEvaluation | None = None
     notices: tuple[Notice, ...] = ()
     coverage: Coverage = field(default=Coverage())
-    base_failures: tuple[BaseFailure, ...] = ()
+    base_failures: tuple[CheckResult, ...] = ()
     edits: tuple[SuiteEdit, ...] = ()
     strict: bool = False
     gate_source: Text = field(default=Text())
@@ -207,7 +193,7 @@ def decide(
     if base is not None:
         base_side = BranchEvaluator(base, runs, is_base_side=True, today=today).evaluate()
         edits = find_edits(current, base)
-        failures = _find_base_failures(base_side, current_side, edits)
+        failures = _find_base_failures(base_side, current_side)
         decision = replace(decision, base=base_side, edits=edits, base_failures=failures)
     decision = replace(decision, coverage=count_coverage(current_side, decision.base))
     decision = _add_notices(
@@ -250,27 +236,21 @@ def _choose_gate(current: Branch, base: Branch | None, strict: bool | None) -> t
 
 
 def _find_base_failures(
-    base: BranchEvaluation, current: BranchEvaluation, edits: Sequence[SuiteEdit]
-) -> tuple[BaseFailure, ...]:
+    base: BranchEvaluation, current: BranchEvaluation
+) -> tuple[CheckResult, ...]:
     """Find the checks of the base branch that fail, unless the current branch fails them too."""
-    current_results: dict[tuple[object, ...], CheckResult] = {}
-    current_findings = set()
+    current_outcomes: dict[object, Outcome] = {}
     for result in current.results:
-        key = _get_key(result)
-        known_result = current_results.get(key, result)
-        current_results[key] = max(result, known_result, key=lambda known: known.outcome)
-        current_findings.add((result.outcome, result.check, str(result.text)))
-
+        # The same finding in a renamed suite is the same failure under another name.
+        finding = (result.check, str(result.text))
+        for key in (_get_key(result), finding):
+            current_outcomes[key] = max(result.outcome, current_outcomes.get(key, result.outcome))
     failures = []
     for result in base.results:
-        current_result = current_results.get(_get_key(result))
-        # The same finding in a renamed suite is the same failure under another name.
-        is_known = (result.outcome, result.check, str(result.text)) in current_findings
-        is_known |= current_result is not None and current_result.outcome >= result.outcome
-        if result.outcome >= Outcome.REVIEW and not is_known:
-            path = result.suite_path
-            touching = [e for e in edits if e.path and not e.is_added and path in ("", e.path)]
-            failures.append(BaseFailure(result, current_result, tuple(touching)))
+        keys = (_get_key(result), (result.check, str(result.text)))
+        known = max(current_outcomes.get(key, Outcome.PASSED) for key in keys)
+        if result.outcome >= Outcome.REVIEW and known < result.outcome:
+            failures.append(result)
     return tuple(failures)
 
 
@@ -284,11 +264,12 @@ def _get_key(result: CheckResult) -> tuple[object, ...]:
 
 
 def _create_base_failure_notices(decision: Decision) -> Iterator[Notice]:
-    for failure in decision.base_failures:
-        result = failure.result
+    for result in decision.base_failures:
         verb = "needs a review" if result.outcome is Outcome.REVIEW else "fails"
         text = write(f"{verb} for {decision.base_name}. ", result.text)
-        if count := sum(each.counts.get(BASELINE_EDITED, 0) for each in failure.edits):
+        path = result.suite_path
+        touching = [each for each in decision.edits if each.path and path in ("", each.path)]
+        if count := sum(edit.counts.get(BASELINE_EDITED, 0) for edit in touching):
             text += f". This change commits {format_count(count, 'answer')} as the new baseline"
         yield Notice(
             "base-fails",

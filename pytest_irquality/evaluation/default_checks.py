@@ -222,13 +222,17 @@ def _create_samples(
             else:
                 # The suite has copies only, so it would outvote what the base branch requires.
                 alone.append(_create_suite_sample(comparison, comparison.suite.primary_metric))
-        pool = _create_pool(pooled)
+        metrics = {comparison.suite.primary_metric for comparison, _ in pooled}
+        # Changes of different metrics are not comparable.
+        metric = metrics.pop() if len(metrics) == 1 else DEFAULT_METRIC
+        pool = _create_sample(pooled, metric)
         if pool.able_count or pool.deltas:
             pools.append(pool)
         # The only suite in which anything changed has the level of all.
         if pool.alpha == constants.POOLED_ALPHA:
             for comparison in pool.comparisons:
-                alone.append(_create_suite_sample(comparison, pool.metric, is_reported=False))
+                sample = _create_suite_sample(comparison, metric)
+                alone.append(replace(sample, is_reported=False))
     return pools, alone
 
 
@@ -255,10 +259,13 @@ def _assign_units(
     return units_by_suite
 
 
-def _create_pool(members: Sequence[tuple[Comparison, set[str]]]) -> _Sample:
-    metrics = {comparison.suite.primary_metric for comparison, _ in members}
-    # Changes of different metrics are not comparable.
-    metric = metrics.pop() if len(metrics) == 1 else DEFAULT_METRIC
+def _create_suite_sample(comparison: Comparison, metric: Metric) -> _Sample:
+    units = {change.test_unit for change in comparison.changes}
+    return replace(_create_sample([(comparison, units)], metric), alpha=constants.SUITE_ALPHA)
+
+
+def _create_sample(members: Sequence[tuple[Comparison, set[str]]], metric: Metric) -> _Sample:
+    """Create the sample of some suites, each with the test units that it contributes."""
     changed = []
     changed_units: set[str] = set()
     able_units: set[str] = set()
@@ -275,24 +282,14 @@ def _create_pool(members: Sequence[tuple[Comparison, set[str]]]) -> _Sample:
         able_units |= _find_able_units(comparison, metric) & units
     # The copies of a query in unchanged suites count in its mean, and the other queries of these
     # suites do not: a large suite in which nothing changed would hide a drop behind MIN_MEAN_DROP.
-    pooled = {unit: fmean(deltas_by_unit[unit]) for unit in sorted(changed_units)}
+    means_by_unit = {unit: fmean(deltas_by_unit[unit]) for unit in sorted(changed_units)}
     return _Sample(
         tuple(changed) or tuple(comparison for comparison, _ in members),
         metric,
-        pooled,
+        means_by_unit,
         len(able_units),
         constants.POOLED_ALPHA if len(changed) > 1 else constants.ONLY_SUITE_ALPHA,
     )
-
-
-def _create_suite_sample(
-    comparison: Comparison, metric: Metric, *, is_reported: bool = True
-) -> _Sample:
-    deltas = {}
-    for unit, values in comparison.collect_deltas(metric).items():
-        deltas[unit] = fmean(values)
-    able_count = len(_find_able_units(comparison, metric))
-    return _Sample((comparison,), metric, deltas, able_count, constants.SUITE_ALPHA, is_reported)
 
 
 def _find_able_units(comparison: Comparison, metric: Metric) -> set[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_irquality.evaluation.comparison import QueryStatus
-from pytest_irquality.evaluation.decide import BaseFailure, Decision
+from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.edits import summarize_edits
 from pytest_irquality.evaluation.results import (
     Check,
@@ -408,7 +408,7 @@ def write_last_paragraph(
         parts.append(_drop_period(headline.sentence))
     if outcome is Outcome.REVIEW:
         for failure in sort_base_failures(decision)[:MAX_NAMED_FAILURES]:
-            parts.append(_shorten_base_failure(failure.result, suites))
+            parts.append(_shorten_base_failure(failure, suites))
     parts.append(coverage_line)
     # What readers must see even if they read nothing above.
     for notice in decision.notices:
@@ -429,9 +429,9 @@ def write_quiet_line(
     return write(_name_outcome(decision, suites, 2), sentence, "; ", coverage_line)
 
 
-def sort_base_failures(decision: Decision) -> list[BaseFailure]:
+def sort_base_failures(decision: Decision) -> list[CheckResult]:
     """Return the failed checks of the base branch, with those over many queries first."""
-    return sorted(decision.base_failures, key=lambda failure: failure.result.value is None)
+    return sorted(decision.base_failures, key=lambda failure: failure.value is None)
 
 
 def _drop_period(sentence: Text) -> Text:
@@ -453,7 +453,7 @@ def _list_subjects(decision: Decision, suites: Sequence[SuiteView]) -> list[Text
     if decision.outcome is not Outcome.PASSED:
         names = {suite.name: None for suite in suites if suite.outcome is decision.outcome}
         findings: list[Notice | CheckResult] = [*_list_decisive_notices(decision)]
-        findings += [failure.result for failure in decision.base_failures]
+        findings += decision.base_failures
         # The subject of a check that suites share is a list of them.
         names |= {finding.subject: None for finding in findings if finding.suite_path}
     names = names or dict.fromkeys(suite.name for suite in suites)

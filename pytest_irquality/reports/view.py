@@ -92,7 +92,7 @@ def build_view(
         changed=_list_rows(rows, Direction.CHANGED),
         # A threshold says more than one of the queries that break it.
         checks=tuple(sorted(results, key=lambda check: (-check.outcome, check.value is None))),
-        base_checks=tuple(failure.result for failure in headlines.sort_base_failures(decision)),
+        base_checks=tuple(headlines.sort_base_failures(decision)),
         edits=decision.edits,
         notices=tuple(_name_suite(notice, suites) for notice in others),
         next_steps=headlines.suggest_next_steps(decision, causes, settings),

@@ -39,7 +39,7 @@ EXAMPLE = ROOT / "example_project"
 
 SEED = 20_260_101
 TOP = 10
-SIZES = (5, 7, 10, 20, 50, 100, 225)
+SIZES = (5, 7, 8, 10, 20, 50, 100, 225)
 CUTS = (1, 2, 3, 5)
 REPEATS = ((1, 1), (3, 3), (5, 5), (10, 3))  # answers of the baseline, and current ones
 SCORE_NOISE = 0.05  # by which a score of a nondeterministic engine may differ from its mean

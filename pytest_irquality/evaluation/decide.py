@@ -40,7 +40,7 @@ from pytest_irquality.evaluation.results import (
     find_worst_outcome,
 )
 from pytest_irquality.io.text import CodePart, DataPart, Text, format_count, list_some, write
-from pytest_irquality.retrieval.run import Run
+from pytest_irquality.retrieval.run import Provenance, Run
 from pytest_irquality.suite.model import Query, RetrieverId, RunKey, Suite, Threshold
 
 _Request = tuple[RetrieverId, str]  # what answers are filed by
@@ -430,6 +430,7 @@ def _create_session_notices(decision: Decision) -> Iterator[Notice]:
         yield Notice("deselected-in-addopts", text, outcome, is_cause=True, next_step=step)
 
     provenances = [evaluation.run.provenance for evaluation in evaluations]
+    other_commits = _list_other_commits(provenances, current.branch.commit)
     if facts.addopts_saved_runs:
         option = CodePart(f"--ir-runs={facts.addopts_saved_runs}")
         text = write("The current code did not run: 'addopts' has ", option)
@@ -437,6 +438,11 @@ def _create_session_notices(decision: Decision) -> Iterator[Notice]:
         if commits:
             text += f", and the answers are those of commit {', '.join(commits)}"
         yield Notice("saved-runs-in-addopts", text, outcome, is_cause=True)
+    elif other_commits:
+        # Nobody may read the report of a strict build, which could pass with an old run forever.
+        text = write(f"The answers are those of commit {other_commits}, not of the current code")
+        outcome = Outcome.INCOMPLETE if decision.strict else Outcome.PASSED
+        yield Notice("saved-runs-of-another-commit", text, outcome, is_cause=True)
     if facts.is_interrupted or any(each.is_interrupted for each in provenances):
         text = write("The session was interrupted before all queries ran")
         yield Notice("interrupted", text, outcome, is_cause=True)
@@ -444,6 +450,13 @@ def _create_session_notices(decision: Decision) -> Iterator[Notice]:
         number = format_count(coverage.comparable, "query", "queries")
         text = write(f"Only {coverage.compared} of {number} were compared")
         yield Notice("large-gap", text, outcome, is_cause=True)
+
+
+def _list_other_commits(provenances: Iterable[Provenance], commit: str) -> str:
+    """Return the commits of answers other than the current one, or an empty text."""
+    commits = {provenance.commit for provenance in provenances}
+    others = commits - {"", commit} if commit else set()
+    return ", ".join(sorted(other[:7] for other in others))
 
 
 # -- What the change edits -------------------------------------------------------------------------

@@ -317,6 +317,24 @@ def test_update_against_a_branch_is_refused(shop: Shop, source: str) -> None:
     assert shop.read(".ir-baseline/shop.jsonl") == before
 
 
+def test_saved_run_of_another_commit_is_named_and_no_strict_pass(shop: Shop) -> None:
+    """A job keeps a run of main as an artifact, and evaluates it for a change that breaks search."""
+    shop.write_suite(make_suite())
+    shop.start_change()
+    shop.build("--ir-save-runs=kept")
+    of_this_commit = shop.build(AGAINST_MAIN, "--ir-runs=kept", *STRICT)
+    shop.break_search()
+    shop.commit()
+
+    build = shop.build(AGAINST_MAIN, "--ir-runs=kept")
+    strict = shop.build(AGAINST_MAIN, "--ir-runs=kept", *STRICT)
+
+    assert of_this_commit.verdict == ("PASSED", 0)
+    assert build.verdict == ("PASSED", 0)
+    assert "not of the current code" in build.top
+    assert strict.verdict == ("INCOMPLETE", 1)
+
+
 def test_saved_runs_in_addopts_are_incomplete(shop: Shop) -> None:
     """S62: 'addopts = --ir-runs=DIR' with a run of another commit."""
     shop.write_suite(make_suite())

@@ -104,9 +104,11 @@ def _read_regular_qrels(file: DataFile, format: str) -> dict[str, dict[str, floa
     count, step = 0, width + 1
     for lines in filter(None, blocks):
         # A mark between the lines shows that each has as many fields as it should have.
-        fields = " \0 ".join(lines).split()
+        text = " \0 ".join(lines)
+        fields = text.split()
         has_marks = fields[width::step].count("\0") == len(lines) - 1
-        if not has_marks or len(fields) != step * len(lines) - 1:
+        # Spreadsheets put quotes around cells.
+        if not has_marks or len(fields) != step * len(lines) - 1 or '"' in text:
             return None
         doc_ids = fields[width - 2 :: step]
         try:
@@ -115,6 +117,8 @@ def _read_regular_qrels(file: DataFile, format: str) -> dict[str, dict[str, floa
             return None
         start = 0
         for query_id, lines_of_query in groupby(fields[::step]):
+            if query_id.startswith("#"):
+                return None  # a comment
             end = start + len(list(lines_of_query))
             judgments = grades.setdefault(query_id, {})
             judgments.update(zip(doc_ids[start:end], values[start:end], strict=False))
@@ -122,10 +126,6 @@ def _read_regular_qrels(file: DataFile, format: str) -> dict[str, dict[str, floa
         count += len(lines)
     if sum(map(len, grades.values())) != count:
         return None  # a document is judged twice
-    for query_id, judgments in grades.items():
-        # A comment, or the quotes that spreadsheets put around cells.
-        if query_id.startswith(("#", '"')) or any(name.startswith('"') for name in judgments):
-            return None
     return grades
 
 

@@ -11,20 +11,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pytest_irquality.metrics import METRICS
 from pytest_irquality.suite import kinds
 from pytest_irquality.suite.kinds import (
-    Fields,
     Key,
     Kind,
     Schema,
     make_node_kind,
     make_reference,
-    read_fields,
 )
 from pytest_irquality.suite.model import (
     BOUNDS,
@@ -133,7 +130,7 @@ BLOCK_SCHEMA: dict[str, Any] = {
 }
 BLOCK = make_node_kind(make_reference("thresholds"))
 
-_LOST_QUERIES_WORDS: Kind[str] = kinds.make_choice("net", "fail", "warn", "ignore")
+_LOST_QUERIES_WORDS = kinds.make_choice("net", "fail", "warn", "ignore")
 _MAX_LOST_QUERIES = kinds.make_table(
     {"max": Key(kinds.make_count(0), "How many queries may be lost.")}, "`{max: 2}`"
 )
@@ -312,21 +309,9 @@ SUITE_KEYS: dict[str, Key] = {
     ),
 }
 
-# -- Reading --------------------------------------------------------------------------------------
-
-_KEYS_OF_SUITES = dict.fromkeys(SUITE_KEYS, ", but of the suite. Write it without indentation.")
-
-
-def read_suite_keys(node: Node, report: Callable[[Mistake], object]) -> Fields:
-    """Read the keys of a suite. ``report`` receives the mistakes."""
-    elsewhere = dict.fromkeys(QUERY_KEYS, ", but of a query. Indent it below its query.")
-    return read_fields(node, SUITE_KEYS, "the suite", report, elsewhere=elsewhere)
-
-
-def read_query_keys(node: Node, report: Callable[[Mistake], object]) -> Fields:
-    """Read the keys of a query. ``report`` receives the mistakes."""
-    return read_fields(node, QUERY_KEYS, "a query", report, elsewhere=_KEYS_OF_SUITES)
-
+# What is said of keys that are written in the wrong place.
+KEYS_OF_QUERIES = dict.fromkeys(QUERY_KEYS, ", but of a query. Indent it below its query.")
+KEYS_OF_SUITES = dict.fromkeys(SUITE_KEYS, ", but of the suite. Write it without indentation.")
 
 # -- JSON Schema
 

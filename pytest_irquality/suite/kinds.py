@@ -283,13 +283,6 @@ def read_value(node: Node, name: str) -> Any:
     return text
 
 
-def _read_params(node: Node, name: str) -> Mapping[str, Any]:
-    if not isinstance(node, MappingNode):
-        raise Mistake(node.line, f"{name} must be a mapping of keyword arguments")
-    params: dict[str, Any] = read_value(node, name)
-    return params
-
-
 # -- Lists ----------------------------------------------------------------------------------------
 
 
@@ -628,7 +621,7 @@ DATE = make_parsed(
     {"type": "string"},
     "a day such as `2027-03-01`",
 )
-PARAMS: Kind[Mapping[str, Any]] = Kind(_read_params, {"type": "object"})
+PARAMS = make_mapping(Kind(read_value, {}), "{owner}")
 RETRY_FAILURES = make_list(
     make_parsed(_parse_retry_failure, "a status such as 429 or 5xx, or timeout", ANY_TEXT),
     is_single_allowed=True,

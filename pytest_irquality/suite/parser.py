@@ -14,7 +14,12 @@ from pytest_irquality.io.decoding import pause_garbage_collection, read_text
 from pytest_irquality.io.files import FileError
 from pytest_irquality.metrics import Definition, Metric
 from pytest_irquality.suite import kinds
-from pytest_irquality.suite.keys import EACH_QUERY_RULES, LOST_QUERIES, read_suite_keys
+from pytest_irquality.suite.keys import (
+    EACH_QUERY_RULES,
+    KEYS_OF_QUERIES,
+    LOST_QUERIES,
+    SUITE_KEYS,
+)
 from pytest_irquality.suite.kinds import suggest
 from pytest_irquality.suite.model import (
     DEFAULT_METRIC,
@@ -28,7 +33,7 @@ from pytest_irquality.suite.model import (
     Suite,
 )
 from pytest_irquality.suite.query_parser import FileFinder, QueryParser, SuiteFiles, check_params
-from pytest_irquality.suite.rules import RULES
+from pytest_irquality.suite.rules import RULES, Rule
 from pytest_irquality.suite.thresholds import (
     ThresholdParser,
     check_for_single_queries,
@@ -132,7 +137,9 @@ class _SuiteParser:
 
     def parse(self, root: Node) -> Suite:
         """Parse the suite."""
-        fields = read_suite_keys(root, self.mistakes.add)
+        fields = kinds.read_fields(
+            root, SUITE_KEYS, "the suite", self.mistakes.add, elsewhere=KEYS_OF_QUERIES
+        )
         self.fields = fields
         if not fields.has_mistakes and not {"queries", "probes"} & fields.lines.keys():
             self.mistakes.add(Mistake(1, "A suite needs 'queries' or 'probes'"))
@@ -350,12 +357,18 @@ def _iter_depths(suite: Suite) -> Iterator[tuple[int, str]]:
             if metric.definition.reach == "relevant":
                 most = max((query.judgments.relevant_count for query in suite.queries), default=0)
             yield metric.compute_depth(most) or top_k, str(metric)
+    for rule, name in _iter_rules(suite):
+        yield rule.get_depth(top_k), name
+
+
+def _iter_rules(suite: Suite) -> Iterator[tuple[Rule, str]]:
+    """Yield each rule with what messages call it."""
     for item in suite.items:
         if item.rule:
-            yield item.rule.get_depth(top_k), f"'{item.rule.key}'"
+            yield item.rule, f"'{item.rule.key}'"
     for query in suite.queries:
         for rule in query.rules:
-            yield rule.get_depth(top_k), f"'{rule.key}' of {quote(query.id)}"
+            yield rule, f"'{rule.key}' of {quote(query.id)}"
 
 
 def get_needed_depth(suite: Suite, *, has_baseline: bool = False) -> int:
@@ -383,10 +396,7 @@ def get_needed_fields(suite: Suite) -> tuple[str, ...]:
     These are the fields of ``show`` and those that rules read.
     """
     paths = dict.fromkeys(suite.settings.show)
-    rules = [item.rule for item in suite.items if item.rule]
-    for query in suite.queries:
-        rules += query.rules
-    for rule in rules:
+    for rule, _ in _iter_rules(suite):
         paths.update(dict.fromkeys(rule.field_paths))
     return tuple(paths)
 

@@ -21,7 +21,7 @@ from pytest_irquality.io.files import FileError, find_matching_files
 from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite import kinds
-from pytest_irquality.suite.keys import FILE, FILE_KEYS, QUERY_KEYS, read_query_keys
+from pytest_irquality.suite.keys import FILE, FILE_KEYS, KEYS_OF_SUITES, QUERY_KEYS
 from pytest_irquality.suite.kinds import Fields, describe_node
 from pytest_irquality.suite.model import VARIANT_TAG, Location, Query, Settings
 from pytest_irquality.suite.records import DataFile, read_query_file
@@ -296,7 +296,8 @@ class QueryParser:
         return judgments.grades
 
     def _read_entry(self, node: Node, path: str, *, is_sampled: bool = False) -> _QueryEntry:
-        fields = read_query_keys(node, partial(self.mistakes.add, path=path))
+        report = partial(self.mistakes.add, path=path)
+        fields = kinds.read_fields(node, QUERY_KEYS, "a query", report, elsewhere=KEYS_OF_SUITES)
         values = fields.values
         if "query" not in values:
             # That was reported. The entry lets its other keys be checked.

@@ -335,7 +335,7 @@ def test_a_known_issue_needs_an_id(folder: SuiteFolder, value: str) -> None:
         (Q + "match: words\n", "2: 'match' must be 'id' or 'text', not 'words'"),
         (Q + "relevant_from: 0\n", "2: 'relevant_from' must be a number above 0, because grade 0 means not relevant"),
         (Q + "grades: {1: 2}\n", "2: 'grades' gives grades to words, and '1' is none"),
-        (Q + "params: [a]\n", "2: 'params' must be a mapping of keyword arguments"),
+        (Q + "params: [a]\n", "2: 'params' must have lines such as 'key: value', and is a list."),
         (Q + "metrics: [ndgc@10]\n", "2: Unknown metric 'ndgc@10'. Did you mean 'ndcg@10'?"),
         (Q + "depth: 5\nmetrics: [ndcg@10]\n", "2: 'depth' is 5, and 'top_k' needs 10 results"),
         ("queries:\n  – query: a\n", "2: Write a dash and a space: '- query'"),

@@ -289,14 +289,15 @@ def _write_significance(decision: Decision) -> list[Text]:
     tests = []
     for result in side.results:
         if result.check is DefaultCheck.SIGNIFICANT_DROP and result.value is not None:
-            tests.append(result)
+            # An update of the baseline turns the failure into a warning.
+            is_failure = result.outcome is Outcome.FAILED or result.is_warning
+            tests.append((not is_failure, result.value))
     if not tests:
         return []
     # A failed test explains the outcome, whichever p-value is smaller.
-    test = max(tests, key=lambda test: (test.outcome, test.is_warning, -(test.value or 0.0)))
-    p_value = format_p_value(test.value or 0.0)
-    # An update of the baseline turns the failure into a warning.
-    if test.outcome is Outcome.FAILED or test.is_warning:
+    is_insignificant, value = min(tests)
+    p_value = format_p_value(value)
+    if not is_insignificant:
         text = f"The drop is statistically significant ({p_value})."
     elif decision.outcome is Outcome.FAILED:
         text = f"The drop of the mean alone is not statistically significant ({p_value}), and the"
@@ -309,8 +310,7 @@ def _write_significance(decision: Decision) -> list[Text]:
 def _write_repeat_sentence(suites: Sequence[SuiteView]) -> list[Text]:
     """Say how far the baseline's own answers differ from one another, if it has repeats."""
     for suite in suites:
-        metric = suite.evaluation.suite.primary_metric if suite.evaluation else None
-        score = suite.evaluation.comparison.score(metric) if suite.evaluation and metric else None
+        score = suite.evaluation.comparison.score(suite.evaluation.suite.primary_metric)
         if score and score.highest_before - score.lowest_before >= MIN_SPREAD:
             lowest = format_value(score.metric, score.lowest_before)
             highest = format_value(score.metric, score.highest_before)

@@ -407,7 +407,7 @@ def _build_suite(suite: SuiteView, view: View, shared: _Shared) -> dict[str, Any
         "path": make_visible(suite.path),
         "retriever": make_visible(suite.retriever),
         "metrics": metrics,
-        "topK": suite.evaluation.suite.settings.top_k if suite.evaluation else 10,
+        "topK": suite.evaluation.suite.settings.top_k,
         "isFailed": suite.outcome >= Outcome.FAILED,
         "ids": [make_visible(row.query.id) for row in rows],
         "texts": [make_visible(row.query.text) for row in rows],
@@ -507,10 +507,8 @@ def _collect_fields(view: View, doc_ids: Sequence[str]) -> list[Any]:
     """Return the fields that suites show of each document, or nothing if no suite shows any."""
     known: dict[str, list[list[str]]] = {}
     for suite in view.suites:
-        if suite.evaluation is None or not suite.evaluation.suite.settings.show:
-            continue
         shown = suite.evaluation.suite.settings.show
-        for answers in suite.evaluation.run.answers.values():
+        for answers in suite.evaluation.run.answers.values() if shown else ():
             for doc_id, fields in zip(answers[0].doc_ids, answers[0].fields, strict=False):
                 values = [
                     [make_visible(name), make_visible(str(fields[name]))]

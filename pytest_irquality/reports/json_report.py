@@ -170,8 +170,6 @@ def list_shown_fields(cls: type) -> tuple[Field[Any], ...]:
 def _collect_timing(view: View) -> Timing:
     queries: dict[str, dict[str, dict[str, float]]] = {}
     for suite in view.suites:
-        if suite.evaluation is None:
-            continue
         seconds = queries.setdefault(suite.path, {}).setdefault(suite.retriever, {})
         for query in suite.evaluation.suite.queries:
             answers = suite.evaluation.run.answers.get(query.request, ())

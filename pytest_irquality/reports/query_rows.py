@@ -98,6 +98,7 @@ class QueryRow:
     direction: Direction
     outcome: Outcome
     metric: str
+    comparison: Comparison = field(repr=False, compare=False)
     before: Number | None = None
     now: Number | None = None
     change: Number | None = None
@@ -108,7 +109,6 @@ class QueryRow:
     overlap: float = 1.0
     is_first_hit_new: bool = False
     is_newly_empty: bool = False
-    comparison: Comparison | None = field(default=None, repr=False, compare=False)
 
     @property
     def part(self) -> QueryPart:
@@ -123,7 +123,7 @@ class QueryRow:
     @cached_property
     def documents(self) -> tuple[DocChange, ...]:
         """Return the documents of both rankings."""
-        if self.comparison is None or self.status not in (QueryStatus.COMPARED, QueryStatus.NEW):
+        if self.status not in (QueryStatus.COMPARED, QueryStatus.NEW):
             return ()
         return list_documents(self.comparison, self.query.id)
 
@@ -179,7 +179,7 @@ class QueryRow:
         rank: int | None = 1
         if self.moves:
             rank = self.moves[0].rank_now if is_better else self.moves[0].rank_before
-        elif self.comparison and len(self.comparison.answers[self.query.id]) > 1:
+        elif len(self.comparison.answers[self.query.id]) > 1:
             return write("its answers differ from one another")
         for doc in self.documents:
             if rank is not None and rank == (doc.rank_before if is_better else doc.rank_now):

@@ -159,7 +159,9 @@ def _format_step(step: Step, columns: int) -> list[str]:
     if not step.command:
         return wrap(text, columns)
     # A command is never wrapped, so a reader can copy it.
-    return [together] if len(together) <= columns else [f"{text}:", f"    {step.command}"]
+    if measure_width(together) <= columns:
+        return [together]
+    return [*wrap(f"{text}:", columns), f"    {step.command}"]
 
 
 def _rank_rows(table: Sequence[str], ranks: Sequence[int]) -> Iterator[_Block]:

@@ -242,7 +242,7 @@ def _build_header(suites: Sequence[SuiteView], settings: ViewSettings) -> Header
         compared_with += f" ({settings.compared_commit[:COMMIT_LENGTH]})"
     sources: dict[str, None] = {}
     for suite in suites:
-        retriever = suite.evaluation.suite.baseline_retriever if suite.evaluation else ""
+        retriever = suite.evaluation.suite.baseline_retriever
         sources[f"retriever {retriever}" if retriever else compared_with] = None
     return Header(
         suite=names[0] if len(names) == 1 else format_count(len(names), "suite"),
@@ -330,8 +330,6 @@ class QueryDetails:
 def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterator[QueryDetails]:
     """Build the details of every query of a suite, in the order of its rows."""
     evaluation = suite_view.evaluation
-    if evaluation is None:
-        return
     suite = evaluation.suite
     metrics = list(dict.fromkeys([suite.primary_metric, *suite.metrics]))
     values_before = {}

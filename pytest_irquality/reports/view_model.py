@@ -130,13 +130,13 @@ class SuiteView:
     outcome: Outcome
     line: Text
     metric: str
+    evaluation: Evaluation = field(repr=False, compare=False)
     primary: Tile | None = None
     tiles: tuple[Tile, ...] = ()
     rows: tuple[QueryRow, ...] = field(default=(), repr=False)
     tags: tuple[TagRow, ...] = ()
     history: tuple[HistoryPoint, ...] = ()
     is_base: bool = False
-    evaluation: Evaluation | None = field(default=None, repr=False, compare=False)
 
     @property
     def has_changes(self) -> bool:

@@ -101,6 +101,16 @@ def test_first_suite_brings_a_workflow_where_there_are_some(project: Project) ->
     assert project.read(name) == "steps: [{run: pytest --ir-suite}]\n"
 
 
+def test_list_of_queries_may_be_a_link(project: Project) -> None:
+    project.write("data/all.txt", "office chair\n")
+    project.write_conftest("@pytest.fixture\ndef retriever(): return lambda query: ['d1']\n")
+    (project.path / "queries.txt").symlink_to(project.path / "data/all.txt")
+
+    result = project.run_pytest("--ir-init=queries.txt")
+
+    result.stdout.fnmatch_lines(["Wrote queries.ir.yaml with 1 query*"])
+
+
 def test_list_of_queries_becomes_a_suite_that_passes(project: Project) -> None:
     project.write("search/my.queries.txt", "office chair\nlamp\nbroken\n")
     project.write("search/test_other.py", "def test_other(): assert False\n")

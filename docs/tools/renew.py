@@ -20,6 +20,7 @@ from docs.tools import (
     options,
     pages,
     pins,
+    simulation,
 )
 from docs.tools.report_schema import create_schema
 from pytest_irquality.suite.keys import format_schema
@@ -41,6 +42,7 @@ GENERATORS: Mapping[str, Callable[[], Iterator[tuple[Path, str]]]] = {
     "metrics": metrics.generate,
     "constants": constants.generate,
     "action": action_inputs.generate,
+    "simulation": simulation.generate,
     "schemas": generate_schemas,
     "pages": pages.generate,
     "speed": speed_page.generate,

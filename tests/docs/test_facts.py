@@ -7,10 +7,12 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
+from docs.tools import simulation
 from docs.tools.pages import run_broken_example
 from docs.tools.report_schema import create_schema
 from pytest_irquality.baselines.run_files import FORMAT_VERSION, SCORE_DIGITS
@@ -81,6 +83,41 @@ def test_number_in_prose_is_that_of_the_code(page: str, fact: str) -> None:
     text = " ".join((DOCS / page).read_text("utf-8").split())
 
     assert fact in text
+
+
+def test_rates_in_prose_are_those_of_the_simulation() -> None:
+    page = " ".join((DOCS / "why/simulation.md").read_text("utf-8").split())
+    output = simulation.OUTPUT.read_text("utf-8")
+    from_files = simulation.read_rows("False alarms of exchangeable retrievers")
+    written = simulation.read_rows("Exchangeable retrievers, queries written in the suite")
+    varying = dict(re.findall(r"^\| (\d+) in the suite \|(.*)$", output, re.MULTILINE))
+
+    (most, mean) = re.findall(r"at most ([\d.]+)% in a cell, ([\d.]+)% on average", output)[0]
+    lost = {
+        size: [each.split("/")[1].strip() for each in row.split("|")[:3]]
+        for size, row in varying.items()
+    }
+
+    assert f"fail in {mean} % of such builds on average, and in at most {most} %" in page
+    assert f"fails in up to {max(_list_lost(from_files, 5)):.1f} % of builds if" in page
+    assert f"in up to {max(_list_lost(written, 1, {5})):.0f} % with five queries" in page
+    assert f"and in up to {max(_list_lost(written, 1)):.0f} % with more" in page
+    assert f"one of them fails in up to {max(_list_lost(written, 5)):.0f} %" in page
+    assert [lost[size][0] for size in ("20", "50", "225")] == ["12.0", "23.0", "42.0"]
+    assert [lost[size][1] for size in ("20", "50", "225")] == ["0.0", "0.0", "3.0"]
+    assert {row[2] for row in lost.values()} == {"0.0"}
+    assert "in 12 % of builds with 20 queries, in 23 % with 50 and in 42 % with 225" in page
+
+
+def _list_lost(
+    rows: dict[tuple[str, int], list[str]], suites: int, sizes: Collection[int] = simulation.SIZES
+) -> list[float]:
+    """Return the rates of the check of lost queries with the queries in up to so many suites."""
+    rates: list[float] = []
+    for (_, size), cells in rows.items():
+        if size in sizes:
+            rates += map(float, cells[-1].split("/")[: {1: 1, 5: 4}[suites]])
+    return rates
 
 
 # -- Names -----------------------------------------------------------------------------------------

@@ -270,26 +270,37 @@ def read_ini_file(
 # -- Reports -------------------------------------------------------------------------------------
 
 
-def clean_report(
-    report: pytest.TestReport, item: pytest.Item, excinfo: pytest.ExceptionInfo[Any] | None
-) -> None:
+def make_failure(text: str, path: str, line: int = 1) -> Any:
+    """Return the ``longrepr`` of a failure that is a text, at a place that pytest does not know.
+
+    The short summary, JUnit and annotations repeat the first line. To let pytest format a traceback
+    would take most of the time of a session with many failures.
+    """
+    from _pytest._code.code import (
+        ReprEntryNative,
+        ReprExceptionInfo,
+        ReprFileLocation,
+        ReprTraceback,
+    )
+
+    traceback = ReprTraceback([ReprEntryNative([f"{text}\n"])], None, "native")
+    crash = ReprFileLocation(path, line, text.partition("\n")[0])
+    return ReprExceptionInfo(reprtraceback=traceback, reprcrash=crash)
+
+
+def clean_report(report: pytest.TestReport) -> None:
     """Make control characters and workflow commands harmless in what an error says.
 
     An error of the user's code may quote a query, a title or a file name. Lines of source stay as
-    they are. A message without a traceback is reported at the place of the item, in one line.
+    they are.
     """
-    error = excinfo.value if excinfo else None
-    is_message = isinstance(error, pytest.fail.Exception) and not error.pytrace
     chain = getattr(report.longrepr, "chain", None)
     if chain is None:
-        if report.longrepr is not None and not isinstance(report.longrepr, tuple):
+        is_safe = isinstance(report.longrepr, tuple) or hasattr(report.longrepr, "reprcrash")
+        if report.longrepr is not None and not is_safe:
             report.longrepr = make_printable_lines(str(report.longrepr))
         return
     for traceback, crash, _ in chain:
-        if crash is not None and is_message:
-            path, line, _ = item.reportinfo()
-            crash.path, crash.lineno = str(path), (line or 0) + 1
-            crash.message = str(error).partition("\n")[0]
         if crash is not None:
             crash.message = make_printable_lines(crash.message)
         for entry in traceback.reprentries:
@@ -300,27 +311,6 @@ def clean_report(
             values = getattr(entry, "reprlocals", None)
             if values:
                 values.lines = list(map(make_printable_lines, values.lines))
-
-
-class PlainFailure:
-    """The ``longrepr`` of a report that belongs to no function: a text, and its first line.
-
-    pytest prints a report's ``longrepr`` with ``toterminal``, and reads ``reprcrash`` for the short
-    summary.
-    """
-
-    def __init__(self, path: str, text: str) -> None:
-        message = text.partition("\n")[0]
-        self.text = text
-        self.reprcrash = SimpleNamespace(path=path, lineno=1, message=message)
-
-    def toterminal(self, tw: Any) -> None:
-        """Print the text."""
-        for line in self.text.split("\n"):
-            tw.line(line)
-
-    def __str__(self) -> str:
-        return self.text
 
 
 # -- Tracebacks ----------------------------------------------------------------------------------

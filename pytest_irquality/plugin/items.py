@@ -289,9 +289,15 @@ class SuiteItem(pytest.Function):
         self.add_report_section("setup", "query", make_printable(f"{text} at {place}") + suffix)
         raise error.exception
 
-    def _traceback_filter(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
+    def _repr_failure_py(
+        self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None
+    ) -> Any:
+        error = excinfo.value
+        if isinstance(error, pytest.fail.Exception) and not error.pytrace:
+            path, line, _ = self.reportinfo()
+            return compat.make_failure(str(error), str(path), line + 1)
         compat.remove_own_frames(excinfo)
-        return super()._traceback_filter(excinfo)
+        return super()._repr_failure_py(excinfo, style)
 
     # -- Call ------------------------------------------------------------------------------------
 
@@ -403,7 +409,7 @@ def pytest_runtest_makereport(
     if not hasattr(item, "retrieval"):
         return report
     if not report.passed:
-        compat.clean_report(report, item, call.excinfo)
+        compat.clean_report(report)
     if report.when == "setup" and is_worker(item.config):
         retrieval = getattr(item, "retrieval", None)
         if retrieval is not None:

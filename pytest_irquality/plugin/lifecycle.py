@@ -400,7 +400,7 @@ class Conclusion:
         """Report each finding that no item has, and the build if nothing else is red."""
         findings = [("", result) for result in decision.current.shared_results]
         base_name = decision.base.branch.name if decision.base else ""
-        findings += [(base_name, failure) for failure in decision.base_failures]
+        findings += [(base_name, failure.result) for failure in decision.base_failures]
         for branch_name, result in findings:
             if result.outcome < Outcome.REVIEW:
                 continue
@@ -463,8 +463,7 @@ def _log_report(session: pytest.Session, name: str, text: str, *, is_failed: boo
         report = pytest.TestReport(node_id, location, {}, "passed", None, when)
         if when == "call" and is_failed:
             report.outcome = "failed"
-            failure: Any = compat.PlainFailure(NODE_PREFIX, text)
-            report.longrepr = failure
+            report.longrepr = compat.make_failure(text, NODE_PREFIX)
         elif when == "call":
             report.outcome = "skipped"
             report.wasxfail = text.partition("\n")[0]

@@ -12,9 +12,13 @@ from pytest_irquality.baselines.history import HistoryEntry
 from pytest_irquality.io.files import MARKED_BYTES, OUTPUT_MARKER
 from pytest_irquality.reports.html import render_html
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS
+from pytest_irquality.retrieval.run import Ranking
+from pytest_irquality.suite.model import RetrieverId
+from pytest_irquality.suite.rules import MustFind
 from tests.reports.builders import (
     LOST,
     SETTINGS,
+    SWAPPED,
     make_query,
     make_run,
     make_suite,
@@ -218,3 +222,37 @@ def test_history_shows_the_threshold() -> None:
     page = Page(render_html(make_view(suite, make_run(suite), settings=settings)))
 
     assert "minimum 0.8" in page.text.partition("over 2 builds")[2]
+
+
+def test_weak_query_says_where_its_best_document_is_once_for_all_retrievers() -> None:
+    suites = []
+    for name in ("fast", "slow"):
+        suites.append(make_suite(queries=5, retriever=RetrieverId(parameter=name)))
+    decision_run = make_run(suites[0], worse=1)
+
+    page = Page(render_html(make_view(suites, decision_run)))
+
+    overview = page.text.partition("All 1 queries")[0].partition("Lowest ndcg@10")[2]
+    assert "shop 0 fast 0.509 Oak Table is at 4 · first: Garden Hose" in overview
+    assert "shop 0 slow" not in overview.partition("Every query's ndcg@10")[0]
+
+
+def test_queries_without_an_answer_and_broken_rules_have_cards_of_their_own() -> None:
+    queries = [make_query("lamp", rules=(MustFind({"best:lamp": 1}),)), make_query("sofa")]
+    suite = make_suite(queries=queries)
+    answers: dict[str, Ranking | str] = {"lamp": SWAPPED, "sofa": "ConnectError: refused"}
+
+    page = Page(render_html(make_view(suite, make_run(suite, answers))))
+
+    assert "What else fails lamp 0.922 Oak Table is at rank 2" in page.text
+    assert "Without an answer sofa" in page.text
+
+
+def test_opened_query_has_both_values_of_the_other_metrics() -> None:
+    suite = make_suite(queries=2, metrics=["ndcg@10", "mrr@10"])
+
+    page = Page(render_html(make_view(suite, make_run(suite, worse=1), make_run(suite))))
+
+    changed, unchanged = page.unpack()["suites"][0]["details"]
+    assert changed["values"] == [["1.000", "0.250", "−0.750"]]
+    assert unchanged["values"] == [["1.000"]]

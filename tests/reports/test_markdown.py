@@ -87,3 +87,12 @@ def test_report_fits_a_comment() -> None:
 
     assert len(text) <= MAX_CHARACTERS
     assert text.endswith("\n")
+
+
+def test_check_that_was_not_evaluated_is_in_the_details() -> None:
+    suite = make_suite(thresholds=[make_threshold("ndcg@10", min=0.1, max_drop=0.1)])
+
+    text = render_markdown(make_view(suite, make_run(suite)))
+
+    details = text.partition("<details>")[2]
+    assert "| ⚠ | shop: ndcg@10 | " in details

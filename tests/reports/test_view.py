@@ -387,6 +387,19 @@ def test_rerun_names_the_items_that_failed() -> None:
     assert view.next_steps[0].command == "pytest --ir-suite 'shop.ir.yaml::ndcg-10[a]'"
 
 
+def test_new_baseline_is_not_offered_if_most_failures_would_stay() -> None:
+    queries = []
+    for number in range(9):
+        text = f"q{number}"
+        queries.append(make_query(text, rules=(MustFind({f"best:{text}": 1}),)))
+    suite = make_suite(queries=queries)
+
+    view = make_view(suite, make_run(suite, worse=9), make_run(suite))
+
+    assert view.outcome is Outcome.FAILED
+    assert not any(str(step.text).startswith("Or accept") for step in view.next_steps)
+
+
 def test_no_more_than_three_steps_are_suggested() -> None:
     suite = make_suite(thresholds=[make_threshold("ndcg@10", min=0.9)])
 

@@ -63,7 +63,7 @@ class FirstSuite:
         self, file_path: Path, parent: pytest.Collector
     ) -> FirstSuiteModule | None:
         """Collect the list of queries."""
-        if file_path != self.path.resolve():
+        if file_path.resolve() != self.path.resolve():
             return None
         module: FirstSuiteModule = FirstSuiteModule.from_parent(parent, path=file_path)
         module.options = self.options

@@ -400,7 +400,7 @@ class Conclusion:
         """Report each finding that no item has, and the build if nothing else is red."""
         findings = [("", result) for result in decision.current.shared_results]
         base_name = decision.base.branch.name if decision.base else ""
-        findings += [(base_name, failure.result) for failure in decision.base_failures]
+        findings += [(base_name, failure) for failure in decision.base_failures]
         for branch_name, result in findings:
             if result.outcome < Outcome.REVIEW:
                 continue

@@ -170,10 +170,12 @@ def _open_array(thing: Any, request: Request) -> Any:
 def _open_cursor(thing: Any, request: Request) -> Any:
     """Open a database cursor: rows by the names of their columns, if one is a column of ids."""
     description = getattr(thing, "description", None)
-    if not description or not callable(getattr(thing, "fetchmany", None)):
+    if not description or not callable(getattr(thing, "fetchall", None)):
         return None
     names = [column[0] for column in description]
-    rows = thing.fetchmany(request.depth)
+    # A relation of DuckDB has only the latter.
+    fetch_some = getattr(thing, "fetchmany", None)
+    rows = fetch_some(request.depth) if callable(fetch_some) else thing.fetchall()
     has_ids = any(name in request.id_columns for name in names)
     if has_ids and all(type(row) is tuple for row in rows):
         return [dict(zip(names, row, strict=True)) for row in rows]

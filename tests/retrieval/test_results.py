@@ -594,6 +594,18 @@ def test_fields_are_plain_data() -> None:
     assert ranking.fields == ({"uuid": str(UUID)},)
 
 
+def test_rows_of_a_relation_are_fetched() -> None:
+    class Relation:
+        """What DuckDB returns for ``sql``: it has ``fetchall``, and nothing that fetches some."""
+
+        description = (("text", "VARCHAR"), ("id", "VARCHAR"))
+
+        def fetchall(self) -> list[tuple[str, str]]:
+            return [("A chair", "a"), ("A stool", "b"), ("A desk", "c")]
+
+    assert read(Relation(), depth=2).ranking.doc_ids == ("a", "b")
+
+
 def test_fields_of_tables_are_read() -> None:
     table = {"ids": [["a", "b", "c"]], "price": [[1, 2, 3]], "title": [["A", "B", "C"]]}
 

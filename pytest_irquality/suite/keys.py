@@ -197,23 +197,17 @@ GRADE_WORDS: Kind[dict[str, float]] = Kind(
     {"type": "object", "additionalProperties": {"type": "number"}},
 )
 
+_QUERY_LIST: Schema = {
+    "type": "array",
+    "items": {"anyOf": [make_reference("query"), _TEXT_OR_FILE]},
+}
+
 # -- The suite ------------------------------------------------------------------------------------
 
 SUITE_KEYS: dict[str, Key] = {
     "suite": Key(kinds.TEXT, "The name in reports.", "the name of the file, without `.ir.yaml`"),
     "queries": Key(
-        make_node_kind(
-            {
-                "anyOf": [
-                    _TEXT_OR_FILE,
-                    {
-                        "type": "array",
-                        "minItems": 1,
-                        "items": {"anyOf": [make_reference("query"), _TEXT_OR_FILE]},
-                    },
-                ]
-            },
-        ),
+        make_node_kind({"anyOf": [_TEXT_OR_FILE, _QUERY_LIST]}),
         "The queries, inline or in files.",
         "none, if there are `probes`",
     ),

@@ -172,9 +172,9 @@ def parse_duration(text: str) -> float | None:
 def make_parsed(
     parse: Callable[[str], T | None],
     demand: str,
-    schema: Schema,
     form: str = "",
     *,
+    schema: Schema | None = None,
     is_number: bool = False,
 ) -> Kind[T]:
     """Make the kind of single values that a function parses.
@@ -182,8 +182,8 @@ def make_parsed(
     Args:
         parse: Returns the value of a text, or ``None`` if the text is no such value.
         demand: What the value must be, for messages.
-        schema: The JSON Schema.
         form: What the reference page calls the value, if not as messages do.
+        schema: The JSON Schema, if it is not that of any number or text.
         is_number: Whether the value is a number, so it has no quotes.
     """
 
@@ -199,7 +199,7 @@ def make_parsed(
             raise Mistake(node.line, message)
         return value
 
-    return Kind(read, schema, form or demand)
+    return Kind(read, schema or ({"type": "number"} if is_number else ANY_TEXT), form or demand)
 
 
 def make_count(least: int = 1, most: int = MAX_COUNT) -> Kind[int]:
@@ -215,19 +215,18 @@ def make_count(least: int = 1, most: int = MAX_COUNT) -> Kind[int]:
     if most < MAX_COUNT:
         schema["maximum"] = most
         demand += f" to {most:,}"
-    return make_parsed(parse, demand, schema, is_number=True)
+    return make_parsed(parse, demand, schema=schema, is_number=True)
 
 
 def make_choice(*words: Word) -> Kind[Word]:
     """Make the kind of value that is one of some words."""
     known: Mapping[str, Word] = {word: word for word in words}
     form = " or ".join(f"`{word}`" for word in words)
-    schema = {"enum": list(words)}
 
     def parse(text: str) -> Word | None:
         return known.get(text)
 
-    return make_parsed(parse, list_words(words), schema, form)
+    return make_parsed(parse, list_words(words), form, schema={"enum": list(words)})
 
 
 def _parse_rate(text: str) -> float | None:
@@ -585,45 +584,31 @@ TEXT = Kind(read_text, ANY_TEXT)
 QUERY_TEXT = Kind(_read_query_text, ANY_TEXT)
 TEXTS = make_list(TEXT, is_single_allowed=True)
 TEXT_LIST = make_list(TEXT)
-FIXTURE = make_parsed(
-    lambda text: text if text.isidentifier() else None, "the name of a fixture", {"type": "string"}
-)
+FIXTURE = make_parsed(lambda text: text if text.isidentifier() else None, "the name of a fixture")
 _FLAGS = {"true": True, "false": False}
-FLAG = make_parsed(_FLAGS.get, list_words(_FLAGS), {"type": "boolean"}, "`true` or `false`")
+FLAG = make_parsed(_FLAGS.get, list_words(_FLAGS), "`true` or `false`", schema={"type": "boolean"})
 COUNT = make_count()
 CUTOFF = make_count(most=MAX_CUTOFF)
-NUMBER = make_parsed(parse_number, "a number", {"type": "number"}, is_number=True)
-WEIGHT = make_parsed(
-    _parse_weight, "a number from 0", {"type": "number", "minimum": 0}, is_number=True
-)
+NUMBER = make_parsed(parse_number, "a number", is_number=True)
+WEIGHT = make_parsed(_parse_weight, "a number from 0", is_number=True)
 RELEVANT_FROM = make_parsed(
     lambda text: _parse_weight(text) or None,
     "a number above 0, because grade 0 means not relevant",
-    {"type": "number", "exclusiveMinimum": 0},
     "a number above 0",
     is_number=True,
 )
 DURATION = make_parsed(
     lambda text: parse_duration(text) or None,
     "a duration with a unit, such as 500ms, 5s or 1min",
-    {"type": "string"},
     "`500ms`, `5s`, `1min`",
 )
 RATE = make_parsed(
-    _parse_rate,
-    "a number of calls in a time, such as 20/s or 600/min",
-    {"type": "string"},
-    "`20/s`, `600/min`",
+    _parse_rate, "a number of calls in a time, such as 20/s or 600/min", "`20/s`, `600/min`"
 )
-DATE = make_parsed(
-    _parse_date,
-    "a day such as 2027-03-01",
-    {"type": "string"},
-    "a day such as `2027-03-01`",
-)
+DATE = make_parsed(_parse_date, "a day such as 2027-03-01", "a day such as `2027-03-01`")
 PARAMS = make_mapping(Kind(read_value, {}), "{owner}")
 RETRY_FAILURES = make_list(
-    make_parsed(_parse_retry_failure, "a status such as 429 or 5xx, or timeout", ANY_TEXT),
+    make_parsed(_parse_retry_failure, "a status such as 429 or 5xx, or timeout"),
     is_single_allowed=True,
     form="statuses (`429`, `5xx`), `timeout`",
 )

@@ -114,6 +114,18 @@ def test_several_retrievers_are_evaluated_by_name(suite: Path) -> None:
     assert outcomes == {"retriever[good]": Outcome.PASSED, "retriever[bad]": Outcome.FAILED}
 
 
+def test_retriever_under_baseline_is_compared_with(suite: Path) -> None:
+    text = "baseline: {retriever: old_retriever}\n"
+    suite.write_text(text + SUITE.replace("{min: 0.5}", "{max_drop: 0.1}"))
+
+    report = check(suite, retrievers={"new": search_badly, "old_retriever": search})
+
+    assert report.failed
+    assert len(report.decision.current.evaluations) == 1
+    with pytest.raises(ValueError, match="compares with 'old_retriever'"):
+        check(suite, search)
+
+
 def test_own_metrics_are_known(suite: Path) -> None:
     def count(ids: list[str], grades: object, k: int) -> float:
         return float(len(ids))

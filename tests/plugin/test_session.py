@@ -72,6 +72,23 @@ def test_shared_request_is_asked_once_and_as_deep_as_any_suite_needs(
     assert retriever.calls == [("red", 20), ("blue", 20)]
 
 
+def test_retriever_is_asked_for_the_stages_that_metrics_name(
+    tmp_path: Path, load: Callable[..., Suite]
+) -> None:
+    class Staged(Recorder):
+        def stages(self, query: str, k: int) -> dict[str, list[str]]:
+            return {"candidates": ["b", "a"][:k]}
+
+    session = SearchSession(tmp_path)
+    text = SUITE.replace("[ndcg@3]", "[ndcg@3, candidates recall@2]")
+    key = session.current.add_suite(load(text), RetrieverId())
+
+    session.collect(key, Staged("a", "b"))
+
+    (run,) = session.runs.values()
+    assert set(run.stages["candidates"].answers) == set(run.answers)
+
+
 def test_update_asks_for_what_a_baseline_needs(tmp_path: Path, load: Callable[..., Suite]) -> None:
     session = SearchSession(tmp_path, is_update=True)
     key = session.current.add_suite(load(SUITE), RetrieverId())

@@ -63,8 +63,9 @@ def test_examples_and_the_first_page_name_this_version() -> None:
     for name in pages:
         assert f"{read_name()}@v{version}\n" in (ROOT / name).read_text("utf-8"), name
     assert f"[Version {version}]" in (ROOT / "docs/index.md").read_text("utf-8")
-    assert replace_version("- uses: a/pytest-irquality@v0.0.9", "1.2.0") == (
-        "- uses: a/pytest-irquality@v1.2.0"
+    old = "uses: a/pytest-irquality@v0.0.9 [Version 0.0.9](x) actions/checkout@v0.0.9"
+    assert replace_version(old, "1.2.0") == (
+        "uses: a/pytest-irquality@v1.2.0 [Version 1.2.0](x) actions/checkout@v0.0.9"
     )
 
 

@@ -351,8 +351,8 @@ class Comparison:
         return self._pool.list_duplicated()
 
     def get_stage(self, metric: Metric) -> Comparison:
-        """Return the comparison of the stage that a metric scores."""
-        return self.stages.get(metric.stage, self)
+        """Return the comparison of the stage that a metric scores, which has no stages itself."""
+        return self.stages[metric.stage] if metric.stage and self.stages else self
 
     def list_query_ids(self, status: QueryStatus) -> tuple[str, ...]:
         """Return the ids of queries with a status, in the order of the suite."""

@@ -46,6 +46,7 @@ FORMAT_VERSION = 2
 SCORE_DIGITS = 7  # significant ones, in files that people commit
 MAX_ANSWERS = 1_000
 MAX_SHOWN_LENGTH = 80
+MAX_RARE_TEXTS = 4_000
 
 _PROVENANCE_FIELDS = ("source", "commit", "version", "date", "retry_count", "is_interrupted")
 _END_LINE = {"end": FORMAT}
@@ -352,6 +353,7 @@ class _RunReader:
         self._seen: dict[str, tuple[int, int]] = {}
         self._lines: dict[str, str] = {}
         self._shared: dict[str, str] = {}
+        self._shared_count = 0
 
     def read(self, lines: Iterable[tuple[int, str]]) -> StoredRun:
         lines = iter(lines)
@@ -386,9 +388,7 @@ class _RunReader:
 
     def _make_stored_run(self) -> StoredRun:
         header = self._header
-        depth = min(self._depths, default=header.depth)
         shared = {name: getattr(header, name) for name in _PROVENANCE_FIELDS}
-        provenance = Provenance(depth=depth, **shared)
         stages = {}
         for name, (answers, errors) in self._stages.items():
             stages[name] = Run(answers, errors, provenance=Provenance(depth=header.stage_depth))
@@ -398,7 +398,7 @@ class _RunReader:
             titles=self._titles,
             stages=stages,
             missing_doc_ids=frozenset(header.missing_doc_ids),
-            provenance=provenance,
+            provenance=Provenance(depth=min(self._depths, default=header.depth), **shared),
             notes=header.notes,
         )
         return StoredRun(header, run, self._lines)
@@ -549,20 +549,19 @@ class _RunReader:
         )
 
     def _parse_hits(self, docs: list[Any]) -> tuple[tuple[str, ...], Sequence[float] | None]:
-        share = self._shared.setdefault
         types = set(map(type, docs))
         if types <= {str}:
-            return tuple(map(share, docs, docs)), None
+            return self._share(docs), None
         if types != {list} or not all(docs):
             self._fail_hit()
         columns = list(zip_longest(*docs))
         if len(columns) > 3 or set(map(type, columns[0])) != {str}:
             self._fail_hit()
-        doc_ids = tuple(map(share, columns[0], columns[0]))
+        doc_ids = self._share(columns[0])
         if len(columns) > 2:
             for doc_id, title in zip(doc_ids, columns[2], strict=True):
                 if type(title) is str:
-                    self._titles.setdefault(doc_id, share(title, title))
+                    self._titles.setdefault(doc_id, title)
                 elif title is not None:
                     self._fail_hit()
         return doc_ids, self._parse_scores(columns[1]) if len(columns) > 1 else None
@@ -577,16 +576,15 @@ class _RunReader:
             scores = array("d", [math.nan if score is None else score for score in column])
         except OverflowError:  # an integer beyond any float
             self._fail_hit()
-        if any(map(math.isinf, scores)) or (
-            type(None) not in types and any(map(math.isnan, scores))
-        ):
+        has_gaps = type(None) in types
+        if any(map(math.isinf, scores)) or (not has_gaps and any(map(math.isnan, scores))):
             self._fail_hit()
         return scores
 
     def _parse_texts(self, texts: Any, count: int) -> tuple[str, ...]:
         if not _is_list_of_texts(texts) or len(texts) not in (0, count):
             self._fail("'texts' is not a list of one text for each document")
-        return tuple(map(self._shared.setdefault, texts, texts))
+        return self._share(texts)
 
     def _parse_fields(self, fields: Any, count: int) -> tuple[Mapping[str, object], ...]:
         is_valid = type(fields) is list and set(map(type, fields)) <= {dict}
@@ -610,16 +608,25 @@ class _RunReader:
             return _NOTHING
         if type(passages) is not dict:
             self._fail("'passages' is not an object")
-        share = self._shared.setdefault
-        by_index: dict[int, tuple[str, ...]] = {ALL_PASSAGES: tuple(map(share, passages, passages))}
+        by_index: dict[int, tuple[str, ...]] = {ALL_PASSAGES: tuple(passages)}
         for name, indexes in passages.items():
             if type(indexes) is not list:
                 self._fail("'passages' has no list of documents")
             for index in indexes:
                 if type(index) is not int or not 0 <= index < count:
                     self._fail(f"'passages' names document {index!r} of {count}")
-                by_index[index] = (*by_index.get(index, ()), share(name, name))
+                by_index[index] = (*by_index.get(index, ()), name)
         return by_index
+
+    def _share(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """Return texts, of which those that came before are the same strings."""
+        shared = tuple(map(self._shared.setdefault, texts, texts))
+        self._shared_count += len(texts)
+        if MAX_RARE_TEXTS < len(self._shared) > self._shared_count // 2:
+            # If few texts occur again, the table needs more memory than it saves.
+            self._shared.clear()
+            self._shared_count = 0
+        return shared
 
     # Failures
 

@@ -226,8 +226,8 @@ class SavedRuns:
             self._add_path(path)
 
     def _add_path(self, path: Path) -> None:
+        name = _show(path, self.root)
         if not path.exists():
-            name = _show(path, self.root)
             hint = (
                 "" if self.replaces_retriever else f" For a branch or commit, write `git:{name}`."
             )
@@ -244,9 +244,7 @@ class SavedRuns:
                 except BaselineError:
                     continue  # A folder may have other files, too.
         except FileError as error:
-            raise BaselineError(
-                f"{self.option} {_show(path, self.root)}: {error.message}"
-            ) from None
+            raise BaselineError(f"{self.option} {name}: {error.message}") from None
 
     def _add_file(self, path: Path) -> None:
         name = _show(path, self.root)

@@ -274,9 +274,8 @@ class WorktreeSource:
         self.notices = []
         if linked:
             paths = list_some([DataPart(path) for path in linked])
-            self.notices.append(
-                write("Both sides read the current files of 'ir_base_link': ", paths)
-            )
+            text = "Both sides read the current files of 'ir_base_link': "
+            self.notices.append(write(text, paths))
 
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
         """Return the answers of the last ``run``, one baseline for each request and retriever."""

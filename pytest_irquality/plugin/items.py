@@ -243,7 +243,10 @@ class SuiteItem(pytest.Function):
             group.error_item = self.name
             self.retrieval = Retrieval(group.key, error=group.error)
             search.add_retrieval(self.retrieval)
-            if _is_message(error, group.suite):
+            # A traceback would not help with a missing retriever or one of our own messages.
+            fixture = group.suite.retriever.fixture
+            is_missing = getattr(error, "argname", "") == fixture
+            if is_missing or isinstance(error, ERRORS):
                 self._fail(text)
             raise
         group.error = ""
@@ -449,10 +452,3 @@ def describe_error(error: BaseException, suite: Suite) -> str:
     if isinstance(error, (*ERRORS, pytest.fail.Exception)):
         return str(error)
     return f"{type(error).__name__}: {error}"
-
-
-def _is_message(error: BaseException, suite: Suite) -> bool:
-    """Return whether an error is a message for the user, and needs no traceback."""
-    if isinstance(error, pytest.FixtureLookupError):
-        return error.argname == suite.retriever.fixture
-    return isinstance(error, ERRORS)

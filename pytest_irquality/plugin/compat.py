@@ -276,16 +276,11 @@ def make_failure(text: str, path: str, line: int = 1) -> Any:
     The short summary, JUnit and annotations repeat the first line. To let pytest format a traceback
     would take most of the time of a session with many failures.
     """
-    from _pytest._code.code import (
-        ReprEntryNative,
-        ReprExceptionInfo,
-        ReprFileLocation,
-        ReprTraceback,
-    )
+    from _pytest._code import code
 
-    traceback = ReprTraceback([ReprEntryNative([f"{text}\n"])], None, "native")
-    crash = ReprFileLocation(path, line, text.partition("\n")[0])
-    return ReprExceptionInfo(reprtraceback=traceback, reprcrash=crash)
+    traceback = code.ReprTraceback([code.ReprEntryNative([f"{text}\n"])], None, "native")
+    crash = code.ReprFileLocation(path, line, text.partition("\n")[0])
+    return code.ReprExceptionInfo(reprtraceback=traceback, reprcrash=crash)
 
 
 def clean_report(report: pytest.TestReport) -> None:

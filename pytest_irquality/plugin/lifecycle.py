@@ -216,7 +216,7 @@ def _collect_suites(session: pytest.Session, ids: Sequence[str]) -> None:
     for name in dict.fromkeys(node_id.partition("::")[0] for node_id in current_ids):
         path = session.config.rootpath / name
         is_suite = plugin_options.is_suite_path(state.options, path, is_named=True)
-        if not is_suite or not path.is_file():
+        if not (is_suite and path.is_file()):
             continue
         try:
             folder = compat.build_folder_node(session, path.parent, folders)

@@ -22,7 +22,7 @@ from pytest_irquality.suite.yaml_source import (
     Mistake,
     Node,
     ScalarNode,
-    find_missing_space,
+    explain_line,
     quote,
     shorten,
 )
@@ -543,11 +543,11 @@ def make_table(
     def read(node: Node, name: str) -> Any:
         if isinstance(node, ScalarNode) and scalar_key:
             return make(**{scalar_key: keys[scalar_key].kind.read(node, name)})
-        is_glued = isinstance(node, ScalarNode) and find_missing_space(node.text)
-        if form and not isinstance(node, MappingNode) and not is_glued:
-            example = form.replace("`", "")
-            message = f"{name} must be written like {example}, not {describe_node(node)}"
-            raise Mistake(node.line, message)
+        if form and not isinstance(node, MappingNode):
+            message = f"{name} must be written like {form.replace('`', '')}"
+            message += f", not {describe_node(node)}"
+            explanation = explain_line(node.text) if isinstance(node, ScalarNode) else ""
+            raise Mistake(node.line, explanation or message)
         fields = read_fields(node, keys, name, _raise, value_name=f"'{{key}}' of {name}")
         return make(**fields.values)
 

@@ -289,12 +289,6 @@ _SPECIAL_CHARACTERS.update({character: character for character in "@%*&!|>?]}"})
 _CLOSING_BRACKETS = {"[": "]", "{": "}"}
 
 
-def find_missing_space(text: str) -> str:
-    """Return the key of a text such as ``query:red shoes``, or an empty string."""
-    match = _MISSING_SPACE.match(text)
-    return match[1] if match else ""
-
-
 def explain_line(text: str) -> str:
     """Say what is wrong with a line that is not YAML, or return an empty string."""
     for pattern, message in _LINE_MISTAKES:

@@ -31,6 +31,7 @@ BENCHMARKS = {
     "base_run": 1,
     "growth": 0,
     "shards": 0,
+    "probes": 0,
     "kills": 0,
 }
 

@@ -452,6 +452,7 @@ class SavedRuns:
 
     def _note_gaps(self, suites: Sequence[Suite], every_suite: Sequence[Suite]) -> None:
         """Note which queries the runs lack, and what they have that no suite has."""
+        side = "" if self.replaces_retriever else "The baseline "
         for suite in suites:
             run = self.runs.get(suite.run_key)
             if run is None:
@@ -459,24 +460,22 @@ class SavedRuns:
             known = run.answers.keys() | run.errors.keys()
             lacking = [query for query in suite.queries if query.request not in known]
             if lacking:
-                self.notices.append(_describe_lacking(run.provenance.source, lacking, suite))
+                self.notices.append(_describe_lacking(side + run.provenance.source, lacking, suite))
         for trec in self._trec_files.values():
             foreign = [query_id for query_id in trec.rankings if query_id not in trec.used_ids]
             if foreign:
-                self.notices.append(_describe_foreign(_show(trec.paths[0], self.root), foreign))
+                name = side + _show(trec.paths[0], self.root)
+                self.notices.append(_describe_foreign(name, foreign))
         for file in self._files:
             if self.replaces_retriever and file.name not in self._used_names:
-                fixture = file.stored.header.fixture
-                self.notices.append(
-                    write(
-                        DataPart(file.name), f" is not used: no suite has its retriever '{fixture}'"
-                    )
-                )
+                fixture = DataPart(f"'{file.stored.header.fixture}'")
+                reason = write(" is not used, because no suite has its retriever ", fixture)
+                self.notices.append(write(DataPart(file.name), reason))
         requests = {query.request for suite in every_suite for query in suite.queries}
         for run in self.runs.values():
             foreign = [request for request in run.answers if request not in requests]
             if foreign:
-                self.notices.append(_describe_foreign(run.provenance.source, foreign))
+                self.notices.append(_describe_foreign(side + run.provenance.source, foreign))
 
 
 def _describe_lacking(source: str, queries: Sequence[Query], suite: Suite) -> Text:

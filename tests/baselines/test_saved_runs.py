@@ -130,6 +130,9 @@ def test_a_run_of_another_retriever_is_not_taken(tmp_path: Path) -> None:
         "shop.ir.yaml": "--ir-runs runs: There is no run of 'retriever' for shop.ir.yaml, only"
         " runs/old_retriever.jsonl."
     }
+    assert list(map(str, saved.notices)) == [
+        "runs/old_retriever.jsonl is not used, because no suite has its retriever 'old_retriever'"
+    ]
 
 
 def test_another_folder_of_the_conftest_is_no_obstacle(tmp_path: Path) -> None:
@@ -265,7 +268,10 @@ def test_a_query_that_a_trec_run_lacks_has_no_baseline_answer(tmp_path: Path) ->
 
     assert get_doc_ids(baseline.run) == {"mint tea": [["t9"]]}
     assert (source.label, baseline.path) == ("other.run", "other.run")
-    assert len(source.notices) == 2
+    assert [str(notice).partition(" of ")[0] for notice in source.notices] == [
+        "The baseline other.run lacks 1",
+        "The baseline other.run has 2 queries that no suite has: 'q-1', '3'",
+    ]
 
 
 def test_a_query_of_the_base_branch_that_a_trec_run_lacks_did_not_run(tmp_path: Path) -> None:

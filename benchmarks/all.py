@@ -19,8 +19,8 @@ from statistics import median
 from benchmarks.timing import ROOT, Figure, read_figures, save_figures
 
 ROUNDS = 3
-# How often each benchmark measures in a round. 0 means once, with rounds of its own.
-BENCHMARKS = {
+# How often each benchmark measures, in each of the rounds.
+IN_ROUNDS = {
     "startup": 5,
     "example": 3,
     "items": 1,
@@ -29,11 +29,10 @@ BENCHMARKS = {
     "reading": 1,
     "complete_job": 1,
     "base_run": 1,
-    "growth": 0,
-    "shards": 0,
-    "probes": 0,
-    "kills": 0,
 }
+# And in the first round only.
+ONCE = {"growth": 3, "shards": 1, "probes": 1, "kills": 1}
+BENCHMARKS = (*IN_ROUNDS, *ONCE)
 
 
 def run(name: str, *options: str) -> list[Figure]:
@@ -60,11 +59,9 @@ def combine(figures: list[Figure]) -> Figure:
 def main() -> None:
     by_key: dict[str, list[Figure]] = {}
     for number in range(ROUNDS):
-        for name, rounds in BENCHMARKS.items():
-            if rounds or number == 0:
-                options = [f"--rounds={rounds}"] if rounds else []
-                for figure in run(name, *options):
-                    by_key.setdefault(figure.key, []).append(figure)
+        for name, rounds in {**IN_ROUNDS, **(ONCE if number == 0 else {})}.items():
+            for figure in run(name, f"--rounds={rounds}"):
+                by_key.setdefault(figure.key, []).append(figure)
     figures = [combine(measured) for measured in by_key.values()]
     save_figures(figures, replaces_all=True)
     missed = [figure for figure in figures if figure.misses_target]

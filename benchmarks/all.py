@@ -9,7 +9,6 @@ round only. This takes a quarter of an hour on two idle cores, and needs the gro
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import time
@@ -35,13 +34,17 @@ ONCE = {"growth": 3, "shards": 1, "probes": 1, "kills": 1}
 BENCHMARKS = (*IN_ROUNDS, *ONCE)
 
 
+class BenchmarkError(Exception):
+    """A benchmark failed."""
+
+
 def run(name: str, *options: str) -> list[Figure]:
     """Run a benchmark in a process of its own, and return its figures."""
     start = time.monotonic()
     command = [sys.executable, "-m", f"benchmarks.{name}", *options]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"{name} failed: {done.stderr[-1000:]}{done.stdout[-1000:]}")
+        raise BenchmarkError(f"{name} failed: {done.stderr[-1000:]}{done.stdout[-1000:]}")
     print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
     return read_figures(done.stdout)
 
@@ -58,16 +61,24 @@ def combine(figures: list[Figure]) -> Figure:
 
 def main() -> None:
     by_key: dict[str, list[Figure]] = {}
+    failures: list[str] = []
     for number in range(ROUNDS):
         for name, rounds in {**IN_ROUNDS, **(ONCE if number == 0 else {})}.items():
-            for figure in run(name, f"--rounds={rounds}"):
+            try:
+                measured = run(name, f"--rounds={rounds}")
+            except BenchmarkError as error:
+                failures.append(str(error))
+                continue
+            for figure in measured:
                 by_key.setdefault(figure.key, []).append(figure)
     figures = [combine(measured) for measured in by_key.values()]
-    save_figures(figures, replaces_all=True)
+    # What a failed benchmark measured before stays.
+    save_figures(figures, replaces_all=not failures)
     missed = [figure for figure in figures if figure.misses_target]
     for figure in missed:
         print(f"Target missed: {figure.format_row()}")
-    print(json.dumps({"figures": len(figures), "missed": [figure.key for figure in missed]}))
+    print(f"{len(figures)} figures are kept, of which {len(missed)} miss their target.")
+    sys.exit("\n".join(failures) if failures else 0)
 
 
 if __name__ == "__main__":

@@ -573,9 +573,7 @@ def describe_addopts_selection(config: pytest.Config) -> str:
         value = getattr(config.option, name, None)
         if not value or value == getattr(typed, name, None):
             continue
-        values = value if isinstance(value, list) and name != "file_or_dir" else [value]
-        for each in values:
-            described.append(f"{flag} {shlex.quote(each)}" if isinstance(each, str) else flag)
+        described.append(f"{flag} {shlex.quote(value)}" if isinstance(value, str) else flag)
     return ", ".join(described)
 
 

@@ -66,6 +66,7 @@ class Headline:
 
     sentence: Text
     subject: str = ""
+    separator: str = ": "
     counts_changes: bool = False
     check: DefaultCheck | None = None
 
@@ -73,7 +74,7 @@ class Headline:
     def text(self) -> Text:
         """Return the sentence with its subject, or with a capital letter."""
         if self.subject:
-            return write(DataPart(self.subject), ": ", self.sentence)
+            return write(DataPart(self.subject), self.separator, self.sentence)
         first, *others = self.sentence.parts
         # The name of a metric stays as it is.
         if isinstance(first, str) and first.partition(" ")[0].isalpha():
@@ -101,7 +102,7 @@ def write_headline(
         count = format_count(len(decision.base_failures), "check")
         verb = "fails" if len(decision.base_failures) == 1 else "fail"
         suites_pass = f" {verb}, but this branch's suites pass"
-        return Headline(write(count, " of ", name_base(decision), suites_pass))
+        return Headline(write(count, " of ", DataPart(decision.base_name), suites_pass))
     if outcome is Outcome.FAILED:
         return _write_failed_headline(decision, suites)
     findings: list[Notice | CheckResult] = [*_list_decisive_notices(decision)]
@@ -206,14 +207,8 @@ def _is_accepted(result: CheckResult, decision: Decision) -> bool:
 def _quote_finding(item: Notice | CheckResult, suites: Sequence[SuiteView]) -> Headline:
     if isinstance(item, Notice) and item.code == "cannot-be-used":
         # The mistakes in a file are too long for a headline.
-        return Headline(write("cannot be used"), item.subject)
+        return Headline(write("cannot be used"), item.subject, separator=" ")
     return Headline(item.text, find_label(suites, item))
-
-
-def name_base(decision: Decision) -> Text:
-    """Return how the user names the base branch."""
-    name = decision.base.branch.name if decision.base else ""
-    return write(DataPart(name)) if name else write("the base branch")
 
 
 # -- What is next to the headline ------------------------------------------------------------------
@@ -229,7 +224,7 @@ def write_summary(decision: Decision, suites: Sequence[SuiteView], headline: Hea
     if worse and not headline.counts_changes:
         sentences.append(write(f"Search got worse for {_of_queries(worse, rows)}."))
     for notice in decision.current.notices:
-        if notice.code == PASSAGES:
+        if notice.code == PASSAGES and len(suites) == 1:
             sentences.append(notice.text + ".")
     if worse and not is_passed:
         sentences += _write_tag_sentence(suites)

@@ -8,6 +8,7 @@ document, tag and text is stored once, and elsewhere by its number.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from pytest_irquality.evaluation.comparison import QueryStatus
@@ -29,6 +30,7 @@ from pytest_irquality.reports.view_model import (
     HistoryPoint,
     SuiteView,
     View,
+    find_label,
 )
 
 MAX_OPEN_SUITES = 8
@@ -80,7 +82,7 @@ def render_html(view: View) -> str:
         has_tags=any(suite.tags for suite in view.suites),
         tag_metrics=[_list_tag_metrics(suite) for suite in view.suites if suite.tags],
         groups=[group for group in _group_rows(view, rows) if group[2]],
-        find_label=view.find_label,
+        find_label=partial(find_label, view.suites),
         check_values=format_check_values,
         limit=MAX_CARD_ROWS,
         positions=lambda row: positions[id(row)],

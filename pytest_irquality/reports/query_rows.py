@@ -142,12 +142,7 @@ class QueryRow:
         explaining.sort(key=_get_importance)
         return tuple(_create_move(doc) for doc in explaining)
 
-    @property
-    def moves_text(self) -> Text:
-        """Return the most important moves as a text."""
-        return self.describe_moves(MAX_MOVES)
-
-    def describe_moves(self, limit: int) -> Text:
+    def describe_moves(self, limit: int = MAX_MOVES) -> Text:
         """Return the most important moves and how many others there are, or the error."""
         if self.error:
             return write(DataPart(self.error))
@@ -228,7 +223,7 @@ QUERY_COLUMNS: tuple[Column, ...] = (
     Column("before", is_number=True, key="before", read=lambda row: row.before),
     Column("now", is_number=True, key="now", read=lambda row: row.now),
     Column("change", is_number=True, key="change", read=lambda row: row.change),
-    Column("documents that moved", width=36, key="moved", read=lambda row: row.moves_text),
+    Column("documents that moved", width=36, key="moved", read=lambda row: row.describe_moves()),
     Column("came instead", width=24, rank=1, key="replacement", read=lambda row: row.replacement),
 )
 

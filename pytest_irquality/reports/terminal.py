@@ -18,7 +18,7 @@ from pytest_irquality.reports.query_rows import (
     Direction,
     TextColumn,
 )
-from pytest_irquality.reports.view_model import Step, SuiteView, View
+from pytest_irquality.reports.view_model import Step, SuiteView, View, find_label
 
 TERMINAL_COLUMNS = 80
 MAX_LINES = 15
@@ -251,7 +251,7 @@ def _format_base_checks(view: View, columns: int, is_full: bool) -> Iterator[_Bl
     # A suite that fails alike on several retrievers is named once.
     texts: dict[Text, None] = {}
     for check in view.base_checks:
-        label = view.find_label(check)
+        label = find_label(view.suites, check)
         prefix = write(DataPart(label), ": ") if label else Text()
         texts[write("✗ ", prefix, check.text)] = None
     for number, text in enumerate(texts):

@@ -200,10 +200,6 @@ class View:
     quiet_line: Text
     settings: ViewSettings = field(repr=False, default=ViewSettings())
 
-    def find_label(self, item: CheckResult | Notice) -> str:
-        """Return which suite a finding is about, or nothing if the build has one."""
-        return find_label(self.suites, item)
-
 
 def find_label(suites: Sequence[SuiteView], item: CheckResult | Notice) -> str:
     """Return which suite a finding is about, or nothing if the suites are one."""

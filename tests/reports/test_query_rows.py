@@ -41,7 +41,7 @@ def test_direction_follows_the_primary_metric() -> None:
 def test_moves_name_relevant_documents_that_explain_the_loss() -> None:
     (row,) = build_rows({"table": WORSE}, {"table": GOOD})
 
-    assert str(row.moves_text) == (
+    assert str(row.describe_moves()) == (
         "Oak Table (best:table) 1 → 4, Pine Table (good:table) 2 → 5 and 1 more"
     )
     assert str(row.replacement) == "now first: Garden Hose (junk-1:table)"
@@ -50,7 +50,7 @@ def test_moves_name_relevant_documents_that_explain_the_loss() -> None:
 def test_gain_says_what_was_there_before() -> None:
     (row,) = build_rows({"table": GOOD}, {"table": SWAPPED})
 
-    assert str(row.moves_text) == "Oak Table (best:table) 2 → 1"
+    assert str(row.describe_moves()) == "Oak Table (best:table) 2 → 1"
     assert str(row.replacement) == "was first: Pine Table (good:table)"
 
 
@@ -72,7 +72,7 @@ def test_query_without_an_answer_has_its_error() -> None:
 
     assert rows[0].status is QueryStatus.NO_ANSWER
     assert rows[0].outcome is Outcome.FAILED
-    assert str(rows[0].moves_text) == "TimeoutError"
+    assert str(rows[0].describe_moves()) == "TimeoutError"
 
 
 def test_query_without_judgments_shows_what_was_first() -> None:
@@ -82,7 +82,7 @@ def test_query_without_judgments_shows_what_was_first() -> None:
 
     (row,) = view.changed
     assert row.direction is Direction.CHANGED
-    assert str(row.moves_text) == "Oak Table (best:table) 1 → 4"
+    assert str(row.describe_moves()) == "Oak Table (best:table) 1 → 4"
 
 
 def test_new_query_has_a_value_and_no_change() -> None:

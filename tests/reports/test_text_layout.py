@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 
 from pytest_irquality.io.text import CodePart, DataPart, DocPart, write
+from pytest_irquality.reports.query_rows import TextColumn
 from pytest_irquality.reports.terminal import (
-    TextColumn,
     fit,
     format_table,
     measure_width,

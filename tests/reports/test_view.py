@@ -299,7 +299,7 @@ def test_suite_that_cannot_be_read_is_the_headline() -> None:
     view = build_view(decide(branch, {}), SETTINGS)
 
     assert view.outcome is Outcome.ERROR
-    assert str(view.headline) == "shop.ir.yaml: cannot be used"
+    assert str(view.headline) == "shop.ir.yaml cannot be used"
     assert "shop.ir.yaml:3: unknown key" in str(view.causes[0].text)
     assert str(view.last_paragraph).startswith("ERROR shop.ir.yaml: cannot be used")
     assert view.next_steps[0].location == "shop.ir.yaml"

@@ -6,7 +6,6 @@ This package knows document ids and grades, and nothing of queries, suites or ru
 from pytest_irquality.metrics.catalog import (
     METRICS as METRICS,
     compute_overlap as compute_overlap,
-    compute_rbo as compute_rbo,
 )
 from pytest_irquality.metrics.judgments import Judgments as Judgments, MetricError as MetricError
 from pytest_irquality.metrics.metric import (

@@ -477,10 +477,6 @@ _RUN_METRICS = (
 
 # -- Comparison with the baseline
 
-OVERLAP_PERSISTENCE = Parameter(
-    "p", 0.9, "weight of a rank relative to the one above", upper_bound=1, is_always_shown=True
-)
-
 
 def compute_overlap(doc_ids: DocIds, baseline_doc_ids: DocIds, cutoff: int = 10) -> float:
     """Compute the fraction of the baseline's first documents that are still among the first.
@@ -500,26 +496,6 @@ def compute_overlap(doc_ids: DocIds, baseline_doc_ids: DocIds, cutoff: int = 10)
     if not baseline_top:
         return 0.0 if top else 1.0
     return len(top & baseline_top) / len(baseline_top)
-
-
-def compute_rbo(doc_ids: DocIds, baseline_doc_ids: DocIds, cutoff: int, p: float = 0.9) -> float:
-    """Compute the rank-biased overlap of two rankings, 1 if both are empty.
-
-    The overlap at every depth counts, and the first depths count most (Webber, Moffat and Zobel,
-    2010). The sum is divided by its maximum, so equal rankings of any length have 1.
-    """
-    top = _get_top(doc_ids, cutoff)
-    baseline_top = _get_top(baseline_doc_ids, cutoff)
-    seen: set[str] = set()
-    seen_in_baseline: set[str] = set()
-    total, total_weight, weight = 0.0, 0.0, 1.0
-    for index in range(max(len(top), len(baseline_top))):
-        seen.update(top[index : index + 1])
-        seen_in_baseline.update(baseline_top[index : index + 1])
-        total += weight * len(seen & seen_in_baseline) / (index + 1)
-        total_weight += weight
-        weight *= p
-    return total / total_weight if total_weight else 1.0
 
 
 def _compare_each(compare: Callable[[DocIds, DocIds], float]) -> ScoreFunction:
@@ -549,20 +525,6 @@ _COMPARISON_METRICS = (
         compares=True,
         undefined="for a query without a baseline answer",
         source="ann-benchmarks (Aumüller et al., Information Systems 87, 2020), recall",
-    ),
-    Definition(
-        name="rbo",
-        title="Rank-biased overlap with the baseline",
-        formula=(
-            "Σ p^(d − 1) · (documents in the first d of both rankings ÷ d) ÷ Σ p^(d − 1), over "
-            "depths d from 1 to the length of the longer ranking, up to k; 1 if both are empty"
-        ),
-        parameters=(OVERLAP_PERSISTENCE,),
-        make=lambda cutoff, p: _compare_each(partial(compute_rbo, cutoff=cutoff, p=p)),
-        needs="",
-        compares=True,
-        undefined="for a query without a baseline answer",
-        source="Webber, Moffat and Zobel, 2010; normalized as in Clarke et al., TOIS 39(3), 2021",
     ),
 )
 

@@ -9,7 +9,6 @@ import shutil
 import struct
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from hypothesis import given
 from pytest_irquality.metrics import (
     Judgments,
     aggregate_values,
-    compute_rbo,
     parse_metric,
     score_rankings,
 )
@@ -170,21 +168,6 @@ def test_judged_equals_that_of_ir_measures_without_negative_grades(seed: int) ->
     for result in ir.iter_calc(list(metrics), qrels, run):
         index = int(result.query_id)
         assert is_close(values[index][metrics[result.measure]], result.value), cases[index]
-
-
-@batches
-@given(seeds)
-def test_rank_biased_overlap_equals_that_of_ir_measures(seed: int) -> None:
-    compat: Any = pytest.importorskip(
-        "ir_measures.providers.compat_provider", reason="ir_measures is missing"
-    )
-
-    for case in draw_batch(seed):
-        for p, k in product((0.5, 0.9), (1, 3, 20)):
-            top, baseline_top = case.ranking[:k], list(case.grades)[:k]
-            depth = max(len(top), len(baseline_top))
-            expected = compat.rbo(top, baseline_top, p, depth) if depth else 1
-            assert is_close(compute_rbo(case.ranking, list(case.grades), k, p), expected), case
 
 
 def test_expected_reciprocal_rank_equals_that_of_gdeval() -> None:

@@ -73,6 +73,10 @@ def test_a_series_has_the_values_of_one_suite_and_retriever() -> None:
             '{"format": "pytest-irquality history", "suite_path": "s", "values": {"a": NaN}}',
             "'values' is not valid",
         ),
+        (
+            '{"format": "pytest-irquality history", "suite_path": "s", "changes": [1]}',
+            "'changes' is not valid",
+        ),
     ],
 )
 def test_another_file_is_refused_and_left_alone(tmp_path: Path, line: str, message: str) -> None:

@@ -270,9 +270,6 @@ DIVISOR = Parameter(
     "`found` in the first k",
     choices=("all", "min", "found"),
 )
-PERSISTENCE = Parameter(
-    "p", 0.8, "probability that the reader reads on", upper_bound=1, is_always_shown=True
-)
 
 
 def make_reciprocal_rank(cutoff: int) -> ScoreFunction:
@@ -309,15 +306,6 @@ def make_rank_of_first(cutoff: int) -> ScoreFunction:
 
     def score_one(ranks: Sequence[int]) -> float:
         return float(min([*ranks[:1], cutoff + 1]))
-
-    return _score_each(score_one, "relevant_ranks")
-
-
-def make_rank_biased_precision(cutoff: int, p: float) -> ScoreFunction:
-    """Return a function that computes the gain of a reader who continues with probability p."""
-
-    def score_one(ranks: Sequence[int]) -> float:
-        return (1 - p) * sum(p ** (rank - 1) for rank in ranks if rank <= cutoff)
 
     return _score_each(score_one, "relevant_ranks")
 
@@ -376,18 +364,6 @@ _RANK_METRICS = (
         range=(1, inf),
         higher_is_better=False,
         source="ours",
-    ),
-    Definition(
-        name="rbp",
-        title="Rank-biased precision",
-        formula="(1 − p) · Σ p^(i − 1) over every relevant result at a rank i ≤ k",
-        parameters=(PERSISTENCE, RELEVANT_FROM),
-        make=make_rank_biased_precision,
-        source="Moffat and Zobel, ACM TOIS 27(1), 2008; ir_measures `RBP(p,rel)@k`",
-        differences=(
-            "trec_eval 10 has p = 0.9 and uses grades as gains. ranx (`rbp.80`) multiplies by the "
-            "grade. ranx and ir_measures have no cutoff"
-        ),
     ),
     Definition(
         name="bpref",

@@ -26,17 +26,12 @@ class Parameter:
         default: The value if the name gives none, or ``None`` if the suite decides.
         meaning: What the parameter does, for the documentation.
         choices: The allowed words. Without any, the parameter is a number.
-        upper_bound: What a number must stay below.
-        is_always_shown: Whether the canonical name has the parameter at its default, too, because
-            other tools have other defaults.
     """
 
     name: str
     default: Value | None
     meaning: str
     choices: tuple[str, ...] = ()
-    upper_bound: float = inf
-    is_always_shown: bool = False
 
 
 RELEVANT_FROM = Parameter(

@@ -178,7 +178,7 @@ def _parse_settings(text: str, definition: Definition, written: str) -> dict[str
 
 
 def _parse_value(text: str, parameter: Parameter, written: str) -> Value:
-    name, upper_bound = parameter.name, parameter.upper_bound
+    name = parameter.name
     if parameter.choices:
         word = written.lower()
         if word not in parameter.choices:
@@ -189,9 +189,8 @@ def _parse_value(text: str, parameter: Parameter, written: str) -> Value:
         number = float(written)
     except ValueError:
         number = -1.0
-    if not isfinite(number) or not 0 < number < upper_bound:
-        limit = f" and below {upper_bound:g}" if isfinite(upper_bound) else ""
-        raise MetricError(f"'{text}': '{name}' must be a number above 0{limit}, not '{written}'")
+    if not isfinite(number) or number <= 0:
+        raise MetricError(f"'{text}': '{name}' must be a number above 0, not '{written}'")
     return number
 
 
@@ -202,7 +201,6 @@ def _order_settings(
     shown = []
     for parameter in definition.allowed_parameters:
         value = settings.get(parameter.name, parameter.default)
-        is_shown = value != parameter.default or parameter.is_always_shown
-        if value is not None and is_shown:
+        if value is not None and value != parameter.default:
             shown.append((parameter.name, value))
     return tuple(shown)

@@ -103,7 +103,6 @@ class TestWorkedExamples:
             ("complete@3", 0),
             ("rprec", 2 / 5),
             ("rank_of_first@3", 1),
-            ("rbp(p=0.5)@3", 0.5 * (1 + 0.25)),
             ("zero_results", 0),
             ("judged@3", 1),
         ],
@@ -390,10 +389,6 @@ def define_err(grades: Grades, every_grade: Grades, k: int) -> float:
     return total
 
 
-def define_rbp(grades: Grades, every_grade: Grades, k: int) -> float:
-    return sum(0.2 * 0.8**index for index, grade in enumerate(grades[:k]) if is_relevant(grade))
-
-
 def collect_precisions(grades: Grades, k: int) -> list[float]:
     precisions = []
     for rank, grade in enumerate(grades[:k], 1):
@@ -430,7 +425,6 @@ DEFINED_HERE: dict[str, Callable[[Grades, Grades, int], float]] = {
     "dcg": define_dcg,
     "dcg(gains=exp)": define_exponential_dcg,
     "err": define_err,
-    "rbp(p=0.8)": define_rbp,
     "map(by=min)": define_map_by_min,
     "map(by=found)": define_map_by_found,
     "rank_of_first": define_rank_of_first,

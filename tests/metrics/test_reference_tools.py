@@ -208,7 +208,7 @@ ONLY_IN_TREC_EVAL = (
 
 
 def has_metric(name: str) -> bool:
-    """Return whether we have a metric of trec_eval. Its ``rbp`` is graded, with p = 0.9."""
+    """Return whether we have a metric of trec_eval."""
     if name in ONLY_IN_TREC_EVAL or name == "rbp":
         return False
     return not name.startswith(("Rprec_mult", "unj_", "iprec_at_recall"))

@@ -375,7 +375,7 @@ class SavedRuns:
             trec = self._find_trec_files(suite)
             if trec is None:
                 continue
-            source = _show(trec.paths[0], self.root) if len(trec.paths) == 1 else self.name
+            source = self._name_source(trec)
             sources[source] = None
             if not trec.rankings:
                 self._read_trec_files(trec)
@@ -393,6 +393,9 @@ class SavedRuns:
         if not sources:
             return None
         return Run(answers, provenance=Provenance(source=", ".join(sources)))
+
+    def _name_source(self, trec: _TrecFiles) -> str:
+        return _show(trec.paths[0], self.root) if len(trec.paths) == 1 else self.name
 
     def _find_trec_files(self, suite: Suite) -> _TrecFiles | None:
         """Find the TREC run of a suite by its name. A single run needs no name."""
@@ -464,8 +467,7 @@ class SavedRuns:
         for trec in self._trec_files.values():
             foreign = [query_id for query_id in trec.rankings if query_id not in trec.used_ids]
             if foreign:
-                name = side + _show(trec.paths[0], self.root)
-                self.notices.append(_describe_foreign(name, foreign))
+                self.notices.append(_describe_foreign(side + self._name_source(trec), foreign))
         for file in self._files:
             if self.replaces_retriever and file.name not in self._used_names:
                 fixture = DataPart(f"'{file.stored.header.fixture}'")

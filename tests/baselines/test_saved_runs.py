@@ -317,14 +317,16 @@ def test_a_trec_run_that_does_not_fit_is_an_error(
 
 def test_trec_shards_are_joined(tmp_path: Path) -> None:
     write_trec(tmp_path / "runs/1/bm25.1-of-2.run", "1 Q0 t1 1 9.0 x\n")
-    write_trec(tmp_path / "runs/2/bm25.2-of-2.run", "2 Q0 t2 1 9.0 x\n")
+    write_trec(tmp_path / "runs/2/bm25.2-of-2.run", "2 Q0 t2 1 9.0 x\n9 Q0 t2 1 9.0 x\n")
 
     for saved in (
         read(tmp_path / "runs", suites=[TEA]),
         read(tmp_path / "runs/1", tmp_path / "runs/2", suites=[TEA], root=tmp_path),
     ):
         assert get_doc_ids(get_run(saved, TEA)) == {"green tea": [["t1"]], "mint tea": [["t2"]]}
-        assert saved.notices == []
+        (notice,) = map(str, saved.notices)
+        assert notice.endswith("has 1 query that no suite has: '9'")
+        assert notice.startswith(("runs ", "runs/1, runs/2 "))
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ class MustNotPrecede(InOrder):
     key = "must_not_precede"
     help = "The first of two documents is never above the second."
 
-    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
+    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
         ranks = _find_ranks(answer)
         first, second = self.documents
         if ranks.get(first, 0) and ranks[first] < ranks.get(second, len(ranks) + 1):
@@ -211,15 +211,17 @@ FORMAT = (
     Step(
         "suite/keys.py", '"pipes", ', '"trec", "beir", "jsonl", "csv", "tsv", "topics", "text")\n'
     ),
-    Step("suite/records.py", '"pipes", ', '"trec", "beir", "jsonl", "csv", "tsv")\n'),
-    Step("suite/records.py", '    "pipes": "lines with pipes",\n', '    "trec": "TREC qrels",\n'),
+    Step("suite/data_files.py", '"pipes", ', '"trec", "beir", "jsonl", "csv", "tsv")\n'),
     Step(
-        "suite/records.py",
+        "suite/data_files.py", '    "pipes": "lines with pipes",\n', '    "trec": "TREC qrels",\n'
+    ),
+    Step(
+        "suite/data_files.py",
         '            "pipes": self._read_pipes,\n',
         '            "trec": self._read_trec,\n',
     ),
     Step(
-        "suite/records.py",
+        "suite/data_files.py",
         """\
     def _read_pipes(self, lines: Iterator[tuple[int, str]]) -> Iterator[Record]:
         for number, line in self._iter_data(lines):
@@ -284,7 +286,7 @@ JSON_FIELD = (
         "reports/view_model.py", '    primary_metrics: str = ""\n', "    settings: ViewSettings = "
     ),
     Step(
-        "reports/view.py",
+        "reports/build_view.py",
         '        primary_metrics=", ".join(suite.metric for suite in suites),\n',
         "        settings=settings,\n    )\n",
     ),
@@ -336,7 +338,7 @@ class FixedBaselines:
 
     def __init__(self) -> None:
         self.errors: dict[str, str] = {}
-        self.notices: list = []
+        self.notes: list = []
 
     def read_baselines(self, suites):
         """Return a baseline for each suite."""

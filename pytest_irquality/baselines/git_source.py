@@ -54,7 +54,7 @@ class GitSource:
         self.ref = ref
         self.label = label or f"git:{ref}"
         self.errors: dict[str, str] = {}
-        self.notices: list[Text] = []
+        self.notes: list[Text] = []
         self._access = access or FileAccess(root)
         try:
             self.repository = Repository.find(root)
@@ -134,8 +134,8 @@ class GitSource:
         notice = write(
             CodePart(path), " is not in git, so ", DataPart(self.label), " reads the current file"
         )
-        if notice not in self.notices:
-            self.notices.append(notice)
+        if notice not in self.notes:
+            self.notes.append(notice)
         return files.read_bytes(file)
 
     def _was_ever_tracked(self, path: str) -> bool:

@@ -1,7 +1,7 @@
 """Runs in files: ``--ir-save-runs`` writes them, ``--ir-runs`` and ``--ir-baseline`` read them.
 
-A run is one file, or the files of all shards, in our JSON lines or in TREC's format. What is
-missing, doubled or foreign is an error: no file is ever chosen from several.
+A run is one file, or the files of all shards, in our JSON lines or in TREC's format. A shard
+that is missing, duplicated or from another run is an error. We never pick one of several files.
 """
 
 from __future__ import annotations
@@ -158,13 +158,13 @@ class SavedBaselines:
         self.root = root
         self.label = _show(path, root)
         self.errors: dict[str, str] = {}
-        self.notices: list[Text] = []
+        self.notes: list[Text] = []
 
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
         """Read the runs as one baseline for each run key."""
         saved = SavedRuns([self.path], self.root, "--ir-baseline")
         saved.read_runs(suites)
-        self.errors, self.notices = saved.errors, saved.notices
+        self.errors, self.notes = saved.errors, saved.notes
         if not saved.runs and not saved.errors and suites:
             raise BaselineError(saved.describe_missing_run(suites[0]))
         baselines = []
@@ -203,9 +203,9 @@ class SavedRuns:
 
     Attributes:
         runs: The answers by run key. ``provenance.commit`` and ``provenance.date`` say whose.
-        errors: Why runs of a suite cannot be used (a shard is missing, doubled or foreign), by the
-            path of the suite.
-        notices: Queries of a suite that the runs lack, queries of a run that no suite has, and
+        errors: Why runs of a suite cannot be used (a shard is missing, duplicated or from
+            another run), by the path of the suite.
+        notes: Queries of a suite that the runs lack, queries of a run that no suite has, and
             files that no suite uses.
     """
 
@@ -218,7 +218,7 @@ class SavedRuns:
         self.name = ", ".join(_show(path, root) for path in paths)
         self.runs: dict[RunKey, Run] = {}
         self.errors: dict[str, str] = {}
-        self.notices: list[Text] = []
+        self.notes: list[Text] = []
         self._files: list[_SavedFile] = []
         self._used_names: set[str] = set()
         self._trec_files: dict[str, _TrecFiles] = {}
@@ -350,10 +350,11 @@ class SavedRuns:
         first_shard, first_name = shards[0]
         for shard, name in shards:
             if shard in names:
-                raise BaselineError(f"{name}: {names[shard]} is shard {shard}, too")
+                raise BaselineError(f"{name}: {names[shard]} is also shard {shard}")
             if shard.count != first_shard.count:
                 raise BaselineError(
-                    f"{name}: Shard {shard} was not made together with {first_name} ({first_shard})"
+                    f"{name}: Shard {shard} is not from the same run as {first_name}"
+                    f" ({first_shard})"
                 )
             names[shard] = name
         every_shard = [Shard(index, first_shard.count) for index in range(1, first_shard.count + 1)]
@@ -379,17 +380,17 @@ class SavedRuns:
             sources[source] = None
             if not trec.rankings:
                 self._read_trec_files(trec)
-            lacking = self._match_trec_ids(trec, source, suite)
+            is_current = number < len(suites)
+            missing = self._match_trec_ids(trec, source, suite, is_current=is_current)
             for query in suite.queries:
                 if query.id in trec.rankings:
                     answers.setdefault(query.request, (trec.rankings[query.id],))
-            is_current = number < len(suites)
-            if lacking and is_current and self.replaces_retriever:
+            if missing and is_current and self.replaces_retriever:
                 # Such a file has no lines for a query that returned nothing.
-                for query in lacking:
+                for query in missing:
                     answers.setdefault(query.request, (Ranking(),))
-                notice = _describe_lacking(source, lacking, suite)
-                self.notices.append(notice + ", so they count as queries without results")
+                notice = _describe_missing_queries(source, missing, suite)
+                self.notes.append(notice + ", so they count as queries without results")
         if not sources:
             return None
         return Run(answers, provenance=Provenance(source=", ".join(sources)))
@@ -430,19 +431,24 @@ class SavedRuns:
         for path in trec.paths:
             name = _show(path, self.root)
             rankings = read_trec_run(path, name=name)
-            doubled = rankings.keys() & trec.rankings.keys()
-            if doubled:
-                raise BaselineError(f"{name}: Query '{min(doubled)}' is in another shard, too")
+            repeated = rankings.keys() & trec.rankings.keys()
+            if repeated:
+                raise BaselineError(f"{name}: Query '{min(repeated)}' is also in another shard")
             trec.rankings.update(rankings)
 
-    def _match_trec_ids(self, trec: _TrecFiles, source: str, suite: Suite) -> list[Query]:
-        """Note the ids of a suite that a TREC run has, and return the queries that it lacks."""
+    def _match_trec_ids(
+        self, trec: _TrecFiles, source: str, suite: Suite, *, is_current: bool
+    ) -> list[Query]:
+        """Note the ids of a suite that a TREC run has, and return the queries that it lacks.
+
+        A suite of the base branch may have none of them, because its queries may have other ids.
+        """
         if suite.settings.match == "text":
             raise BaselineError(
                 f"{source}: A TREC run has no texts, which 'match: text' of {suite.path} needs"
             )
         known = trec.rankings.keys() & {query.id for query in suite.queries}
-        if trec.rankings and suite.queries and not known:
+        if is_current and trec.rankings and suite.queries and not known:
             ids = ", ".join(f"'{query_id}'" for query_id in list(trec.rankings)[:MAX_NAMED_QUERIES])
             raise BaselineError(
                 f"{source} has no query of {suite.path}. Its ids are {ids}, and the suite has"
@@ -461,26 +467,30 @@ class SavedRuns:
             if run is None:
                 continue
             known = run.answers.keys() | run.errors.keys()
-            lacking = [query for query in suite.queries if query.request not in known]
-            if lacking:
-                self.notices.append(_describe_lacking(side + run.provenance.source, lacking, suite))
+            missing = [query for query in suite.queries if query.request not in known]
+            if missing:
+                self.notes.append(
+                    _describe_missing_queries(side + run.provenance.source, missing, suite)
+                )
         for trec in self._trec_files.values():
-            foreign = [query_id for query_id in trec.rankings if query_id not in trec.used_ids]
-            if foreign:
-                self.notices.append(_describe_foreign(side + self._name_source(trec), foreign))
+            unknown = [query_id for query_id in trec.rankings if query_id not in trec.used_ids]
+            if unknown:
+                self.notes.append(
+                    _describe_unknown_queries(side + self._name_source(trec), unknown)
+                )
         for file in self._files:
             if self.replaces_retriever and file.name not in self._used_names:
                 fixture = DataPart(f"'{file.stored.header.fixture}'")
                 reason = write(" is not used, because no suite has its retriever ", fixture)
-                self.notices.append(write(DataPart(file.name), reason))
+                self.notes.append(write(DataPart(file.name), reason))
         requests = {query.request for suite in every_suite for query in suite.queries}
         for run in self.runs.values():
-            foreign = [request for request in run.answers if request not in requests]
-            if foreign:
-                self.notices.append(_describe_foreign(side + run.provenance.source, foreign))
+            unknown = [request for request in run.answers if request not in requests]
+            if unknown:
+                self.notes.append(_describe_unknown_queries(side + run.provenance.source, unknown))
 
 
-def _describe_lacking(source: str, queries: Sequence[Query], suite: Suite) -> Text:
+def _describe_missing_queries(source: str, queries: Sequence[Query], suite: Suite) -> Text:
     examples = [query.part for query in queries[:MAX_NAMED_QUERIES]]
     return write(
         DataPart(source),
@@ -492,7 +502,7 @@ def _describe_lacking(source: str, queries: Sequence[Query], suite: Suite) -> Te
     )
 
 
-def _describe_foreign(source: str, names: Sequence[str]) -> Text:
+def _describe_unknown_queries(source: str, names: Sequence[str]) -> Text:
     examples = [DataPart(f"'{name}'") for name in names[:MAX_NAMED_QUERIES]]
     number = format_count(len(names), "query", "queries")
     more = " …" if len(names) > len(examples) else ""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pytest_irquality.io.escaping import make_printable_lines
+from pytest_irquality.io.escaping import escape_log_lines
 from pytest_irquality.io.text import Text
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.model import RetrieverId, Suite
@@ -19,7 +19,7 @@ class BaselineError(Exception):
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(make_printable_lines(message))
+        super().__init__(escape_log_lines(message))
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class BaselineSource(Protocol):
         """Return, after reading, why baselines cannot be used, by the path of the file."""
 
     @property
-    def notices(self) -> list[Text]:
-        """Return, after reading, remarks for the report."""
+    def notes(self) -> list[Text]:
+        """Return, after reading, what reading had to say, for the report."""
 
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
         """Return all baselines of the source.

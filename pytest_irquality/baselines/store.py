@@ -153,7 +153,7 @@ class CommittedBaselines:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.errors: dict[str, str] = {}
-        self.notices: list[Text] = []
+        self.notes: list[Text] = []
 
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
         """Read every baseline file below the root. Damaged files are in ``errors``."""
@@ -335,7 +335,7 @@ class _Update:
             if self.is_full or query.id in query_ids:
                 self.queries.setdefault(query.request, query)
                 passages.setdefault(query.request, {}).update(dict.fromkeys(query.passages))
-        self.run = _make_lasting_run(suite, run, passages)
+        self.run = _strip_run(suite, run, passages)
         self.unanswered: list[str] = []
         for request, query in self.queries.items():
             if request not in run.answers:
@@ -423,10 +423,10 @@ class _Update:
         row = json.loads(self.old.lines[request])
         if row.get("depth", self.old.header.depth) != self.run.provenance.depth:
             return False
-        return _get_essence(self.old.run, request) == _get_essence(self.run, request)
+        return _get_compared_parts(self.old.run, request) == _get_compared_parts(self.run, request)
 
 
-def _make_lasting_run(suite: Suite, run: Run, passages: Mapping[str, Iterable[str]]) -> Run:
+def _strip_run(suite: Suite, run: Run, passages: Mapping[str, Iterable[str]]) -> Run:
     """Return the parts of a run that a baseline has: no times, texts and fields.
 
     Stages and sizes stay if a metric of the suite needs them.
@@ -436,7 +436,7 @@ def _make_lasting_run(suite: Suite, run: Run, passages: Mapping[str, Iterable[st
     has_sizes = any(metric.budget for metric in metrics)
     has_stages = any(metric.stage for metric in metrics)
 
-    def make_lasting(ranking: Ranking, request: str) -> Ranking:
+    def strip_ranking(ranking: Ranking, request: str) -> Ranking:
         wanted = tuple(passages[request])
         return Ranking(
             ranking.doc_ids,
@@ -445,21 +445,21 @@ def _make_lasting_run(suite: Suite, run: Run, passages: Mapping[str, Iterable[st
             sizes=ranking.sizes if has_sizes else {},
         )
 
-    def make_lasting_answers(run: Run) -> dict[str, tuple[Ranking, ...]]:
+    def strip_answers(run: Run) -> dict[str, tuple[Ranking, ...]]:
         answers = {}
         for request in passages:
             if request in run.answers:
-                rankings = [make_lasting(ranking, request) for ranking in run.answers[request]]
+                rankings = [strip_ranking(ranking, request) for ranking in run.answers[request]]
                 answers[request] = tuple(rankings)
         return answers
 
     stages = {}
     for name, stage in run.stages.items() if has_stages else ():
-        stages[name] = replace(stage, answers=make_lasting_answers(stage), errors={}, titles={})
-    return replace(run, answers=make_lasting_answers(run), errors={}, stages=stages)
+        stages[name] = replace(stage, answers=strip_answers(stage), errors={}, titles={})
+    return replace(run, answers=strip_answers(run), errors={}, stages=stages)
 
 
-def _get_essence(run: Run, request: str) -> object:
+def _get_compared_parts(run: Run, request: str) -> object:
     """Return what has to change before a line is written again."""
     answers = []
     for part in (run, *(run.stages[name] for name in sorted(run.stages))):

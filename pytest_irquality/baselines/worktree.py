@@ -26,7 +26,7 @@ from pytest_irquality.baselines.base_guard import is_inside
 from pytest_irquality.baselines.git_source import GitSource
 from pytest_irquality.baselines.run_files import decode_run, encode_run
 from pytest_irquality.baselines.sources import Baseline, BaselineError
-from pytest_irquality.io.escaping import make_printable_lines
+from pytest_irquality.io.escaping import escape_log_lines
 from pytest_irquality.io.git import GitError, Repository
 from pytest_irquality.io.processes import CANNOT_START_STATUS, SupervisedProcess
 from pytest_irquality.io.text import DataPart, Text, list_some, write
@@ -244,7 +244,7 @@ class WorktreeSource:
         self.commit = git.commit
         self.name = f"the base branch ({git.commit[:7]})"
         self.errors: dict[str, str] = {}
-        self.notices: list[Text] = []
+        self.notes: list[Text] = []
         self.missing: dict[RunKey, str] = {}
         self._saved_folder: Path | None = None
         self._requests: tuple[RunRequest, ...] = ()
@@ -271,11 +271,11 @@ class WorktreeSource:
                 self._read_answers(folder, status)
             except (BaselineError, GitError, OSError) as error:
                 raise BaselineError(f"--ir-baseline={self.label}: {error}") from None
-        self.notices = []
+        self.notes = []
         if linked:
             paths = list_some([DataPart(path) for path in linked])
             text = "Both sides read the current files of 'ir_base_link': "
-            self.notices.append(write(text, paths))
+            self.notes.append(write(text, paths))
 
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
         """Return the answers of the last ``run``, one baseline for each request and retriever."""
@@ -552,7 +552,7 @@ def _read_last_lines(folder: Path) -> str:
     except OSError:
         return ""
     lines = [line for line in text.splitlines() if line.strip()]
-    return make_printable_lines("\n".join(f"  | {line}" for line in lines[-MAX_SHOWN_LINES:]))
+    return escape_log_lines("\n".join(f"  | {line}" for line in lines[-MAX_SHOWN_LINES:]))
 
 
 @contextmanager

@@ -54,7 +54,7 @@ class Side(Enum):
     """
 
     BEFORE = "before"
-    NOW = "now"
+    ALIGNED = "aligned"
     RETURNED = "returned"
 
 
@@ -86,7 +86,7 @@ class MetricChange:
         return delta if abs(delta) > constants.ROUNDING_ERROR else 0.0
 
     @property
-    def gain(self) -> float:
+    def improvement(self) -> float:
         """Return the change for the better: positive if the metric improved, negative if not."""
         return self.delta if self.metric.higher_is_better else -self.delta
 
@@ -141,7 +141,7 @@ class QueryChange:
         return self._list_vanished_doc_ids(self.now, self.before)
 
     @property
-    def can_lose(self) -> bool:
+    def had_relevant_in_top(self) -> bool:
         """Return whether the baseline has a relevant document in its top 10."""
         tops = list(map(_get_top, self.before))
         return any(_is_present(doc_id, tops) for doc_id in self.query.judgments.relevant)
@@ -179,8 +179,8 @@ class QueryChange:
     @property
     def is_newly_empty(self) -> bool:
         """Return whether the query returns nothing now, but always returned hits before."""
-        was_empty = not all(ranking.doc_ids for ranking in self.before)
-        return not was_empty and not any(ranking.doc_ids for ranking in self.now)
+        was_ever_empty = not all(ranking.doc_ids for ranking in self.before)
+        return not was_ever_empty and not any(ranking.doc_ids for ranking in self.now)
 
     @property
     def is_reordered(self) -> bool:
@@ -359,7 +359,7 @@ class Comparison:
         statuses = self.statuses
         return tuple(query_id for query_id in statuses if statuses[query_id] is status)
 
-    def list_undecided(self, metric: Metric) -> list[QueryChange]:
+    def list_decided_by_tie(self, metric: Metric) -> list[QueryChange]:
         """Return the changes whose value is decided by a tie at the end of the rankings."""
         undecided = []
         for change in self.changes:
@@ -376,7 +376,7 @@ class Comparison:
         outdated = []
         for change in self.changes:
             is_outdated = change.is_reordered
-            score = self.score_query(metric, change.query.id) if len(change.before) > 1 else None
+            score = self.compare_query(metric, change.query.id) if len(change.before) > 1 else None
             if score is not None:
                 is_outdated = not score.is_within_baseline
             if is_outdated:
@@ -421,14 +421,14 @@ class Comparison:
     def _get_rankings(self, side: Side) -> Mapping[str, Sequence[Ranking]]:
         if side is Side.BEFORE:
             return {change.query.id: change.before for change in self.changes}
-        if side is Side.NOW:
+        if side is Side.ALIGNED:
             return {change.query.id: change.now for change in self.changes}
         return self.answers
 
-    def score_query(self, metric: Metric, query_id: str) -> MetricChange | None:
+    def compare_query(self, metric: Metric, query_id: str) -> MetricChange | None:
         """Return the change of a query, or ``None`` if it is undefined on one of the sides."""
         before = self.values(metric, Side.BEFORE).get(query_id)
-        now = self.values(metric, Side.NOW).get(query_id)
+        now = self.values(metric, Side.ALIGNED).get(query_id)
         if before is None or now is None:
             return None
         lowest = highest = before
@@ -460,28 +460,28 @@ class Comparison:
     def _no_result_ids(self) -> frozenset[str]:
         return frozenset(query.id for query in self.suite.queries if query.expects_no_results)
 
-    def suite_value(self, metric: Metric, tag: str = "") -> float | None:
+    def get_mean(self, metric: Metric, tag: str = "") -> float | None:
         """Return the metric over all answered queries, with hits in the order as returned.
 
         Metrics that compare with the baseline are over compared queries, with ties in its order.
         """
-        side = Side.NOW if metric.compares else Side.RETURNED
+        side = Side.ALIGNED if metric.compares else Side.RETURNED
         return self._aggregate(metric, side, self._list_valued_queries(metric, tag, side))
 
     def count_values(self, metric: Metric, tag: str = "") -> int:
-        """Count the queries that ``suite_value`` is computed over."""
-        side = Side.NOW if metric.compares else Side.RETURNED
+        """Count the queries that ``get_mean`` is computed over."""
+        side = Side.ALIGNED if metric.compares else Side.RETURNED
         return len(self._list_valued_queries(metric, tag, side))
 
-    def score(self, metric: Metric, tag: str = "") -> MetricChange | None:
+    def compare_means(self, metric: Metric, tag: str = "") -> MetricChange | None:
         """Return the metric over the compared queries of the suite or of a tag.
 
         Suite means leave variants out, and those of the tag ``variant`` do not. Latencies are over
         all calls.
         """
-        queries = self._list_valued_queries(metric, tag, Side.BEFORE, Side.NOW)
+        queries = self._list_valued_queries(metric, tag, Side.BEFORE, Side.ALIGNED)
         before = self._aggregate(metric, Side.BEFORE, queries)
-        now = self._aggregate(metric, Side.NOW, queries)
+        now = self._aggregate(metric, Side.ALIGNED, queries)
         if before is None or now is None:
             return None
         lowest = highest = before
@@ -522,17 +522,17 @@ class Comparison:
 
     # -- Changes of queries ------------------------------------------------------------------------
 
-    def collect_gains(self, metric: Metric) -> dict[str, float]:
+    def collect_improvements(self, metric: Metric) -> dict[str, float]:
         """Return how far each compared query changed for the better, by query id."""
         sign = 1 if metric.higher_is_better else -1
-        values_now = self.values(metric, Side.NOW)
-        gains = {}
+        values_now = self.values(metric, Side.ALIGNED)
+        improvements = {}
         for query_id, before in self.values(metric, Side.BEFORE).items():
             now = values_now[query_id]
             if before is not None and now is not None:
-                gain = sign * (now - before)
-                gains[query_id] = gain if abs(gain) > constants.ROUNDING_ERROR else 0.0
-        return gains
+                change = sign * (now - before)
+                improvements[query_id] = change if abs(change) > constants.ROUNDING_ERROR else 0.0
+        return improvements
 
     def collect_deltas(
         self, metric: Metric, tag: str = "", *, includes_variants: bool = True
@@ -544,19 +544,19 @@ class Comparison:
         Args:
             metric: A metric of relevance.
             tag: The tag that a query must have, or empty for all queries.
-            includes_variants: Whether variants count, which ``score`` leaves out.
+            includes_variants: Whether variants count, which ``compare_means`` leaves out.
         """
-        gains = self.collect_gains(metric)
+        improvements = self.collect_improvements(metric)
         weights = {}
         for query in self.list_queries_in_mean(metric, tag, includes_variants=includes_variants):
-            if query.id in gains:
+            if query.id in improvements:
                 weights[query.id] = query.weight if metric.weighted else 1.0
         total = sum(weights.values())
         deltas: dict[str, list[float]] = {}
         if total > 0:
             changes = self.get_stage(metric).changes_by_id
             for query_id, weight in weights.items():
-                delta = gains[query_id] * weight * len(weights) / total
+                delta = improvements[query_id] * weight * len(weights) / total
                 deltas.setdefault(changes[query_id].test_unit, []).append(delta)
         return deltas
 
@@ -680,7 +680,7 @@ class _Comparer:
             aligned, restored = self._align(now, reference, query.judgments.relevant)
         if aligned is not returned:
             positions = pool.add(query, aligned, reference)
-        pool.positions[Side.NOW][query.id] = positions
+        pool.positions[Side.ALIGNED][query.id] = positions
         if not is_unchanged:
             # Repeats of the baseline differ by their ties as well.
             aligned_before, _ = self._align(before, reference, ())

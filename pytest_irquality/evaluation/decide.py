@@ -307,8 +307,8 @@ def _create_branch_notices(decision: Decision) -> Iterator[Notice]:
                 text += write(" (", reason, ")")
             outcome = worst if reason or is_base else Outcome.INCOMPLETE
             yield assign_suites(Notice("suite-not-run", text, outcome, is_cause=True), [suite])
-        for remark in side.branch.remarks:
-            yield Notice("remark", remark)
+        for note in side.branch.notes:
+            yield Notice("note", note)
 
 
 def _create_lost_parameter_notices(decision: Decision) -> Iterator[Notice]:
@@ -573,7 +573,7 @@ def _create_slow_loss_notices(decision: Decision) -> Iterator[Notice]:
         suite = evaluation.suite
         values = decision.facts.history.get(SuiteKey(suite.path, suite.retriever), ())
         values = values[-constants.SLOW_LOSS_BUILDS :]
-        value = evaluation.comparison.suite_value(suite.primary_metric)
+        value = evaluation.comparison.get_mean(suite.primary_metric)
         if value is None or len(values) < constants.MIN_SLOW_LOSS_BUILDS:
             continue
         loss = values[0] - value

@@ -68,7 +68,7 @@ def check_shared(
         today: The date (UTC) on which known issues may have expired, or ``None`` if none does.
 
     Returns:
-        A result for each check, failed or passed. ``was_evaluated`` is false for a check that
+        A result for each check, failed or passed. ``could_fail`` is false for a check that
         cannot fail with the queries at hand.
     """
     # Only what a suite itself says applies to another retriever's answers.
@@ -128,7 +128,7 @@ def _check_lost_queries(comparison: Comparison, today: date | None) -> CheckResu
         query_ids=tuple(change.query.id for change in lost),
         doc_ids=tuple(doc_id for change in lost for doc_id in change.lost_doc_ids),
         is_warning=is_warning,
-        was_evaluated=any(change.can_lose for change in changes),
+        could_fail=any(change.had_relevant_in_top for change in changes),
     )
 
 
@@ -149,7 +149,7 @@ def _test_lost_queries(comparisons: Iterable[Comparison], today: date | None) ->
             f" lost all relevant documents, and {gained_count} gained one",
             f" ({_format_p_value(test)})",
         )
-        able = (change for change in changes if change.can_lose)
+        able = (change for change in changes if change.had_relevant_in_top)
         able_count = len(list(islice(able, constants.MIN_TESTABLE_QUERIES)))
         result = _create_result(
             DefaultCheck.LOST_QUERIES,
@@ -158,7 +158,7 @@ def _test_lost_queries(comparisons: Iterable[Comparison], today: date | None) ->
             value=test.p_value,
             bound=test.alpha,
             query_ids=tuple(change.query.id for change in changes if change.lost_doc_ids),
-            was_evaluated=able_count == constants.MIN_TESTABLE_QUERIES,
+            could_fail=able_count == constants.MIN_TESTABLE_QUERIES,
         )
         tests[len(results)] = test
         results.append(assign_suites(result, [comparison.suite]))
@@ -314,21 +314,21 @@ def _test_drops(samples: Sequence[_Sample], min_changed: int) -> Iterator[CheckR
         is_failed = index in rejecting and -fmean(sample.deltas) > constants.MIN_MEAN_DROP
         if is_failed or sample.is_reported:
             test = tests.get(index)
-            was_evaluated = sample.able_count >= min_changed
+            could_fail = sample.able_count >= min_changed
             result = _create_result(
                 DefaultCheck.SIGNIFICANT_DROP,
                 Outcome.FAILED if is_failed else Outcome.PASSED,
-                _describe_drop(sample, test, is_failed=is_failed, was_evaluated=was_evaluated),
+                _describe_drop(sample, test, is_failed=is_failed, could_fail=could_fail),
                 value=test.p_value if test else None,
                 bound=test.alpha if test else None,
                 query_ids=_list_worse_query_ids(sample) if is_failed else (),
-                was_evaluated=was_evaluated,
+                could_fail=could_fail,
             )
             yield assign_suites(result, [each.suite for each in sample.comparisons])
 
 
 def _describe_drop(
-    sample: _Sample, test: SignificanceTest | None, *, is_failed: bool, was_evaluated: bool
+    sample: _Sample, test: SignificanceTest | None, *, is_failed: bool, could_fail: bool
 ) -> Text:
     changed = sample.changed
     if not changed:
@@ -336,7 +336,7 @@ def _describe_drop(
     worse = sum(delta < 0 for delta in changed)
     number = format_count(len(sample.deltas), "query", "queries")
     counts = f"{worse} of {number} worse, {len(changed) - worse} better"
-    if not was_evaluated and not is_failed:
+    if not could_fail and not is_failed:
         return write(f"{number} are too few to test a drop of {sample.metric} ({counts})")
     figures = [_format_p_value(test)] if test else []
     if not is_failed:
@@ -353,9 +353,9 @@ def _list_worse_query_ids(sample: _Sample) -> tuple[str, ...]:
     """Return the queries that got worse, worst first. Ids are unique in one suite only."""
     if len(sample.comparisons) > 1:
         return ()
-    gains = sample.comparisons[0].collect_gains(sample.metric)
-    worse = [query_id for query_id, gain in gains.items() if gain < 0]
-    return tuple(sorted(worse, key=lambda query_id: gains[query_id]))
+    improvements = sample.comparisons[0].collect_improvements(sample.metric)
+    worse = [query_id for query_id, change in improvements.items() if change < 0]
+    return tuple(sorted(worse, key=lambda query_id: improvements[query_id]))
 
 
 # -- Check 3: large drops in a few queries ---------------------------------------------------------
@@ -403,7 +403,7 @@ def _check_few_drops(pools: Sequence[_Sample]) -> Iterator[CheckResult]:
         value=value,
         bound=bound,
         query_ids=_list_worse_query_ids(changed_pools[0]) if len(changed_pools) == 1 else (),
-        was_evaluated=sum(pool.able_count for pool in pools) >= constants.MIN_LARGE_DROPS,
+        could_fail=sum(pool.able_count for pool in pools) >= constants.MIN_LARGE_DROPS,
     )
     suites = [each.suite for pool in changed_pools or pools for each in pool.comparisons]
     yield assign_suites(result, suites)
@@ -434,7 +434,7 @@ def _check_recognizable(comparison: Comparison) -> CheckResult:
         item=_find_item_name(comparison),
         value=len(new_first),
         query_ids=tuple(change.query.id for change in new_first) if findings else (),
-        was_evaluated=is_able,
+        could_fail=is_able,
     )
 
 

@@ -95,7 +95,7 @@ def evaluate(
 def check_suite(comparison: Comparison, context: EvaluationContext) -> tuple[CheckResult, ...]:
     """Make the checks of a suite whose items are selected."""
     requirements = RequirementChecks(comparison, context)
-    defaults = check_suite_defaults(comparison, context.expiry_date)
+    defaults = check_suite_defaults(comparison, context.date_for_expiry)
     results = []
     for result in (*requirements.check_all(), *defaults):
         if context.selected_items is None or result.item in context.selected_items:
@@ -194,7 +194,7 @@ class Branch:
             current branch gives ``ERROR``, an error of the base branch ``REVIEW``.
         missing_retrievers: Why retrievers are not available, by the key of their run. A retriever
             without a run and a reason, such as a skipped fixture, only makes a build incomplete.
-        remarks: What reading suites and baselines had to say, such as a data file that git does not
+        notes: What reading suites and baselines had to say, such as a data file that git does not
             track and that was read from the working tree.
         texts: The texts of suite files and of the files that they read, by path, for the diff.
         is_strict: Whether the configuration of this branch says ``ir_gate = strict`` at the path of
@@ -209,7 +209,7 @@ class Branch:
     contexts: Mapping[SuiteKey, EvaluationContext] = field(default_factory=dict, repr=False)
     errors: Mapping[str, Text | str] = field(default_factory=dict)
     missing_retrievers: Mapping[RunKey, Text | str] = field(default_factory=dict)
-    remarks: tuple[Text, ...] = ()
+    notes: tuple[Text, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_strict: bool = False
 
@@ -325,8 +325,8 @@ class BranchEvaluator:
     def _check_shared(self, evaluations: Sequence[Evaluation]) -> tuple[CheckResult, ...]:
         base_paths = None if self.base is None else {suite.path for suite in self.base.suites}
         comparisons = [evaluation.comparison for evaluation in evaluations]
-        expiry_date = None if self.has_base_branch else self.today
-        results = check_shared(comparisons, base_paths, today=expiry_date)
+        date_for_expiry = None if self.has_base_branch else self.today
+        results = check_shared(comparisons, base_paths, today=date_for_expiry)
         return tuple(map(_accept_change, results)) if self.facts.is_update else results
 
     @property

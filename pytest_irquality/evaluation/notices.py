@@ -35,7 +35,7 @@ from pytest_irquality.io.text import (
     write,
 )
 from pytest_irquality.passages.diagnosis import FindingKind
-from pytest_irquality.retrieval.results import clean_title
+from pytest_irquality.retrieval.hit_reader import clean_title
 from pytest_irquality.suite.model import Probe, Query, Suite
 
 MAX_COMPARED_IDS = 200  # ids of each side that are compared in their form
@@ -302,7 +302,7 @@ def _create_nothing_can_fail_notice(facts: SuiteFacts) -> Iterator[Notice]:
     for result in facts.results:
         # That every query has an answer says nothing about the answer.
         is_about_quality = result.check is not Requirement.ANSWERS
-        if is_about_quality and result.was_evaluated and not result.is_warning:
+        if is_about_quality and result.could_fail and not result.is_warning:
             return
     values = facts.comparison.values(suite.primary_metric, Side.BEFORE).values()
     # Checks 2 and 3, which suites share, can fail now or with the baseline that this run records.
@@ -328,7 +328,7 @@ def _create_no_judgments_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 def _create_undecided_notice(facts: SuiteFacts) -> Iterator[Notice]:
     comparison = facts.comparison
-    undecided = comparison.list_undecided(comparison.suite.primary_metric)
+    undecided = comparison.list_decided_by_tie(comparison.suite.primary_metric)
     if not undecided:
         return
     is_frequent = len(undecided) > len(comparison.changes) * constants.MAX_UNDECIDED_FRACTION
@@ -391,9 +391,9 @@ def _create_few_changes_notice(facts: SuiteFacts) -> Iterator[Notice]:
     suite, metric = facts.suite, facts.suite.primary_metric
     if not suite.has_stored_baseline or not suite.has_judgments:
         return
-    gains = facts.comparison.collect_gains(metric)
-    if sum(map(bool, gains.values())) < constants.MIN_FEW_CHANGES:
-        worse = [query_id for query_id, gain in gains.items() if gain < 0]
+    improvements = facts.comparison.collect_improvements(metric)
+    if sum(map(bool, improvements.values())) < constants.MIN_FEW_CHANGES:
+        worse = [query_id for query_id, change in improvements.items() if change < 0]
         what = f"got worse in {metric}, too few to test"
         verbs = (f"query {what}", f"queries {what}")
         yield from facts.count_queries("too-few-changes", worse, *verbs)
@@ -483,12 +483,12 @@ def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:
     if suite.settings.match == "text" or suite.is_probe_suite:
         return
     labels = facts.labels_without_unjudged
-    gains = comparison.collect_gains(suite.primary_metric)
+    improvements = comparison.collect_improvements(suite.primary_metric)
     query_ids: dict[str, None] = {}
     ranks: dict[str, list[int]] = {}
     result_count = 0
     for query in comparison.answered_queries:
-        if not query.judgments.grades or not (labels or gains.get(query.id, 0) < 0):
+        if not query.judgments.grades or not (labels or improvements.get(query.id, 0) < 0):
             continue
         change = comparison.changes_by_id.get(query.id)
         before = set(change.before[0].doc_ids[: constants.TOP]) if change else set()
@@ -527,13 +527,13 @@ def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:
 def _create_assessor_notice(facts: SuiteFacts) -> Iterator[Notice]:
     """Name documents on which assessors disagree and which may have decided the outcome."""
     is_failed = any(result.outcome > Outcome.INCOMPLETE for result in facts.results)
-    gains = facts.comparison.collect_gains(facts.suite.primary_metric)
+    improvements = facts.comparison.collect_improvements(facts.suite.primary_metric)
     values = facts.comparison.values(facts.suite.primary_metric, Side.RETURNED)
     doc_ids: list[str] = []
     findings: list[Text] = []
     for query in facts.suite.queries:
         is_imperfect = (values.get(query.id) or 0) < 1
-        if gains.get(query.id, 0) >= 0 and not (is_failed and is_imperfect):
+        if improvements.get(query.id, 0) >= 0 and not (is_failed and is_imperfect):
             continue
         for doc_id, grades in query.assessor_grades.items():
             if min(grades.values()) < query.judgments.relevant_from <= max(grades.values()):
@@ -669,15 +669,15 @@ def _describe_cut(found: Sequence[Probe], broken: Sequence[Probe]) -> str:
     return "" if is_indexed else ", as if the field were not indexed"
 
 
-# -- Known issues and remarks ----------------------------------------------------------------------
+# -- Known issues and notes ----------------------------------------------------------------------
 
 
 def _create_known_issue_notice(facts: SuiteFacts) -> Iterator[Notice]:
     """Name the known issues that cover failures, so that nobody forgets them."""
     query_ids: dict[str, dict[str, None]] = {}
     for result in facts.results:
-        if result.known_issue and result.outcome is Outcome.PASSED:
-            query_ids.setdefault(result.known_issue, {}).update(dict.fromkeys(result.query_ids))
+        if result.known_issue_id and result.outcome is Outcome.PASSED:
+            query_ids.setdefault(result.known_issue_id, {}).update(dict.fromkeys(result.query_ids))
     if query_ids:
         parts = []
         for issue, ids in query_ids.items():
@@ -691,7 +691,7 @@ def _create_known_issue_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 def _create_expired_issue_notices(facts: SuiteFacts) -> Iterator[Notice]:
     """Name known issues that are still broken after their date, where that does not fail."""
-    broken = {result.known_issue for result in facts.results if result.known_issue}
+    broken = {result.known_issue_id for result in facts.results if result.known_issue_id}
     for query in facts.suite.queries:
         issue = query.known_issue
         if issue and issue.id in broken and is_expired(issue, facts.context.today):
@@ -704,9 +704,9 @@ def _create_expired_issue_notices(facts: SuiteFacts) -> Iterator[Notice]:
 def _create_remark_notices(facts: SuiteFacts) -> Iterator[Notice]:
     """Repeat what was remarked when the suite and the answers were read."""
     run = facts.comparison.run
-    remarks = [*facts.suite.notes, *run.notes]
+    notes = [*facts.suite.notes, *run.notes]
     if run.provenance.retry_count:
         count = format_count(run.provenance.retry_count, "call was", "calls were")
-        remarks.append(f"{count} made again after a failure")
-    for remark in remarks:
-        yield Notice("remark", Text((DataPart(remark),)))
+        notes.append(f"{count} made again after a failure")
+    for note in notes:
+        yield Notice("note", Text((DataPart(note),)))

@@ -95,7 +95,7 @@ class RequirementChecks:
         broken: list[CheckResult] = []
         holding: list[CheckResult] = []
         unchecked = CheckResult(requirement, Outcome.PASSED, write("No query had to be checked"))
-        known_issue = ""
+        known_issue_id = ""
         for query in self.suite.queries:
             if isinstance(requirement, Rule):
                 result = self._check_rule(requirement, query)
@@ -107,15 +107,15 @@ class RequirementChecks:
                 unchecked = result
             elif result.outcome is Outcome.PASSED and not result.is_warning:
                 holding.append(result)
-            elif query.known_issue and is_excused(query, self.context.expiry_date):
-                known_issue = query.known_issue.id
+            elif query.known_issue and is_excused(query, self.context.date_for_expiry):
+                known_issue_id = query.known_issue.id
             else:
                 broken.append(result)
         checked = [*broken, *holding]
         first = checked[0] if checked else unchecked
         outcome, text = first.outcome, first.text
         if broken:
-            text, known_issue = list_some([result.text for result in broken]), ""
+            text, known_issue_id = list_some([result.text for result in broken]), ""
         elif gap := _describe_gap(self.comparison, self.suite.queries):
             outcome, text = Outcome.INCOMPLETE, gap
         elif holding:
@@ -126,8 +126,8 @@ class RequirementChecks:
             text=text,
             label=label,
             query_ids=tuple(query_id for result in broken for query_id in result.query_ids),
-            known_issue=known_issue,
-            was_evaluated=not checked or any(result.was_evaluated for result in checked),
+            known_issue_id=known_issue_id,
+            could_fail=not checked or any(result.could_fail for result in checked),
         )
 
     def _check_answers(self, item: CheckItem) -> CheckResult:
@@ -238,7 +238,7 @@ class RequirementChecks:
             tag=tag,
             query_ids=(query.id,) if query else (),
             is_warning=is_warning,
-            was_evaluated=any(finding.can_fail for finding in findings),
+            could_fail=any(finding.could_fail for finding in findings),
             location=threshold.location,
         )
 
@@ -277,7 +277,7 @@ class RequirementChecks:
         if issue is None or not results:
             return results
         is_broken = any(r.outcome is Outcome.FAILED or r.is_warning for r in results)
-        if is_broken and is_expired(issue, self.context.expiry_date):
+        if is_broken and is_expired(issue, self.context.date_for_expiry):
             remark = write(". Known issue ", DataPart(issue.id), f" expired on {issue.until}")
             expired = []
             for result in results:
@@ -295,7 +295,7 @@ class RequirementChecks:
             results[0],
             outcome=Outcome.FAILED,
             text=text,
-            known_issue=issue.id,
+            known_issue_id=issue.id,
             location=issue.location,
         )
         return [fixed, *results[1:]]
@@ -304,7 +304,7 @@ class RequirementChecks:
 def _excuse(result: CheckResult, issue: KnownIssue) -> CheckResult:
     if result.outcome is not Outcome.FAILED:
         return result
-    return replace(result, outcome=Outcome.PASSED, known_issue=issue.id)
+    return replace(result, outcome=Outcome.PASSED, known_issue_id=issue.id)
 
 
 def is_expired(issue: KnownIssue, today: date | None) -> bool:
@@ -408,15 +408,15 @@ class _Subject:
         if self.is_too_deep:
             return None
         if self.query is None:
-            return self.comparison.score(self.metric, self.tag)
-        return self.comparison.score_query(self.metric, self.query.id)
+            return self.comparison.compare_means(self.metric, self.tag)
+        return self.comparison.compare_query(self.metric, self.query.id)
 
     @property
     def value(self) -> float | None:
         """Return the current value, with hits in the order as returned."""
         if self.query is None:
-            return self.comparison.suite_value(self.metric, self.tag)
-        side = Side.NOW if self.metric.compares else Side.RETURNED
+            return self.comparison.get_mean(self.metric, self.tag)
+        side = Side.ALIGNED if self.metric.compares else Side.RETURNED
         return self.comparison.values(self.metric, side).get(self.query.id)
 
     @property
@@ -465,14 +465,14 @@ class _BoundFinding:
 
     Attributes:
         text: The finding, which begins with the metric.
-        can_fail: Whether any answers could break the bound.
+        could_fail: Whether any answers could break the bound.
     """
 
     outcome: Outcome
     text: Text
     bound: Bound
     value: float | None = None
-    can_fail: bool = True
+    could_fail: bool = True
 
 
 def _check_value(subject: _Subject, key: str, bound: Bound) -> _BoundFinding:
@@ -489,10 +489,10 @@ def _check_value(subject: _Subject, key: str, bound: Bound) -> _BoundFinding:
         compared, lowest, highest = value / subject.value_count, 0, 1
     if key == "min":
         is_broken = compared < bound.value - constants.ROUNDING_ERROR
-        can_fail = bound.value > lowest
+        could_fail = bound.value > lowest
     elif key == "max":
         is_broken = compared > bound.value + constants.ROUNDING_ERROR
-        can_fail = bound.value < highest
+        could_fail = bound.value < highest
     else:
         raise NotImplementedError(f"There is no check of '{key}'")
     text = subject.name + f" is {format_value(metric, value, bound.value)}"
@@ -501,7 +501,7 @@ def _check_value(subject: _Subject, key: str, bound: Bound) -> _BoundFinding:
     if is_broken:
         text += f", but '{key}' is {bound}"
     outcome = Outcome.FAILED if is_broken else Outcome.PASSED
-    return _BoundFinding(outcome, text, bound, value, can_fail)
+    return _BoundFinding(outcome, text, bound, value, could_fail)
 
 
 def _check_change(
@@ -511,7 +511,9 @@ def _check_change(
     metric, change = subject.metric, subject.change
     if change is None:
         return _explain_missing_change(subject, bound, is_update=is_update)
-    is_broken = _convert(-change.gain, bound.unit, change) > bound.value + constants.ROUNDING_ERROR
+    is_broken = (
+        _convert(-change.improvement, bound.unit, change) > bound.value + constants.ROUNDING_ERROR
+    )
     values = f"{format_value(metric, change.before)} to {format_value(metric, change.now)}"
     if change.delta == 0:
         text = subject.name + f" did not change ({format_value(metric, change.now)})"
@@ -568,7 +570,7 @@ def _explain_missing_change(subject: _Subject, bound: Bound, *, is_update: bool)
         text = subject.name + " is not compared, because the queries are new"
     else:
         text = subject.name + " cannot be compared, because it has no value before or now"
-    return _BoundFinding(outcome, text, bound, can_fail=outcome is Outcome.INCOMPLETE)
+    return _BoundFinding(outcome, text, bound, could_fail=outcome is Outcome.INCOMPLETE)
 
 
 def format_value(metric: Metric, value: float, bound: float | None = None) -> str:

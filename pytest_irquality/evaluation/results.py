@@ -9,7 +9,8 @@ from enum import Enum, IntEnum
 from typing import TypeVar
 
 from pytest_irquality.io.text import Text
-from pytest_irquality.suite.model import Location, RetrieverId, Suite, Threshold
+from pytest_irquality.suite.mistakes import Location
+from pytest_irquality.suite.model import RetrieverId, Suite, Threshold
 from pytest_irquality.suite.rules import Rule
 
 
@@ -43,7 +44,7 @@ class EvaluationContext:
     regraded_query_ids: Collection[str] = frozenset()
 
     @property
-    def expiry_date(self) -> date | None:
+    def date_for_expiry(self) -> date | None:
         """Return the date that ends known issues, or ``None`` if none may fail for its date."""
         return None if self.has_base_branch else self.today
 
@@ -64,7 +65,7 @@ class Outcome(IntEnum):
 class DefaultCheck(Enum):
     """The checks that need no YAML, by the label that reports use."""
 
-    LOST_QUERIES = "no more queries lost all relevant documents than gained one"
+    LOST_QUERIES = "queries that lost all relevant documents do not outnumber those that gained one"
     SIGNIFICANT_DROP = "no statistically significant drop"
     FEW_DROPS = "no large drops in a few changed queries"
     UNRECOGNIZABLE = "rankings without judgments resemble the baseline"
@@ -99,9 +100,9 @@ class CheckResult:
         query_ids: The queries that the finding is about, or none if it is about the suite.
         doc_ids: The documents that the finding is about.
         is_warning: Whether the check is broken but may only warn (``warn: true``). It passes then.
-        known_issue: The id of the known issue that covers a failure. The check passes then, and
+        known_issue_id: The id of the known issue that covers a failure. The check passes then, and
             fails if the issue is fixed.
-        was_evaluated: Whether the check could fail with the queries at hand.
+        could_fail: Whether the check could fail with the queries at hand.
     """
 
     check: Check
@@ -120,8 +121,8 @@ class CheckResult:
     query_ids: tuple[str, ...] = ()
     doc_ids: tuple[str, ...] = ()
     is_warning: bool = False
-    known_issue: str = ""
-    was_evaluated: bool = True
+    known_issue_id: str = ""
+    could_fail: bool = True
     location: Location = field(default=Location())
 
 

@@ -18,7 +18,7 @@ from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.evaluation.comparison import Side
 from pytest_irquality.evaluation.evaluate import SuiteKey
 from pytest_irquality.evaluation.results import CheckResult, Outcome
-from pytest_irquality.io.escaping import make_printable, make_printable_lines
+from pytest_irquality.io.escaping import escape_log_line, escape_log_lines
 from pytest_irquality.io.text import find_closest
 from pytest_irquality.metrics import MetricError
 from pytest_irquality.plugin import compat
@@ -239,7 +239,7 @@ class SuiteItem(pytest.Function):
             raise
         except BaseException as error:
             text = describe_error(error, group.suite)
-            group.error = make_printable(text.partition("\n")[0])
+            group.error = escape_log_line(text.partition("\n")[0])
             group.error_item = self.name
             self.retrieval = Retrieval(group.key, error=group.error)
             search.add_retrieval(self.retrieval)
@@ -289,7 +289,7 @@ class SuiteItem(pytest.Function):
         # SystemExit and its like would leave the setup of pytest in pieces.
         if not isinstance(error.exception, Exception) or isinstance(error.exception, ERRORS):
             self._fail(f"{text}\n  at {place}{suffix}")
-        self.add_report_section("setup", "query", make_printable(f"{text} at {place}") + suffix)
+        self.add_report_section("setup", "query", escape_log_line(f"{text} at {place}") + suffix)
         raise error.exception
 
     def _repr_failure_py(
@@ -313,10 +313,12 @@ class SuiteItem(pytest.Function):
         reviewed = [result for result in results if result.outcome is Outcome.REVIEW]
         if reviewed and self.group.state.search.is_strict_build:
             self._fail(self._format(reviewed))
-        expected = [result for result in results if result.known_issue]
+        expected = [result for result in results if result.known_issue_id]
         for result in [*reviewed, *expected]:
-            reason = f"{result.known_issue}: {result.text}" if result.known_issue else result.text
-            pytest.xfail(make_printable(str(reason)))
+            reason = (
+                f"{result.known_issue_id}: {result.text}" if result.known_issue_id else result.text
+            )
+            pytest.xfail(escape_log_line(str(reason)))
         incomplete = [result for result in results if result.outcome is Outcome.INCOMPLETE]
         if incomplete and len(incomplete) == len(results):
             self._skip(str(incomplete[0].text))
@@ -328,10 +330,10 @@ class SuiteItem(pytest.Function):
 
     def _skip(self, reason: str) -> NoReturn:
         # pytest names the place of the item then, not this one.
-        raise pytest.skip.Exception(make_printable(reason), _use_item_location=True)
+        raise pytest.skip.Exception(escape_log_line(reason), _use_item_location=True)
 
     def _fail(self, text: str) -> NoReturn:
-        pytest.fail(make_printable_lines(text), pytrace=False)
+        pytest.fail(escape_log_lines(text), pytrace=False)
 
     # -- Properties ------------------------------------------------------------------------------
 
@@ -353,7 +355,7 @@ class SuiteItem(pytest.Function):
                 continue
             properties.append((sys.intern(str(metric)), value))
             before = comparison.values(metric, Side.BEFORE).get(query.id)
-            now = comparison.values(metric, Side.NOW).get(query.id)
+            now = comparison.values(metric, Side.ALIGNED).get(query.id)
             if before is not None and now is not None and before != now:
                 properties.append((f"{metric} change", now - before))
         if query.tags:

@@ -132,7 +132,7 @@ class SessionBranch:
     texts: dict[str, str] = field(default_factory=dict)
     missing_retrievers: dict[RunKey, Text] = field(default_factory=dict)
     deselected: set[SuiteKey] = field(default_factory=set)
-    remarks: tuple[Text, ...] = ()
+    notes: tuple[Text, ...] = ()
     _baselines: tuple[Baseline, ...] | None = None
     _committed: tuple[Baseline, ...] | None = None
 
@@ -173,7 +173,7 @@ class SessionBranch:
             contexts=contexts,
             errors=self.errors,
             missing_retrievers=self.missing_retrievers,
-            remarks=(*self.remarks, *self.source.notices),
+            notes=(*self.notes, *self.source.notes),
             texts=self.texts,
             is_strict=self.is_strict,
         )
@@ -431,7 +431,7 @@ class SearchSession:
         """Take saved runs as the current answers, so no retriever runs."""
         self.runs.update(saved.runs)
         self.uses_saved_runs = True
-        self.current.remarks += tuple(saved.notices)
+        self.current.notes += tuple(saved.notes)
         for name, message in saved.errors.items():
             self.current.add_error(name, message)
 
@@ -659,7 +659,7 @@ class SearchSession:
             values: dict[str, float] = {}
             changes: dict[str, float] = {}
             for metric in (*suite.metrics, suite.primary_metric):
-                value, change = comparison.suite_value(metric), comparison.score(metric)
+                value, change = comparison.get_mean(metric), comparison.compare_means(metric)
                 if value is not None:
                     values[str(metric)] = value
                 if change is not None:
@@ -698,8 +698,8 @@ def _compute_own_metrics(evaluation: Evaluation) -> None:
     """Compute the project's own metrics now, so an error in one is not first seen by a report."""
     for metric in evaluation.suite.metrics:
         if metric.definition.is_own:
-            evaluation.comparison.suite_value(metric)
-            evaluation.comparison.score(metric)
+            evaluation.comparison.get_mean(metric)
+            evaluation.comparison.compare_means(metric)
 
 
 def _compute_repeat_means(evaluation: Evaluation) -> list[float]:

@@ -14,18 +14,18 @@ from typing import Any, NamedTuple
 from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.documents import DocChange
 from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome
-from pytest_irquality.io.escaping import clip, make_visible
+from pytest_irquality.io.escaping import clip, escape_page_text
 from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.io.text import CodePart, DocPart, QueryPart, Text, format_count, write
-from pytest_irquality.reports.headlines import collect_rows, list_ungraded
+from pytest_irquality.reports.build_view import QueryDetails, build_query_details
 from pytest_irquality.reports.numbers import MARKS, Number, Tile, format_check_values
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS, Cell, Direction, QueryRow
+from pytest_irquality.reports.sentences import collect_rows, list_ungraded
 from pytest_irquality.reports.templating import (
     create_html_environment,
     load_asset,
     pack_script_data,
 )
-from pytest_irquality.reports.view import QueryDetails, build_query_details
 from pytest_irquality.reports.view_model import (
     HistoryPoint,
     SuiteView,
@@ -132,7 +132,7 @@ def _group_rows(
     failed = []
     for row in rows:
         is_elsewhere = row.direction in (Direction.WORSE, Direction.CHANGED)
-        is_elsewhere |= row.status is QueryStatus.NO_ANSWER or bool(row.known_issue)
+        is_elsewhere |= row.status is QueryStatus.NO_ANSWER or bool(row.known_issue_id)
         if row.outcome >= Outcome.FAILED and not is_elsewhere:
             failed.append(row)
     yield "failed", "What else fails", failed, "show=failed"
@@ -175,7 +175,7 @@ def _split_suites(suites: Sequence[SuiteView]) -> tuple[list[SuiteView], list[Su
 def _select_static_rows(rows: Sequence[QueryRow]) -> list[QueryRow]:
     """Select the rows for readers without scripts, those that changed or failed first."""
     quiet = (Direction.UNCHANGED, Direction.NONE)
-    ranked = sorted(rows, key=lambda row: (-row.outcome, row.direction in quiet, row.gain))
+    ranked = sorted(rows, key=lambda row: (-row.outcome, row.direction in quiet, row.improvement))
     return ranked[:MAX_STATIC_ROWS]
 
 
@@ -184,10 +184,10 @@ def _group_checks(checks: Sequence[CheckResult]) -> Iterator[tuple[str, list[Che
     groups: dict[str, list[CheckResult]] = {}
     for check in checks:
         name = check.outcome.name
-        if check.known_issue:
+        if check.known_issue_id:
             name = "known issue"
         elif check.outcome is Outcome.PASSED:
-            name = "passed" if check.was_evaluated else "could not fail"
+            name = "passed" if check.could_fail else "could not fail"
         groups.setdefault(name, []).append(check)
     for name, group in groups.items():
         is_open = name not in ("passed", "could not fail")
@@ -216,10 +216,10 @@ def _list_tag_metrics(suite: SuiteView) -> list[str]:
 
 def _get_heat(tile: Tile) -> str:
     """Return the class of a cell of the table of tags, by the size of its change."""
-    level = sum(abs(tile.gain) >= step for step in HEAT_STEPS)
+    level = sum(abs(tile.improvement) >= step for step in HEAT_STEPS)
     if not level:
         return ""
-    return f"{'better' if tile.gain > 0 else 'worse'} heat-{level}"
+    return f"{'better' if tile.improvement > 0 else 'worse'} heat-{level}"
 
 
 # -- Charts --------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ def _build_bars(view: View, rows: Sequence[QueryRow]) -> dict[str, Any] | None:
     worse, better = len(view.worse), len(view.better)
     if worse + better:
         compared = [row for row in rows if row.change is not None]
-        values = [row.gain for row in compared]
+        values = [row.improvement for row in compared]
         same = len(compared) - worse - better
         title, directions = "Every query's change", ("worse", "better")
         label = f"{worse:,} worse, {same:,} unchanged, {better:,} better"
@@ -346,7 +346,7 @@ KINDS: dict[str, Callable[[QueryRow], bool]] = {
     "new": lambda row: row.status is QueryStatus.NEW,
     "no answer": lambda row: row.status is QueryStatus.NO_ANSWER,
     "not run": lambda row: row.status is QueryStatus.NOT_RUN,
-    "known issue": lambda row: bool(row.known_issue),
+    "known issue": lambda row: bool(row.known_issue_id),
 }
 
 
@@ -365,9 +365,9 @@ def build_page_data(view: View) -> dict[str, Any]:
         "marks": {outcome.name: mark for outcome, mark in MARKS.items()},
         "grades": list(shared.grades),
         "suites": suites,
-        "ids": [make_visible(doc_id) for doc_id, _ in docs],
-        "titles": [clip(make_visible(title), max_length) for _, title in docs],
-        "tags": [make_visible(tag) for tag in shared.tags],
+        "ids": [escape_page_text(doc_id) for doc_id, _ in docs],
+        "titles": [clip(escape_page_text(title), max_length) for _, title in docs],
+        "tags": [escape_page_text(tag) for tag in shared.tags],
         "texts": [encode_text(text) for text in shared.texts],
         "fields": _collect_fields(view, [doc_id for doc_id, _ in docs]),
     }
@@ -382,13 +382,13 @@ def encode_text(text: Text) -> list[Any]:
         elif isinstance(part, str):
             parts.append(part)
         elif isinstance(part, CodePart):
-            parts.append({"code": make_visible(part.code)})
+            parts.append({"code": escape_page_text(part.code)})
         elif isinstance(part, DocPart):
-            parts.append([make_visible(part.title or part.doc_id)])
+            parts.append([escape_page_text(part.title or part.doc_id)])
         elif isinstance(part, QueryPart):
-            parts += ["“", [make_visible(part.text)], "”"]
+            parts += ["“", [escape_page_text(part.text)], "”"]
         else:
-            parts.append([make_visible(part.text)])
+            parts.append([escape_page_text(part.text)])
     return parts
 
 
@@ -404,18 +404,18 @@ def _build_suite(suite: SuiteView, view: View, shared: _Shared) -> dict[str, Any
         details.append(_build_details(row, query_details, shared))
         metrics = metrics or [value.metric for value in query_details.values]
     return {
-        "name": make_visible(suite.name),
-        "label": make_visible(suite.label),
-        "path": make_visible(suite.path),
-        "retriever": make_visible(suite.retriever),
+        "name": escape_page_text(suite.name),
+        "label": escape_page_text(suite.label),
+        "path": escape_page_text(suite.path),
+        "retriever": escape_page_text(suite.retriever),
         "metrics": metrics,
         "topK": suite.evaluation.suite.settings.top_k,
         "isFailed": suite.outcome >= Outcome.FAILED,
-        "ids": [make_visible(row.query.id) for row in rows],
-        "texts": [make_visible(row.query.text) for row in rows],
+        "ids": [escape_page_text(row.query.id) for row in rows],
+        "texts": [escape_page_text(row.query.text) for row in rows],
         "tags": [[shared.tags[tag] for tag in row.query.tags] for row in rows],
         "kinds": kinds,
-        "gains": [round(row.gain, 4) for row in rows],
+        "improvements": [round(row.improvement, 4) for row in rows],
         "cells": {
             column.key: _build_cells(rows, column.read)
             for column in QUERY_COLUMNS
@@ -489,16 +489,16 @@ def _build_details(row: QueryRow, details: QueryDetails, shared: _Shared) -> dic
         numbers = (value.before, value.now, value.change) if is_changed else (value.now,)
         values.append([str(number or "") for number in numbers])
     entries: dict[str, Any] = {
-        "why": make_visible(row.query.why),
-        "error": make_visible(row.error),
-        "issue": make_visible(row.known_issue),
+        "why": escape_page_text(row.query.why),
+        "error": escape_page_text(row.error),
+        "issue": escape_page_text(row.known_issue_id),
         "checks": checks,
         "values": values if any(any(entry) for entry in values) else [],
         "place": shared.texts[write(CodePart(str(row.query.location)))],
         "rerun": shared.texts[write(CodePart(details.rerun))],
-        "acceptance": make_visible(details.acceptance),
+        "acceptance": escape_page_text(details.acceptance),
         "params": [
-            [make_visible(str(key)), make_visible(str(value))]
+            [escape_page_text(str(key)), escape_page_text(str(value))]
             for key, value in row.query.params.items()
         ],
     }
@@ -513,7 +513,7 @@ def _collect_fields(view: View, doc_ids: Sequence[str]) -> list[Any]:
         for answers in suite.evaluation.run.answers.values() if shown else ():
             for doc_id, fields in zip(answers[0].doc_ids, answers[0].fields, strict=False):
                 values = [
-                    [make_visible(name), make_visible(str(fields[name]))]
+                    [escape_page_text(name), escape_page_text(str(fields[name]))]
                     for name in shown
                     if fields.get(name) is not None
                 ]

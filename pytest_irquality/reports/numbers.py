@@ -132,7 +132,7 @@ class Tile:
         label: What the tile is about, such as ``ndcg@10`` or ``head ndcg@10``.
         status: How the value compares with its threshold, such as ``below 0.87``, or empty.
         bound: The minimum or maximum, and ``bound_name`` which of them.
-        gain: The change for the better, negative for the worse.
+        improvement: The change for the better, negative for the worse.
         compared: The value over the queries that have a baseline, of which ``change`` is.
         query_count: How many queries these are.
         note: How the compared queries changed, if ``value`` is also over queries without baseline.
@@ -150,7 +150,7 @@ class Tile:
     baseline: Number | None = None
     bound: Number | None = None
     bound_name: str = ""
-    gain: float = 0.0
+    improvement: float = 0.0
     compared: Number | None = None
     query_count: int = 0
     note: str = ""
@@ -209,8 +209,8 @@ def build_tile(
     result: CheckResult | None = None,
 ) -> Tile:
     """Build the tile of a metric, with its threshold if it has one."""
-    score = evaluation.comparison.score(metric, tag)
-    value = evaluation.comparison.suite_value(metric, tag)
+    score = evaluation.comparison.compare_means(metric, tag)
+    value = evaluation.comparison.get_mean(metric, tag)
     if value is None and score is not None:
         value = score.now
     baseline = score.before if score else None
@@ -232,7 +232,7 @@ def build_tile(
         baseline=format_value(metric, baseline),
         bound=Number(bound.value, format_bound(metric, bound.value, bound.text)) if bound else None,
         bound_name=bound_name,
-        gain=score.gain if score else 0.0,
+        improvement=score.improvement if score else 0.0,
         compared=compared,
         query_count=score.query_count if score else 0,
         note=note,
@@ -276,8 +276,8 @@ def _describe_status(
 ) -> str:
     if threshold is None or result is None:
         return ""
-    if result.known_issue:
-        return f"known issue {result.known_issue}"
+    if result.known_issue_id:
+        return f"known issue {result.known_issue_id}"
     if result.outcome is Outcome.INCOMPLETE:
         return "not evaluated"
     if result.outcome is Outcome.PASSED and not result.is_warning:

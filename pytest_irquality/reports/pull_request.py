@@ -16,7 +16,7 @@ from pytest_irquality.reports.query_rows import QUERY_COLUMNS
 from pytest_irquality.reports.templating import create_markdown_environment
 from pytest_irquality.reports.terminal import fit
 from pytest_irquality.reports.view_model import View
-from pytest_irquality.suite.model import Location
+from pytest_irquality.suite.mistakes import Location
 
 # A comment on GitHub may have 65,536 characters.
 MAX_CHARACTERS = 65_000
@@ -35,7 +35,7 @@ def render_markdown(view: View) -> str:
         columns=QUERY_COLUMNS,
         check_values=format_check_values,
         marks=MARKS,
-        failed_checks=[check for check in view.checks if check.outcome > 0 or check.known_issue],
+        failed_checks=[check for check in view.checks if check.outcome > 0 or check.known_issue_id],
         loud_tiles=loud_tiles,
         has_hidden_tiles=len(loud_tiles) < len(tiles),
         limit=MAX_ROWS,

@@ -83,9 +83,9 @@ class QueryRow:
         suite: The name of the suite.
         outcome: The worst outcome of the query's own checks, or ``FAILED`` without an answer.
         metric: The primary metric of the suite, of which ``before`` and ``now`` are values.
-        gain: The change for the better, negative for the worse, or 0.
+        improvement: The change for the better, negative for the worse, or 0.
         finding: What breaks the query's own checks, worded to follow its text.
-        known_issue: The known issue that covers a failure of the query.
+        known_issue_id: The known issue that covers a failure of the query.
         error: Why the query has no answer.
         overlap: The fraction of the first ten results of the baseline that are still returned.
     """
@@ -102,9 +102,9 @@ class QueryRow:
     before: Number | None = None
     now: Number | None = None
     change: Number | None = None
-    gain: float = 0.0
+    improvement: float = 0.0
     finding: Text = field(default=Text())
-    known_issue: str = ""
+    known_issue_id: str = ""
     error: str = ""
     overlap: float = 1.0
     is_first_hit_new: bool = False
@@ -235,15 +235,16 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
     own_results = group_results(evaluation.results)
     values_now = comparison.values(metric, Side.RETURNED)
     changes = comparison.changes_by_id
-    undecided = {change.query.id for change in comparison.list_undecided(metric)}
+    undecided = {change.query.id for change in comparison.list_decided_by_tie(metric)}
     # One text for all rows, of which there may be thousands.
     metric_name, retriever = str(metric), str(suite.retriever)
     rows = []
     for query in suite.queries:
         status = comparison.statuses[query.id]
         change = changes.get(query.id)
-        score = comparison.score_query(metric, query.id) if change else None
-        direction = _find_direction(change, score.gain if score else None, query.id in undecided)
+        score = comparison.compare_query(metric, query.id) if change else None
+        improvement = score.improvement if score else None
+        direction = _find_direction(change, improvement, query.id in undecided)
         error = evaluation.run.errors.get(query.request)
         results = own_results.get(query.id, ())
         worst = max(results, key=lambda result: result.outcome, default=None)
@@ -262,9 +263,9 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
                 before=format_value(metric, before),
                 now=format_value(metric, now),
                 change=format_change(metric, before, now) if score else None,
-                gain=score.gain if score else 0.0,
+                improvement=improvement or 0.0,
                 finding=_drop_query(worst.text) if worst and worst.outcome else _NO_TEXT,
-                known_issue=next((each.known_issue for each in results if each.known_issue), ""),
+                known_issue_id=max((each.known_issue_id for each in results), default=""),
                 error=error.message if error and status is QueryStatus.NO_ANSWER else "",
                 overlap=change.overlap if change and score is None else 1.0,
                 is_first_hit_new=change.is_first_hit_new if change else False,
@@ -275,16 +276,18 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
     return tuple(rows)
 
 
-def _find_direction(change: QueryChange | None, gain: float | None, undecided: bool) -> Direction:
+def _find_direction(
+    change: QueryChange | None, improvement: float | None, undecided: bool
+) -> Direction:
     if change is None:
         return Direction.NONE
     if undecided:
         return Direction.UNCHANGED
-    if gain is None:
+    if improvement is None:
         return Direction.CHANGED if change.is_reordered else Direction.UNCHANGED
-    if gain == 0:
+    if improvement == 0:
         return Direction.UNCHANGED
-    return Direction.BETTER if gain > 0 else Direction.WORSE
+    return Direction.BETTER if improvement > 0 else Direction.WORSE
 
 
 def group_results(results: Sequence[CheckResult]) -> Mapping[str, Sequence[CheckResult]]:

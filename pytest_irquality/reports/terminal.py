@@ -10,7 +10,7 @@ from unicodedata import category, combining, east_asian_width
 from pytest_irquality.evaluation.documents import DocChange, list_documents
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, Outcome
-from pytest_irquality.io.escaping import disarm_commands, make_printable
+from pytest_irquality.io.escaping import disarm_commands, escape_log_line
 from pytest_irquality.io.text import CodePart, DataPart, DocPart, Part, Text, join, write
 from pytest_irquality.reports.numbers import MARKS, Tile
 from pytest_irquality.reports.query_rows import (
@@ -112,8 +112,8 @@ def _compose(view: View, columns: int, *, is_full: bool) -> Iterator[_Block]:
             yield from _format_tiles(suite.shown_tiles, columns, is_full, 1)
     yield from _format_queries(view, columns, is_full)
     for check in view.checks if is_full else ():
-        if check.outcome is not Outcome.PASSED or check.known_issue or check.is_warning:
-            issue = f" (known issue {check.known_issue})" if check.known_issue else ""
+        if check.outcome is not Outcome.PASSED or check.known_issue_id or check.is_warning:
+            issue = f" (known issue {check.known_issue_id})" if check.known_issue_id else ""
             text = write(DataPart(check.subject), ": ", check.text, DataPart(issue))
             yield _Block(1, wrap(f"{MARKS[check.outcome]} {render_plain(text)}", columns))
     for number, message in enumerate(view.notices):
@@ -338,11 +338,11 @@ def render_plain(text: Text, *, max_title: int | None = None) -> str:
         if isinstance(part, str):
             return part
         if isinstance(part, CodePart):
-            return make_printable(part.code)
+            return escape_log_line(part.code)
         if isinstance(part, DocPart) and max_title is not None:
-            return fit(make_printable(part.title or part.doc_id), max_title)
+            return fit(escape_log_line(part.title or part.doc_id), max_title)
         # An error in a file can have a line for each mistake.
-        return make_printable(str(part).strip().replace("\n", "; "))
+        return escape_log_line(str(part).strip().replace("\n", "; "))
 
     return text.render(render_part)
 

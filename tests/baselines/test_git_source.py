@@ -94,7 +94,7 @@ def test_a_file_that_git_never_tracked_comes_from_the_working_tree(repository: P
     assert source.read_bytes("generated.jsonl") == b"{}\n"
     assert source.read_bytes("generated.jsonl") == b"{}\n"
 
-    (notice,) = source.notices
+    (notice,) = source.notes
     assert str(notice) == "`generated.jsonl` is not in git, so git:main reads the current file"
 
 

@@ -77,7 +77,7 @@ def test_a_saved_run_is_read_with_its_errors_and_provenance(tmp_path: Path) -> N
     saved = read(tmp_path / "runs", suites=[suite])
 
     read_run = get_run(saved, suite)
-    assert saved.notices == []
+    assert saved.notes == []
     assert read_run.answers == run.answers
     assert (read_run.errors, read_run.titles) == (run.errors, run.titles)
     assert (read_run.provenance.commit, read_run.provenance.depth) == ("c1", 10)
@@ -112,7 +112,7 @@ def test_queries_that_a_run_lacks_or_has_too_many_are_reported(tmp_path: Path) -
 
     saved = read(tmp_path / "runs", suites=[suite])
 
-    assert list(map(str, saved.notices)) == [
+    assert list(map(str, saved.notes)) == [
         'runs/retriever.jsonl lacks 3 of 4 queries of shop.ir.yaml: "lamps", "rugs" …',
         "runs/retriever.jsonl has 5 queries that no suite has: 'bed', 'chair' …",
     ]
@@ -130,7 +130,7 @@ def test_a_run_of_another_retriever_is_not_taken(tmp_path: Path) -> None:
         "shop.ir.yaml": "--ir-runs runs: There is no run of 'retriever' for shop.ir.yaml, only"
         " runs/old_retriever.jsonl."
     }
-    assert list(map(str, saved.notices)) == [
+    assert list(map(str, saved.notes)) == [
         "runs/old_retriever.jsonl is not used, because no suite has its retriever 'old_retriever'"
     ]
 
@@ -186,8 +186,8 @@ def test_shards_are_joined(tmp_path: Path) -> None:
 
 SHARD_PROBLEMS: Mapping[str, tuple[Sequence[tuple[str, Shard, str]], str]] = {
     "missing": ([("a", Shard(1, 3), "c1"), ("a", Shard(3, 3), "c1")], "1 shard missing: 2/3."),
-    "doubled": ([("a", Shard(1, 2), "c1"), ("b", Shard(1, 2), "c1")], "is shard 1/2, too"),
-    "another division": ([("a", Shard(1, 2), "c1"), ("a", Shard(2, 3), "c1")], "Shard 2/3 was not made together with"),
+    "doubled": ([("a", Shard(1, 2), "c1"), ("b", Shard(1, 2), "c1")], "is also shard 1/2"),
+    "another division": ([("a", Shard(1, 2), "c1"), ("a", Shard(2, 3), "c1")], "Shard 2/3 is not from the same run as"),
     "another commit": ([("a", Shard(1, 2), "c1"), ("a", Shard(2, 2), "c2")], "Shard 2/2 is of commit c2"),
 }  # fmt: skip
 
@@ -253,7 +253,7 @@ def test_ids_that_differ_between_a_trec_run_and_the_suite_are_reported(tmp_path:
     saved = read(path, suites=[TEA])
 
     assert get_doc_ids(get_run(saved, TEA)) == {"green tea": [[]], "mint tea": [["t9"]]}
-    assert list(map(str, saved.notices)) == [
+    assert list(map(str, saved.notes)) == [
         'other.run lacks 1 of 2 queries of s.ir.yaml: "green tea", so they count as queries without'
         " results",
         "other.run has 2 queries that no suite has: 'q-1', '3'",
@@ -268,7 +268,7 @@ def test_a_query_that_a_trec_run_lacks_has_no_baseline_answer(tmp_path: Path) ->
 
     assert get_doc_ids(baseline.run) == {"mint tea": [["t9"]]}
     assert (source.label, baseline.path) == ("other.run", "other.run")
-    assert [str(notice).partition(" of ")[0] for notice in source.notices] == [
+    assert [str(notice).partition(" of ")[0] for notice in source.notes] == [
         "The baseline other.run lacks 1",
         "The baseline other.run has 2 queries that no suite has: 'q-1', '3'",
     ]
@@ -324,7 +324,7 @@ def test_trec_shards_are_joined(tmp_path: Path) -> None:
         read(tmp_path / "runs/1", tmp_path / "runs/2", suites=[TEA], root=tmp_path),
     ):
         assert get_doc_ids(get_run(saved, TEA)) == {"green tea": [["t1"]], "mint tea": [["t2"]]}
-        (notice,) = map(str, saved.notices)
+        (notice,) = map(str, saved.notes)
         assert notice.endswith("has 1 query that no suite has: '9'")
         assert notice.startswith(("runs ", "runs/1, runs/2 "))
 
@@ -336,10 +336,10 @@ def test_trec_shards_are_joined(tmp_path: Path) -> None:
             ["s.1-of-3.run", "s.3-of-3.run"],
             "1 shard missing: 2/3. There is 1/3 (runs/s.1-of-3.run)",
         ),
-        (["s.1-of-2.run", "s.1-of-2.trec"], "is shard 1/2, too"),
-        (["s.1-of-2.run", "s.2-of-3.run"], "Shard 2/3 was not made together with"),
+        (["s.1-of-2.run", "s.1-of-2.trec"], "is also shard 1/2"),
+        (["s.1-of-2.run", "s.2-of-3.run"], "Shard 2/3 is not from the same run as"),
         (["s.1-of-2.run", "s.run"], "Several TREC runs match"),
-        (["s.1-of-2.run", "s.2-of-2.run"], "runs/s.2-of-2.run: Query '1' is in another shard, too"),
+        (["s.1-of-2.run", "s.2-of-2.run"], "runs/s.2-of-2.run: Query '1' is also in another shard"),
         (["s.1-of-1.run", "s.0-of-1.run"], "'0/1' is not a shard"),
     ],
 )

@@ -55,7 +55,7 @@ def test_cause_of_missing_answers_is_named_once() -> None:
         '1 query has no answer: no such index ("shop 2")',
     ]
     assert evaluation.outcome is Outcome.FAILED
-    assert evaluation.comparison.suite_value(suite.primary_metric) == 1.0
+    assert evaluation.comparison.get_mean(suite.primary_metric) == 1.0
 
 
 def test_retriever_without_any_answer() -> None:

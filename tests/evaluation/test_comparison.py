@@ -146,7 +146,7 @@ def test_columns_have_the_values_of_single_rankings(pairs: list[tuple[Ranking, R
 
     judgments = suite.queries[0].judgments
     for metric in suite.metrics:
-        for side, answers in ((Side.BEFORE, before), (Side.NOW, now), (Side.RETURNED, now)):
+        for side, answers in ((Side.BEFORE, before), (Side.ALIGNED, now), (Side.RETURNED, now)):
             expected = {}
             for text, ranking in answers.items():
                 expected[text] = score_rankings([metric], [judgments], [ranking.doc_ids])[0][0]
@@ -156,15 +156,15 @@ def test_columns_have_the_values_of_single_rankings(pairs: list[tuple[Ranking, R
 def test_means_leave_out_variants_unless_they_are_asked_for() -> None:
     comparison = compare_variants()
 
-    score = comparison.score(NDCG)
-    of_variants = comparison.score(NDCG, VARIANT_TAG)
+    score = comparison.compare_means(NDCG)
+    of_variants = comparison.compare_means(NDCG, VARIANT_TAG)
 
     assert score is not None
     assert of_variants is not None
     assert (score.now, of_variants.now) == (1.0, 0.0)
-    assert comparison.suite_value(NDCG, "head") == 1.0
-    assert comparison.suite_value(parse_metric("zero_results")) == 1.0
-    assert comparison.suite_value(parse_metric("judged@10")) == 1.0
+    assert comparison.get_mean(NDCG, "head") == 1.0
+    assert comparison.get_mean(parse_metric("zero_results")) == 1.0
+    assert comparison.get_mean(parse_metric("judged@10")) == 1.0
 
 
 def test_variants_are_one_test_unit_with_their_query() -> None:
@@ -186,15 +186,15 @@ def test_queries_that_expect_no_results_are_in_no_mean() -> None:
         answer({"shoes": GOOD, "gibberish": EMPTY}),
     )
 
-    assert comparison.suite_value(NDCG) == 1.0
-    assert comparison.suite_value(parse_metric("zero_results")) == 0.0
+    assert comparison.get_mean(NDCG) == 1.0
+    assert comparison.get_mean(parse_metric("zero_results")) == 0.0
     assert comparison.collect_deltas(NDCG) == {"shoes": [0.0]}
 
 
 def test_repeats_count_by_their_mean() -> None:
     comparison = compare_repeats([GOOD, GOOD, GOOD], [GOOD, GOOD, EMPTY])
 
-    score = comparison.score_query(NDCG, "red shoes")
+    score = comparison.compare_query(NDCG, "red shoes")
 
     assert score is not None
     assert score.delta == pytest.approx(-1 / 3)
@@ -226,7 +226,7 @@ def test_range_of_the_baseline_is_over_the_means_of_its_repeats() -> None:
     suite = make_suite(queries=2)
     before = make_repeated_run(suite, [GOOD, WORSE], [GOOD, EMPTY])
 
-    score = compare_runs(suite, make_run(suite), before).score(NDCG)
+    score = compare_runs(suite, make_run(suite), before).compare_means(NDCG)
 
     assert score is not None
     assert score.highest_before == 1.0
@@ -242,7 +242,7 @@ def test_weights_count_in_weighted_metrics_and_are_scaled_to_a_mean_of_one() -> 
 
     assert comparison.collect_deltas(NDCG) == {"heavy": [-1.0], "light": [0.0]}
     assert comparison.collect_deltas(weighted) == {"heavy": [-1.5], "light": [0.0]}
-    assert comparison.suite_value(weighted) == 0.25
+    assert comparison.get_mean(weighted) == 0.25
 
 
 def test_latency_is_over_all_calls_and_has_no_baseline_without_times() -> None:
@@ -254,12 +254,12 @@ def test_latency_is_over_all_calls_and_has_no_baseline_without_times() -> None:
 
     untimed = compare_runs(suite, run, make_run(suite))
     timed = compare_runs(suite, run, make_repeated_run(suite, [fast], [fast]))
-    change = timed.score(latency)
+    change = timed.compare_means(latency)
 
-    assert untimed.suite_value(latency) == 0.9
-    assert untimed.score(latency) is None
+    assert untimed.get_mean(latency) == 0.9
+    assert untimed.compare_means(latency) is None
     assert change is not None
-    assert (change.before, change.now, change.gain) == (0.1, 0.9, -0.8)
+    assert (change.before, change.now, change.improvement) == (0.1, 0.9, -0.8)
 
 
 def test_overlap_compares_with_the_baseline_in_its_order() -> None:
@@ -269,9 +269,12 @@ def test_overlap_compares_with_the_baseline_in_its_order() -> None:
     comparison = compare_runs(suite, run, make_run(suite))
     overlap = suite.metrics[0]
 
-    assert comparison.values(overlap, Side.NOW) == {"shop 0": 1.0, "shop 1": pytest.approx(1 / 3)}
-    assert comparison.suite_value(overlap) == pytest.approx(2 / 3)
-    assert comparison.score(overlap) is None
+    assert comparison.values(overlap, Side.ALIGNED) == {
+        "shop 0": 1.0,
+        "shop 1": pytest.approx(1 / 3),
+    }
+    assert comparison.get_mean(overlap) == pytest.approx(2 / 3)
+    assert comparison.compare_means(overlap) is None
 
 
 def test_stage_metrics_are_over_the_rankings_of_their_stage() -> None:
@@ -281,13 +284,13 @@ def test_stage_metrics_are_over_the_rankings_of_their_stage() -> None:
     baseline_run = make_run(suite, stages={"candidates": make_run(suite)})
 
     comparison = compare_runs(suite, run, baseline_run)
-    change = comparison.score_query(metric, "shop 0")
+    change = comparison.compare_query(metric, "shop 0")
 
-    assert comparison.suite_value(metric) == pytest.approx(1 / 3)
+    assert comparison.get_mean(metric) == pytest.approx(1 / 3)
     assert change is not None
     assert change.before == 1.0
     assert comparison.collect_deltas(metric) == {"shop 0": [pytest.approx(-2 / 3)]}
-    assert compare_runs(suite, make_run(suite)).suite_value(metric) is None
+    assert compare_runs(suite, make_run(suite)).get_mean(metric) is None
 
 
 # -- Depth -----------------------------------------------------------------------------------------
@@ -311,11 +314,11 @@ def test_both_sides_are_compared_at_the_depth_that_both_have() -> None:
     baseline_run = answer({"shop 0": deep.cut(10)}, provenance=Provenance(depth=10))
 
     comparison = compare_runs(suite, answer({"shop 0": deep}), baseline_run)
-    score = comparison.score(suite.metrics[0])
+    score = comparison.compare_means(suite.metrics[0])
 
     assert comparison.compared_depth == 10
     assert comparison.changes[0].is_unchanged
-    assert comparison.suite_value(suite.metrics[0]) == 1.0
+    assert comparison.get_mean(suite.metrics[0]) == 1.0
     assert score is not None
     assert (score.before, score.now) == pytest.approx((2 / 3, 2 / 3))
 
@@ -353,10 +356,10 @@ def test_relevant_document_at_the_end_of_a_tie_is_undecided(
         [parse_ranking(f"{head} {now_end}")],
         grades=grades,
     )
-    score = comparison.score_query(NDCG, "red shoes")
+    score = comparison.compare_query(NDCG, "red shoes")
 
-    assert bool(comparison.list_undecided(NDCG)) is is_undecided
-    assert not comparison.list_undecided(parse_metric("ndcg@5"))
+    assert bool(comparison.list_decided_by_tie(NDCG)) is is_undecided
+    assert not comparison.list_decided_by_tie(parse_metric("ndcg@5"))
     assert score is not None
     assert score.delta == pytest.approx(delta, abs=0.001)
 
@@ -366,7 +369,7 @@ def test_repeats_of_the_baseline_have_one_order_of_ties() -> None:
     first, second = parse_ranking("best:1 x:1 y:0.5"), parse_ranking("x:1 best:1 y:0.5")
 
     comparison = compare_repeats([first, second], [second, first])
-    score = comparison.score_query(NDCG, "red shoes")
+    score = comparison.compare_query(NDCG, "red shoes")
 
     assert score is not None
     assert score.delta == 0
@@ -407,7 +410,7 @@ def test_lost_and_gained_documents(
     assert loss.lost_doc_ids == lost
     assert gain.gained_doc_ids == lost
     if lost:
-        assert loss.can_lose
+        assert loss.had_relevant_in_top
 
 
 def test_loss_is_found_in_the_order_as_returned() -> None:
@@ -488,7 +491,7 @@ def test_passages_are_found_in_texts() -> None:
         "red shoes are in stock",
         "boots are sold out",
     )
-    assert comparison.suite_value(parse_metric("recall@10")) == 1.0
+    assert comparison.get_mean(parse_metric("recall@10")) == 1.0
 
 
 def test_chunk_with_two_passages_counts_both_for_recall() -> None:
@@ -498,8 +501,8 @@ def test_chunk_with_two_passages_counts_both_for_recall() -> None:
 
     comparison = compare_runs(suite, run)
 
-    assert comparison.suite_value(parse_metric("recall@10")) == 1.0
-    assert comparison.suite_value(NDCG) == 1.0
+    assert comparison.get_mean(parse_metric("recall@10")) == 1.0
+    assert comparison.get_mean(NDCG) == 1.0
 
 
 def test_stored_answer_without_a_passage_of_the_suite_is_no_baseline() -> None:
@@ -520,7 +523,7 @@ def test_judgments_of_the_suite_count_on_both_sides() -> None:
     suite = make_suite(queries=[make_query("a", judgments=Judgments({"x": 1.0}))])
 
     comparison = compare_runs(suite, answer({"a": GOOD}), answer({"a": GOOD}))
-    score = comparison.score(NDCG)
+    score = comparison.compare_means(NDCG)
 
     assert score is not None
     assert score.delta == 0

@@ -321,7 +321,7 @@ def test_repeated_documents_are_counted_once_and_named() -> None:
     assert evaluation.outcome is Outcome.PASSED
 
 
-# -- Passages, remarks and order -------------------------------------------------------------------
+# -- Passages, notes and order -------------------------------------------------------------------
 
 
 def test_fates_of_passages_are_counted() -> None:
@@ -342,7 +342,7 @@ def test_fates_of_passages_are_counted() -> None:
     )
 
 
-def test_remarks_of_suite_and_run_are_repeated() -> None:
+def test_notes_of_suite_and_run_are_repeated() -> None:
     """S69, S48."""
     suite = make_suite(notes=("2 judgments of qrels.txt are overridden",))
     run = make_run(suite, notes=("texts were cut",), provenance=Provenance(retry_count=12))

@@ -10,6 +10,7 @@ import pytest
 from pytest_irquality.evaluation.evaluate import Evaluation, evaluate
 from pytest_irquality.evaluation.results import CheckResult, EvaluationContext, Outcome, Requirement
 from pytest_irquality.retrieval.run import QueryError, Ranking, Run
+from pytest_irquality.suite.mistakes import Location
 from pytest_irquality.suite.model import KnownIssue, Settings, Suite
 from pytest_irquality.suite.rules import (
     EveryResult,
@@ -19,7 +20,6 @@ from pytest_irquality.suite.rules import (
     MustNotFind,
     Rule,
 )
-from pytest_irquality.suite.yaml_source import Location
 from tests.builders import (
     EMPTY,
     GOOD,
@@ -122,7 +122,7 @@ def test_rule_of_each_query(
 
     assert (result.outcome, result.query_ids) == (outcome, broken)
     assert result.item == "each_query every_result"
-    assert result.was_evaluated  # also if it met no result, or it would seem to be unable to fail
+    assert result.could_fail  # also if it met no result, or it would seem to be unable to fail
 
 
 def test_rules_over_fields_read_chunks_and_not_passages() -> None:
@@ -160,7 +160,7 @@ def test_known_issue_covers_failures_until_its_date(
     [broken, other] = [result for result in evaluation.results if isinstance(result.check, Rule)]
     assert broken.outcome is outcome
     assert other.outcome is Outcome.PASSED
-    assert broken.known_issue == ("SEARCH-212" if outcome is Outcome.PASSED else "")
+    assert broken.known_issue_id == ("SEARCH-212" if outcome is Outcome.PASSED else "")
     expired = [notice.code for notice in evaluation.notices if "expired" in notice.code]
     assert expired == ["expired-known-issue"] * has_base_branch
 
@@ -206,7 +206,7 @@ def test_known_issue_covers_thresholds_and_rules_of_each_query() -> None:
     evaluation = evaluate(suite, run)
 
     assert evaluation.outcome is Outcome.PASSED
-    assert get_rule_result(evaluation).known_issue == "SEARCH-212"
+    assert get_rule_result(evaluation).known_issue_id == "SEARCH-212"
 
 
 # -- Answers ---------------------------------------------------------------------------------------

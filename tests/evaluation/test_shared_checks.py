@@ -68,7 +68,7 @@ def test_unchanged_run_passes_and_names_the_checks() -> None:
 
     results = decision.current.shared_results
     assert {result.subject for result in results} == {"shop"}
-    assert [(result.check, result.outcome, result.was_evaluated) for result in results] == [
+    assert [(result.check, result.outcome, result.could_fail) for result in results] == [
         (DefaultCheck.SIGNIFICANT_DROP, Outcome.PASSED, True),
         (DefaultCheck.FEW_DROPS, Outcome.PASSED, True),
     ]
@@ -484,7 +484,7 @@ def test_sum_of_a_few_changes_has_no_bound_if_their_mean_can_be_tested(
 
     (result,) = get_results(decision, DefaultCheck.FEW_DROPS)
     assert (result.bound == -0.6) is has_sum
-    assert result.was_evaluated
+    assert result.could_fail
 
 
 def test_change_below_the_limit_is_no_large_change() -> None:
@@ -595,9 +595,9 @@ def test_two_graded_queries_are_too_few_to_test(queries: int, outcome: Outcome) 
 
     assert decision.outcome is outcome
     drop_results = get_results(decision, DefaultCheck.SIGNIFICANT_DROP)
-    assert [result.was_evaluated for result in drop_results] == [False]
+    assert [result.could_fail for result in drop_results] == [False]
     few_results = get_results(decision, DefaultCheck.FEW_DROPS)
-    assert [result.was_evaluated for result in few_results] == [queries == 3]
+    assert [result.could_fail for result in few_results] == [queries == 3]
 
 
 def test_queries_that_are_at_0_cannot_drop() -> None:
@@ -606,7 +606,7 @@ def test_queries_that_are_at_0_cannot_drop() -> None:
 
     decision = decide_on([SHOP], baseline_run, baseline_run)
 
-    assert [result.was_evaluated for result in decision.current.shared_results] == [False, True]
+    assert [result.could_fail for result in decision.current.shared_results] == [False, True]
 
 
 # -- Check 1: queries from files -------------------------------------------------------------------
@@ -640,7 +640,7 @@ def test_lost_queries_from_files_fail_if_they_are_significantly_more(
     assert (DefaultCheck.LOST_QUERIES in failed) is is_failed
     (result,) = get_results(decision, DefaultCheck.LOST_QUERIES)
     assert result.query_ids == tuple(f"sample {number}" for number in range(lost))
-    assert result.was_evaluated
+    assert result.could_fail
 
 
 @pytest.mark.parametrize(

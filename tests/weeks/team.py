@@ -22,7 +22,7 @@ def retriever():
 """
 IGNORED = "out*\n*.html\n__pycache__\n.pytest_cache\nkept*\n"
 LABELS = {
-    "no more queries lost all relevant documents than gained one": "lost",
+    "queries that lost all relevant documents do not outnumber those that gained one": "lost",
     "no statistically significant drop": "significant drop",
     "no large drops in a few changed queries": "large drops",
     "mrr@10": "mrr@10",

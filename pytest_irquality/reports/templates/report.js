@@ -127,7 +127,7 @@
   function sortRows(suite) {
     const key = state.sort.replace(/^-/, "");
     const every = suite.texts.map((_, row) => row);
-    if (!page.columns.some((column) => column.key === key)) return every.sort((one, other) => suite.gains[one] - suite.gains[other]);
+    if (!page.columns.some((column) => column.key === key)) return every.sort((one, other) => suite.improvements[one] - suite.improvements[other]);
     const texts = suite.texts.map((_, row) => readCell(suite, key, row));
     const withValue = every.filter((row) => texts[row]);
     // Only Python knows the numbers behind formatted cells, so it sends their order.
@@ -251,8 +251,8 @@
         if (key === "query") return createElement("th", { ...attributes, scope: "row" }, this.createOpener(row, position));
         if (key === "tags") return createElement("td", attributes, suite.tags[row].flatMap((tag) => [createTag(tag), " "]));
         const text = suite.cells[key][row];
-        const gain = key === "change" && text ? suite.gains[row] : 0;
-        if (gain) attributes.class += gain < 0 ? " bad" : " good";
+        const improvement = key === "change" && text ? suite.improvements[row] : 0;
+        if (improvement) attributes.class += improvement < 0 ? " bad" : " good";
         return createElement("td", { ...attributes, title: isNumber ? null : flattenText(text) || null }, renderText(text));
       });
       const line = createElement("tr", { class: "line", "data-row": row, "data-position": position }, cells);

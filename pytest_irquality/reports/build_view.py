@@ -1,0 +1,368 @@
+"""The view: everything that a report says, in the order in which it says it.
+
+One view is built from the decision on a build. The terminal, Markdown, HTML and JSON render it and
+word nothing themselves, so all of them say the same. Texts are sequences of parts, which each
+report escapes in its own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pytest_irquality.baselines.history import select_series
+from pytest_irquality.evaluation.comparison import Side
+from pytest_irquality.evaluation.decide import Decision
+from pytest_irquality.evaluation.evaluate import BranchEvaluation, Evaluation, SuiteKey
+from pytest_irquality.evaluation.results import (
+    CheckResult,
+    Notice,
+    Outcome,
+    find_worst_outcome,
+)
+from pytest_irquality.io.escaping import quote_command
+from pytest_irquality.io.text import DataPart, Text, format_count, write
+from pytest_irquality.reports import sentences
+from pytest_irquality.reports.numbers import (
+    Number,
+    build_tile,
+    build_tiles,
+    format_change,
+    format_value,
+)
+from pytest_irquality.reports.query_rows import (
+    Direction,
+    QueryRow,
+    build_query_rows,
+    group_results,
+)
+from pytest_irquality.reports.sentences import Headline
+from pytest_irquality.reports.view_model import (
+    Header,
+    HistoryPoint,
+    Step,
+    SuiteView,
+    TagRow,
+    View,
+    ViewSettings,
+    find_label,
+)
+from pytest_irquality.suite.model import RetrieverId, Suite
+
+__all__ = ["HistoryPoint", "Step", "View", "ViewSettings", "build_view"]
+
+COMMIT_LENGTH = 10
+# The base checks, the edits and the last paragraph say what these say.
+REPEATED_NOTICES = frozenset({"base-fails", "suites-edited", sentences.STALE_BASELINE})
+
+
+def build_view(
+    decision: Decision,
+    settings: ViewSettings = ViewSettings(),  # noqa: B008 - frozen
+) -> View:
+    """Build the view of a decision.
+
+    Args:
+        decision: The decision on the build.
+        settings: What else is known about the session.
+
+    Returns:
+        The view that all reports render.
+    """
+    suites = _build_suites(decision, settings)
+    notices = _list_notices(decision)
+    causes = _find_causes(decision, notices)
+    headline = sentences.write_headline(decision, suites, causes)
+    rows = sentences.collect_rows(suites)
+    results = decision.current.results
+    coverage_line = decision.coverage.describe()
+    others = [notice for notice in notices if notice not in causes]
+    others.sort(key=lambda notice: -notice.outcome)
+    return View(
+        outcome=decision.outcome,
+        exit_status=decision.exit_status,
+        header=_build_header(suites, settings),
+        headline=headline.text,
+        summary=sentences.write_summary(decision, suites, headline),
+        reasons=sentences.write_reasons(decision, suites, headline),
+        causes=tuple(_show_causes(causes, decision, suites, headline)),
+        suites=suites,
+        worse=_list_rows(rows, Direction.WORSE),
+        better=_list_rows(rows, Direction.BETTER),
+        changed=_list_rows(rows, Direction.CHANGED),
+        # A threshold says more than one of the queries that break it.
+        checks=tuple(sorted(results, key=lambda check: (-check.outcome, check.value is None))),
+        base_checks=tuple(sentences.sort_base_failures(decision)),
+        edits=decision.edits,
+        notices=tuple(_name_suite(notice, suites) for notice in others),
+        next_steps=sentences.suggest_next_steps(decision, causes, settings),
+        coverage=decision.coverage,
+        coverage_line=coverage_line,
+        last_paragraph=sentences.write_last_paragraph(decision, suites, headline, coverage_line),
+        quiet_line=sentences.write_quiet_line(decision, suites, headline, coverage_line),
+        settings=settings,
+    )
+
+
+# -- Suites --------------------------------------------------------------------------------------
+
+
+def _build_suites(decision: Decision, settings: ViewSettings) -> tuple[SuiteView, ...]:
+    """Build the suites that a report shows, worst first.
+
+    If only the base branch's checks fail, its suites are shown in place of the current ones, which
+    may have lost the queries that got worse, or may be gone.
+    """
+    base_keys = set()
+    suites = []
+    evaluations = [*decision.current.evaluations]
+    if decision.base:
+        evaluations += decision.base.evaluations
+    labels = _label_suites([evaluation.suite for evaluation in evaluations])
+    if decision.base and decision.outcome is Outcome.REVIEW:
+        for evaluation in decision.base.evaluations:
+            suite = _build_suite(evaluation, decision.base, settings, labels, is_base=True)
+            if suite.outcome is Outcome.REVIEW:
+                suites.append(suite)
+                base_keys.add((evaluation.suite.path, evaluation.suite.retriever))
+    for evaluation in decision.current.evaluations:
+        if (evaluation.suite.path, evaluation.suite.retriever) not in base_keys:
+            suites.append(_build_suite(evaluation, decision.current, settings, labels))
+    return tuple(sorted(suites, key=_get_severity))
+
+
+def _label_suites(suites: Sequence[Suite]) -> dict[SuiteKey, str]:
+    """Return what to call each suite: by its retriever if all have one name, or by both."""
+    retrievers: dict[str, set[RetrieverId]] = {}
+    for suite in suites:
+        retrievers.setdefault(suite.name, set()).add(suite.retriever)
+    labels = {}
+    for suite in suites:
+        label = suite.name
+        if len(retrievers[suite.name]) > 1:
+            fixtures = {retriever.fixture for retriever in retrievers[suite.name]}
+            is_one_fixture = len(fixtures) == 1 and suite.retriever.parameter
+            retriever = suite.retriever.parameter if is_one_fixture else str(suite.retriever)
+            label = retriever if len(retrievers) == 1 else f"{suite.name} · {retriever}"
+        labels[SuiteKey(suite.path, suite.retriever)] = label
+    return labels
+
+
+def _get_severity(suite: SuiteView) -> tuple[int, float]:
+    """Return a sort key: worst outcome first, then the largest drop of the primary metric."""
+    return -suite.outcome, suite.primary.improvement if suite.primary else 0.0
+
+
+def _build_suite(
+    evaluation: Evaluation,
+    side: BranchEvaluation,
+    settings: ViewSettings,
+    labels: Mapping[SuiteKey, str],
+    *,
+    is_base: bool = False,
+) -> SuiteView:
+    suite = evaluation.suite
+    rows = build_query_rows(evaluation)
+    shared_results = _list_shared_results(evaluation, side, rows)
+    outcome = find_worst_outcome([*evaluation.results, *shared_results], evaluation.notices)
+    primary = build_tile(evaluation, suite.primary_metric)
+    return SuiteView(
+        name=suite.name,
+        path=suite.path,
+        retriever=str(suite.retriever),
+        label=labels[SuiteKey(suite.path, suite.retriever)],
+        outcome=min(outcome, Outcome.REVIEW) if is_base else outcome,
+        line=sentences.write_suite_line(rows),
+        metric=str(suite.primary_metric),
+        primary=primary if primary.value is not None else None,
+        tiles=build_tiles(evaluation, [*evaluation.results, *shared_results]),
+        rows=rows,
+        tags=_build_tags(evaluation, rows),
+        history=_select_history(evaluation, settings),
+        is_base=is_base,
+        evaluation=evaluation,
+    )
+
+
+def _select_history(evaluation: Evaluation, settings: ViewSettings) -> tuple[HistoryPoint, ...]:
+    suite = evaluation.suite
+    metric = str(suite.primary_metric)
+    series = select_series(settings.history, suite.path, str(suite.retriever), metric)
+    return tuple(HistoryPoint(value, entry.date, entry.commit) for entry, value in series)
+
+
+def _list_shared_results(
+    evaluation: Evaluation, side: BranchEvaluation, rows: Sequence[QueryRow]
+) -> list[CheckResult]:
+    """Return the results of shared checks that concern a suite."""
+    suite = evaluation.suite
+    has_drops = any(row.direction is Direction.WORSE for row in rows)
+    results = []
+    for result in side.shared_results:
+        # A check over several suites concerns those in which something got worse.
+        is_about_suite = result.suite_path == suite.path or (not result.suite_path and has_drops)
+        if is_about_suite and result.retriever in (None, suite.retriever):
+            results.append(result)
+    return results
+
+
+def _build_tags(evaluation: Evaluation, rows: Sequence[QueryRow]) -> tuple[TagRow, ...]:
+    suite = evaluation.suite
+    directions = {row.query.id: row.direction for row in rows}
+    metrics = list(dict.fromkeys([suite.primary_metric, *suite.metrics]))
+    tags = []
+    for tag, queries in suite.queries_by_tag.items():
+        tiles = []
+        for metric in metrics:
+            tile = build_tile(evaluation, metric, tag)
+            if tile.value is not None:
+                tiles.append(tile)
+        worse = sum(directions[query.id] is Direction.WORSE for query in queries)
+        better = sum(directions[query.id] is Direction.BETTER for query in queries)
+        tags.append(TagRow(tag, len(queries), worse, better, tuple(tiles)))
+    return tuple(sorted(tags, key=lambda tag: tag.primary.improvement if tag.primary else 0.0))
+
+
+def _list_rows(rows: Sequence[QueryRow], direction: Direction) -> tuple[QueryRow, ...]:
+    """Return the rows with a direction, largest change first."""
+    selected = [row for row in rows if row.direction is direction]
+    if direction is Direction.CHANGED:
+        return tuple(sorted(selected, key=lambda row: not row.is_first_hit_new))
+    return tuple(sorted(selected, key=lambda row: -abs(row.improvement)))
+
+
+# -- Header, messages and checks -----------------------------------------------------------------
+
+
+def _build_header(suites: Sequence[SuiteView], settings: ViewSettings) -> Header:
+    names = list(dict.fromkeys(suite.name for suite in suites))
+    commit, dash, state = settings.commit.partition("-")
+    compared_with = settings.compared_with
+    if compared_with and settings.compared_commit:
+        compared_with += f" ({settings.compared_commit[:COMMIT_LENGTH]})"
+    sources: dict[str, None] = {}
+    for suite in suites:
+        retriever = suite.evaluation.suite.baseline_retriever
+        sources[f"retriever {retriever}" if retriever else compared_with] = None
+    return Header(
+        suite=names[0] if len(names) == 1 else format_count(len(names), "suite"),
+        path=suites[0].path if len(names) == 1 else "",
+        branch=settings.branch,
+        commit=f"{commit[:COMMIT_LENGTH]}{dash}{state}",
+        compared_with=", ".join(sources or [compared_with]),
+        date=settings.now.strftime("%d %b %Y, %H:%M") if settings.now else "",
+    )
+
+
+def _list_notices(decision: Decision) -> list[Notice]:
+    """Return all notices but those that other parts of the view, or other retrievers, repeat."""
+    notices: dict[tuple[str, Text], Notice] = {}
+    for notice in (*decision.notices, *decision.current.notices):
+        key = (notice.subject, notice.text)
+        if notice.code in REPEATED_NOTICES:
+            continue
+        if key in notices and notices[key].retriever != notice.retriever:
+            notice = replace(notice, retriever=None)  # noqa: PLW2901
+        notices[key] = notice
+    return list(notices.values())
+
+
+def _find_causes(decision: Decision, notices: Sequence[Notice]) -> list[Notice]:
+    """Return the notices that explain the outcome, most severe first."""
+    causes = [notice for notice in notices if notice.is_cause]
+    if decision.outcome in (Outcome.ERROR, Outcome.INCOMPLETE, Outcome.REVIEW):
+        for notice in notices:
+            if notice.outcome is decision.outcome and not notice.is_cause:
+                causes.append(notice)
+    # What cannot be used explains more than that nothing was evaluated.
+    causes.sort(key=lambda notice: (not notice.is_cause, -notice.outcome))
+    return sorted(causes, key=lambda notice: notice.outcome is not Outcome.ERROR)
+
+
+def _show_causes(
+    causes: Sequence[Notice], decision: Decision, suites: Sequence[SuiteView], headline: Headline
+) -> Iterator[Notice]:
+    """Yield the causes as reports show them, without what the headline says."""
+    for cause in causes:
+        # The headline says that there are no answers.
+        is_known = cause.code == "large-gap" and not decision.coverage.compared
+        is_known |= cause.code == "nothing-evaluated" or cause.text == headline.sentence
+        if not is_known:
+            yield _name_suite(cause, suites)
+
+
+def _name_suite(notice: Notice, suites: Sequence[SuiteView]) -> Notice:
+    """Return a notice whose text begins with its suite, if there are several."""
+    label = find_label(suites, notice)
+    return replace(notice, text=write(DataPart(label), ": ", notice.text)) if label else notice
+
+
+# -- Details of queries ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MetricValue:
+    """A metric of one query on both sides."""
+
+    metric: str
+    before: Number | None = None
+    now: Number | None = None
+    change: Number | None = None
+
+
+@dataclass(frozen=True)
+class QueryDetails:
+    """What is known about one query besides its row and its documents.
+
+    Attributes:
+        values: Every metric shown, and those of the query's thresholds.
+        results: The results of the checks that name the query.
+        rerun: A command that runs the query again.
+        acceptance: A command that accepts the current ranking of this query alone, if it changed.
+    """
+
+    values: tuple[MetricValue, ...] = ()
+    results: tuple[CheckResult, ...] = ()
+    rerun: str = ""
+    acceptance: str = ""
+
+
+def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterator[QueryDetails]:
+    """Build the details of every query of a suite, in the order of its rows."""
+    evaluation = suite_view.evaluation
+    suite = evaluation.suite
+    metrics = list(dict.fromkeys([suite.primary_metric, *suite.metrics]))
+    values_before = {}
+    values_now = {}
+    for metric in metrics:
+        values_before[metric] = evaluation.comparison.values(metric, Side.BEFORE)
+        values_now[metric] = evaluation.comparison.values(metric, Side.RETURNED)
+    results = group_results(evaluation.results)
+    items = {item.query_id: item.name for item in suite.items if item.query_id}
+    # Queries from a file have no item, and so one command in common.
+    nodes: dict[str, str] = {}
+    reruns: dict[str, str] = {}
+    for row in suite_view.rows:
+        query_id = row.query.id
+        values = []
+        for metric in metrics:
+            before, now = values_before[metric].get(query_id), values_now[metric].get(query_id)
+            change = format_change(metric, before, now)
+            texts = (format_value(metric, before), format_value(metric, now))
+            values.append(MetricValue(str(metric), *texts, change))
+        item = items.get(query_id, "")
+        if item not in nodes:
+            nodes[item] = sentences.create_node_id(settings, suite.path, row.retriever, item)
+            reruns[item] = quote_command(settings.command, [nodes[item]])
+        node = nodes[item]
+        acceptance = ""
+        if row.direction not in (Direction.UNCHANGED, Direction.NONE):
+            # An update of one query touches one line of the baseline. A query from a file has no
+            # item, so the option names it.
+            words = list(settings.update_command)
+            if not item:
+                words[words.index("--ir-update-baseline")] += f"={query_id}"
+            acceptance = quote_command(words, [node])
+        yield QueryDetails(
+            tuple(values), tuple(results.get(query_id, ())), reruns[item], acceptance
+        )

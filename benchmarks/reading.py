@@ -25,9 +25,9 @@ from benchmarks.timing import (
 )
 from pytest_irquality.baselines.trec import read_trec_run
 from pytest_irquality.io.decoding import pause_garbage_collection
+from pytest_irquality.suite.data_files import DataFile
 from pytest_irquality.suite.judgment_files import read_judgment_file
 from pytest_irquality.suite.parser import load_suite
-from pytest_irquality.suite.records import DataFile
 
 SHORT_DIVISOR = 10
 SUITE_QUERIES, JUDGMENTS_PER_QUERY = 10_000, 10

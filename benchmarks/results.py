@@ -10,7 +10,7 @@ from timeit import Timer
 from typing import Any
 
 from benchmarks.timing import Figure, Options, compute_ratio, measure_in_turns, run_benchmark
-from pytest_irquality.retrieval.results import ResultReader
+from pytest_irquality.retrieval.hit_reader import ResultReader
 
 HITS = 1_000
 CALLS = 20

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from pytest_irquality.retrieval.collect import collect_run as collect_run
     from pytest_irquality.retrieval.errors import RetrieverError as RetrieverError
     from pytest_irquality.retrieval.run import Hit as Hit, Ranking as Ranking, Run as Run
+    from pytest_irquality.suite.mistakes import SuiteError as SuiteError
     from pytest_irquality.suite.model import Query as Query, Suite as Suite
     from pytest_irquality.suite.parser import load_suite as load_suite
-    from pytest_irquality.suite.yaml_source import SuiteError as SuiteError
 
 # What most users need, by module.
 _ESSENTIAL_NAMES = {

@@ -39,11 +39,11 @@ from pytest_irquality.baselines.trec import read_trec_run
 from pytest_irquality.io.decoding import open_lines
 from pytest_irquality.io.files import FileError
 from pytest_irquality.retrieval.errors import ResultError
-from pytest_irquality.retrieval.results import ResultReader, split_batch
+from pytest_irquality.retrieval.hit_reader import ResultReader, split_batch
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
+from pytest_irquality.suite.mistakes import SuiteError
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.suite.parser import load_suite
-from pytest_irquality.suite.yaml_source import SuiteError
 
 MAX_SECONDS = 5
 MAX_LINES = 11  # ten mistakes, and how many more there are

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from pytest_irquality.suite.mistakes import SuiteError
 from pytest_irquality.suite.parser import load_suite
-from pytest_irquality.suite.yaml_source import SuiteError
 from tests.fuzz import NAMES, change, check_case, check_refusal, write_suite
 from tests.project import Project
 

@@ -17,7 +17,8 @@ from pytest_irquality.reports.json_report import VERSION, Timing, list_shown_fie
 from pytest_irquality.reports.numbers import Number
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS, QueryRow
 from pytest_irquality.reports.view_model import View
-from pytest_irquality.suite.model import Location, RetrieverId
+from pytest_irquality.suite.mistakes import Location
+from pytest_irquality.suite.model import RetrieverId
 
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
 SIMPLE_TYPES: Mapping[type, dict[str, Any]] = {

@@ -53,6 +53,7 @@ class GitSource:
         self.root = root
         self.ref = ref
         self.label = label or f"git:{ref}"
+        self.is_committed = True
         self.errors: dict[str, str] = {}
         self.notes: list[Text] = []
         self._access = access or FileAccess(root)

@@ -34,7 +34,7 @@ from pytest_irquality.io.decoding import (
     parse_json,
     pause_garbage_collection,
 )
-from pytest_irquality.io.escaping import clip, make_printable
+from pytest_irquality.io.escaping import clip, escape_log_line
 from pytest_irquality.io.files import FileError
 from pytest_irquality.passages.matching import ALL_PASSAGES
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
@@ -655,7 +655,7 @@ _ROW_KEYS = _PART_KEYS | {"id", "query", "params", "depth", "answers", "stages"}
 
 
 def _shorten(text: str) -> str:
-    return clip(make_printable(text), MAX_SHOWN_LENGTH)
+    return clip(escape_log_line(text), MAX_SHOWN_LENGTH)
 
 
 def _is_number(value: object) -> bool:

@@ -152,6 +152,7 @@ class SavedBaselines:
     """Saved runs to compare with, ``--ir-baseline=PATH`` (a ``BaselineSource``)."""
 
     commit = ""
+    is_committed = False
 
     def __init__(self, path: Path, *, root: Path) -> None:
         self.path = path

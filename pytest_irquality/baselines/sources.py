@@ -47,6 +47,10 @@ class BaselineSource(Protocol):
         """Return what reports call the source, such as ``git:main``. Empty for committed files."""
 
     @property
+    def is_committed(self) -> bool:
+        """Return whether its baselines are files of the project, which can be out of date."""
+
+    @property
     def commit(self) -> str:
         """Return the commit of the answers, or an empty string for the working tree."""
 

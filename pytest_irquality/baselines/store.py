@@ -149,6 +149,7 @@ class CommittedBaselines:
 
     label = ""
     commit = ""
+    is_committed = True
 
     def __init__(self, root: Path) -> None:
         self.root = root

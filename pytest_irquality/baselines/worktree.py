@@ -71,7 +71,7 @@ _LINK_HINT = "Name files that git does not track in 'ir_base_link'."
 
 
 @dataclass(frozen=True)
-class RunRequest:
+class QueryBatch:
     """Queries that the base's code has to answer with one retriever.
 
     Attributes:
@@ -126,13 +126,13 @@ class ChildTask:
     """What the base's pytest has to do.
 
     Attributes:
-        requests: The queries by retriever.
+        batches: The queries by retriever.
         tree: The root of the project in the worktree.
         options: Options of ours that the base takes over.
         folder: The folder for the answers.
     """
 
-    requests: tuple[RunRequest, ...]
+    batches: tuple[QueryBatch, ...]
     tree: Path
     options: Mapping[str, object] = field(default_factory=dict)
     folder: Path = Path()
@@ -143,11 +143,11 @@ class ChildAnswer:
     """The answers of one parameter of a retriever.
 
     Attributes:
-        request_index: The index of the request in the task.
+        batch_index: The index of the batch in the task.
         retriever: The retriever as the base has it.
     """
 
-    request_index: int
+    batch_index: int
     retriever: RetrieverId
     run: Run
 
@@ -157,8 +157,8 @@ def read_child_task() -> ChildTask:
     settings = json.loads(os.environ[CHILD_VARIABLE])
     folder = Path(settings["folder"])
     data = json.loads((folder / _TASK_NAME).read_text(encoding="utf-8"))
-    requests = tuple(map(_decode_request, data["requests"]))
-    return ChildTask(requests, Path(data["tree"]), data["options"], folder)
+    batches = tuple(map(_decode_batch, data["batches"]))
+    return ChildTask(batches, Path(data["tree"]), data["options"], folder)
 
 
 def write_child_answers(
@@ -169,7 +169,7 @@ def write_child_answers(
     Args:
         task: The task.
         answers: The answers of all retrievers.
-        missing: Why requests could not be run, by their index.
+        missing: Why batches could not be run, by their index.
     """
     guard = getattr(sys.modules.get(base_guard.MODULE_NAME), "guard", None)
     is_guarded = guard is not None and guard in sys.meta_path
@@ -178,7 +178,7 @@ def write_child_answers(
             guard.note("module", name, file)
     data = {
         "answers": [
-            [answer.request_index, list(answer.retriever), encode_run(answer.run)]
+            [answer.batch_index, list(answer.retriever), encode_run(answer.run)]
             for answer in answers
         ],
         "missing": [[index, reason] for index, reason in missing.items()],
@@ -190,14 +190,14 @@ def write_child_answers(
     os.replace(temporary, task.folder / _ANSWERS_NAME)
 
 
-def _encode_request(request: RunRequest) -> dict[str, Any]:
-    queries = [[query.id, query.text, dict(query.params)] for query in request.queries]
-    shallow = {name: getattr(request, name) for name in RunRequest.__dataclass_fields__}
-    key = [list(request.key.retriever), *request.key[1:]]
-    return {**shallow, "queries": queries, "settings": asdict(request.settings), "key": key}
+def _encode_batch(batch: QueryBatch) -> dict[str, Any]:
+    queries = [[query.id, query.text, dict(query.params)] for query in batch.queries]
+    shallow = {name: getattr(batch, name) for name in QueryBatch.__dataclass_fields__}
+    key = [list(batch.key.retriever), *batch.key[1:]]
+    return {**shallow, "queries": queries, "settings": asdict(batch.settings), "key": key}
 
 
-def _decode_request(data: dict[str, Any]) -> RunRequest:
+def _decode_batch(data: dict[str, Any]) -> QueryBatch:
     settings = _restore_tuples(data["settings"])
     settings["retry"] = Retry(**_restore_tuples(settings["retry"]))
     settings["corpus"] = Corpus(**_restore_tuples(settings["corpus"]))
@@ -209,7 +209,7 @@ def _decode_request(data: dict[str, Any]) -> RunRequest:
     values["key"] = RunKey(RetrieverId(*retriever), *others)
     values["queries"] = tuple(queries)
     values["settings"] = Settings(**settings)
-    return RunRequest(**values)
+    return QueryBatch(**values)
 
 
 def _restore_tuples(values: dict[str, Any]) -> dict[str, Any]:
@@ -241,23 +241,24 @@ class WorktreeSource:
         self.git = git
         self.command = command
         self.label = f"run:{git.ref}"
+        self.is_committed = False
         self.commit = git.commit
         self.name = f"the base branch ({git.commit[:7]})"
         self.errors: dict[str, str] = {}
         self.notes: list[Text] = []
         self.missing: dict[RunKey, str] = {}
         self._saved_folder: Path | None = None
-        self._requests: tuple[RunRequest, ...] = ()
+        self._batches: tuple[QueryBatch, ...] = ()
         self._answers: tuple[ChildAnswer, ...] = ()
         self._task_text = self._answers_text = ""
 
-    def run(self, requests: Sequence[RunRequest], say: Callable[[str], None] = print) -> None:
+    def run(self, batches: Sequence[QueryBatch], say: Callable[[str], None] = print) -> None:
         """Let the base's code answer, in a worktree that is removed again.
 
         Raises:
             BaselineError: The base's code could not be run, or not without code of this checkout.
         """
-        self._requests = tuple(requests)
+        self._batches = tuple(batches)
         repository = self.git.repository
         say(f"irquality: running the queries on {self.name} first")
         with _open_folder(repository) as folder:
@@ -278,14 +279,14 @@ class WorktreeSource:
             self.notes.append(write(text, paths))
 
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
-        """Return the answers of the last ``run``, one baseline for each request and retriever."""
+        """Return the answers of the last ``run``, one baseline for each batch and retriever."""
         self.errors.clear()
         if self._saved_folder is not None:
             self._load(self._saved_folder)
             self._saved_folder = None
         baselines = []
         for answer in self._answers:
-            request = self._requests[answer.request_index]
+            batch = self._batches[answer.batch_index]
             fixture = answer.retriever.fixture
             same = [suite.path for suite in suites if suite.retriever.fixture == fixture]
             suite_path = same[0] if same else ""
@@ -295,7 +296,7 @@ class WorktreeSource:
             run = replace(answer.run, provenance=provenance)
             if run.errors and not run.answers:
                 error = next(iter(run.errors.values()))
-                self.errors[suite_path or request.folder] = (
+                self.errors[suite_path or batch.folder] = (
                     f"{self.label}: {self.name} answered no query with '{answer.retriever}':"
                     f" {error.message}. {_LINK_HINT}"
                 )
@@ -332,12 +333,12 @@ class WorktreeSource:
 
     def _load(self, folder: Path) -> None:
         task = json.loads((folder / _TASK_NAME).read_text(encoding="utf-8"))
-        self._requests = tuple(map(_decode_request, task["requests"]))
+        self._batches = tuple(map(_decode_batch, task["batches"]))
         self._accept((folder / _ANSWERS_NAME).read_text(encoding="utf-8"))
 
     def _write_task(self, process: _BaseProcess) -> None:
         data = {
-            "requests": [_encode_request(request) for request in self._requests],
+            "batches": [_encode_batch(batch) for batch in self._batches],
             "tree": process.map_path(os.path.realpath(self.git.root)),
             "options": dict(self.command.options or {}),
         }
@@ -364,7 +365,7 @@ class WorktreeSource:
         for index, retriever, encoded in data["answers"]:
             answers.append(ChildAnswer(index, RetrieverId(*retriever), decode_run(encoded)))
         self._answers = tuple(answers)
-        self.missing = {self._requests[index].key: reason for index, reason in data["missing"]}
+        self.missing = {self._batches[index].key: reason for index, reason in data["missing"]}
         return bool(data["is_guarded"])
 
 

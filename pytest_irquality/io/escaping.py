@@ -66,7 +66,7 @@ def clip(text: str, length: int) -> str:
 # Terminal and CI logs
 
 
-def make_printable(text: str) -> str:
+def escape_log_line(text: str) -> str:
     """Make one line of a terminal or log: no cursor moves, line ends or workflow commands."""
     if not text.isprintable():
         text = text.translate(_SPACES)
@@ -76,18 +76,18 @@ def make_printable(text: str) -> str:
     return disarm_commands(text)
 
 
-def make_printable_lines(text: str) -> str:
+def escape_log_lines(text: str) -> str:
     """Make the output of another program harmless and keep its lines.
 
     Colors and cursor moves are removed, so ``##`` before a removed sequence is no trick either.
     """
     lines = _TERMINAL_SEQUENCE.sub("", text).splitlines()
-    return "\n".join(make_printable(line.expandtabs()) for line in lines)
+    return "\n".join(escape_log_line(line.expandtabs()) for line in lines)
 
 
 def escape_workflow_message(text: str) -> str:
     """Escape the message of a workflow command as GitHub decodes it."""
-    visible = make_visible(text.replace("\r", ""))
+    visible = escape_page_text(text.replace("\r", ""))
     inert = _HASH_COMMAND.sub("#⟨#⟩", visible)
     return inert.replace("%", "%25").replace("\n", "%0A")
 
@@ -107,7 +107,7 @@ def disarm_commands(text: str) -> str:
 # Pages
 
 
-def make_visible(text: str) -> str:
+def escape_page_text(text: str) -> str:
     """Replace what a page would not show: controls, directions, invisible and deceptive letters.
 
     Their names appear instead, such as ``⟨U+200B⟩``. Marks that letters of a script need stay.
@@ -139,14 +139,14 @@ _AUTOLINK = re.compile(
 
 def escape_markdown(text: str) -> str:
     """Escape a text that stays one line in Markdown: no markup, HTML, mentions or links."""
-    line = re.sub(r"\s+", " ", make_visible(text)).strip()
+    line = re.sub(r"\s+", " ", escape_page_text(text)).strip()
     inert = _AUTOLINK.sub("\\g<0>\N{ZERO WIDTH SPACE}", line)
     return _MARKUP.sub(r"\\\1", inert).translate(_ENTITIES)
 
 
 def escape_markdown_code(text: str) -> str:
     """Make an inline code span, fenced by more backticks than the text has in a row."""
-    plain = re.sub(r"[\n\t]", " ", make_visible(text))
+    plain = re.sub(r"[\n\t]", " ", escape_page_text(text))
     longest_run = max((len(run) for run in re.findall("`+", plain)), default=0)
     fence = "`" * (longest_run + 1)
     padding = " " if plain.startswith("`") or plain.endswith("`") else ""
@@ -194,7 +194,7 @@ def check_file_name(path: str) -> None:
         FileError: A name contains control characters, line breaks or a workflow command, or starts
             with ``-``. The message shows the name escaped.
     """
-    shown = make_printable(path)
+    shown = escape_log_line(path)
     for name in path.replace("\\", "/").split("/"):
         problem = ""
         if not name.isprintable():
@@ -204,7 +204,7 @@ def check_file_name(path: str) -> None:
         elif name.startswith("-"):
             problem = "starts with '-', so it could be taken for an option"
         if problem:
-            raise FileError(shown, f"The name '{make_printable(name)}' {problem}. Rename it.")
+            raise FileError(shown, f"The name '{escape_log_line(name)}' {problem}. Rename it.")
 
 
 def _percent_encode(text: str) -> str:

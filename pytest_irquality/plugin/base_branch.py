@@ -3,8 +3,7 @@
 A change can edit what pytest collects, so the configuration of the base branch decides which suites
 the base branch has. No code of the base branch runs for this. Each of its suites that no selected
 item covers gets an item, which runs its queries on the current retriever. Under ``run:``, the base
-branch's own code answers as well, in a process that ``take_over`` turns into one that only runs
-queries.
+branch's own code answers as well, in another process (``base_process``).
 """
 
 from __future__ import annotations
@@ -25,12 +24,7 @@ from pytest_irquality.baselines.git_source import GitSource
 from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.baselines.worktree import (
     BaseCommand,
-    ChildAnswer,
-    ChildTask,
-    RunRequest,
     WorktreeSource,
-    read_child_task,
-    write_child_answers,
 )
 from pytest_irquality.evaluation.evaluate import SuiteKey
 from pytest_irquality.io.access import FileAccess
@@ -46,31 +40,35 @@ from pytest_irquality.plugin.items import (
     PluginState,
     SuiteItem,
     describe_error,
-    get_exception_policy,
     get_state,
     is_controller,
     is_worker,
     run_queries,
 )
 from pytest_irquality.plugin.options import (
-    OPTIONS,
     SUITE_PATTERNS,
     get_command_line,
     is_run_without_tests,
     parse_arguments,
-    read_options,
 )
 from pytest_irquality.plugin.session import Retrieval, SessionBranch
-from pytest_irquality.retrieval.collect import collect_run
+from pytest_irquality.suite.mistakes import SuiteError
 from pytest_irquality.suite.model import RetrieverId, Suite
 from pytest_irquality.suite.parser import load_suite
-from pytest_irquality.suite.yaml_source import SuiteError
 
 # What workers of pytest-xdist learn from the controller.
 COMMIT_INPUT = "ir_base_commit"
 ANSWERS_INPUT = "ir_base_answers"
 DEFAULT_SKIPPED_FOLDERS = (
-    *("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}"),
+    "*.egg",
+    ".*",
+    "_darcs",
+    "build",
+    "CVS",
+    "dist",
+    "node_modules",
+    "venv",
+    "{arch}",
 )
 
 
@@ -100,7 +98,7 @@ class BaseBranchPlugin:
             prefix = f"--ir-baseline={options.baseline}: "
             raise pytest.UsageError(prefix + str(error).removeprefix(prefix)) from None
         self.branch = SessionBranch(self.source, name=ref, is_strict=self.config.is_strict)
-        self.answers: WorktreeSource | None = None
+        self.code_source: WorktreeSource | None = None
         if options.runs_base_code:
             command = BaseCommand(
                 command=tuple(split_command(options.base_command)),
@@ -109,7 +107,7 @@ class BaseBranchPlugin:
                 links=options.base_link,
                 options={"ir_concurrency": options.concurrency},
             )
-            self.answers = self.branch.answers = WorktreeSource(self.source, command)
+            self.code_source = self.branch.code_source = WorktreeSource(self.source, command)
         self.answers_folder: Path | None = None
         if options.runs_base_code and is_controller(config):
             folder = tempfile.TemporaryDirectory(prefix="irquality-answers-")
@@ -209,25 +207,25 @@ class BaseBranchPlugin:
         Raises:
             BaselineError: The code cannot be run.
         """
-        answers, search = self.answers, self.state.search
-        if answers is None or is_run_without_tests(config):
+        code_source, search = self.code_source, self.state.search
+        if code_source is None or is_run_without_tests(config):
             return
         if is_worker(config):
             # The controller runs the code, and has written the answers when the first item runs.
-            answers.load(Path(config.workerinput[ANSWERS_INPUT]))  # type: ignore[attr-defined]
+            code_source.load(Path(config.workerinput[ANSWERS_INPUT]))  # type: ignore[attr-defined]
             return
-        requests = search.list_run_requests()
-        if requests:
-            answers.run(requests, partial(_say, config))
+        batches = search.list_query_batches()
+        if batches:
+            code_source.run(batches, partial(_say, config))
         if self.answers_folder is not None:
-            answers.save(self.answers_folder)
+            code_source.save(self.answers_folder)
         base_fixtures = {suite.retriever.fixture for suite in self.branch.suites.values()}
-        for key, reason in answers.missing.items():
+        for key, reason in code_source.missing.items():
             # A retriever that only this change adds has no answers there.
             if key.retriever.fixture in base_fixtures:
-                self.branch.add_error(f"{answers.label} {key.retriever}", reason)
+                self.branch.add_error(f"{code_source.label} {key.retriever}", reason)
         suite_files = [search.root / path for path in (*search.current.texts, *self.branch.texts)]
-        if answers.count_changed_files(suite_files):
+        if code_source.count_changed_files(suite_files):
             search.facts = replace(search.facts, has_code_changes=True)
 
 
@@ -478,124 +476,3 @@ def _split_words(value: str | list[str] | None) -> list[str]:
         return shlex.split(value) if isinstance(value, str) else list(value or ())
     except ValueError as error:
         raise pytest.UsageError(f"{value!r} in the base branch's ini file: {error}") from None
-
-
-# -- The process that runs the base branch's own code ----------------------------------------------
-
-# Options that select, report, stop early or start other processes. The base branch's own 'addopts'
-# may set them.
-_RESET_OPTIONS: dict[str, Any] = {
-    **dict.fromkeys(("allure_report_dir", "basetemp", "deselect", "htmlpath", "ignore")),
-    **dict.fromkeys(("ignore_glob", "numprocesses", "report_log", "xmlpath")),
-    **dict.fromkeys(("collectonly", "exitfirst", "failedfirst", "json_report", "lf"), False),
-    **dict.fromkeys(("newfirst", "setuponly", "setupplan", "stepwise"), False),
-    **dict.fromkeys(("stepwise_skip", "trace", "usepdb"), False),
-    "dist": "no",
-    "keyword": "",
-    "markexpr": "",
-    "maxfail": 0,
-    "tx": [],
-}
-
-
-def take_over(config: pytest.Config) -> None:
-    """Make this process run queries and nothing else, before anything is configured."""
-    task = read_child_task()
-    options = vars(config.option)
-    options.update({name: value for name, value in _RESET_OPTIONS.items() if name in options})
-    options.update({option.name: option.default for option in OPTIONS})
-    options.update(task.options)
-    config.args = [str(task.tree)]
-    config.pluginmanager.register(BaseProcess(task), "irquality-base-process")
-
-
-class BaseProcess:
-    """Collects one module for each request, and writes the answers in the end.
-
-    It evaluates nothing, and none of the base branch's own suites and tests run.
-    """
-
-    def __init__(self, task: ChildTask) -> None:
-        self.task = task
-        self.answers: list[ChildAnswer] = []
-        self.missing: dict[int, str] = {}
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_ignore_collect(self, collection_path: Path) -> bool:
-        """Collect none of the base branch's own tests."""
-        return collection_path != self.task.tree
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(
-        self, session: pytest.Session, items: list[pytest.Item]
-    ) -> None:
-        """Collect the requests."""
-        folders: dict[Path, Any] = {}
-        items.clear()
-        for index, request in enumerate(self.task.requests):
-            try:
-                items += self._collect(session, index, request, folders)
-            except Exception as error:  # whatever a conftest raises
-                self.missing[index] = f"{type(error).__name__}: {error}"
-
-    def _collect(
-        self, session: pytest.Session, index: int, request: RunRequest, folders: dict[Path, Any]
-    ) -> Sequence[pytest.Item]:
-        options = read_options(session.config)
-        fixture = request.key.retriever.fixture
-        if not is_declared(fixture, services.list_declared(options)):
-            self.missing[index] = f"'{fixture}' is not declared as a retriever"
-            return ()
-        folder = self.task.tree / request.folder
-        while not folder.is_dir():
-            folder = folder.parent
-        node = compat.build_folder_node(session, folder, folders)
-        path = folder / f"irquality-request-{index}"
-        module: compat.SynthesizedModule = compat.SynthesizedModule.from_parent(node, path=path)
-        module.fixtures = [fixture]
-        items = []
-        for case in module.collect_cases():
-            if not compat.has_fixture(case, fixture):
-                self.missing[index] = f"there is no fixture '{fixture}'"
-                return ()
-            item = compat.create_item(RequestItem, case, "request")
-            item.process = self
-            item.index = index
-            items.append(item)
-        return items
-
-    def pytest_sessionfinish(self) -> None:
-        """Write the answers for the process that evaluates."""
-        write_child_answers(self.task, self.answers, self.missing)
-
-
-class RequestItem(pytest.Function):
-    """Runs the queries of a request with one parameter of the fixture."""
-
-    process: BaseProcess
-    index: int
-
-    def setup(self) -> None:
-        """Run the queries. Whatever prevents it is reported to the current process."""
-        request = self.process.task.requests[self.index]
-        fixture = request.key.retriever.fixture
-        try:
-            super().setup()
-            run = collect_run(
-                self.funcargs[fixture],
-                request.queries,
-                request.settings,
-                depth=request.depth,
-                fields=request.fields,
-                size_units=request.size_units,
-                stages=request.stages,
-                stage_depth=request.stage_depth,
-                exceptions=get_exception_policy(),
-            )
-        except (pytest.exit.Exception, KeyboardInterrupt):
-            raise
-        except BaseException as error:
-            self.process.missing[self.index] = f"{type(error).__name__}: {error}"
-            raise
-        retriever_id = compat.find_retriever(fixture, self)
-        self.process.answers.append(ChildAnswer(self.index, retriever_id, run))

@@ -16,8 +16,8 @@ from pytest_irquality.io.git import find_checkout
 from pytest_irquality.metrics import Definition
 from pytest_irquality.plugin.base_branch import load_base_suite
 from pytest_irquality.plugin.session import SearchSession, SessionBranch
+from pytest_irquality.reports.build_view import build_view
 from pytest_irquality.reports.terminal import format_failure, render_terminal
-from pytest_irquality.reports.view import build_view
 from pytest_irquality.suite.model import RetrieverId
 from pytest_irquality.suite.parser import load_suite
 

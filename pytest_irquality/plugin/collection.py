@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality.io.escaping import check_file_name, make_printable, make_printable_lines
+from pytest_irquality.io.escaping import check_file_name, escape_log_line, escape_log_lines
 from pytest_irquality.io.files import FileError
 from pytest_irquality.io.text import find_closest
 from pytest_irquality.metrics import Definition, MetricError
@@ -22,9 +22,9 @@ from pytest_irquality.plugin.items import (
 )
 from pytest_irquality.retrieval.corpus import BM25Retriever, CorpusError, load_corpus
 from pytest_irquality.retrieval.errors import RetrieverError
+from pytest_irquality.suite.mistakes import Mistake, SuiteError
 from pytest_irquality.suite.model import RetrieverId, Suite
 from pytest_irquality.suite.parser import load_suite
-from pytest_irquality.suite.yaml_source import Mistake, SuiteError
 
 USUAL_RETRIEVER = "retriever"
 RETRIEVER_SUFFIX = "_retriever"
@@ -50,9 +50,11 @@ class SuiteModule(compat.SynthesizedModule):
         try:
             check_file_name(relative_path)
             if "::" in relative_path:
-                raise FileError(make_printable(relative_path), "The name contains '::'. Rename it.")
+                raise FileError(
+                    escape_log_line(relative_path), "The name contains '::'. Rename it."
+                )
         except FileError as error:
-            safe_id = make_printable(relative_path).replace("::", ": :")
+            safe_id = escape_log_line(relative_path).replace("::", ": :")
             name = safe_id.rpartition("/")[2]
             module: SuiteModule = cls.from_parent(parent, path=path, name=name, nodeid=safe_id)
             module.error = str(error)
@@ -90,7 +92,7 @@ class SuiteModule(compat.SynthesizedModule):
         cases = self.collect_cases()
         if self.suite is None:
             broken: BrokenSuiteItem = BrokenSuiteItem.from_parent(self, name="suite")
-            broken.text = make_printable_lines(self.error)
+            broken.text = escape_log_lines(self.error)
             message = broken.text.replace("\n", " ")
             state.search.current.add_error(state.get_relative_path(self.path), message)
             return [broken]

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from pytest_irquality.io.escaping import make_printable_lines
+from pytest_irquality.io.escaping import escape_log_lines
 from pytest_irquality.suite.model import RetrieverId
 
 
@@ -293,19 +293,19 @@ def clean_report(report: pytest.TestReport) -> None:
     if chain is None:
         is_safe = isinstance(report.longrepr, tuple) or hasattr(report.longrepr, "reprcrash")
         if report.longrepr is not None and not is_safe:
-            report.longrepr = make_printable_lines(str(report.longrepr))
+            report.longrepr = escape_log_lines(str(report.longrepr))
         return
     for traceback, crash, _ in chain:
         if crash is not None:
-            crash.message = make_printable_lines(crash.message)
+            crash.message = escape_log_lines(crash.message)
         for entry in traceback.reprentries:
             # Python's own texts of several lines, such as an exception group, are one entry.
             for index, line in enumerate(entry.lines):
                 if line.startswith("E ") or "\n" in line:
-                    entry.lines[index] = make_printable_lines(line)
+                    entry.lines[index] = escape_log_lines(line)
             values = getattr(entry, "reprlocals", None)
             if values:
-                values.lines = list(map(make_printable_lines, values.lines))
+                values.lines = list(map(escape_log_lines, values.lines))
 
 
 # -- Tracebacks ----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_irquality.io.access import FileAccess
-from pytest_irquality.io.escaping import make_printable_lines, quote_command
+from pytest_irquality.io.escaping import escape_log_lines, quote_command
 from pytest_irquality.io.files import FileError, read_bytes, write_atomically, write_new_file
 from pytest_irquality.io.text import format_count
 from pytest_irquality.plugin import compat
@@ -19,15 +19,15 @@ from pytest_irquality.plugin.items import ERRORS, get_exception_policy
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.retrieval.collect import collect_run
 from pytest_irquality.retrieval.run import Run
-from pytest_irquality.suite.model import Query, Settings
-from pytest_irquality.suite.yaml_source import SuiteError
-from pytest_irquality.suite.yaml_writer import (
+from pytest_irquality.suite.first_suite import (
     InitQuery,
     InitSource,
     format_first_suite,
     get_first_suite_path,
     read_init_source,
 )
+from pytest_irquality.suite.mistakes import SuiteError
+from pytest_irquality.suite.model import Query, Settings
 
 CANDIDATE_COUNT = 10
 # Properties of a report survive the way through pytest-xdist.
@@ -82,7 +82,7 @@ class FirstSuite:
         """Say what was written."""
         if self.message:
             terminalreporter.section("first suite")
-            terminalreporter.write_line(make_printable_lines(self.message))
+            terminalreporter.write_line(escape_log_lines(self.message))
 
 
 class FirstSuiteModule(compat.SynthesizedModule):
@@ -100,7 +100,7 @@ class FirstSuiteModule(compat.SynthesizedModule):
         try:
             self.source = read_init_source(self.path, root=root, access=access)
         except SuiteError as error:
-            raise self.CollectError(make_printable_lines(str(error))) from None
+            raise self.CollectError(escape_log_lines(str(error))) from None
         return [USUAL_RETRIEVER] if self.source.kind == "queries" else []
 
     def collect(self) -> Sequence[pytest.Item]:

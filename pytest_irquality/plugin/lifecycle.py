@@ -24,7 +24,7 @@ from pytest_irquality.baselines.store import describe_update
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.access import FileAccess
-from pytest_irquality.io.escaping import make_printable, make_printable_lines, quote_command
+from pytest_irquality.io.escaping import escape_log_line, escape_log_lines, quote_command
 from pytest_irquality.io.files import FileError, check_output
 from pytest_irquality.io.git import describe_commit
 from pytest_irquality.io.text import find_closest
@@ -381,7 +381,7 @@ class Conclusion:
         if options.is_update:
             try:
                 for update in search.update_baselines(options.update_baseline or ""):
-                    self.update_lines.append(make_printable(str(describe_update(update))))
+                    self.update_lines.append(escape_log_line(str(describe_update(update))))
                     if update.refusal:
                         self.errors.append(update.refusal)
             except OSError as error:
@@ -450,7 +450,7 @@ def _log_report(session: pytest.Session, name: str, text: str, *, is_failed: boo
         text: What was found.
         is_failed: Whether the test fails. Otherwise it is xfailed.
     """
-    name, text = make_printable(name), make_printable_lines(text)
+    name, text = escape_log_line(name), escape_log_lines(text)
     node_id, location = f"{NODE_PREFIX}::{name}", (NODE_PREFIX, None, name)
     hook = session.config.hook
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")

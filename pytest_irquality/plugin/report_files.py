@@ -23,8 +23,8 @@ from pytest_irquality.io.files import FileError, append_text, check_output, writ
 from pytest_irquality.io.git import GitError, Repository
 from pytest_irquality.plugin.items import PluginState
 from pytest_irquality.plugin.options import OPTIONS, format_command
+from pytest_irquality.reports.build_view import build_view
 from pytest_irquality.reports.terminal import render_terminal
-from pytest_irquality.reports.view import build_view
 from pytest_irquality.reports.view_model import View, ViewSettings
 
 if TYPE_CHECKING:

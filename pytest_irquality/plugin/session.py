@@ -1,4 +1,4 @@
-"""The session: the only mutable state, from the first suite to the decision.
+"""The session's state, from the first suite to the decision.
 
 It does not know pytest, so ``check()`` uses it as well. Suites are added, retrievers answer their
 queries, suites are evaluated one by one, and in the end all of them are decided on together.
@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,8 +21,8 @@ from pytest_irquality.baselines.store import (
     remove_unused_baselines,
     update_baseline,
 )
-from pytest_irquality.evaluation.comparison import QueryChange, Side
-from pytest_irquality.evaluation.decide import Decision, decide
+from pytest_irquality.evaluation.comparison import QueryChange
+from pytest_irquality.evaluation.decide import Decision, decide, is_gate_strict
 from pytest_irquality.evaluation.documents import list_unreturned_doc_ids
 from pytest_irquality.evaluation.evaluate import (
     Branch,
@@ -35,7 +34,7 @@ from pytest_irquality.evaluation.evaluate import (
 )
 from pytest_irquality.evaluation.results import EvaluationContext
 from pytest_irquality.io.text import DataPart, Text, write
-from pytest_irquality.metrics import Metric, MetricError, aggregate_values
+from pytest_irquality.metrics import MetricError
 from pytest_irquality.retrieval.calling import ExceptionPolicy
 from pytest_irquality.retrieval.collect import (
     ReportProgress,
@@ -48,12 +47,12 @@ from pytest_irquality.retrieval.corpus import has_corpus, load_corpus
 from pytest_irquality.retrieval.rate_limit import RateLimiters
 from pytest_irquality.retrieval.run import Run, merge_runs
 from pytest_irquality.suite.model import ItemKind, Query, RetrieverId, RunKey, Settings, Suite
-from pytest_irquality.suite.parser import get_needed_depth, get_needed_fields
+from pytest_irquality.suite.parser import get_needed_depth, get_needed_fields, list_metrics
 
 if TYPE_CHECKING:
     from pytest_irquality.baselines.history import HistoryEntry
     from pytest_irquality.baselines.saved_runs import SavedRuns, Shard
-    from pytest_irquality.baselines.worktree import RunRequest
+    from pytest_irquality.baselines.worktree import QueryBatch
 
 
 MAX_EXPLAINED_QUERIES = 100
@@ -115,7 +114,7 @@ class SessionBranch:
         is_compared: Whether answers are compared with its baselines.
         name: How the user names the base branch, such as ``main``.
         is_strict: Whether its configuration says ``ir_gate = strict``.
-        answers: What the code of the base branch returns (``run:``), in place of its baselines.
+        code_source: The answers of the base branch's code (``run:``), in place of its baselines.
         suites: Its suites by path and retriever.
         texts: The texts of its suites by path, for the diff.
         missing_retrievers: Why suites cannot run, by the key of their run.
@@ -126,7 +125,7 @@ class SessionBranch:
     is_compared: bool = True
     name: str = ""
     is_strict: bool = False
-    answers: BaselineSource | None = None
+    code_source: BaselineSource | None = None
     suites: dict[SuiteKey, Suite] = field(default_factory=dict)
     errors: dict[str, Text] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
@@ -157,10 +156,10 @@ class SessionBranch:
         """Create the branch that the decision reads, with its baselines."""
         if self._baselines is None:
             self._baselines = self._read_baselines(self.source) if self.is_compared else ()
-            if self.answers is not None:
+            if self.code_source is not None:
                 self._committed = self._baselines
-                self._baselines = self._read_baselines(self.answers)
-            elif self.source.label and not self.name:
+                self._baselines = self._read_baselines(self.code_source)
+            elif not self.source.is_committed:
                 # Nothing is "out of date" if the user names the saved runs to compare with.
                 self._committed = ()
         return Branch(
@@ -189,13 +188,42 @@ class SessionBranch:
         return baselines
 
 
+def create_baseline_source(
+    baseline: str, folder: Path, *, root: Path, commit: str = ""
+) -> BaselineSource:
+    """Create the source that ``--ir-baseline`` or the argument of ``check()`` names.
+
+    Args:
+        baseline: ``git:REF``, ``run:REF`` or the path of saved runs.
+        folder: The folder that a path is relative to.
+        root: The root of the project.
+        commit: The commit of the revision, if another process has resolved it.
+
+    Raises:
+        BaselineError: Git does not know the revision, or there are no saved runs.
+    """
+    from pytest_irquality.baselines.git_source import GitSource
+    from pytest_irquality.baselines.saved_runs import SavedBaselines
+
+    kind, _, ref = baseline.partition(":")
+    if kind in ("git", "run"):
+        return GitSource(root, ref, label=baseline, commit=commit)
+    path = folder / baseline
+    if not path.exists():
+        raise BaselineError(
+            f"--ir-baseline: There is no file or folder '{baseline}'. A branch or commit is"
+            f" `git:{baseline}`."
+        )
+    return SavedBaselines(path, root=root)
+
+
 class SearchSession:
     """Suites that are added, evaluated suite by suite, and decided on together.
 
     Args:
         root: The root of the project, to which the paths of suites are relative.
         is_strict: Whether the configuration says ``ir_gate = strict``.
-        gate: The gate on the command line, which counts over both branches, or ``None``.
+        strict_override: The gate on the command line, which counts over both branches, or ``None``.
         concurrency: The number of calls at the same time, over the settings of suites.
         repeat: How often each query runs, over the settings of suites.
         is_update: Whether baselines will be written.
@@ -209,7 +237,7 @@ class SearchSession:
         root: Path,
         *,
         is_strict: bool = False,
-        gate: bool | None = None,
+        strict_override: bool | None = None,
         concurrency: int | None = None,
         repeat: int | None = None,
         is_update: bool = False,
@@ -220,7 +248,7 @@ class SearchSession:
         self.root = root
         self.current = SessionBranch(CommittedBaselines(root), is_strict=is_strict)
         self.base: SessionBranch | None = None
-        self.gate = gate
+        self.strict_override = strict_override
         self.concurrency = concurrency
         self.repeat = repeat
         self.get_exceptions = get_exceptions
@@ -249,8 +277,8 @@ class SearchSession:
         Args:
             key: The suite.
             names: The items that run.
-            typed_names: The items that the typed command line selects. What only ``addopts`` leaves
-                out is held against the run.
+            typed_names: The items that the typed command line selects. Items that only ``addopts``
+                deselects count as missing.
         """
         suite = self.current.suites[key]
         if len(names) < len(suite.items):
@@ -286,25 +314,39 @@ class SearchSession:
     def _find_deselected_base_ids(self, key: SuiteKey) -> frozenset[str]:
         """Find the queries of a base suite that the typed command line or the shard leaves out."""
         assert self.base is not None
-        suite, current = self.base.suites[key], self.current.suites.get(key)
+        suite = self.base.suites[key]
         if key in self.base.deselected:
             return frozenset(query.id for query in suite.queries)
-        left_out_ids = self.deselected_query_ids.get(key, frozenset())
-        selected: dict[str, bool] = {}
-        for query in current.queries if current and left_out_ids else ():
-            is_selected = query.id not in left_out_ids or selected.get(query.request, False)
-            selected[query.request] = is_selected
+        is_selected_by_request = self._find_selected_requests(key)
         deselected = set()
         for query in suite.queries:
-            # A shard also runs its part of the queries that the change removes.
-            is_selected = not selected if self.shard is None else self.shard.has_query(query)
-            if not selected.get(query.request, is_selected):
+            is_selected = is_selected_by_request.get(query.request)
+            if is_selected is None:
+                is_selected = self._runs_removed_query(query, has_selection=bool(is_selected_by_request))
+            if not is_selected:
                 deselected.add(query.id)
         return frozenset(deselected)
 
+    def _find_selected_requests(self, key: SuiteKey) -> dict[str, bool]:
+        """Return whether each request of a current suite is selected, or nothing if all are."""
+        left_out_ids = self.deselected_query_ids.get(key)
+        selected: dict[str, bool] = {}
+        if left_out_ids:
+            for query in self.current.suites[key].queries:
+                is_selected = query.id not in left_out_ids
+                selected[query.request] = is_selected or selected.get(query.request, False)
+        return selected
+
+    def _runs_removed_query(self, query: Query, *, has_selection: bool) -> bool:
+        """Return whether a query that only the base suite has runs.
+
+        A shard runs its part of them. A selection on the command line is about current queries.
+        """
+        return not has_selection if self.shard is None else self.shard.has_query(query)
+
     @property
-    def has_anything(self) -> bool:
-        """Return whether there is anything to decide on that nobody left out on purpose."""
+    def needs_decision(self) -> bool:
+        """Return whether an error or a query that was not deselected is left to decide on."""
         if self.current.errors:
             return True
         for key, suite in self.current.suites.items():
@@ -318,7 +360,7 @@ class SearchSession:
 
     # -- Running queries -------------------------------------------------------------------------
 
-    def collect(
+    def answer_queries(
         self, key: SuiteKey, retriever: object, compared: tuple[RetrieverId, object] | None = None
     ) -> None:
         """Run the queries of a suite, on this branch and on the base branch.
@@ -376,7 +418,7 @@ class SearchSession:
         stages: dict[str, None] = {}
         for other in sharing:
             fields.update(dict.fromkeys(get_needed_fields(other)))
-            for metric in _list_metrics(other):
+            for metric in list_metrics(other):
                 if metric.budget:
                     units[metric.budget[0]] = None
                 if metric.stage:
@@ -384,22 +426,28 @@ class SearchSession:
         repeat = self.repeat or max(other.settings.repeat for other in sharing)
         return Needs(
             replace(suites[0].settings, repeat=repeat),
-            depth=max(self._find_depth(other) for other in sharing),
+            depth=self._find_depth(sharing),
             fields=tuple(fields),
             size_units=tuple(units),
             stages=tuple(stages) or None,
         )
 
-    def _find_depth(self, suite: Suite) -> int:
-        has_baseline = self.facts.is_update or bool(self.base and self.base.answers is not None)
-        if not has_baseline:
-            baseline_run, _ = find_baseline(suite, self.current_branch, self.base_branch)
-            has_baseline = bool(baseline_run.answers)
-        return get_needed_depth(suite, has_baseline=has_baseline)
+    def _find_depth(self, suites: Sequence[Suite]) -> int:
+        """Return how many results some suites need, which are more if they have a baseline."""
+        has_code_source = self.base is not None and self.base.code_source is not None
+        current, base = self.create_current_branch(), self.create_base_branch()
+        depth = 0
+        for suite in suites:
+            has_baseline = self.facts.is_update or has_code_source
+            if not has_baseline:
+                baseline_run, _ = find_baseline(suite, current, base)
+                has_baseline = bool(baseline_run.answers)
+            depth = max(depth, get_needed_depth(suite, has_baseline=has_baseline))
+        return depth
 
-    def list_run_requests(self) -> list[RunRequest]:
+    def list_query_batches(self) -> list[QueryBatch]:
         """Return what the code of the base branch has to answer: the queries of both branches."""
-        from pytest_irquality.baselines.worktree import RunRequest
+        from pytest_irquality.baselines.worktree import QueryBatch
 
         queries: dict[tuple[RunKey, str], dict[str, Query]] = {}
         suites: dict[tuple[RunKey, str], list[Suite]] = {}
@@ -410,12 +458,12 @@ class SearchSession:
                 group = suite.run_key._replace(retriever=retriever), suite.path.rpartition("/")[0]
                 queries.setdefault(group, {}).update((query.request, query) for query in needed)
                 suites.setdefault(group, []).append(suite)
-        requests = []
+        batches = []
         for group, needed_queries in queries.items():
             if needed_queries:
                 needs = self._find_needs(*suites[group])._asdict()
-                requests.append(RunRequest(*group, tuple(needed_queries.values()), **needs))
-        return requests
+                batches.append(QueryBatch(*group, tuple(needed_queries.values()), **needs))
+        return batches
 
     # -- Answers ---------------------------------------------------------------------------------
 
@@ -469,20 +517,13 @@ class SearchSession:
 
     # -- Evaluating suites -----------------------------------------------------------------------
 
-    @property
-    def current_branch(self) -> Branch:
-        """Return the current branch, as far as it is known."""
+    def create_current_branch(self) -> Branch:
+        """Create the current branch, as far as it is known. The first call reads its baselines."""
         contexts = {key: self._create_context(key) for key in self.current.suites}
-        branch = self.current.create_branch(contexts, self.commit)
-        if self.facts.is_update:
-            for suite in branch.suites:  # an update repairs damaged files
-                path = get_baseline_path(suite.path, suite.retriever.parameter)
-                self.current.errors.pop(path, None)
-        return branch
+        return self.current.create_branch(contexts, self.commit)
 
-    @property
-    def base_branch(self) -> Branch | None:
-        """Return the base branch, as far as it is known, or ``None`` without one."""
+    def create_base_branch(self) -> Branch | None:
+        """Create the base branch, as far as it is known, or return ``None`` without one."""
         if self.base is None:
             return None
         contexts = {}
@@ -521,9 +562,9 @@ class SearchSession:
             # A shard may have none of the queries of a suite.
             self.runs.setdefault(suite.run_key, Run())
             evaluator = BranchEvaluator(
-                self.current_branch,
+                self.create_current_branch(),
                 self.runs,
-                self.base_branch,
+                self.create_base_branch(),
                 today=_get_today(),
                 facts=self.facts,
             )
@@ -542,7 +583,7 @@ class SearchSession:
         if callable(getattr(retriever, "exists", None)):
             missing = ask_exists(retriever, list_unreturned_doc_ids(evaluation.comparison))
         stages: Mapping[str, Run] = {}
-        lost = [change.query for change in evaluation.comparison.changes if _has_lost(change)]
+        lost = [change.query for change in evaluation.comparison.changes if _misses_baseline_document(change)]
         if lost and not run.stages and has_stages(retriever):
             stages = collect_stages(retriever, lost[:MAX_EXPLAINED_QUERIES], suite.settings)
         if missing or stages:
@@ -554,11 +595,10 @@ class SearchSession:
     # -- Deciding --------------------------------------------------------------------------------
 
     @property
-    def is_strict_build(self) -> bool:
-        """Return whether a build for review exits with 1."""
-        if self.gate is not None:
-            return self.gate
-        return self.current.is_strict or (self.base is not None and self.base.is_strict)
+    def is_strict(self) -> bool:
+        """Return whether the gate is strict, so that ``REVIEW`` exits with 1."""
+        is_base_strict = self.base is not None and self.base.is_strict
+        return is_gate_strict(self.strict_override, self.current.is_strict, is_base_strict)
 
     def decide(self) -> Decision:
         """Decide on the build, with all runs so far."""
@@ -572,11 +612,17 @@ class SearchSession:
         self._broken_suites.clear()
         if self.base is not None:
             self._drop_broken_base_suites(self.base)
+        current = self.create_current_branch()
+        if self.facts.is_update:
+            # Creating the branch found damaged baselines. The update replaces them.
+            for suite in current.suites:
+                path = get_baseline_path(suite.path, suite.retriever.parameter)
+                self.current.errors.pop(path, None)
         return decide(
-            self.current_branch,
+            current,
             self.runs,
-            self.base_branch,
-            strict=self.gate,
+            self.create_base_branch(),
+            strict_override=self.strict_override,
             today=_get_today(),
             facts=replace(self.facts, is_interrupted=self.is_interrupted),
             evaluations=self._evaluations,
@@ -584,10 +630,10 @@ class SearchSession:
 
     def _drop_broken_base_suites(self, base: SessionBranch) -> None:
         """Leave out base suites in which a metric of the project's own fails now."""
-        base_branch = self.base_branch
+        base_branch = self.create_base_branch()
         assert base_branch is not None
         for key, suite in list(base.suites.items()):
-            has_own = any(metric.definition.is_own for metric in _list_metrics(suite))
+            has_own = any(metric.definition.is_own for metric in list_metrics(suite))
             if not has_own or suite.run_key not in self.runs:
                 continue
             try:
@@ -613,7 +659,7 @@ class SearchSession:
         """
         updates = []
         for key, suite in self.current.suites.items():
-            if suite.run_key not in self.runs or suite.baseline_retriever or suite.is_probe_suite:
+            if suite.run_key not in self.runs or not suite.has_stored_baseline:
                 continue
             query_ids: Collection[str] = ()
             if query_id:
@@ -628,7 +674,7 @@ class SearchSession:
                     suite,
                     self.runs[suite.run_key],
                     query_ids=query_ids,
-                    compute_repeat_means=partial(_compute_repeat_means, self.evaluate(key)),
+                    compute_repeat_means=self.evaluate(key).comparison.compute_repeat_means,
                 )
             )
         if not query_id and not self.selected_items and not self.current.errors:
@@ -702,26 +748,11 @@ def _compute_own_metrics(evaluation: Evaluation) -> None:
             evaluation.comparison.compare_means(metric)
 
 
-def _compute_repeat_means(evaluation: Evaluation) -> list[float]:
-    """Compute the suite's mean of the primary metric for each repeat."""
-    metric, comparison = evaluation.suite.primary_metric, evaluation.comparison
-    queries = [query for query in comparison.answered_queries if not query.is_variant]
-    weights = [query.weight for query in queries]
-    repeats = comparison.repeats(metric, Side.RETURNED)
-    means = []
-    # If queries have different numbers of repeats, the smallest number counts.
-    for values in zip(*[repeats[query.id] for query in queries], strict=False):
-        mean = aggregate_values(metric, values, weights)
-        if mean is not None:
-            means.append(mean)
-    return means
-
-
 def _get_today() -> date:
     return datetime.now(timezone.utc).date()
 
 
-def _has_lost(change: QueryChange) -> bool:
+def _misses_baseline_document(change: QueryChange) -> bool:
     """Return whether a relevant document of the baseline is no longer returned."""
     if change.is_unchanged:
         return False
@@ -729,14 +760,6 @@ def _has_lost(change: QueryChange) -> bool:
     for ranking in change.now:
         lost.difference_update(ranking.doc_ids)
     return bool(lost)
-
-
-def _list_metrics(suite: Suite) -> list[Metric]:
-    metrics = list(suite.metrics)
-    metrics += [item.threshold.metric for item in suite.items if item.threshold]
-    for query in suite.queries:
-        metrics += [threshold.metric for threshold in query.thresholds]
-    return metrics
 
 
 def _select_requests(run: Run, requests: Collection[str]) -> Run:

@@ -16,7 +16,7 @@ from typing import Any
 
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.evaluate import Evaluation
-from pytest_irquality.io.escaping import clip, escape_csv_cell, make_visible
+from pytest_irquality.io.escaping import clip, escape_csv_cell, escape_page_text
 from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.reports.templating import (
     create_html_environment,
@@ -25,8 +25,8 @@ from pytest_irquality.reports.templating import (
 )
 from pytest_irquality.retrieval.corpus import CorpusError, load_corpus
 from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.suite.data_files import GRADED_COLUMNS, TO_GRADE_COLUMNS
 from pytest_irquality.suite.model import Query, Suite
-from pytest_irquality.suite.records import GRADED_COLUMNS, TO_GRADE_COLUMNS
 
 CSV_SUFFIX = ".csv"
 MAX_CORPUS_DOCUMENTS = 20_000
@@ -115,7 +115,7 @@ def _describe_document(query: Query, doc_id: str, run: Run) -> dict[str, Any]:
         assessors = [""]
     return {
         "id": doc_id,
-        "title": make_visible(run.titles.get(doc_id, "")),
+        "title": escape_page_text(run.titles.get(doc_id, "")),
         "text": "",
         "fields": [],
         "assessors": assessors,
@@ -126,10 +126,10 @@ def _describe_document(query: Query, doc_id: str, run: Run) -> dict[str, Any]:
 def _add_content(doc: dict[str, Any], ranking: Ranking, index: int) -> None:
     """Add the text and the fields of a hit, if the ranking has them."""
     if index < len(ranking.texts):
-        doc["text"] = make_visible(clip(ranking.texts[index], MAX_TEXT_LENGTH))
+        doc["text"] = escape_page_text(clip(ranking.texts[index], MAX_TEXT_LENGTH))
     if index < len(ranking.fields):
         for name, value in ranking.fields[index].items():
-            doc["fields"].append([name, make_visible(clip(str(value), MAX_TEXT_LENGTH))])
+            doc["fields"].append([name, escape_page_text(clip(str(value), MAX_TEXT_LENGTH))])
 
 
 # -- Rendering -----------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def _list_corpus(suite: Suite) -> list[list[str]]:
     try:
         for doc in islice(load_corpus(suite.settings), MAX_CORPUS_DOCUMENTS):
             text = clip(doc.text, MAX_CORPUS_TEXT_LENGTH)
-            corpus.append([doc.doc_id, make_visible(doc.title), make_visible(text)])
+            corpus.append([doc.doc_id, escape_page_text(doc.title), escape_page_text(text)])
     except CorpusError:
         return []  # The corpus only helps to find documents that search missed.
     return corpus

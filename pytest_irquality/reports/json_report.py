@@ -16,14 +16,15 @@ from itertools import islice
 from typing import Any
 
 from pytest_irquality.evaluation.results import CheckResult, Outcome
-from pytest_irquality.io.escaping import make_visible
+from pytest_irquality.io.escaping import escape_page_text
 from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.io.text import Text
+from pytest_irquality.reports.build_view import build_query_details
 from pytest_irquality.reports.numbers import Number
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS, QueryRow
-from pytest_irquality.reports.view import build_query_details
 from pytest_irquality.reports.view_model import View
-from pytest_irquality.suite.model import Location, RetrieverId
+from pytest_irquality.suite.mistakes import Location
+from pytest_irquality.suite.model import RetrieverId
 
 VERSION = 2
 
@@ -127,7 +128,7 @@ HIDDEN_FIELDS: Mapping[str, frozenset[str]] = {
 def _encode(value: Any) -> Any:
     """Turn a part of the view into what JSON has."""
     if isinstance(value, str):
-        return make_visible(value)
+        return escape_page_text(value)
     if isinstance(value, Outcome):
         return value.name
     if value is None or isinstance(value, bool | int | float):
@@ -135,9 +136,9 @@ def _encode(value: Any) -> Any:
     if isinstance(value, Number):
         return value.value
     if isinstance(value, Location):
-        return make_visible(str(value)) if value.path else ""
+        return escape_page_text(str(value)) if value.path else ""
     if isinstance(value, Text | RetrieverId):
-        return make_visible(str(value))
+        return escape_page_text(str(value))
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, QueryRow):
@@ -146,12 +147,12 @@ def _encode(value: Any) -> Any:
         shown = list_shown_fields(type(value))
         return {field.name: _encode(getattr(value, field.name)) for field in shown}
     if isinstance(value, Mapping):
-        return {make_visible(str(key)): _encode(entry) for key, entry in value.items()}
+        return {escape_page_text(str(key)): _encode(entry) for key, entry in value.items()}
     return [_encode(entry) for entry in value]
 
 
 def _encode_row(row: QueryRow) -> dict[str, Any]:
-    encoded: dict[str, Any] = {"query_id": make_visible(row.query.id)}
+    encoded: dict[str, Any] = {"query_id": escape_page_text(row.query.id)}
     for column in QUERY_COLUMNS:
         encoded[column.key] = _encode(column.read(row))
     for field in list_shown_fields(QueryRow):

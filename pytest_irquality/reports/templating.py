@@ -18,7 +18,7 @@ from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
 from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
-from pytest_irquality.io.escaping import escape_markdown, escape_markdown_code, make_visible
+from pytest_irquality.io.escaping import escape_markdown, escape_markdown_code, escape_page_text
 from pytest_irquality.io.files import write_atomically
 from pytest_irquality.io.text import CodePart, DocPart, Part, QueryPart, Text
 
@@ -133,7 +133,7 @@ def _finalize_html(value: object) -> object:
     if isinstance(value, Text):
         return render_html_text(value)
     if type(value) is str:
-        return make_visible(value)
+        return escape_page_text(value)
     return "" if value is None else value
 
 
@@ -151,16 +151,16 @@ def _render_html_part(part: Part) -> str:
     if isinstance(part, str):
         return str(escape(part))
     if isinstance(part, CodePart):
-        return Markup("<code>{}</code>").format(make_visible(part.code))
+        return Markup("<code>{}</code>").format(escape_page_text(part.code))
     if isinstance(part, QueryPart):
         quoted = Markup('<q><bdi data-query="{}">{}</bdi></q>')
-        return quoted.format(part.query_id, make_visible(part.text))
+        return quoted.format(part.query_id, escape_page_text(part.text))
     if isinstance(part, DocPart):
         if not part.title:
-            return Markup("<bdi>{}</bdi>").format(make_visible(part.doc_id))
+            return Markup("<bdi>{}</bdi>").format(escape_page_text(part.doc_id))
         titled = Markup('<bdi title="{}">{}</bdi>')
-        return titled.format(make_visible(part.doc_id), make_visible(part.title))
-    return Markup("<bdi>{}</bdi>").format(make_visible(part.text))
+        return titled.format(escape_page_text(part.doc_id), escape_page_text(part.title))
+    return Markup("<bdi>{}</bdi>").format(escape_page_text(part.text))
 
 
 def _render_markdown_part(part: Part) -> str:

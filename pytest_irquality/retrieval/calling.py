@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from pytest_irquality.io.escaping import clip
 from pytest_irquality.retrieval.errors import RetrieverError
+from pytest_irquality.retrieval.hit_reader import ResultReader, split_batch
 from pytest_irquality.retrieval.rate_limit import RateLimiter
-from pytest_irquality.retrieval.results import ResultReader, split_batch
 from pytest_irquality.suite.model import Query, make_request
 
 DEFAULT_BATCH_SIZE = 128

@@ -39,27 +39,28 @@ from pytest_irquality.retrieval.errors import (
     make_query_error,
     should_retry,
 )
-from pytest_irquality.retrieval.rate_limit import RateLimiter
-from pytest_irquality.retrieval.results import (
+from pytest_irquality.retrieval.hit_reader import (
     MAX_TEXT_CHARS,
-    Answer,
+    ReadResult,
     ResultReader,
     clean_title,
     make_distinct_ids,
 )
+from pytest_irquality.retrieval.rate_limit import RateLimiter
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
 from pytest_irquality.retrieval.service import Service
 from pytest_irquality.retrieval.wrappers import describe_result
 from pytest_irquality.suite.model import Query, Settings
 
-# After so many calls in a row without an answer (or three times those in flight), none is made.
+# After so many calls in a row that timed out or were refused (HTTP 429), no more are made. If three
+# times the calls in flight is more, that counts.
 MIN_FAILURES_TO_GIVE_UP = 20
 # In place of the number of a repeat: the call of ``stages``.
 STAGES_REPEAT = -1
 MAX_EXISTS_CALLS = 1000
 MAX_CACHED_SIZES = 2**16
 
-# Called with the number of queries whose calls ended, and the number of all, repeats included.
+# Called with the number of finished results and of all results. Each repeat of a query counts.
 ReportProgress = Callable[[int, int], None]
 
 
@@ -70,7 +71,6 @@ def collect_run(
     *,
     depth: int = 10,
     fields: Collection[str] = (),
-    needs_texts: bool = False,
     size_units: Collection[str] = (),
     stages: Collection[str] | None = None,
     stage_depth: int = 100,
@@ -94,8 +94,6 @@ def collect_run(
         settings: How the queries of the suite run, and how results are read.
         depth: How many results are requested.
         fields: Paths of fields that ``Ranking.fields`` needs.
-        needs_texts: Whether to keep the texts of hits, if they have any. With ``match: text`` they
-            are kept in any case, and a result without texts is an error.
         size_units: The units of ``Ranking.sizes``, of ``words`` and ``tokens``.
         stages: The stages that metrics use. ``stages(query, k)`` of the retriever is called for
             each request, and ``Run.stages`` has all stages it returns. ``None`` calls nothing.
@@ -118,7 +116,6 @@ def collect_run(
     wanted = [query for query in _drop_duplicates(queries) if query.request not in known.answers]
     reader = replace(
         _make_reader(settings),
-        keeps_texts=needs_texts,
         fields=tuple(fields),
         size_counters=make_size_counters(retriever, size_units),
     )
@@ -126,8 +123,8 @@ def collect_run(
     if isinstance(retriever, Service):  # which ends its own calls, so no thread is abandoned
         bound, timeout = retriever.bind(timeout or DEFAULT_TIMEOUT_S), None
     limiter = rate_limiter or RateLimiter(settings.rate)
-    calls = CallSettings(limiter, exceptions, concurrency or settings.concurrency, timeout)
-    collector = _Collector(wanted, settings, calls)
+    call_settings = CallSettings(limiter, exceptions, concurrency or settings.concurrency, timeout)
+    collector = _Collector(wanted, settings, call_settings)
     collector.is_timed = not takes_batches(bound)
     for repeat in range(settings.repeat):
         for job in make_jobs(bound, wanted, reader, depth):
@@ -164,8 +161,8 @@ def collect_stages(
     if not has_stages(retriever):
         return {}
     limiter = RateLimiter(settings.rate)
-    calls = CallSettings(limiter, NO_EXCEPTIONS, settings.concurrency, settings.timeout)
-    collector = _Collector(_drop_duplicates(queries), settings, calls)
+    call_settings = CallSettings(limiter, NO_EXCEPTIONS, settings.concurrency, settings.timeout)
+    collector = _Collector(_drop_duplicates(queries), settings, call_settings)
     collector.add_stages(retriever, _make_reader(settings), (), depth)
     collector.run_jobs()
     return collector.make_run(Run()).stages
@@ -184,7 +181,7 @@ def _make_reader(settings: Settings) -> ResultReader:
 
 
 # What came of a call for one query: an answer, the answers of all stages, or why there is none.
-_Result = Answer | dict[str, Answer | Exception] | BaseException
+_CallOutcome = ReadResult | dict[str, ReadResult | Exception] | BaseException
 
 
 @dataclass
@@ -195,21 +192,21 @@ class _Collector:
         is_timed: Whether the time of a call is that of its query. It is not in a batch.
         needed_stages: The stages that metrics use, or ``None`` if no stages are called.
         retry_count: How many calls were made again.
-        failures_in_row: Calls without an answer since the last answer.
-        gave_up: Why no further call is made, or an empty string.
+        failures_in_row: Calls in a row that timed out or were refused. Any other outcome resets it.
+        give_up_reason: Why no further call is made, or an empty string.
     """
 
     queries: Sequence[Query]
     settings: Settings
-    calls: CallSettings
+    call_settings: CallSettings
     is_timed: bool = True
     needed_stages: Collection[str] | None = None
     jobs: list[Job] = field(default_factory=list)
     pending: deque[Job] = field(default_factory=deque)
-    results: dict[tuple[int, str], _Result] = field(default_factory=dict)
+    results: dict[tuple[int, str], _CallOutcome] = field(default_factory=dict)
     retry_count: int = 0
     failures_in_row: int = 0
-    gave_up: str = ""
+    give_up_reason: str = ""
     is_interrupted: bool = False
 
     def add_stages(
@@ -241,7 +238,7 @@ class _Collector:
             self._run(self.jobs, finish)
             for round_number in range(self.settings.retry.times):
                 failed = [job for job in self.jobs if self._list_errors(job)]
-                if not failed or self.gave_up:
+                if not failed or self.give_up_reason:
                     break
                 errors = chain.from_iterable(map(self._list_errors, failed))
                 time.sleep(find_wait(round_number, errors))
@@ -253,36 +250,37 @@ class _Collector:
     def _run(self, jobs: Iterable[Job], finish: FinishJob) -> None:
         """Make calls. What the first call returns settles the way they are made."""
         self.pending = deque(jobs)
-        in_threads = self.calls.concurrency > 1 or self.calls.timeout is not None
+        in_threads = self.call_settings.concurrency > 1 or self.call_settings.timeout is not None
         if not in_threads:
-            self.pending.extend(run_in_sequence(self.pending, finish, self.calls))
+            self.pending.extend(run_in_sequence(self.pending, finish, self.call_settings))
         if self.pending:
             try:
                 from pytest_irquality.retrieval.loop import run_in_loop  # imports asyncio
 
-                run_in_loop(self.pending, finish, self.calls, in_threads=in_threads)
+                run_in_loop(self.pending, finish, self.call_settings, in_threads=in_threads)
             except OSError as error:  # too many open files, since errors of calls are in replies
                 reason = error.strerror or error
                 raise RetrieverError(f"No event loop can be started. {reason}") from None
 
     def _finish_job(self, job: Job, reply: Reply) -> None:
         self.retry_count += reply.refusal_count
-        failure = _name_failure(reply.error, self.calls.exceptions)
+        failure = _name_failure(reply.error, self.call_settings.exceptions)
         self.failures_in_row = self.failures_in_row + 1 if failure else 0
-        limit = max(MIN_FAILURES_TO_GIVE_UP, 3 * self.calls.concurrency)
+        limit = max(MIN_FAILURES_TO_GIVE_UP, 3 * self.call_settings.concurrency)
         if self.failures_in_row == limit:
-            self.gave_up = f"Not run, because {limit} calls in a row {failure}"
+            self.give_up_reason = f"Not run, because {limit} calls in a row {failure}"
             self.pending.clear()
+        timeout = self.call_settings.timeout
         values = reply.values or [reply.error] * len(job.queries)
         for query, value in zip(job.queries, values, strict=True):
             result = value
-            if reply.error is None and self.calls.timeout and reply.seconds > self.calls.timeout:
+            if reply.error is None and timeout and reply.seconds > timeout:
                 # A coroutine that blocks its loop cannot be ended, and answers all the same.
                 result = CallTimeout(
                     f"Answered after {reply.seconds:.1f} s, later than the 'timeout' of"
-                    f" {self.calls.timeout:g} s allows"
+                    f" {timeout:g} s allows"
                 )
-            elif self.is_timed and isinstance(value, Answer):
+            elif self.is_timed and isinstance(value, ReadResult):
                 result = replace(value, ranking=replace(value.ranking, seconds=reply.seconds))
             self.results[job.repeat, query.request] = result
 
@@ -291,7 +289,7 @@ class _Collector:
         errors = []
         for query in job.queries:
             error = self.results.get((job.repeat, query.request))
-            if not isinstance(error, BaseException) or self.calls.exceptions.is_skip(error):
+            if not isinstance(error, BaseException) or self.call_settings.exceptions.is_skip(error):
                 continue
             if should_retry(error, self.settings.retry.on):
                 errors.append(error)
@@ -326,13 +324,13 @@ class _Collector:
         known_ids: dict[str, str] = {}
         cut_count = 0
         for query in self.queries:
-            found: list[Answer] = []
+            found: list[ReadResult] = []
             for repeat in repeats:
                 answer = self._get_answer(repeat, query, stage)
-                if isinstance(answer, Answer):
+                if isinstance(answer, ReadResult):
                     found.append(answer)
                 elif answer is not None:
-                    is_skipped = self.calls.exceptions.is_skip(answer)
+                    is_skipped = self.call_settings.exceptions.is_skip(answer)
                     error = make_query_error(answer, query.text, is_skipped=is_skipped)
                     if query.request not in errors or errors[query.request].is_skipped:
                         errors[query.request] = error
@@ -355,11 +353,13 @@ class _Collector:
             notes.append(f"{cut_count:,} texts of results were longer than {limit} and were cut")
         return Run(answers, errors, titles, notes=tuple(notes))
 
-    def _get_answer(self, repeat: int, query: Query, stage: str) -> Answer | BaseException | None:
+    def _get_answer(
+        self, repeat: int, query: Query, stage: str
+    ) -> ReadResult | BaseException | None:
         """Return an answer, why there is none, or ``None`` if Ctrl-C came before."""
         result = self.results.get((repeat, query.request))
-        if result is None and self.gave_up:
-            return NotRunError(self.gave_up)
+        if result is None and self.give_up_reason:
+            return NotRunError(self.give_up_reason)
         if isinstance(result, dict):
             missing = NotRunError(f"The retriever returned no stage '{stage}' for this query")
             return result.get(stage, missing)
@@ -425,8 +425,8 @@ def has_stages(retriever: object) -> bool:
 
 
 def read_stages(
-    result: object, read: Callable[[object], Answer], needed: Collection[str]
-) -> dict[str, Answer | Exception]:
+    result: object, read: Callable[[object], ReadResult], needed: Collection[str]
+) -> dict[str, ReadResult | Exception]:
     """Read what ``stages`` returned: a mapping of stages, first to last, to their results.
 
     Args:
@@ -442,7 +442,7 @@ def read_stages(
     """
     if not is_mapping(result):
         raise ResultError("stages(query, k) must return a mapping", describe_result(result))
-    answers: dict[str, Answer | Exception] = {}
+    answers: dict[str, ReadResult | Exception] = {}
     for key in list(result):  # type: ignore[call-overload]
         name = str(key)
         try:

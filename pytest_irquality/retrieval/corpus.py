@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pytest_irquality.io.decoding import JsonError, open_lines, parse_json
 from pytest_irquality.io.files import FileError
 from pytest_irquality.retrieval.errors import ResultError, RetrieverError
-from pytest_irquality.retrieval.results import ResultReader, clean_title, make_distinct_ids
+from pytest_irquality.retrieval.hit_reader import ResultReader, clean_title, make_distinct_ids
 from pytest_irquality.retrieval.wrappers import open_hits
 from pytest_irquality.suite.model import Settings
 

@@ -9,8 +9,7 @@ from itertools import chain, groupby
 from math import fsum
 
 from pytest_irquality.io.text import format_count
-from pytest_irquality.suite.kinds import list_words, parse_number, suggest
-from pytest_irquality.suite.records import (
+from pytest_irquality.suite.data_files import (
     BEIR_COLUMNS,
     JUDGMENT_FORMATS,
     DataFile,
@@ -19,7 +18,8 @@ from pytest_irquality.suite.records import (
     recognize_format,
     simplify,
 )
-from pytest_irquality.suite.yaml_source import Location, Mistake, quote
+from pytest_irquality.suite.kinds import list_words, parse_number, suggest
+from pytest_irquality.suite.mistakes import Location, Mistake, quote
 
 # Gains of Amazon's ESCI data set (Reddy et al., 2022): exact, substitute, complement, irrelevant.
 ESCI_GRADES = {"e": 1.0, "s": 0.1, "c": 0.01, "i": 0.0}

@@ -23,6 +23,7 @@ from pytest_irquality.suite.kinds import (
     make_node_kind,
     make_reference,
 )
+from pytest_irquality.suite.mistakes import Mistake, quote
 from pytest_irquality.suite.model import (
     BOUNDS,
     KnownIssue,
@@ -31,7 +32,7 @@ from pytest_irquality.suite.model import (
     Retry,
 )
 from pytest_irquality.suite.rules import RULES
-from pytest_irquality.suite.yaml_source import MappingNode, Mistake, Node, ScalarNode, quote
+from pytest_irquality.suite.yaml_source import MappingNode, Node, ScalarNode
 
 FORMATS = ("trec", "beir", "jsonl", "csv", "tsv", "topics", "text")
 COLUMN_MEANINGS = (

@@ -16,16 +16,8 @@ from itertools import pairwise
 from typing import Any, Generic, NoReturn, TypeVar
 
 from pytest_irquality.io.text import find_closest, format_count
-from pytest_irquality.suite.yaml_source import (
-    ListNode,
-    MappingNode,
-    Mistake,
-    Node,
-    ScalarNode,
-    explain_line,
-    quote,
-    shorten,
-)
+from pytest_irquality.suite.mistakes import Mistake, quote, shorten
+from pytest_irquality.suite.yaml_source import ListNode, MappingNode, Node, ScalarNode, explain_line
 
 T = TypeVar("T")
 Word = TypeVar("Word", bound=str)

@@ -17,8 +17,8 @@ from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.io.text import QueryPart
 from pytest_irquality.metrics import Judgments, Metric, parse_metric
+from pytest_irquality.suite.mistakes import Location
 from pytest_irquality.suite.rules import Rule
-from pytest_irquality.suite.yaml_source import Location as Location  # noqa: PLC0414
 
 DEFAULT_METRIC = parse_metric("ndcg@10")
 VARIANT_TAG = "variant"
@@ -353,7 +353,7 @@ class Suite:
         queries: All queries, variants and probes included, in the order of the file.
         items: What pytest collects. Every check belongs to one of them.
         metrics: The metrics that reports show. Thresholds may use others.
-        has_own_metrics: Whether the suite says which metrics to show. Those that thresholds use
+        names_metrics: Whether the suite says which metrics to show. Those that thresholds use
             are shown otherwise, and a threshold must not decide what "worse" means.
         grades: Words that may be written for grades, and that the grading page offers.
         baseline_retriever: A retriever to compare with instead of a stored baseline.
@@ -365,7 +365,7 @@ class Suite:
     queries: tuple[Query, ...] = field(default=(), repr=False)
     path: str = ""
     metrics: tuple[Metric, ...] = ()
-    has_own_metrics: bool = True
+    names_metrics: bool = True
     items: tuple[CheckItem, ...] = field(default=(), repr=False)
     retriever: RetrieverId = RetrieverId()
     settings: Settings = Settings()
@@ -385,7 +385,7 @@ class Suite:
     @cached_property
     def primary_metric(self) -> Metric:
         """Return the first relevance metric, which decides what "better" and "worse" mean."""
-        for metric in self.metrics if self.has_own_metrics else ():
+        for metric in self.metrics if self.names_metrics else ():
             if metric.can_be_primary:
                 return metric
         return DEFAULT_METRIC

@@ -21,12 +21,12 @@ from pytest_irquality.suite.keys import (
     SUITE_KEYS,
 )
 from pytest_irquality.suite.kinds import suggest
+from pytest_irquality.suite.mistakes import Location, Mistake, MistakeList, quote
 from pytest_irquality.suite.model import (
     DEFAULT_METRIC,
     CheckItem,
     Corpus,
     ItemKind,
-    Location,
     LostQueriesSetting,
     RetrieverId,
     Settings,
@@ -39,16 +39,7 @@ from pytest_irquality.suite.thresholds import (
     check_for_single_queries,
     check_repeated,
 )
-from pytest_irquality.suite.yaml_source import (
-    ListNode,
-    Mistake,
-    MistakeList,
-    Node,
-    ScalarNode,
-    make_node,
-    quote,
-    read_yaml,
-)
+from pytest_irquality.suite.yaml_source import ListNode, Node, ScalarNode, make_node, read_yaml
 
 SUITE_SUFFIXES = (".ir.yaml", ".ir.yml", ".yaml", ".yml")
 MIN_BASELINE_DEPTH = 10
@@ -173,7 +164,7 @@ class _SuiteParser:
         suite = replace(
             suite,
             metrics=metrics or self._choose_metrics(suite),
-            has_own_metrics=bool(metrics) or suite.is_probe_suite,
+            names_metrics=bool(metrics) or suite.is_probe_suite,
         )
         self._check_depth(suite)
         self.mistakes.raise_any()

@@ -19,9 +19,7 @@ from typing import Any, Literal, NamedTuple
 from pytest_irquality.io.access import get_field
 from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Judgments
-from pytest_irquality.suite.kinds import list_words
-from pytest_irquality.suite.model import PROBE_TAG, Location, Probe, Query
-from pytest_irquality.suite.records import (
+from pytest_irquality.suite.data_files import (
     SPELLINGS,
     DataFile,
     decode_object,
@@ -30,7 +28,9 @@ from pytest_irquality.suite.records import (
     simplify,
     split_row,
 )
-from pytest_irquality.suite.yaml_source import Mistake, quote
+from pytest_irquality.suite.kinds import list_words
+from pytest_irquality.suite.mistakes import Location, Mistake, quote
+from pytest_irquality.suite.model import PROBE_TAG, Probe, Query
 
 MIN_QUOTE_WORDS = 8
 MAX_QUOTE_WORDS = 12

@@ -21,23 +21,14 @@ from pytest_irquality.io.files import FileError, find_matching_files
 from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite import kinds
+from pytest_irquality.suite.data_files import DataFile, read_query_file
 from pytest_irquality.suite.keys import FILE, FILE_KEYS, KEYS_OF_SUITES, QUERY_KEYS
 from pytest_irquality.suite.kinds import Fields, describe_node
-from pytest_irquality.suite.model import VARIANT_TAG, Location, Query, Settings
-from pytest_irquality.suite.records import DataFile, read_query_file
+from pytest_irquality.suite.mistakes import Location, Mistake, MistakeList, quote, shorten
+from pytest_irquality.suite.model import VARIANT_TAG, Query, Settings
 from pytest_irquality.suite.rules import RULES, Rule
 from pytest_irquality.suite.thresholds import ThresholdParser, check_for_query
-from pytest_irquality.suite.yaml_source import (
-    ListNode,
-    MappingNode,
-    Mistake,
-    MistakeList,
-    Node,
-    ScalarNode,
-    explain_line,
-    quote,
-    shorten,
-)
+from pytest_irquality.suite.yaml_source import ListNode, MappingNode, Node, ScalarNode, explain_line
 
 if TYPE_CHECKING:
     from pytest_irquality.suite.judgment_files import JudgmentFile, JudgmentFiles

@@ -24,21 +24,14 @@ from pytest_irquality.io.text import (
 )
 from pytest_irquality.suite import kinds
 from pytest_irquality.suite.kinds import CUTOFF, TEXT, Key, Kind
-from pytest_irquality.suite.yaml_source import (
-    ListNode,
-    Location,
-    MappingNode,
-    Mistake,
-    Node,
-    ScalarNode,
-    quote,
-)
+from pytest_irquality.suite.mistakes import Location, Mistake, quote
+from pytest_irquality.suite.yaml_source import ListNode, MappingNode, Node, ScalarNode
 
 PARAM_PREFIX = "$params."
 _PARTS = re.compile(r"[0-9]+|[^\W\d_]+")
 
 
-class Answer(Protocol):
+class RankingView(Protocol):
     """The part of a ``Ranking`` that rules read."""
 
     @property
@@ -62,7 +55,8 @@ class Rule:
         key: The key in a suite.
         help: What the rule requires, for the reference page and editors.
         kind: How the value of the key is read.
-        is_for_each_query: Whether the rule may be written under ``each_query``.
+        is_for_each_query: Whether the rule may be written under ``each_query``. A rule that forbids
+            results sets this, and ``expects_results`` to false.
         expects_results: Whether the rule contradicts ``expect_no_results``.
         wants_documents: Whether the documents that the rule names must be found.
         reads_fields: Whether the rule reads fields of results. Such a rule is checked on the
@@ -115,7 +109,7 @@ class Rule:
 
     def find_violations(
         self,
-        answer: Answer,
+        answer: RankingView,
         query: QueryPart,
         params: Mapping[str, object],
         top_k: int,
@@ -134,13 +128,13 @@ class Rule:
         Returns:
             One text for each violation, which names the query. Empty if the rule holds.
         """
-        return list(self._iter_violations(answer, _Check(query, params, top_k, titles)))
+        return list(self._iter_violations(answer, _RuleContext(query, params, top_k, titles)))
 
-    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
+    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
         raise NotImplementedError
 
 
-class _Check(NamedTuple):
+class _RuleContext(NamedTuple):
     """What a rule needs besides an answer, and the words that all rules share."""
 
     query: QueryPart
@@ -156,14 +150,14 @@ class _Check(NamedTuple):
         title = self.titles.get(doc_id, "")
         return DocPart(doc_id, title if title != doc_id else "")
 
-    def name_result(self, result: _Result) -> Text:
+    def name_result(self, result: _Hit) -> Text:
         return self.write(f": result {result.rank}, ", self.name_document(result.doc_id))
 
-    def describe_missing_field(self, result: _Result, path: str) -> Text:
+    def describe_missing_field(self, result: _Hit, path: str) -> Text:
         return self.name_result(result) + f", has no field '{path}'"
 
 
-class _Result(NamedTuple):
+class _Hit(NamedTuple):
     rank: int
     doc_id: str
     fields: Mapping[str, object]
@@ -182,7 +176,7 @@ def _read_ranks(node: Node, name: str) -> dict[str, int | None]:
             kinds.check_pair(key, value, "rank", name)
             ranks[key.text] = CUTOFF.read(value, f"The rank of {quote(key.text)}")
     if not ranks:
-        raise Mistake(node.line, f"{name} names no document")
+        raise Mistake(node.line, f"{name} lists no documents")
     return ranks
 
 
@@ -219,17 +213,17 @@ class DocumentRule(Rule):
         for doc_id, rank in self.ranks.items():
             yield doc_id, rank or top_k
 
-    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
+    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
         ranks = _find_ranks(answer)
         verb = "must" if self.wants_documents else "must not"
-        for doc_id, rank in self.iter_ranks(check.top_k):
+        for doc_id, rank in self.iter_ranks(context.top_k):
             is_found = ranks.get(doc_id, rank + 1) <= rank
             if is_found != self.wants_documents:
-                found = f" {_describe_rank(ranks, doc_id)}, and {verb} be in the top {rank}"
-                yield check.write(": ", check.name_document(doc_id), found)
+                found = f" {_describe_rank(ranks, doc_id)}, but {verb} be in the top {rank}"
+                yield context.write(": ", context.name_document(doc_id), found)
 
 
-def _find_ranks(answer: Answer) -> dict[str, int]:
+def _find_ranks(answer: RankingView) -> dict[str, int]:
     """Return the rank of each document, counted without duplicates such as chunks.
 
     Several passages may be in one result, and then share its rank.
@@ -262,15 +256,15 @@ class MustFindAny(DocumentRule):
     help = "At least one of these documents must be at its rank or better."
     wants_documents = True
 
-    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
+    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
         ranks = _find_ranks(answer)
         findings = []
-        for doc_id, rank in self.iter_ranks(check.top_k):
+        for doc_id, rank in self.iter_ranks(context.top_k):
             if ranks.get(doc_id, rank + 1) <= rank:
                 return
             found = f" {_describe_rank(ranks, doc_id)} (not in the top {rank})"
-            findings.append(write(check.name_document(doc_id), found))
-        yield check.write(" must find one of these: ", join(findings))
+            findings.append(write(context.name_document(doc_id), found))
+        yield context.write(" must find one of these: ", join(findings))
 
 
 class MustNotFind(DocumentRule):
@@ -297,21 +291,21 @@ class InOrder(Rule):
         """Return the documents in their order."""
         return self.documents
 
-    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
+    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
         ranks = _find_ranks(answer)
         if ranks.keys().isdisjoint(self.documents):
             # Nothing is in order if nothing is there.
-            named = list(map(check.name_document, self.documents))
-            yield check.write(": none of ", join(named), " was returned")
+            named = list(map(context.name_document, self.documents))
+            yield context.write(": none of ", join(named), " was returned")
             return
         last = len(ranks) + 1
         for above, below in pairwise(self.documents):
             if below in ranks and ranks.get(above, last) > ranks[below]:
-                yield check.write(
+                yield context.write(
                     ": ",
-                    check.name_document(above),
-                    f" {_describe_rank(ranks, above)}, and must be above ",
-                    check.name_document(below),
+                    context.name_document(above),
+                    f" {_describe_rank(ranks, above)}, but must be above ",
+                    context.name_document(below),
                     f", which is at rank {ranks[below]}",
                 )
 
@@ -334,11 +328,13 @@ class ExpectNoResults(Rule):
         """Return 1, since the first result breaks the rule."""
         return 1
 
-    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
+    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
         if answer.doc_ids:
             count = format_count(len(answer.doc_ids), "result")
-            first = check.name_document(answer.doc_ids[0])
-            yield check.write(f" must return nothing, and returned {count}, first ", first)
+            first = context.name_document(answer.doc_ids[0])
+            yield context.write(
+                f" must return nothing, but returned {count}, starting with ", first
+            )
 
 
 # -- Rules about fields ---------------------------------------------------------------------------
@@ -388,7 +384,7 @@ def _read_values(node: Node, name: str) -> tuple[object, ...]:
     """Read one value or a list of values."""
     nodes = node.items if isinstance(node, ListNode) else [node]
     if not nodes:
-        raise Mistake(node.line, f"{name} names no value")
+        raise Mistake(node.line, f"{name} lists no values")
     values = []
     for item in nodes:
         text = kinds.read_text(item, name)
@@ -474,17 +470,17 @@ class EveryResult(FieldRule):
         values = chain.from_iterable(condition.values for condition in self.conditions)
         return tuple(dict.fromkeys(filter(None, map(_get_param_name, values))))
 
-    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
-        for result in _iter_results(answer, check.top_k):
+    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
+        for result in _iter_results(answer, context.top_k):
             for path in self.field_paths:
                 if result.fields.get(path) is None:
-                    yield check.describe_missing_field(result, path)
+                    yield context.describe_missing_field(result, path)
             for condition in self.conditions:
                 value = result.fields.get(condition.path)
-                required = condition.explain_violation(value, check.params)
+                required = condition.explain_violation(value, context.params)
                 if value is not None and required:
-                    has = write(f", has {condition.path} ", _show_values((value,)), ", and ")
-                    yield check.name_result(result) + has + required
+                    has = write(f", has {condition.path} ", _show_values((value,)), ", but ")
+                    yield context.name_result(result) + has + required
 
 
 @dataclass(frozen=True)
@@ -505,21 +501,21 @@ class MaxPer(FieldRule):
         """Return the fields of results that the rule reads."""
         return tuple(self.limits)
 
-    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
+    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
         for path, limit in self.limits.items():
-            groups: dict[Hashable, list[_Result]] = {}
-            for result in _iter_results(answer, check.top_k):
+            groups: dict[Hashable, list[_Hit]] = {}
+            for result in _iter_results(answer, context.top_k):
                 value = result.fields.get(path)
                 if value is None:
-                    yield check.describe_missing_field(result, path)
+                    yield context.describe_missing_field(result, path)
                 else:
                     groups.setdefault(_normalize(value), []).append(result)
             for group in groups.values():
                 if len(group) > limit:
                     number = f", is number {limit + 1} of {len(group)} with {path} "
                     value = _show_values((group[limit].fields[path],))
-                    allowed = f", and at most {limit} may have it"
-                    yield check.name_result(group[limit]) + number + value + allowed
+                    allowed = f", but at most {limit} may have it"
+                    yield context.name_result(group[limit]) + number + value + allowed
 
 
 @dataclass(frozen=True)
@@ -554,14 +550,14 @@ class NewestFirst(FieldRule):
         """Return the fields of results that the rule reads."""
         return (self.group_path, self.version_path)
 
-    def _iter_violations(self, answer: Answer, check: _Check) -> Iterator[Text]:
+    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
         # Of the results so far, the one with the lowest version of each group. If any result is
         # older than one below it, this one is.
-        oldest: dict[Hashable, _Result] = {}
-        for result in _iter_results(answer, check.top_k):
+        oldest: dict[Hashable, _Hit] = {}
+        for result in _iter_results(answer, context.top_k):
             for path in self.field_paths:
                 if result.fields.get(path) is None:
-                    yield check.describe_missing_field(result, path)
+                    yield context.describe_missing_field(result, path)
             group = result.fields.get(self.group_path)
             version = result.fields.get(self.version_path)
             if group is None or version is None:
@@ -571,11 +567,11 @@ class NewestFirst(FieldRule):
             order = _compare_versions(above_version, version)
             if order is None or order < 0:
                 problem = "is above" if order else "cannot be compared with"
-                yield check.name_result(above) + write(
+                yield context.name_result(above) + write(
                     f", has {self.version_path} ",
                     _show_values((above_version,)),
                     f", and {problem} result {result.rank}, ",
-                    check.name_document(result.doc_id),
+                    context.name_document(result.doc_id),
                     f", with {self.version_path} ",
                     _show_values((version,)),
                 )
@@ -586,11 +582,11 @@ class NewestFirst(FieldRule):
 # -- Values of fields -----------------------------------------------------------------------------
 
 
-def _iter_results(answer: Answer, top_k: int) -> Iterator[_Result]:
+def _iter_results(answer: RankingView, top_k: int) -> Iterator[_Hit]:
     """Yield each of the first results with its fields."""
     for index, doc_id in enumerate(answer.doc_ids[:top_k]):
         fields = answer.fields[index] if index < len(answer.fields) else {}
-        yield _Result(index + 1, doc_id, fields)
+        yield _Hit(index + 1, doc_id, fields)
 
 
 def _show_values(values: Sequence[object]) -> Text:

@@ -16,16 +16,9 @@ from pytest_irquality.metrics import Definition, Judgments, Metric, MetricError,
 from pytest_irquality.suite import kinds
 from pytest_irquality.suite.keys import THRESHOLD_KEYS
 from pytest_irquality.suite.kinds import MAX_CUTOFF, describe_node
+from pytest_irquality.suite.mistakes import Location, Mistake, MistakeList, quote
 from pytest_irquality.suite.model import CHANGE_BOUNDS, Bound, BoundUnit, Threshold
-from pytest_irquality.suite.yaml_source import (
-    Location,
-    MappingNode,
-    Mistake,
-    MistakeList,
-    Node,
-    ScalarNode,
-    quote,
-)
+from pytest_irquality.suite.yaml_source import MappingNode, Node, ScalarNode
 
 MAX_RELATIVE_DROP = 100  # percent; nothing drops by more than all of it
 

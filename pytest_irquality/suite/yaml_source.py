@@ -9,30 +9,17 @@ libyaml are also the fastest way: composing PyYAML's own nodes takes five times 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_irquality.io.text import format_count
+from pytest_irquality.suite.mistakes import Mistake, quote, shorten
 
 if TYPE_CHECKING:
     import yaml
 
 MAX_NESTING = 40  # levels
-MAX_LISTED_MISTAKES = 10
-MAX_COLLECTED_MISTAKES = 100
-MAX_QUOTED_LENGTH = 60  # characters
-
-
-class Location(NamedTuple):
-    """A place in a suite or one of its files. ``str()`` gives a clickable ``path:line``."""
-
-    path: str = ""
-    line: int = 1
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}"
 
 
 class ScalarNode(NamedTuple):
@@ -71,94 +58,6 @@ class MappingNode(NamedTuple):
 Node = ScalarNode | ListNode | MappingNode
 
 
-class Mistake(Exception):
-    """One mistake in a file.
-
-    Attributes:
-        path: The file, or an empty string for the file that is being read.
-    """
-
-    def __init__(self, line: int, message: str, path: str = "") -> None:
-        super().__init__(message)
-        self.line = line
-        self.path = path
-
-
-class SuiteError(Exception):
-    """A suite cannot be read. The message has one line ``path:line: message`` for each mistake.
-
-    Attributes:
-        location: The place of the first mistake.
-    """
-
-    def __init__(self, mistakes: Sequence[Mistake], path: str) -> None:
-        lines = []
-        for mistake in mistakes[:MAX_LISTED_MISTAKES]:
-            lines.append(f"{Location(mistake.path or path, mistake.line)}: {mistake}")
-        hidden = len(mistakes) - MAX_LISTED_MISTAKES
-        if hidden > 0:
-            lines.append(f"{path}: and {format_count(hidden, 'more mistake')}")
-        from pytest_irquality.io.escaping import make_printable
-
-        super().__init__("\n".join(map(make_printable, lines)))
-        self.location: Location = Location(mistakes[0].path or path, mistakes[0].line)
-
-
-class MistakeList:
-    """The mistakes of a suite and its files, which are reported together.
-
-    Attributes:
-        path: The suite.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self._mistakes: list[Mistake] = []
-
-    def add(self, mistake: Mistake, path: str = "") -> None:
-        """Add a mistake in the suite or in another file.
-
-        Raises:
-            SuiteError: There are so many mistakes that nobody would read on.
-        """
-        mistake.path = mistake.path or path
-        if mistake.path == self.path:
-            mistake.path = ""
-        self._mistakes.append(mistake)
-        if len(self._mistakes) >= MAX_COLLECTED_MISTAKES:
-            raise self.make_error()
-
-    @contextmanager
-    def collect(self, path: str = "") -> Iterator[None]:
-        """Add a mistake that is raised within, and go on behind it."""
-        try:
-            yield
-        except Mistake as mistake:
-            self.add(mistake, path)
-
-    def make_error(self) -> SuiteError:
-        """Make the error that has all mistakes: first those of the suite, by line."""
-        ordered = sorted(self._mistakes, key=lambda mistake: (mistake.path, mistake.line))
-        return SuiteError(ordered, self.path)
-
-    def raise_any(self) -> None:
-        """Raise a ``SuiteError`` if there are mistakes."""
-        if self._mistakes:
-            raise self.make_error()
-
-
-def shorten(text: str) -> str:
-    """Cut a value to a length that fits in a line."""
-    if len(text) > MAX_QUOTED_LENGTH:
-        return text[: MAX_QUOTED_LENGTH - 3] + "..."
-    return text
-
-
-def quote(text: str) -> str:
-    """Quote a value for a message, cut to a length that fits in a line."""
-    return f"'{shorten(text)}'"
-
-
 def read_yaml(text: str) -> Node | None:
     """Read the only document of a YAML text.
 
@@ -183,14 +82,14 @@ def read_yaml(text: str) -> Node | None:
 
 def _build_tree(events: Iterable[Any], text: str) -> Node | None:
     """Build nodes from events, without recursion and in one pass."""
-    from yaml import events as kinds
+    from yaml import events as event_types
 
     scalar, mapping, mapping_end = (
-        kinds.ScalarEvent,
-        kinds.MappingStartEvent,
-        kinds.MappingEndEvent,
+        event_types.ScalarEvent,
+        event_types.MappingStartEvent,
+        event_types.MappingEndEvent,
     )
-    sequence, sequence_end = kinds.SequenceStartEvent, kinds.SequenceEndEvent
+    sequence, sequence_end = event_types.SequenceStartEvent, event_types.SequenceEndEvent
     # The open collections: the children read so far, and the line where it begins. Children of a
     # mapping are its keys and values in turn.
     nodes: list[Node] = []
@@ -230,9 +129,9 @@ def _build_tree(events: Iterable[Any], text: str) -> Node | None:
             items = nodes
             nodes, line = stack.pop()
             nodes.append(ListNode(items, line))
-        elif kind is kinds.AliasEvent:
+        elif kind is event_types.AliasEvent:
             raise _explain_indicator(event)
-        elif kind is kinds.DocumentStartEvent:
+        elif kind is event_types.DocumentStartEvent:
             document_count += 1
             if document_count > 1:
                 message = "A second document begins here. Remove the line '---', or use two files."

@@ -18,7 +18,7 @@ import pytest
 
 from pytest_irquality.baselines.git_source import GitSource
 from pytest_irquality.baselines.sources import Baseline, BaselineError
-from pytest_irquality.baselines.worktree import BaseCommand, RunRequest, WorktreeSource
+from pytest_irquality.baselines.worktree import BaseCommand, QueryBatch, WorktreeSource
 from pytest_irquality.suite.model import Query, RetrieverId, RunKey, Settings
 from tests.baselines.builders import get_doc_ids, make_suite
 from tests.io.helpers import commit_all, make_repository, run_git, write_file
@@ -79,13 +79,13 @@ def change_main(root: Path, **files: str | None) -> None:
     write_file(root / "shop.py", WORSE)
 
 
-def make_request(**fields: Any) -> RunRequest:
+def make_request(**fields: Any) -> QueryBatch:
     fields.setdefault("key", RunKey(RetrieverId()))
-    return RunRequest(**{"folder": "", "queries": QUERIES, **fields})
+    return QueryBatch(**{"folder": "", "queries": QUERIES, **fields})
 
 
 def run(
-    root: Path, *requests: RunRequest, command: Sequence[str] = COMMAND, **fields: Any
+    root: Path, *requests: QueryBatch, command: Sequence[str] = COMMAND, **fields: Any
 ) -> tuple[WorktreeSource, tuple[Baseline, ...]]:
     git = GitSource(root, "main", label="run:main")
     base_command = BaseCommand(command=tuple(command), folder=root, **fields)
@@ -94,7 +94,7 @@ def run(
     return source, source.read_baselines([make_suite()])
 
 
-def get_error(root: Path, *requests: RunRequest, **fields: Any) -> str:
+def get_error(root: Path, *requests: QueryBatch, **fields: Any) -> str:
     with pytest.raises(BaselineError) as caught:
         run(root, *requests, **fields)
     return str(caught.value)

@@ -27,7 +27,7 @@ from pytest_irquality.plugin.options import INI_KEYS, OPTIONS
 from pytest_irquality.reports import json_report, pull_request
 from pytest_irquality.retrieval import calling, collect, errors, service
 from pytest_irquality.retrieval.wrappers import PARTIAL_SIGNS
-from pytest_irquality.suite import records
+from pytest_irquality.suite import data_files
 from tests.docs.shown_pages import DOCS, ROOT, list_pages
 
 MIB = 2**20
@@ -232,12 +232,12 @@ def test_page_names_every_engine_that_admits_partial_answers() -> None:
 def test_names_of_columns_are_recognized() -> None:
     page = (DOCS / "reference/files.md").read_text("utf-8")
     section = page.partition("## Columns")[2].partition("Two columns")[0]
-    spellings = {name for names in records.SPELLINGS.values() for name in names}
+    spellings = {name for names in data_files.SPELLINGS.values() for name in names}
 
     names = re.findall(r"`([^`]+)`", section)
 
     assert len(names) > 20
-    assert {records.simplify(name) for name in names} <= spellings
+    assert {data_files.simplify(name) for name in names} <= spellings
 
 
 # -- The JSON report -------------------------------------------------------------------------------

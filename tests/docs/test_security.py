@@ -9,7 +9,7 @@ import pytest
 
 from pytest_irquality.io import decoding, files, git
 from pytest_irquality.passages import diagnosis, matching
-from pytest_irquality.retrieval import results, service
+from pytest_irquality.retrieval import hit_reader, service
 from pytest_irquality.suite import kinds, yaml_source
 from tests.docs.shown_pages import ROOT
 
@@ -25,7 +25,7 @@ BOUNDS = {
     "files that a pattern matches": f"{files.MAX_MATCHING_FILES:,}",
     "growth of a gzip file beyond 64 MB": f"{decoding.MAX_GZIP_GROWTH} times",
     "a passage": f"{matching.MAX_PASSAGE_LENGTH:,} characters",
-    "the text of a result (the rest is cut)": f"{results.MAX_TEXT_CHARS:,} characters",
+    "the text of a result (the rest is cut)": f"{hit_reader.MAX_TEXT_CHARS:,} characters",
     "chunks that are joined to find a passage": f"{diagnosis.MAX_SPLIT_CHUNKS}",
     "silence of a server that accepts connections": f"{service.SILENCE_TIMEOUT_S:.0f} seconds",
     "an answer of a URL or a program": f"{service.MAX_ANSWER_BYTES // MIB} MB",

@@ -151,8 +151,8 @@ def write_results(shop: Shop, **changed: object) -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"tenant": "shop-2"}, "result 2, red-kettle-2, has tenant 'shop-2', and must be 'shop-1'"),
-        ({"status": "draft"}, "has status 'draft', and must not be 'draft' or 'withdrawn'"),
+        ({"tenant": "shop-2"}, "result 2, red-kettle-2, has tenant 'shop-2', but must be 'shop-1'"),
+        ({"status": "draft"}, "has status 'draft', but must not be 'draft' or 'withdrawn'"),
         ({"version": 3}, "result 1, red-kettle-1, has version '2', and is above result 2"),
         ({"status": None}, "result 2, red-kettle-2, has no field 'status'"),
     ],

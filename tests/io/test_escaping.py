@@ -15,14 +15,14 @@ from pytest_irquality.io.escaping import (
     check_file_name,
     clip,
     escape_csv_cell,
+    escape_log_line,
+    escape_log_lines,
     escape_markdown,
     escape_markdown_code,
+    escape_page_text,
     escape_workflow_message,
     escape_workflow_property,
     make_file_name,
-    make_printable,
-    make_printable_lines,
-    make_visible,
     quote_command,
     quote_word,
     unescape_csv_cell,
@@ -41,7 +41,7 @@ TEXTS = st.text(st.characters(), max_size=30) | st.lists(
 class TestTerminal:
     @given(TEXTS)
     def test_a_line_commands_nothing(self, text: str) -> None:
-        line = make_printable(text)
+        line = escape_log_line(text)
 
         assert line.isprintable()
         assert not line.lstrip().startswith("::")
@@ -49,11 +49,11 @@ class TestTerminal:
 
     @pytest.mark.parametrize("text", ["red shoes", "größe 42", "crème :: brûlée", "#1 [x]", "靴"])
     def test_a_harmless_text_stays_as_it_is(self, text: str) -> None:
-        assert make_printable(text) == make_visible(text) == text
+        assert escape_log_line(text) == escape_page_text(text) == text
 
     def test_spaces_of_all_kinds_are_shown_as_spaces(self) -> None:
         for space in "\xa0\u2007\u2009\u202f\u205f\u3000":
-            assert make_printable(f"14{space}days") == "14 days"
+            assert escape_log_line(f"14{space}days") == "14 days"
 
     @pytest.mark.parametrize(
         ("text", "shown"),
@@ -67,7 +67,7 @@ class TestTerminal:
         ],
     )
     def test_deceptive_letters_are_revealed(self, text: str, shown: str) -> None:
-        assert make_printable(text) == make_visible(text) == shown
+        assert escape_log_line(text) == escape_page_text(text) == shown
         assert escape_markdown_code(text).strip("`") == shown
 
     @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ class TestTerminal:
         ["кофе 3D", "SMSка", "болт М8х20", "Ηλλο", "ﾘｰﾓｺﾝ A4", "σ-field", "1\ufe0f\u20e3 ❤\ufe0f"],
     )
     def test_other_scripts_stay_as_they_are(self, text: str) -> None:
-        assert make_printable(text) == make_visible(text) == text
+        assert escape_log_line(text) == escape_page_text(text) == text
 
     def test_the_output_of_a_program_keeps_its_lines(self) -> None:
         output = (
@@ -83,7 +83,7 @@ class TestTerminal:
             "\x1b[31mred\x1b[0m \x1b]0;title\x07text"
         )
 
-        lines = make_printable_lines(output).splitlines()
+        lines = escape_log_lines(output).splitlines()
 
         assert lines[0] == "ok      1"
         assert lines[-1] == "red text"
@@ -204,7 +204,7 @@ class TestFileNames:
         with pytest.raises(FileError, match=message) as error:
             check_file_name(path)
 
-        assert make_printable(str(error.value)) == str(error.value)
+        assert escape_log_line(str(error.value)) == str(error.value)
 
     @pytest.mark.parametrize(
         "path", ["shop.ir.yaml", "größe/тест.ir.yaml", "a b/c-d.ir.yaml", "../x::y.ir.yaml", "@a"]

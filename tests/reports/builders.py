@@ -11,17 +11,10 @@ from pytest_irquality.baselines.sources import Baseline
 from pytest_irquality.evaluation.decide import Decision, decide
 from pytest_irquality.evaluation.evaluate import Branch
 from pytest_irquality.metrics import Judgments, parse_metric
-from pytest_irquality.reports.view import View, ViewSettings, build_view
+from pytest_irquality.reports.build_view import View, ViewSettings, build_view
 from pytest_irquality.retrieval.run import QueryError, Ranking, Run
-from pytest_irquality.suite.model import (
-    Bound,
-    CheckItem,
-    ItemKind,
-    Location,
-    Query,
-    Suite,
-    Threshold,
-)
+from pytest_irquality.suite.mistakes import Location
+from pytest_irquality.suite.model import Bound, CheckItem, ItemKind, Query, Suite, Threshold
 from pytest_irquality.suite.parser import make_items
 
 GRADES = {"best": 3.0, "good": 2.0, "fair": 1.0}

@@ -10,8 +10,8 @@ from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.reports.grading import render_grading
 from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.suite.data_files import GRADED_COLUMNS, TO_GRADE_COLUMNS
 from pytest_irquality.suite.model import Corpus, Query, RetrieverId, Settings, Suite
-from pytest_irquality.suite.records import GRADED_COLUMNS, TO_GRADE_COLUMNS
 from tests.reports.builders import make_decision, make_query, make_run, make_suite, make_threshold
 
 

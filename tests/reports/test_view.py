@@ -9,12 +9,13 @@ from pytest_irquality.baselines.history import HistoryEntry
 from pytest_irquality.evaluation.decide import decide
 from pytest_irquality.evaluation.evaluate import Branch
 from pytest_irquality.evaluation.results import Outcome
-from pytest_irquality.reports.headlines import create_node_id
+from pytest_irquality.reports.build_view import View, build_query_details, build_view
 from pytest_irquality.reports.numbers import format_check_values
-from pytest_irquality.reports.view import View, build_query_details, build_view
+from pytest_irquality.reports.sentences import create_node_id
 from pytest_irquality.reports.view_model import ViewSettings
 from pytest_irquality.retrieval.run import Ranking
-from pytest_irquality.suite.model import KnownIssue, Location, RetrieverId
+from pytest_irquality.suite.mistakes import Location
+from pytest_irquality.suite.model import KnownIssue, RetrieverId
 from pytest_irquality.suite.rules import MustFind
 from tests.reports.builders import (
     EMPTY,

@@ -9,7 +9,8 @@ import pytest
 
 from pytest_irquality.retrieval.collect import collect_run
 from pytest_irquality.retrieval.errors import RetrieverError
-from pytest_irquality.suite.model import Location, Query
+from pytest_irquality.suite.mistakes import Location
+from pytest_irquality.suite.model import Query
 
 
 def make_query(text: str = "a", **params: Any) -> Query:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.retrieval import results
+from pytest_irquality.retrieval import hit_reader
 from pytest_irquality.retrieval.calling import ExceptionPolicy
 from pytest_irquality.retrieval.collect import collect_run, collect_stages
 from pytest_irquality.retrieval.errors import RetrieverError, make_query_error
@@ -156,11 +156,8 @@ def test_texts_sizes_and_fields_are_read_only_if_needed() -> None:
     ((plain,),) = collect_run(Engine(), QUERIES[:1]).answers.values()
     assert (plain.texts, plain.sizes, plain.fields) == ((), {}, ())
 
-    run = collect_run(
-        Engine(), QUERIES[:1], needs_texts=True, fields=["price"], size_units=["words", "tokens"]
-    )
+    run = collect_run(Engine(), QUERIES[:1], fields=["price"], size_units=["words", "tokens"])
     ((ranking,),) = run.answers.values()
-    assert ranking.texts == ("one red chair",)
     assert ranking.sizes == {"words": (3.0,), "tokens": (13.0,)}
     assert ranking.fields == ({"price": 30},)
 
@@ -189,7 +186,7 @@ def test_chunks_with_one_id_are_told_apart_in_all_queries() -> None:
 
 
 def test_a_note_says_that_texts_were_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "MAX_TEXT_CHARS", 5)
+    monkeypatch.setattr(hit_reader, "MAX_TEXT_CHARS", 5)
 
     run = collect_run(lambda query: [{"id": "d", "text": "one two"}], QUERIES, TEXT)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_irquality.retrieval.errors import ResultError
-from pytest_irquality.retrieval.results import ResultReader
+from pytest_irquality.retrieval.hit_reader import ResultReader
 from pytest_irquality.retrieval.wrappers import PARTIAL_SIGNS, find_partial_sign
 
 TITLES = {"51": "A chair", "7": "A stool"}

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from pytest_irquality.suite.mistakes import SuiteError
 from pytest_irquality.suite.model import Query, Suite
 from pytest_irquality.suite.parser import load_suite
-from pytest_irquality.suite.yaml_source import SuiteError
 
 
 class SuiteFolder:

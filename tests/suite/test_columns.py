@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_irquality.suite.records import ColumnError, assign_columns
+from pytest_irquality.suite.data_files import ColumnError, assign_columns
 
 
 @pytest.mark.parametrize(

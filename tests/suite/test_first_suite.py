@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality.suite.yaml_source import SuiteError
-from pytest_irquality.suite.yaml_writer import (
+from pytest_irquality.suite.first_suite import (
     InitQuery,
     InitSource,
     format_first_suite,
     get_first_suite_path,
     read_init_source,
 )
+from pytest_irquality.suite.mistakes import SuiteError
 from tests.suite.helpers import SuiteFolder
 
 
@@ -91,7 +91,7 @@ def test_a_catalog_becomes_probes(
     suite = folder.load(format_first_suite(source, "Catalog"))
 
     assert source.kind == "catalog"
-    assert (source.whole_field, source.quoted_field) == fields
+    assert (source.title_field, source.quoted_field) == fields
     assert suite.is_probe_suite
     assert [str(threshold.metric) for threshold in suite.thresholds] == ["success@10"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from pytest_irquality.suite.model import CheckItem, ItemKind, Location, Query, Suite
+from pytest_irquality.suite.mistakes import Location
+from pytest_irquality.suite.model import CheckItem, ItemKind, Query, Suite
 from pytest_irquality.suite.parser import make_item_name, make_items
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from pytest_irquality.suite.data_files import GRADED_COLUMNS
 from pytest_irquality.suite.parser import load_suite
-from pytest_irquality.suite.records import GRADED_COLUMNS
 from tests.suite.helpers import SuiteFolder, get_grades
 
 QUERIES = "queries: [{query: office chair, id: 1}, {query: desk, id: 2}]\n"
@@ -41,7 +41,7 @@ def make_table(header: str, delimiter: str) -> str:
         ("qrels.trec", "# a comment\n\n" + TREC.replace("\n", "\r\n")),
         ("qrels.trec", TREC.encode("utf-16")),
         ("qrels.trec", b"\xef\xbb\xbf" + TREC.encode()),
-        ("qrels.trec.gz", gzip.compress(TREC.encode())),
+        ("qrels.trec.gz", gzip.compress(TREC.encode(), mtime=0)),
         ("qrels.tsv", make_table("query-id,corpus-id,score", "\t")),
         ("qrels.tsv", make_table("query-id,corpus-id,score", "\t").replace("d1\t2", '"d1"\t2')),
         ("sheet.csv", make_table("query_id,doc_id,rating", ",")),
@@ -334,7 +334,7 @@ def test_rows_without_a_grade_are_still_to_grade(folder: SuiteFolder) -> None:
         ("q.csv", "query_id,query,doc_id,rating\n1,chair,a,1\n1,desk,b,1\n", "q.csv:3: The query '1' is 'desk' here, and 'chair' above"),
         ("q.jsonl", '{"qid": "1", "docid": "d", "grade": 1}\n{"qid": "1"\n', "q.jsonl:2: This is not JSON: Expecting ',' delimiter (column 12)"),
         ("q.jsonl", '{"qid": "1", "docid": "d", "grade": NaN}\n', "q.jsonl:1: NaN is not a number"),
-        ("q.jsonl", '{"qid": "1", "qid": "2"}\n', "q.jsonl:1: 'qid' is twice in this object"),
+        ("q.jsonl", '{"qid": "1", "qid": "2"}\n', "q.jsonl:1: 'qid' appears twice in this object"),
         ("q.jsonl", '{"qid": ["1"], "docid": "d", "grade": 1}\n', "q.jsonl:1: 'qid' must be a text or a number"),
         ("q.jsonl", '{"qid": "1", "docid": "d", "grade": 1}\n{"query": "a", "docid": "d", "grade": 1}\n', "q.jsonl:2: Some lines name the query by id, and others by text only"),
         ("q.jsonl", '{"query": "a", "docid": "d", "grade": 1, "contexts": []}\n', "q.jsonl:1: 'contexts' is not a key of a query or judgment"),

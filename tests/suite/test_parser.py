@@ -10,6 +10,7 @@ import pytest
 
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.suite.keys import QUERY_KEYS, SUITE_KEYS
+from pytest_irquality.suite.mistakes import Location, SuiteError
 from pytest_irquality.suite.model import (
     Bound,
     BoundUnit,
@@ -24,7 +25,6 @@ from pytest_irquality.suite.model import (
 )
 from pytest_irquality.suite.parser import get_needed_depth, get_needed_fields, load_suite
 from pytest_irquality.suite.rules import InOrder, MustFind, MustFindAny, MustNotFind
-from pytest_irquality.suite.yaml_source import Location, SuiteError
 from tests.suite.helpers import SuiteFolder, get_grades
 
 Q = "queries: [{query: a, relevant: [d]}]\n"

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from pytest_irquality.suite.model import Location, Query
+from pytest_irquality.suite.mistakes import Location
+from pytest_irquality.suite.model import Query
 from pytest_irquality.suite.rules import MustFind
 from tests.suite.helpers import SuiteFolder, get_grades
 

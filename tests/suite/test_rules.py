@@ -9,6 +9,7 @@ import pytest
 
 from pytest_irquality.io.text import DataPart, DocPart, QueryPart
 from pytest_irquality.retrieval.run import Ranking
+from pytest_irquality.suite.mistakes import Location, Mistake
 from pytest_irquality.suite.rules import (
     RULES,
     ExpectNoResults,
@@ -19,7 +20,7 @@ from pytest_irquality.suite.rules import (
     NewestFirst,
     Rule,
 )
-from pytest_irquality.suite.yaml_source import Location, Mistake, read_yaml
+from pytest_irquality.suite.yaml_source import read_yaml
 
 TITLES = {"a": "Blue shoe"}
 QUERY = QueryPart("q1", "red shoes")
@@ -56,23 +57,23 @@ def find_violations(
     ("rule", "doc_ids", "violations"),
     [
         (MustFind({"a": 2, "b": None}), "b a", []),
-        (MustFind({"a": 2}), "b c a", ['"red shoes": Blue shoe (a) is at rank 3, and must be in the top 2']),
-        (MustFind({"b": None}), "a", ['"red shoes": b was not retrieved, and must be in the top 3']),
+        (MustFind({"a": 2}), "b c a", ['"red shoes": Blue shoe (a) is at rank 3, but must be in the top 2']),
+        (MustFind({"b": None}), "a", ['"red shoes": b was not retrieved, but must be in the top 3']),
         (MustFind({"a": 1, "b": 1}), "", [
-            '"red shoes": Blue shoe (a) was not retrieved, and must be in the top 1',
-            '"red shoes": b was not retrieved, and must be in the top 1',
+            '"red shoes": Blue shoe (a) was not retrieved, but must be in the top 1',
+            '"red shoes": b was not retrieved, but must be in the top 1',
         ]),
         (MustFindAny({"a": 1, "b": 2}), "c b", []),
         (MustFindAny({"a": 1, "b": 2}), "c a", ['"red shoes" must find one of these: Blue shoe (a) is at rank 2 (not in the top 1), b was not retrieved (not in the top 2)']),
         (MustNotFind({"a": 2}), "b c a", []),
-        (MustNotFind({"a": 2}), "b a", ['"red shoes": Blue shoe (a) is at rank 2, and must not be in the top 2']),
+        (MustNotFind({"a": 2}), "b a", ['"red shoes": Blue shoe (a) is at rank 2, but must not be in the top 2']),
         (InOrder(("a", "b", "c")), "a x b c", []),
         (InOrder(("a", "b")), "a", []),
-        (InOrder(("a", "b", "c")), "b a c", ['"red shoes": Blue shoe (a) is at rank 2, and must be above b, which is at rank 1']),
-        (InOrder(("a", "b")), "b", ['"red shoes": Blue shoe (a) was not retrieved, and must be above b, which is at rank 1']),
+        (InOrder(("a", "b", "c")), "b a c", ['"red shoes": Blue shoe (a) is at rank 2, but must be above b, which is at rank 1']),
+        (InOrder(("a", "b")), "b", ['"red shoes": Blue shoe (a) was not retrieved, but must be above b, which is at rank 1']),
         (InOrder(("a", "b")), "x", ['"red shoes": none of Blue shoe (a), b was returned']),
         (ExpectNoResults(), "", []),
-        (ExpectNoResults(), "a b", ['"red shoes" must return nothing, and returned 2 results, first Blue shoe (a)']),
+        (ExpectNoResults(), "a b", ['"red shoes" must return nothing, but returned 2 results, starting with Blue shoe (a)']),
     ],
     ids=range(15),
 )  # fmt: skip
@@ -169,7 +170,7 @@ def test_every_result_must_fulfill_the_condition(
 
     if problem:
         shown = f"'{value}'" if not isinstance(value, list) else f'"{value}"'
-        expected = f'"red shoes": result 1, Blue shoe (a), has f {shown}, and {problem}'
+        expected = f'"red shoes": result 1, Blue shoe (a), has f {shown}, but {problem}'
         assert [violation.replace("'[", '"[').replace("]'", ']"') for violation in violations] == [
             expected
         ]
@@ -197,7 +198,7 @@ def test_max_per_names_the_first_result_that_is_too_many() -> None:
     violations = find_violations(rule, fields=[{"source": "x"}, {"source": "y"}, {"source": "x"}])
 
     assert violations == [
-        "\"red shoes\": result 3, c, is number 2 of 2 with source 'x', and at most 1 may have it"
+        "\"red shoes\": result 3, c, is number 2 of 2 with source 'x', but at most 1 may have it"
     ]
     assert find_violations(rule, fields=[{}]) == [
         "\"red shoes\": result 1, Blue shoe (a), has no field 'source'"
@@ -251,12 +252,12 @@ def test_newest_first_names_both_results_and_both_values() -> None:
         ("every_result", "{f: {min: cheap}}", "'min' of 'every_result: f' must be a number or a date, not 'cheap'"),
         ("every_result", "{f: {min: [1, 2]}}", "'min' of 'every_result: f' must be a single value"),
         ("every_result", "{f: $tenant}", "'every_result: f' is '$tenant'. Write '$params.name' for a parameter of the query."),
-        ("every_result", "{f: []}", "'every_result: f' names no value"),
+        ("every_result", "{f: []}", "'every_result: f' lists no values"),
         ("every_result", "status", "'every_result' must have lines such as 'key: value', and is 'status'"),
         ("max_per", "{source: 0}", "'max_per: source' must be a whole number from 1, not '0'"),
         ("newest_first", "{within: a}", "'newest_first' needs 'by'"),
         ("newest_first", "{withn: a, by: b}", "'withn' is not a key of 'newest_first'. Did you mean 'within'?"),
-        ("must_find", "[]", "'must_find' names no document"),
+        ("must_find", "[]", "'must_find' lists no documents"),
     ],
 )  # fmt: skip
 def test_mistakes(key: str, value: str, mistake: str) -> None:

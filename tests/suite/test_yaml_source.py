@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_irquality.suite.mistakes import Mistake
 from pytest_irquality.suite.yaml_source import (
     ListNode,
     MappingNode,
-    Mistake,
     ScalarNode,
     make_node,
     read_yaml,

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from pytest_irquality.io.secrets import MaskedText
-from pytest_irquality.retrieval import results
+from pytest_irquality.retrieval import hit_reader
 from pytest_irquality.retrieval.errors import ResultError
-from pytest_irquality.retrieval.results import (
-    Answer,
+from pytest_irquality.retrieval.hit_reader import (
+    ReadResult,
     ResultReader,
     make_distinct_ids,
     split_batch,
@@ -99,11 +99,11 @@ class Float32:
         return self.value
 
 
-def read(result: object, depth: int = 10, **fields: Any) -> Answer:
+def read(result: object, depth: int = 10, **fields: Any) -> ReadResult:
     return ResultReader(**fields).read(result, depth)
 
 
-def get_titles(answer: Answer) -> dict[str, str]:
+def get_titles(answer: ReadResult) -> dict[str, str]:
     titles: dict[str, str] = {}
     for doc_id, title in zip(answer.ranking.doc_ids, answer.titles, strict=False):
         if title:
@@ -534,7 +534,7 @@ def test_the_first_chunks_may_be_empty() -> None:
 
 
 def test_long_texts_are_cut_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "MAX_TEXT_CHARS", 9)
+    monkeypatch.setattr(hit_reader, "MAX_TEXT_CHARS", 9)
     hits = [{"id": "a", "text": "one two three"}, {"id": "b", "text": "one two"}]
 
     answer = read(hits, matches_text=True, size_counters={"chars": len})

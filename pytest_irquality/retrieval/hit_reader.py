@@ -93,12 +93,12 @@ Role = Literal["ids", "integers", "decimals", "prose", "other"]
 
 
 @dataclass(frozen=True)
-class Answer:
+class ReadResult:
     """One result as read.
 
     Attributes:
         ranking: The hits.
-        titles: What each hit is called, for ``columns.clean_title``; empty texts for hits without a
+        titles: What each hit is called, for ``clean_title``; empty texts for hits without a
             title, and no entries if no hit has one.
         cut_text_count: How many texts were longer than ``MAX_TEXT_CHARS``.
     """
@@ -137,7 +137,7 @@ class ResultReader:
             return "'match: text'"
         return "A metric of words or tokens" if self.size_counters else ""
 
-    def read(self, result: object, depth: int) -> Answer:
+    def read(self, result: object, depth: int) -> ReadResult:
         """Read the first ``depth`` hits of a result.
 
         Raises:
@@ -146,7 +146,7 @@ class ResultReader:
         with _describe_in_errors(result):
             return self.read_hits(result, depth)
 
-    def read_hits(self, result: object, depth: int) -> Answer:
+    def read_hits(self, result: object, depth: int) -> ReadResult:
         """Read as ``read`` does. The message of an error does not show the result."""
         hits = open_hits(result, depth, self.id_field)
         parts = _read_hits(hits, self)
@@ -165,7 +165,7 @@ class ResultReader:
             fields=_read_fields(hits, self.fields) if self.fields else (),
             sizes=sizes,
         )
-        return Answer(ranking, cut_raw_titles(parts.titles), cut_count)
+        return ReadResult(ranking, cut_raw_titles(parts.titles), cut_count)
 
 
 def split_batch(result: object, count: int) -> Sequence[object]:
@@ -488,14 +488,14 @@ class Column:
         """Return whether every value that is not ``None`` may be an id."""
         return all(map(_is_id_type, self.known_kinds))
 
-    def find_role(self, is_prose: Callable[[str], bool]) -> Role:
+    def find_role(self, test_prose: Callable[[str], bool]) -> Role:
         """Return what the column may be in a table."""
         kinds = self.known_kinds
         if all(map(is_number_type, kinds)):
             is_whole = all(issubclass(kind, numbers.Integral) for kind in kinds)
             return "integers" if is_whole else "decimals"
         if kinds == {str}:
-            return "prose" if has_prose(self.get_texts(), is_prose) else "ids"
+            return "prose" if has_prose(self.get_texts(), test_prose) else "ids"
         return "ids" if self.may_be_ids else "other"
 
     def get_ids(self) -> tuple[str, ...] | None:
@@ -537,7 +537,11 @@ class Column:
 
 
 def get_value(hit: Any, steps: Sequence[Step]) -> Any:
-    """Return what the steps lead to, or ``None`` if a step fails or meets code."""
+    """Return what the steps lead to.
+
+    Returns:
+        The value, or ``None`` if a step fails or leads to a function, class or module.
+    """
     try:
         for step in steps:
             hit = step(hit)
@@ -615,13 +619,13 @@ def is_text(text: str) -> bool:
     return is_prose(text) or (not text.isascii() and re.search(_UNSPACED, text) is not None)
 
 
-def has_prose(texts: Collection[str], is_prose: Callable[[str], bool]) -> bool:
+def has_prose(texts: Collection[str], test_prose: Callable[[str], bool]) -> bool:
     """Return whether any of some texts is prose."""
     joined = "".join(texts)
     # Most columns are ids without any space, and one look at the sum of them shows it.
     if joined.isascii() and joined.isprintable() and " " not in joined:
         return False
-    return any(map(is_prose, texts))
+    return any(map(test_prose, texts))
 
 
 def cut_raw_titles(texts: Sequence[str]) -> Sequence[str]:
@@ -662,7 +666,11 @@ def _read_fields(hits: Sequence[Any], paths: Sequence[str]) -> tuple[Mapping[str
 
 
 def make_plain(value: object) -> object:
-    """Return a value as a text, number, boolean or list of those, or ``None`` if it is neither."""
+    """Return a value as a text, number, boolean or list of those.
+
+    Returns:
+        The plain value, or ``None`` if it is none of these.
+    """
     if isinstance(value, _LISTS):
         entries = [
             entry for entry in islice(value, MAX_LIST_VALUES) if not isinstance(entry, _LISTS)

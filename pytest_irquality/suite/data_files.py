@@ -22,7 +22,8 @@ from pytest_irquality.io.files import FileError
 from pytest_irquality.io.text import format_count
 from pytest_irquality.suite.keys import QUERY_KEYS
 from pytest_irquality.suite.kinds import list_words, parse_number, suggest
-from pytest_irquality.suite.yaml_source import Mistake, Node, make_node, quote
+from pytest_irquality.suite.mistakes import Mistake, quote
+from pytest_irquality.suite.yaml_source import Node, make_node
 
 # -- Files
 
@@ -422,7 +423,7 @@ def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) < len(pairs):
         keys = [key for key, _ in pairs]
         repeated = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"{quote(repeated)} is twice in this object")
+        raise ValueError(f"{quote(repeated)} appears twice in this object")
     return made
 
 

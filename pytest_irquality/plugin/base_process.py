@@ -1,0 +1,159 @@
+"""The process that runs the base branch's own code, ``run:REF``.
+
+``become_base_process`` turns a pytest in the worktree into one that only runs queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_irquality.baselines.worktree import (
+    ChildAnswer,
+    ChildTask,
+    QueryBatch,
+    read_child_task,
+    write_child_answers,
+)
+from pytest_irquality.plugin import compat, services
+from pytest_irquality.plugin.collection import is_declared
+from pytest_irquality.plugin.items import get_exception_policy
+from pytest_irquality.plugin.options import OPTIONS, read_options
+from pytest_irquality.retrieval.collect import collect_run
+
+# Options that select, report, stop early or start other processes. The base branch's own 'addopts'
+# may set them.
+_RESET_OPTIONS: dict[str, Any] = {
+    "allure_report_dir": None,
+    "basetemp": None,
+    "collectonly": False,
+    "deselect": None,
+    "dist": "no",
+    "exitfirst": False,
+    "failedfirst": False,
+    "htmlpath": None,
+    "ignore": None,
+    "ignore_glob": None,
+    "json_report": False,
+    "keyword": "",
+    "lf": False,
+    "markexpr": "",
+    "maxfail": 0,
+    "newfirst": False,
+    "numprocesses": None,
+    "report_log": None,
+    "setuponly": False,
+    "setupplan": False,
+    "stepwise": False,
+    "stepwise_skip": False,
+    "trace": False,
+    "tx": [],
+    "usepdb": False,
+    "xmlpath": None,
+}
+
+
+def become_base_process(config: pytest.Config) -> None:
+    """Make this process run queries and nothing else, before anything is configured."""
+    task = read_child_task()
+    options = vars(config.option)
+    options.update({name: value for name, value in _RESET_OPTIONS.items() if name in options})
+    options.update({option.name: option.default for option in OPTIONS})
+    options.update(task.options)
+    config.args = [str(task.tree)]
+    config.pluginmanager.register(BaseProcessPlugin(task), "irquality-base-process")
+
+
+class BaseProcessPlugin:
+    """Collects one module for each batch of queries, and writes the answers in the end.
+
+    It evaluates nothing, and none of the base branch's own suites and tests run.
+    """
+
+    def __init__(self, task: ChildTask) -> None:
+        self.task = task
+        self.answers: list[ChildAnswer] = []
+        self.missing: dict[int, str] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_ignore_collect(self, collection_path: Path) -> bool:
+        """Collect none of the base branch's own tests."""
+        return collection_path != self.task.tree
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, items: list[pytest.Item]
+    ) -> None:
+        """Collect the batches."""
+        folders: dict[Path, Any] = {}
+        items.clear()
+        for index, batch in enumerate(self.task.batches):
+            try:
+                items += self._collect(session, index, batch, folders)
+            except Exception as error:  # whatever a conftest raises
+                self.missing[index] = f"{type(error).__name__}: {error}"
+
+    def _collect(
+        self, session: pytest.Session, index: int, batch: QueryBatch, folders: dict[Path, Any]
+    ) -> Sequence[pytest.Item]:
+        options = read_options(session.config)
+        fixture = batch.key.retriever.fixture
+        if not is_declared(fixture, services.list_declared(options)):
+            self.missing[index] = f"'{fixture}' is not declared as a retriever"
+            return ()
+        folder = self.task.tree / batch.folder
+        while not folder.is_dir():
+            folder = folder.parent
+        node = compat.build_folder_node(session, folder, folders)
+        path = folder / f"irquality-batch-{index}"
+        module: compat.SynthesizedModule = compat.SynthesizedModule.from_parent(node, path=path)
+        module.fixtures = [fixture]
+        items = []
+        for case in module.collect_cases():
+            if not compat.has_fixture(case, fixture):
+                self.missing[index] = f"there is no fixture '{fixture}'"
+                return ()
+            item = compat.create_item(QueryBatchItem, case, "batch")
+            item.process = self
+            item.index = index
+            items.append(item)
+        return items
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the answers for the process that evaluates."""
+        write_child_answers(self.task, self.answers, self.missing)
+
+
+class QueryBatchItem(pytest.Function):
+    """Runs the queries of a batch with one parameter of the fixture."""
+
+    process: BaseProcessPlugin
+    index: int
+
+    def setup(self) -> None:
+        """Run the queries. Whatever prevents it is reported to the current process."""
+        batch = self.process.task.batches[self.index]
+        fixture = batch.key.retriever.fixture
+        try:
+            super().setup()
+            run = collect_run(
+                self.funcargs[fixture],
+                batch.queries,
+                batch.settings,
+                depth=batch.depth,
+                fields=batch.fields,
+                size_units=batch.size_units,
+                stages=batch.stages,
+                stage_depth=batch.stage_depth,
+                exceptions=get_exception_policy(),
+            )
+        except (pytest.exit.Exception, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            self.process.missing[self.index] = f"{type(error).__name__}: {error}"
+            raise
+        retriever_id = compat.find_retriever(fixture, self)
+        self.process.answers.append(ChildAnswer(self.index, retriever_id, run))

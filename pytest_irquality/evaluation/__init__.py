@@ -1,1 +1,1 @@
-"""What suites and runs are evaluated to: comparisons, checks, notices and the decision."""
+"""Evaluation of runs against suites: comparisons, checks, notices and the decision."""

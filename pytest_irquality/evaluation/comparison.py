@@ -1,7 +1,18 @@
 """Comparison of a run with a baseline: what every query returned before and now, and its values.
 
-Metrics are computed from the same pairs of rankings on demand, so a threshold on recall and a
-headline on nDCG are certain to read the same rankings.
+Every value is computed from the rankings of one ``Side``. Say the baseline of a query is ``a b``,
+and the retriever now returns ``b a c`` with equal scores for a and b:
+
+- ``RETURNED`` is ``b a c``. Minimums are about what users see, and no baseline is needed.
+- ``ALIGNED`` is ``a b``: cut to the depth of the baseline, because a deeper ranking would seem
+  better, and with ties in the order of the baseline, because their order is not a change.
+- ``BEFORE`` is ``a b``. If the baseline has repeats, their ties are aligned with the first of them.
+
+Changes are differences between ``BEFORE`` and ``ALIGNED``. ``QueryChange`` has the rankings that
+readers see: ``before`` and ``now`` as returned, but cut to the same depth, and ``aligned``.
+
+Metrics are computed from the same rankings on demand, so a threshold on recall and a headline on
+nDCG are certain to read the same rankings.
 """
 
 from __future__ import annotations
@@ -48,8 +59,9 @@ class Side(Enum):
     """The rankings that a value is computed from.
 
     Attributes:
-        BEFORE: Those of the baseline. Only queries with a baseline have values.
-        NOW: The current ones of the same queries, with ties in the baseline's order.
+        BEFORE: Those of the baseline, with the ties of its repeats in the order of the first. Only
+            queries with a baseline have values.
+        ALIGNED: The current ones of the same queries, with ties in the baseline's order.
         RETURNED: The current ones of all answered queries, in the order as returned.
     """
 
@@ -114,7 +126,7 @@ class QueryChange:
         test_unit: What the query shares with its variants and copies (see ``Comparison``).
         restored: The relevant documents that are taken to be in their old place, because a tie at
             the end of the current ranking may hide them, with this rank.
-        is_unchanged: Whether both sides have one and the same ranking.
+        is_unchanged: Whether each side has exactly one ranking and the two are equal.
     """
 
     query: Query
@@ -219,10 +231,9 @@ def _compute_fraction_with(doc_id: str, tops: Sequence[set[str]]) -> float:
 class _RankingPool:
     """The rankings of all queries and sides of a suite, so that a metric scores them in one batch.
 
-    Sides share the positions of rankings that are equal, and these are scored once.
-
     Attributes:
-        positions: Where the rankings of each query are in the pool, by side and query id.
+        positions: Where the rankings of each query are in the pool, by side and query id. Sides
+            with the same rankings share their positions, and these are scored once.
     """
 
     def __init__(self, suite: Suite) -> None:
@@ -233,42 +244,47 @@ class _RankingPool:
         self._judgments: list[Judgments] = []
         self._references: list[Sequence[str] | None] = []
         self._scores: dict[Metric, list[float | None]] = {}
+        self._batch: RankingBatch | None = None
+        self._duplicated: set[int] = set()
 
     def add(
-        self, query: Query, rankings: Sequence[Ranking], reference: Ranking | None = None
-    ) -> tuple[int, ...]:
-        """Add the rankings of a query, compared with ``reference``. Return their positions."""
-        start = len(self._rankings)
-        for ranking in rankings:
-            self._rankings.append(ranking)
-            self._judgments.append(query.judgments)
-            self._references.append(reference.doc_ids if reference else None)
-        return tuple(range(start, len(self._rankings)))
+        self,
+        query: Query,
+        rankings_by_side: Mapping[Side, tuple[Ranking, ...]],
+        reference: Ranking | None,
+    ) -> None:
+        """Add the rankings of a query. Metrics that compare read ``reference`` as well."""
+        positions: dict[int, tuple[int, ...]] = {}
+        for side, rankings in rankings_by_side.items():
+            key = id(rankings)  # Comparing the rankings themselves would take longer than scoring.
+            if key not in positions:
+                start = len(self._rankings)
+                self._rankings += rankings
+                self._judgments += [query.judgments] * len(rankings)
+                self._references += [reference and reference.doc_ids] * len(rankings)
+                positions[key] = tuple(range(start, len(self._rankings)))
+            self.positions[side][query.id] = positions[key]
 
     def score(self, metric: Metric) -> list[float | None]:
         """Return the value of every ranking, by position."""
         if metric not in self._scores:
-            scores = self._batch.score(metric, self._undefined)
+            batch = self._batch or self._create_batch()
+            scores = batch.score(metric, self._undefined)
             if metric.needs_judgments and not metric.budget:
                 self._score_shared_hits(metric, scores)
             self._scores[metric] = scores
-            if self._scores.keys() >= set(self._metrics):
-                # The batch has several lists for each ranking, which nobody needs any more.
-                self._duplicated = self._batch.find_duplicated()
-                del self._batch
+            # A batch has several lists for each ranking, which nobody needs after the last metric.
+            self._batch = None if self._scores.keys() >= set(self._metrics) else batch
         return self._scores[metric]
 
     def list_duplicated(self) -> list[str]:
         """Return the queries of which a current ranking contains a document twice."""
+        if not self._scores:
+            self._batch = self._create_batch()
         returned = self.positions[Side.RETURNED].items()
         return [query_id for query_id, at in returned if not self._duplicated.isdisjoint(at)]
 
-    @cached_property
-    def _duplicated(self) -> set[int]:
-        return self._batch.find_duplicated()
-
-    @cached_property
-    def _batch(self) -> RankingBatch:
+    def _create_batch(self) -> RankingBatch:
         batch = RankingBatch(
             self._judgments,
             [ranking.doc_ids for ranking in self._rankings],
@@ -276,6 +292,7 @@ class _RankingPool:
             sizes=[ranking.sizes for ranking in self._rankings],
         )
         batch.prepare(self._metrics)
+        self._duplicated = batch.find_duplicated()  # outlives the batch
         return batch
 
     def _score_shared_hits(self, metric: Metric, scores: list[float | None]) -> None:
@@ -298,8 +315,8 @@ class Comparison:
         answers: The current rankings of each answered query, as they are evaluated, by id.
         changes: One for each answered query with a baseline answer, in the order of the suite.
         statuses: The status of every query of the suite, by id.
-        is_new: Whether the suite has new queries only. They are compared with the answers that
-            come with them, and nothing else depends on the result.
+        is_new: Whether the base branch has no answer to any query. Every status is then ``NEW``,
+            even if this change adds a baseline.
         needed_depth: To which depth current rankings are evaluated.
         compared_depth: To which depth both sides are compared, which is less if a run is shallower.
         unusable_query_ids: Queries whose baseline answer is of no use, because it was stored
@@ -360,13 +377,13 @@ class Comparison:
         return tuple(query_id for query_id in statuses if statuses[query_id] is status)
 
     def list_decided_by_tie(self, metric: Metric) -> list[QueryChange]:
-        """Return the changes whose value is decided by a tie at the end of the rankings."""
-        undecided = []
+        """Return the changes whose value depends on a tie at the end of the rankings."""
+        changes = []
         for change in self.changes:
             depth = metric.cutoff or len(change.now[0].doc_ids)
             if any(rank <= depth for rank in change.restored.values()):
-                undecided.append(change)
-        return undecided
+                changes.append(change)
+        return changes
 
     def list_outdated(self, metric: Metric) -> list[QueryChange]:
         """Return the changes of which the baseline no longer describes the current answers.
@@ -444,7 +461,8 @@ class Comparison:
         self, metric: Metric, tag: str = "", *, includes_variants: bool = False
     ) -> list[Query]:
         """Return the queries of the suite or of a tag that enter the mean of a metric."""
-        # A variant would count its query several times, but it can be slow or find nothing.
+        # Variants would weight their query several times in relevance. Other metrics, such as
+        # latency, include them.
         is_about_variants = not metric.needs_judgments or tag == VARIANT_TAG
         includes_variants = includes_variants or is_about_variants
         # No value of a query that expects no results is good, but its latency counts.
@@ -467,6 +485,19 @@ class Comparison:
         """
         side = Side.ALIGNED if metric.compares else Side.RETURNED
         return self._aggregate(metric, side, self._list_valued_queries(metric, tag, side))
+
+    def compute_repeat_means(self) -> list[float]:
+        """Compute the suite's mean of the primary metric for each repeat of all queries."""
+        metric = self.suite.primary_metric
+        queries = self._list_valued_queries(metric, "", Side.RETURNED)
+        repeats = self.repeats(metric, Side.RETURNED)
+        weights = [query.weight for query in queries]
+        means = []
+        for values in zip(*(repeats[query.id] for query in queries), strict=False):
+            mean = aggregate_values(metric, values, weights)
+            if mean is not None:
+                means.append(mean)
+        return means
 
     def count_values(self, metric: Metric, tag: str = "") -> int:
         """Count the queries that ``get_mean`` is computed over."""
@@ -583,7 +614,7 @@ def compare_runs(
         suite: The queries to compare.
         run: The current answers.
         baseline_run: The answers to compare with.
-        is_new: Whether the base branch has an answer to none of the queries.
+        is_new: Whether the base branch has no answer to any query.
         corpus_texts: The text of every document or chunk by id, to explain missing passages.
     """
     stages = {}
@@ -662,30 +693,25 @@ class _Comparer:
         self, query: Query, rankings: Sequence[Ranking], baseline_rankings: Sequence[Ranking]
     ) -> None:
         """Add the current rankings of a query, paired with those of the baseline if there are."""
-        pool = self._pool
         returned = self._answers[query.id] = self._prepare(rankings, query, self.needed_depth)
         before = self._prepare(baseline_rankings, query, self.compared_depth)
-        reference = before[0] if before else None
-        positions = pool.positions[Side.RETURNED][query.id] = pool.add(query, returned, reference)
-        if reference is None:
+        if not before:
+            self._pool.add(query, {Side.RETURNED: returned}, None)
             return
 
+        reference = before[0]
         now = returned
         if any(len(ranking.doc_ids) > self.compared_depth for ranking in returned):
             now = tuple(ranking.cut(self.compared_depth) for ranking in returned)
         is_unchanged = len(now) == len(before) == 1 and _are_equal(now[0], reference)
-        aligned = now
+        aligned = aligned_before = now
         restored: dict[str, int] = {}
         if not is_unchanged:
             aligned, restored = self._align(now, reference, query.judgments.relevant)
-        if aligned is not returned:
-            positions = pool.add(query, aligned, reference)
-        pool.positions[Side.ALIGNED][query.id] = positions
-        if not is_unchanged:
             # Repeats of the baseline differ by their ties as well.
             aligned_before, _ = self._align(before, reference, ())
-            positions = pool.add(query, aligned_before)
-        pool.positions[Side.BEFORE][query.id] = positions
+        sides = {Side.RETURNED: returned, Side.ALIGNED: aligned, Side.BEFORE: aligned_before}
+        self._pool.add(query, sides, reference)
         original = self.suite.queries_by_id.get(query.variant_of, query)
         self._changes.append(
             QueryChange(query, before, now, aligned, original.request, restored, is_unchanged)

@@ -8,7 +8,7 @@ those about a single suite in ``notices``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -161,7 +161,7 @@ def decide(
     runs: Mapping[RunKey, Run],
     base: Branch | None = None,
     *,
-    strict: bool | None = None,
+    strict_override: bool | None = None,
     today: date | None = None,
     facts: BuildFacts | None = None,
     evaluations: Mapping[SuiteKey, Evaluation] | None = None,
@@ -173,8 +173,8 @@ def decide(
         runs: The current answers, to the queries of both branches.
         base: The suites and baselines of the base branch, or ``None`` to compare with the
             committed baselines only.
-        strict: The gate on the command line, which counts over both branches. ``None`` for the
-            stricter gate of the branches' own configuration.
+        strict_override: Whether the gate on the command line is strict, which counts over both
+            branches. ``None`` for the stricter gate of the branches' own configuration.
         today: The date in UTC, or ``None`` if no known issue is to expire.
         facts: What the plugin knows about the build.
         evaluations: Current suites that a ``BranchEvaluator`` with the same branches, date and
@@ -187,17 +187,35 @@ def decide(
     if base is not None and not base.name:
         base = replace(base, name="the base branch")
     evaluator = BranchEvaluator(current, runs, base, today=today, facts=facts)
-    current_side = evaluator.evaluate(evaluations)
-    is_strict, gate_source = _choose_gate(current, base, strict)
-    decision = Decision(current_side, strict=is_strict, gate_source=gate_source, facts=facts)
+    current_side = evaluator.evaluate_branch(evaluations)
+    is_strict, gate_source = _choose_gate(current, base, strict_override)
+    base_side = None
+    base_failures: tuple[CheckResult, ...] = ()
+    edits: tuple[SuiteEdit, ...] = ()
     if base is not None:
-        base_side = BranchEvaluator(base, runs, is_base_side=True, today=today).evaluate()
+        base_side = BranchEvaluator(base, runs, is_base_side=True, today=today).evaluate_branch()
+        base_failures = _find_base_failures(base_side, current_side)
         edits = find_edits(current, base)
-        failures = _find_base_failures(base_side, current_side)
-        decision = replace(decision, base=base_side, edits=edits, base_failures=failures)
-    decision = replace(decision, coverage=count_coverage(current_side, decision.base))
-    decision = _add_notices(
-        decision,
+    # Notices are about all the rest of a decision, so they come last.
+    without_notices = Decision(
+        current_side,
+        base_side,
+        coverage=count_coverage(current_side, base_side),
+        base_failures=base_failures,
+        edits=edits,
+        strict=is_strict,
+        gate_source=gate_source,
+        facts=facts,
+    )
+    return replace(without_notices, notices=_create_notices(without_notices))
+
+
+def _create_notices(decision: Decision) -> tuple[Notice, ...]:
+    """Create all notices about a build from a decision that has none yet.
+
+    The most severe are first, and causes before others of their severity.
+    """
+    creators = (
         _create_base_failure_notices,
         _create_branch_notices,
         _create_lost_parameter_notices,
@@ -208,28 +226,36 @@ def decide(
         _create_session_notices,
         _create_slow_loss_notices,
     )
-    # A failure or a review must be looked into first, and updating the baseline would hide it.
-    if facts.is_update or decision.outcome > Outcome.INCOMPLETE:
-        return decision
-    return _add_notices(decision, _create_stale_notice, _create_missing_baseline_notice)
-
-
-def _add_notices(decision: Decision, *creators: Callable[[Decision], Iterable[Notice]]) -> Decision:
-    """Add notices, the most severe first, and causes before others of their severity."""
-    notices = list(decision.notices)
+    notices: list[Notice] = []
     for create in creators:
         notices += create(decision)
+    current = decision.current
+    outcome = find_worst_outcome(current.results, [*current.notices, *notices])
+    # A failure or a review must be looked into first, and updating the baseline would hide it.
+    if outcome <= Outcome.INCOMPLETE and not decision.facts.is_update:
+        notices += _create_stale_notice(decision)
+        notices += _create_missing_baseline_notice(decision)
     notices.sort(key=lambda notice: (-notice.outcome, not notice.is_cause))
-    return replace(decision, notices=tuple(notices))
+    return tuple(notices)
 
 
-def _choose_gate(current: Branch, base: Branch | None, strict: bool | None) -> tuple[bool, Text]:
+def is_gate_strict(strict_override: bool | None, *configured: bool) -> bool:
+    """Return whether the gate is strict, by the command line or else by any branch."""
+    return any(configured) if strict_override is None else strict_override
+
+
+def _choose_gate(
+    current: Branch, base: Branch | None, strict_override: bool | None
+) -> tuple[bool, Text]:
     """Return whether the gate is strict, and what to tell the reader about it."""
-    if strict is not None:
-        return strict, write("'ir_gate' is set on the command line")
-    if base is not None and base.is_strict and not current.is_strict:
-        return True, write(DataPart(base.name), " has ", CodePart("ir_gate = strict"))
-    return current.is_strict, Text()
+    is_base_strict = base is not None and base.is_strict
+    is_strict = is_gate_strict(strict_override, current.is_strict, is_base_strict)
+    source = Text()
+    if strict_override is not None:
+        source = write("'ir_gate' is set on the command line")
+    elif base is not None and is_strict and not current.is_strict:
+        source = write(DataPart(base.name), " has ", CodePart("ir_gate = strict"))
+    return is_strict, source
 
 
 # -- Failures of the base branch -------------------------------------------------------------------

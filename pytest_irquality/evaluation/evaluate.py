@@ -187,7 +187,8 @@ class Branch:
             a context that says so.
         baselines: The answers of the branch: its committed files or, for the base branch of
             ``run:``, what its code returns.
-        committed: The committed baseline files, if ``baselines`` are the answers of the code.
+        committed: The committed baseline files, if ``baselines`` are something else: the answers of
+            the code, or saved runs (empty then). ``None`` if they are the same.
         contexts: What suites are evaluated with besides their answers: selections, the texts of the
             corpus. ``decide`` fills in the date and the side.
         errors: Why suites and baselines cannot be used, by the path of the file. An error of the
@@ -286,7 +287,9 @@ class BranchEvaluator:
     today: date | None = None
     facts: BuildFacts = field(default=BuildFacts())
 
-    def evaluate(self, finished: Mapping[SuiteKey, Evaluation] | None = None) -> BranchEvaluation:
+    def evaluate_branch(
+        self, finished: Mapping[SuiteKey, Evaluation] | None = None
+    ) -> BranchEvaluation:
         """Evaluate all suites, and the checks that they share.
 
         Args:
@@ -299,16 +302,16 @@ class BranchEvaluator:
         suites = [each for each in self.branch.suites if not self.branch.is_deselected(each)]
         for suite in suites:
             for paired_suite, baseline_id in self._pair_retrievers(suite):
-                baseline_run, is_new = self._find_baseline(paired_suite, baseline_id)
-                if baseline_run is not None and not is_new:
-                    comparable_count += self._count_comparable(suite, baseline_run)
+                baseline = self._find_baseline(paired_suite, baseline_id)
+                if not baseline.is_new:
+                    comparable_count += self._count_comparable(suite, baseline.run)
                 key = SuiteKey(suite.path, paired_suite.retriever)
                 if paired_suite.run_key not in self.runs:
                     missing.append(paired_suite)
                 elif key in finished:
                     evaluations.append(finished[key])
                 else:
-                    evaluations.append(self._evaluate(paired_suite, baseline_run, is_new))
+                    evaluations.append(self._evaluate_against(paired_suite, baseline))
         # Checks over suites and retrievers count as not run if only a part of a suite was selected.
         shared_results: tuple[CheckResult, ...] = ()
         if not any(map(self._is_partial, suites)):
@@ -319,49 +322,49 @@ class BranchEvaluator:
 
     def evaluate_suite(self, suite: Suite) -> Evaluation:
         """Evaluate one suite, whose retriever has a run."""
-        baseline_run, is_new = self._find_baseline(suite)
-        return self._evaluate(suite, baseline_run, is_new)
+        return self._evaluate_against(suite, self._find_baseline(suite))
 
     def _check_shared(self, evaluations: Sequence[Evaluation]) -> tuple[CheckResult, ...]:
         base_paths = None if self.base is None else {suite.path for suite in self.base.suites}
         comparisons = [evaluation.comparison for evaluation in evaluations]
-        date_for_expiry = None if self.has_base_branch else self.today
-        results = check_shared(comparisons, base_paths, today=date_for_expiry)
+        today = self._add_build_facts(EvaluationContext()).date_for_expiry
+        results = check_shared(comparisons, base_paths, today=today)
         return tuple(map(_accept_change, results)) if self.facts.is_update else results
 
-    @property
-    def has_base_branch(self) -> bool:
-        """Return whether the build compares with a branch."""
-        return self.is_base_side or self.base is not None
-
-    def _evaluate(self, suite: Suite, baseline_run: Run | None, is_new: bool) -> Evaluation:
-        """Evaluate a suite with its context."""
-        context = replace(
-            self.branch.get_context(suite),
+    def _add_build_facts(self, context: EvaluationContext) -> EvaluationContext:
+        """Return a context with what is the same for all suites of the branch."""
+        return replace(
+            context,
             today=self.today,
-            is_new=is_new,
             is_update=self.facts.is_update,
-            has_base_branch=self.has_base_branch,
+            has_base_branch=self.is_base_side or self.base is not None,
             is_base_side=self.is_base_side,
+        )
+
+    def _evaluate_against(self, suite: Suite, baseline: ComparedAnswers) -> Evaluation:
+        """Evaluate a suite against a baseline, with its context."""
+        context = replace(
+            self._add_build_facts(self.branch.get_context(suite)),
+            is_new=baseline.is_new,
             regraded_query_ids=_find_regraded_ids(suite, self.base),
         )
-        evaluation = evaluate(suite, self.runs[suite.run_key], baseline_run, context=context)
+        evaluation = evaluate(suite, self.runs[suite.run_key], baseline.run, context=context)
         if not self.facts.is_update:
             return evaluation
         return replace(evaluation, results=tuple(map(_accept_change, evaluation.results)))
 
     def _find_baseline(
         self, suite: Suite, baseline_id: RetrieverId | None = None
-    ) -> tuple[Run | None, bool]:
-        """Find what a suite is compared with, and whether all its queries are new."""
+    ) -> ComparedAnswers:
+        """Find what a suite is compared with."""
         if suite.baseline_retriever:
-            return find_compared_run(suite, self.runs), False
+            return ComparedAnswers(find_compared_run(suite, self.runs))
         return find_baseline(suite, self.branch, self.base, baseline_id)
 
-    def _count_comparable(self, suite: Suite, baseline_run: Run) -> int:
+    def _count_comparable(self, suite: Suite, baseline_run: Run | None) -> int:
         """Count the queries that have a baseline answer and were not deselected."""
         deselected = self.branch.get_context(suite).deselected_query_ids
-        answers = baseline_run.answers
+        answers = baseline_run.answers if baseline_run else {}
         return sum(q.request in answers and q.id not in deselected for q in suite.queries)
 
     def _is_partial(self, suite: Suite) -> bool:
@@ -372,8 +375,15 @@ class BranchEvaluator:
     def _pair_retrievers(self, suite: Suite) -> list[tuple[Suite, RetrieverId]]:
         """Pair the retrievers that run a suite with those that its baseline is filed under.
 
-        These differ only for a base suite whose fixture has gained or lost its parameters: such a
-        suite is evaluated for each parameter against the one run of the other side.
+        These differ only for a base suite whose fixture has gained or lost its parameters. Say the
+        base suite is written for ``search``:
+
+        - The fixture is as before: ``search`` is paired with the baseline of ``search``.
+        - It has the parameters ``bm25`` and ``dense`` now: ``search[bm25]`` and ``search[dense]``
+          are each paired with the baseline of ``search``.
+        - It has lost these parameters: ``search`` is paired with the baselines of both.
+        - A conftest nearer to the suite has a ``search`` of its own now: that one is paired with
+          the baselines in the suite's own files.
         """
         if not self.is_base_side:
             return [(suite, suite.retriever)]
@@ -445,9 +455,21 @@ def _accept_change(result: CheckResult) -> CheckResult:
 # -- Baselines ------------------------------------------------------------------------------------
 
 
+class ComparedAnswers(NamedTuple):
+    """The answers that a suite is compared with.
+
+    Attributes:
+        run: The answers, or ``None`` if the retriever to compare with did not run.
+        is_new: Whether the base branch has no answer to any query of the suite.
+    """
+
+    run: Run | None
+    is_new: bool = False
+
+
 def find_baseline(
     suite: Suite, branch: Branch, base: Branch | None, retriever: RetrieverId | None = None
-) -> tuple[Run, bool]:
+) -> ComparedAnswers:
     """Find the answers that a suite is compared with.
 
     If there is a base branch, its answers count, and those that the change edits replace them. An
@@ -459,21 +481,19 @@ def find_baseline(
         branch: The branch that has the suite.
         base: The base branch, if ``branch`` is the current one and there is a base branch.
         retriever: The retriever that the answers are filed under, if not the suite's.
-
-    Returns:
-        The answers, and whether all queries of the suite are new.
     """
     run = collect_answers(suite, branch.baselines, retriever)
     if base is None:
-        return run, False
+        return ComparedAnswers(run)
     base_run = collect_answers(suite, base.baselines, retriever)
     if not base_run.answers:
-        return run, True
+        return ComparedAnswers(run, is_new=True)
     answers = {**base_run.answers}
     for request, answer in find_edited_answers(suite, branch, base).items():
         if request in answers:
             answers[request] = answer
-    return replace(base_run, answers=answers, titles={**run.titles, **base_run.titles}), False
+    titles = {**run.titles, **base_run.titles}
+    return ComparedAnswers(replace(base_run, answers=answers, titles=titles))
 
 
 def find_edited_answers(

@@ -19,7 +19,7 @@ class EvaluationContext:
     """What an evaluation must know about the build. The defaults are those of a plain run.
 
     Attributes:
-        is_new: Whether the base branch has an answer to none of the queries.
+        is_new: Whether the base branch has no answer to any query.
         is_update: Whether this run records the baselines, so a missing one is no gap.
         today: The date in UTC, or ``None`` if no known issue is to expire.
         has_base_branch: Whether the build compares with a branch (``git:``, ``run:``), in which an
@@ -45,7 +45,7 @@ class EvaluationContext:
 
     @property
     def date_for_expiry(self) -> date | None:
-        """Return the date that ends known issues, or ``None`` if none may fail for its date."""
+        """Return today, or ``None`` if no known issue may fail because it expired."""
         return None if self.has_base_branch else self.today
 
 
@@ -100,9 +100,9 @@ class CheckResult:
         query_ids: The queries that the finding is about, or none if it is about the suite.
         doc_ids: The documents that the finding is about.
         is_warning: Whether the check is broken but may only warn (``warn: true``). It passes then.
-        known_issue_id: The id of the known issue that covers a failure. The check passes then, and
+        known_issue_id: The known issue that covers a failure. The check passes then, and
             fails if the issue is fixed.
-        could_fail: Whether the check could fail with the queries at hand.
+        could_fail: Whether any answers to the queries at hand would break the check.
     """
 
     check: Check

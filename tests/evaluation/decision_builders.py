@@ -44,10 +44,12 @@ def decide_on(
     baseline_run: Run | None,
     *,
     base: Branch | None = None,
+    strict: bool | None = None,
     **options: Any,
 ) -> Decision:
     """Decide on suites of one retriever."""
-    return decide(make_branch(suites, baseline_run), make_runs(run), base, **options)
+    current = make_branch(suites, baseline_run)
+    return decide(current, make_runs(run), base, strict_override=strict, **options)
 
 
 def make_runs(run: Run, retriever: RetrieverId = RETRIEVER) -> dict[RunKey, Run]:

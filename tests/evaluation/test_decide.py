@@ -1048,7 +1048,7 @@ def test_stricter_gate_counts(
     current = make_branch([loose], SHOP_RUN, is_strict=current_strict)
     base = replace(SHOP_BASE, is_strict=base_strict)
 
-    decision = decide(current, make_runs(make_run(SHOP, worse=8)), base, strict=option)
+    decision = decide(current, make_runs(make_run(SHOP, worse=8)), base, strict_override=option)
 
     assert (decision.outcome, decision.exit_status) == (Outcome.REVIEW, exit_status)
     if base_strict and option is None:

@@ -144,7 +144,7 @@ def build_branch(world: World) -> Branch:
 
 def decide_on_worlds(base: World, current: World, search: Answers, *, strict: bool) -> Decision:
     runs = {RunKey(RetrieverId()): build_run(search)}
-    return decide(build_branch(current), runs, build_branch(base), strict=strict)
+    return decide(build_branch(current), runs, build_branch(base), strict_override=strict)
 
 
 # -- Strategies ------------------------------------------------------------------------------------

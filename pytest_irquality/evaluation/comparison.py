@@ -251,7 +251,7 @@ class _RankingPool:
         self,
         query: Query,
         rankings_by_side: Mapping[Side, tuple[Ranking, ...]],
-        reference: Ranking | None,
+        reference: Sequence[str] | None,
     ) -> None:
         """Add the rankings of a query. Metrics that compare read ``reference`` as well."""
         positions: dict[int, tuple[int, ...]] = {}
@@ -261,7 +261,7 @@ class _RankingPool:
                 start = len(self._rankings)
                 self._rankings += rankings
                 self._judgments += [query.judgments] * len(rankings)
-                self._references += [reference and reference.doc_ids] * len(rankings)
+                self._references += [reference] * len(rankings)
                 positions[key] = tuple(range(start, len(self._rankings)))
             self.positions[side][query.id] = positions[key]
 
@@ -711,7 +711,7 @@ class _Comparer:
             # Repeats of the baseline differ by their ties as well.
             aligned_before, _ = self._align(before, reference, ())
         sides = {Side.RETURNED: returned, Side.ALIGNED: aligned, Side.BEFORE: aligned_before}
-        self._pool.add(query, sides, reference)
+        self._pool.add(query, sides, reference.doc_ids)
         original = self.suite.queries_by_id.get(query.variant_of, query)
         self._changes.append(
             QueryChange(query, before, now, aligned, original.request, restored, is_unchanged)

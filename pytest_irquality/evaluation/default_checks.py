@@ -481,7 +481,7 @@ def _name_common_first_hit(new_first: Sequence[QueryChange], comparison: Compari
     return Text()
 
 
-# -- Results -----------------------------------------------------------------------------
+# -- Results ---------------------------------------------------------------------------------------
 
 
 def _create_result(check: DefaultCheck, outcome: Outcome, text: Text, **fields: Any) -> CheckResult:

@@ -120,7 +120,7 @@ def _group_by_path(branch: Branch) -> dict[str, list[Suite]]:
     return suites
 
 
-# -- Suites ---------------------------------------------------------------------------------------
+# -- Suites ----------------------------------------------------------------------------------------
 
 
 def _compare_suites(
@@ -168,7 +168,7 @@ def _compare_settings(base_suites: Sequence[Suite], suites: Sequence[Suite]) -> 
         yield write(f"{', '.join(edited)} edited")
 
 
-# -- Queries, rules and thresholds ----------------------------------------------------------------
+# -- Queries, rules and thresholds -----------------------------------------------------------------
 
 
 def _compare_queries(
@@ -254,7 +254,7 @@ def _classify_edit(base: Threshold, threshold: Threshold) -> EditKind:
     return EditKind("threshold", "edited")
 
 
-# -- Baselines and files --------------------------------------------------------------------------
+# -- Baselines and files ---------------------------------------------------------------------------
 
 
 def _add_files(

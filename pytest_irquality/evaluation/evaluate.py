@@ -452,7 +452,7 @@ def _accept_change(result: CheckResult) -> CheckResult:
     return replace(result, outcome=Outcome.PASSED, is_warning=True)
 
 
-# -- Baselines ------------------------------------------------------------------------------------
+# -- Baselines -------------------------------------------------------------------------------------
 
 
 class ComparedAnswers(NamedTuple):

@@ -669,7 +669,7 @@ def _describe_cut(found: Sequence[Probe], broken: Sequence[Probe]) -> str:
     return "" if is_indexed else ", as if the field were not indexed"
 
 
-# -- Known issues and notes ----------------------------------------------------------------------
+# -- Known issues and notes ------------------------------------------------------------------------
 
 
 def _create_known_issue_notice(facts: SuiteFacts) -> Iterator[Notice]:

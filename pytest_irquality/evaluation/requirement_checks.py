@@ -37,7 +37,7 @@ from pytest_irquality.suite.model import (
     Query,
     Threshold,
 )
-from pytest_irquality.suite.rules import Rule
+from pytest_irquality.suite.rules import ExpectNoResults, Rule
 
 SHOWN_DIGITS = 3
 MAX_SHOWN_DIGITS = 6
@@ -163,8 +163,9 @@ class RequirementChecks:
             outcome, text = Outcome.INCOMPLETE, gap
         elif violations := self._find_violations(rule, query):
             outcome, text = Outcome.FAILED, list_some(violations)
-        elif rule.is_for_each_query and self._is_empty:
-            # A search that returns nothing at all has no result that could break the rule.
+        elif self._is_empty and not isinstance(rule, ExpectNoResults):
+            # Nothing could break a rule that holds without results: a search that returns nothing
+            # at all does not satisfy it.
             outcome = Outcome.INCOMPLETE
             text = write(f"'{rule.key}' was not tested, because no query returned a result")
         return CheckResult(

@@ -33,7 +33,7 @@ def _score_each(score_one: Callable[..., float | None], *names: str) -> ScoreFun
     return score
 
 
-# -- Grades
+# -- Grades ----------------------------------------------------------------------------------------
 
 MAX_EXPONENT = 1000.0  # 2^1024 overflows a float
 
@@ -146,7 +146,7 @@ _GRADE_METRICS = (
 )
 
 
-# -- Relevant documents
+# -- Relevant documents ----------------------------------------------------------------------------
 
 
 def _make_from_count(compute: Callable[[int, int, int], float]) -> Callable[[int], ScoreFunction]:
@@ -261,7 +261,7 @@ _COUNT_METRICS = (
 )
 
 
-# -- Ranks
+# -- Ranks -----------------------------------------------------------------------------------------
 
 DIVISOR = Parameter(
     "by",
@@ -382,7 +382,7 @@ _RANK_METRICS = (
 )
 
 
-# -- The run itself
+# -- The run itself --------------------------------------------------------------------------------
 
 
 def make_judged(cutoff: int) -> ScoreFunction:
@@ -451,7 +451,7 @@ _RUN_METRICS = (
 )
 
 
-# -- Comparison with the baseline
+# -- Comparison with the baseline ------------------------------------------------------------------
 
 
 def compute_overlap(doc_ids: DocIds, baseline_doc_ids: DocIds, cutoff: int = 10) -> float:
@@ -505,7 +505,7 @@ _COMPARISON_METRICS = (
 )
 
 
-# -- Catalog
+# -- Catalog ---------------------------------------------------------------------------------------
 
 
 def index_definitions(own: Iterable[Definition] = ()) -> Mapping[str, Definition]:

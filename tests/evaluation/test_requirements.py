@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from pytest_irquality.evaluation.evaluate import Evaluation, evaluate
 from pytest_irquality.evaluation.results import CheckResult, EvaluationContext, Outcome, Requirement
+from pytest_irquality.io.text import Text, write
 from pytest_irquality.retrieval.run import QueryError, Ranking, Run
 from pytest_irquality.suite.mistakes import Location
 from pytest_irquality.suite.model import KnownIssue, Settings, Suite
@@ -18,6 +20,7 @@ from pytest_irquality.suite.rules import (
     FieldCondition,
     MustFind,
     MustNotFind,
+    RankingView,
     Rule,
 )
 from tests.builders import (
@@ -62,6 +65,33 @@ def test_rules(rule: Rule, outcome: Outcome) -> None:
 
     assert result.outcome is outcome
     assert (result.item, result.label, result.query_ids) == ("red shoes", rule.key, ("red shoes",))
+
+
+class ForbidBad(Rule):
+    """A rule of a contributor that sets none of the optional attributes."""
+
+    key = "forbid_bad"
+
+    def _iter_violations(self, answer: RankingView, context: object) -> Iterator[Text]:
+        if "bad" in answer.doc_ids:
+            yield write("bad was returned")
+
+
+@pytest.mark.parametrize(
+    ("rule", "outcome"),
+    [
+        (ForbidBad(), Outcome.INCOMPLETE),
+        (MustNotFind({"other": None}), Outcome.INCOMPLETE),
+        (LIVE_ONLY, Outcome.INCOMPLETE),
+        (MUST_FIND, Outcome.FAILED),
+        (ExpectNoResults(), Outcome.PASSED),
+    ],
+)
+def test_rules_if_no_query_returns_anything(rule: Rule, outcome: Outcome) -> None:
+    """A broken search satisfies everything that only forbids results."""
+    result = get_rule_result(evaluate(make_rule_suite(rule), answer({"red shoes": EMPTY})))
+
+    assert result.outcome is outcome
 
 
 def test_every_repeat_must_satisfy_a_rule() -> None:

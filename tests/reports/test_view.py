@@ -9,10 +9,10 @@ from pytest_irquality.baselines.history import HistoryEntry
 from pytest_irquality.evaluation.decide import decide
 from pytest_irquality.evaluation.evaluate import Branch
 from pytest_irquality.evaluation.results import Outcome
-from pytest_irquality.reports.build_view import View, build_query_details, build_view
+from pytest_irquality.reports.build_view import build_query_details, build_view
 from pytest_irquality.reports.numbers import format_check_values
 from pytest_irquality.reports.sentences import create_node_id
-from pytest_irquality.reports.view_model import ViewSettings
+from pytest_irquality.reports.view_model import View, ViewSettings
 from pytest_irquality.retrieval.run import Ranking
 from pytest_irquality.suite.mistakes import Location
 from pytest_irquality.suite.model import KnownIssue, RetrieverId
@@ -107,7 +107,7 @@ def test_newly_empty_queries_are_in_the_headline_and_named_below() -> None:
     view = make_view(suite, make_run(suite, worse=8, ranking=EMPTY), make_run(suite))
 
     assert str(view.headline) == (
-        "Search got worse for 8 of 20 queries, and 8 more queries return nothing"
+        "Search got worse for 8 of 20 queries, and 8 queries now return nothing"
     )
     assert '"shop 0"' in str(view.causes[0].text)
 
@@ -286,7 +286,7 @@ def test_deleted_suite_shows_the_numbers_of_the_base_suite() -> None:
 def test_incomplete_build_says_what_is_out_of_date() -> None:
     suite = make_suite()
 
-    view = make_view(suite, make_run(suite), make_run(suite, worse=7), strict=True)
+    view = make_view(suite, make_run(suite), make_run(suite, worse=7), strict_override=True)
 
     assert str(view.headline) == "Baseline out of date: 7 rankings differ"
     assert str(view.last_paragraph).startswith(

@@ -103,7 +103,7 @@ class StoredRun(NamedTuple):
     lines: Mapping[str, str]
 
 
-# Writing
+# -- Writing ---------------------------------------------------------------------------------------
 
 
 def encode_run_file(header: RunHeader, lines: Mapping[str, str]) -> Iterator[bytes]:
@@ -296,7 +296,7 @@ def _encode_header(header: RunHeader) -> bytes:
     return encode_json_line(data)
 
 
-# Reading
+# -- Reading ---------------------------------------------------------------------------------------
 
 
 class DamagedFileError(BaselineError):
@@ -403,7 +403,7 @@ class _RunReader:
         )
         return StoredRun(header, run, self._lines)
 
-    # The header
+    # -- The header --------------------------------------------------------------------------------
 
     def _read_header(self, lines: Iterator[tuple[int, str]]) -> None:
         self._number, line = next(lines, (1, ""))
@@ -443,7 +443,7 @@ class _RunReader:
             values[name] = value
         return RunHeader(**values)
 
-    # Rows
+    # -- Rows --------------------------------------------------------------------------------------
 
     def _parse_object(self, line: str) -> Json:
         try:
@@ -628,7 +628,7 @@ class _RunReader:
             self._shared_count = 0
         return shared
 
-    # Failures
+    # -- Failures ----------------------------------------------------------------------------------
 
     def _fail_hit(self) -> NoReturn:
         self._fail("a document is neither an id nor [id, score, title]")

@@ -67,7 +67,7 @@ def parse_shard(text: str) -> Shard:
     raise BaselineError(f"'{text}' is not a shard. Write I/N, such as 2/5, with I from 1 to N.")
 
 
-# Writing
+# -- Writing ---------------------------------------------------------------------------------------
 
 
 def save_runs(
@@ -122,7 +122,7 @@ def _make_names(keys: Sequence[RunKey], shard: Shard | None) -> dict[RunKey, str
     return names
 
 
-# Reading
+# -- Reading ---------------------------------------------------------------------------------------
 
 
 def read_saved_runs(
@@ -266,7 +266,7 @@ class SavedRuns:
             f" only {known}."
         )
 
-    # Runs
+    # -- Runs --------------------------------------------------------------------------------------
 
     def read_runs(self, suites: Sequence[Suite], base_suites: Sequence[Suite] = ()) -> None:
         """Read the runs of all suites by key, and note why some cannot be used."""
@@ -317,7 +317,7 @@ class SavedRuns:
         source = files[0].name if len(files) == 1 else self.name
         return replace(run, provenance=replace(run.provenance, source=source))
 
-    # Shards
+    # -- Shards ------------------------------------------------------------------------------------
 
     def _check_saved_shards(self, files: Sequence[_SavedFile], suites: Sequence[Suite]) -> None:
         """Raise an error if shards in JSON lines are not those of one run."""
@@ -367,7 +367,7 @@ class SavedRuns:
                 f" {list_some(missing, MAX_NAMED_FILES)}. There is {known}."
             )
 
-    # TREC
+    # -- TREC --------------------------------------------------------------------------------------
 
     def _read_trec_runs(self, suites: Sequence[Suite], base_suites: Sequence[Suite]) -> Run | None:
         """Read the TREC runs of suites, or ``None`` if there are none."""
@@ -458,7 +458,7 @@ class SavedRuns:
         trec.used_ids.update(known)
         return [query for query in suite.queries if query.id not in known]
 
-    # Gaps
+    # -- Gaps --------------------------------------------------------------------------------------
 
     def _note_gaps(self, suites: Sequence[Suite], every_suite: Sequence[Suite]) -> None:
         """Note which queries the runs lack, and what they have that no suite has."""

@@ -22,6 +22,7 @@ from pytest_irquality.io.text import DataPart, Text, format_count, write
 from pytest_irquality.passages.matching import find_contained_passages
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import Query, RetrieverId, Suite
+from pytest_irquality.suite.parser import list_metrics
 
 BASELINE_FOLDER = ".ir-baseline"
 # A baseline with one repeat this far below the others would hide losses.
@@ -31,7 +32,7 @@ _SUITE_ENDINGS = (".ir.yaml", ".ir.yml", ".yaml", ".yml")
 _SKIPPED_FOLDERS = frozenset(("__pycache__", "node_modules", "site-packages", "venv"))
 
 
-# Places
+# -- Places ----------------------------------------------------------------------------------------
 
 
 def get_baseline_path(suite_path: str, parameter: str = "") -> str:
@@ -72,7 +73,7 @@ def list_baseline_files(root: Path) -> Iterator[str]:
         inner[:] = searched
 
 
-# Reading
+# -- Reading ---------------------------------------------------------------------------------------
 
 
 def make_baseline(stored: StoredRun, path: str, suite: Suite | None = None) -> Baseline:
@@ -170,7 +171,7 @@ class CommittedBaselines:
         return tuple(read_baseline_files(paths, suites, read_lines, self.errors))
 
 
-# Updating
+# -- Updating --------------------------------------------------------------------------------------
 
 
 class BaselineUpdate(NamedTuple):
@@ -242,7 +243,7 @@ def update_baseline(
     Raises:
         OSError: The file cannot be written.
     """
-    update = _Update(root, suite, run, frozenset(query_ids))
+    update = _Update.read(root, suite, run, frozenset(query_ids))
     refusal = _find_ignore_rule(root / update.path) or _check_repeats(compute_repeat_means)
     refusal = refusal or update.find_refusal()
     if not refusal:
@@ -312,23 +313,33 @@ def _check_repeats(compute_means: Callable[[], Sequence[float]] | None) -> str:
 
 
 class _Update:
-    """One update of one file, before and while it is written."""
+    """One update of one file, before and while it is written.
 
-    def __init__(self, root: Path, suite: Suite, run: Run, query_ids: frozenset[str]) -> None:
+    Args:
+        root: The root of the project.
+        suite: The suite, with its retriever.
+        run: The current answers.
+        query_ids: The queries to update, or none for all.
+        old: What the file has, if it can be read.
+        damage: Why the file cannot be read, or an empty string.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        suite: Suite,
+        run: Run,
+        query_ids: frozenset[str],
+        *,
+        old: StoredRun,
+        damage: str,
+    ) -> None:
         self.path = get_baseline_path(suite.path, suite.retriever.parameter)
         self.file = root / self.path
         self.root = root
         self.suite = suite
-        self.old = StoredRun(RunHeader(), Run(), {})
-        self.damage = ""
-        if os.path.lexists(self.file):
-            hint = _make_repair_hint(suite)
-            try:
-                self.old = run_files.read_run_lines(
-                    open_lines(self.file), self.path, repair=hint, keep_lines=True
-                )
-            except BaselineError as error:
-                self.damage = str(error)
+        self.old = old
+        self.damage = damage
         self.is_full = not query_ids
         self.queries: dict[str, Query] = {}
         passages: dict[str, dict[str, None]] = {}
@@ -341,6 +352,21 @@ class _Update:
         for request, query in self.queries.items():
             if request not in run.answers:
                 self.unanswered.append(query.id)
+
+    @classmethod
+    def read(cls, root: Path, suite: Suite, run: Run, query_ids: frozenset[str]) -> _Update:
+        """Read the file that is updated, if there is one."""
+        path = get_baseline_path(suite.path, suite.retriever.parameter)
+        old = StoredRun(RunHeader(), Run(), {})
+        damage = ""
+        if os.path.lexists(root / path):
+            hint = _make_repair_hint(suite)
+            try:
+                lines = open_lines(root / path)
+                old = run_files.read_run_lines(lines, path, repair=hint, keep_lines=True)
+            except BaselineError as error:
+                damage = str(error)
+        return cls(root, suite, run, query_ids, old=old, damage=damage)
 
     def find_refusal(self) -> str:
         """Return why nothing can be written, or an empty string."""
@@ -432,8 +458,7 @@ def _strip_run(suite: Suite, run: Run, passages: Mapping[str, Iterable[str]]) ->
 
     Stages and sizes stay if a metric of the suite needs them.
     """
-    metrics = [*suite.metrics, *(threshold.metric for threshold in suite.thresholds)]
-    metrics += [item.threshold.metric for item in suite.items if item.threshold]
+    metrics = list_metrics(suite)
     has_sizes = any(metric.budget for metric in metrics)
     has_stages = any(metric.stage for metric in metrics)
 

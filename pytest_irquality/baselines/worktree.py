@@ -118,7 +118,7 @@ class BaseCommand:
     options: Mapping[str, object] | None = None
 
 
-# The other side of the exchange
+# -- The other side of the exchange ----------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ def _restore_tuples(values: dict[str, Any]) -> dict[str, Any]:
     return restored
 
 
-# The process that evaluates
+# -- The process that evaluates --------------------------------------------------------------------
 
 
 class WorktreeSource:
@@ -382,7 +382,7 @@ class _BaseProcess:
         self.head = os.path.realpath(repository.top)
         self.tree = str(folder / _TREE_NAME)
 
-    # Paths of the current checkout in the worktree
+    # -- Paths of the current checkout in the worktree ---------------------------------------------
 
     def map_path(self, path: str) -> str:
         """Return the place in the worktree for an absolute path of the current checkout."""
@@ -447,7 +447,7 @@ class _BaseProcess:
             yield str(folder / "src")
             yield str(folder)
 
-    # The process
+    # -- The process -------------------------------------------------------------------------------
 
     def run(self) -> int:
         """Run the base's pytest to its end and return its exit status."""

@@ -187,7 +187,7 @@ def _find_tracked(repository: Repository, names: Sequence[Path]) -> set[Path]:
     return {Path(name) for name in tracked - edited - filtered}
 
 
-# Fields of results
+# -- Fields of results -----------------------------------------------------------------------------
 
 MAX_FIELD_DEPTH = 40
 

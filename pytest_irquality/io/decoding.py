@@ -229,7 +229,7 @@ def pause_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-# JSON
+# -- JSON ------------------------------------------------------------------------------------------
 
 MAX_NESTING = 40
 

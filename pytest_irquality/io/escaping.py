@@ -63,7 +63,7 @@ def clip(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
-# Terminal and CI logs
+# -- Terminal and CI logs --------------------------------------------------------------------------
 
 
 def escape_log_line(text: str) -> str:
@@ -104,7 +104,7 @@ def disarm_commands(text: str) -> str:
     return _WORKFLOW_COMMAND.sub(lambda match: f"{match[0][:-1]}\\x{ord(match[0][-1]):02x}", text)
 
 
-# Pages
+# -- Pages -----------------------------------------------------------------------------------------
 
 
 def escape_page_text(text: str) -> str:
@@ -126,7 +126,7 @@ def _reveal_deceptions(text: str) -> str:
     return _MIXED_WORD.sub(lambda match: match[0].translate(_LOOKALIKE_NAMES), text)
 
 
-# Markdown
+# -- Markdown --------------------------------------------------------------------------------------
 
 _MARKUP = re.compile(r"([\\`*_\[\]|~#$])")
 _ENTITIES = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
@@ -153,7 +153,7 @@ def escape_markdown_code(text: str) -> str:
     return f"{fence}{padding}{plain}{padding}{fence}"
 
 
-# CSV
+# -- CSV -------------------------------------------------------------------------------------------
 
 # The file may be opened with another separator, which then begins cells inside ours.
 _FORMULA = re.compile(r"(?:^|(?<=[;|\t\r\n]))[ \"]*'*(?=[=+\-@＝＋－＠])|^'*(?=[\t\r\n])")
@@ -169,7 +169,7 @@ def unescape_csv_cell(cell: str) -> str:
     return _FORMULA.sub(lambda match: match[0].removesuffix("'"), cell)
 
 
-# File names
+# -- File names ------------------------------------------------------------------------------------
 
 _UNSAFE_IN_NAME = re.compile(r"[^\w+=,@ -]| $")
 _WINDOWS_DEVICE = re.compile(r"^(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])$", re.IGNORECASE)
@@ -211,7 +211,7 @@ def _percent_encode(text: str) -> str:
     return "".join(f"%{byte:02X}" for byte in text.encode("utf-8", "surrogatepass"))
 
 
-# Command lines
+# -- Command lines ---------------------------------------------------------------------------------
 
 # What cmd acts on outside quotes. Inside quotes it still replaces `%NAME%`.
 _ACTIVE_IN_CMD = re.compile(r'[()%!^"<>&|]')

@@ -57,7 +57,7 @@ class FileError(Exception):
         return f"{place}: {self.message}"
 
 
-# Reading
+# -- Reading ---------------------------------------------------------------------------------------
 
 
 def open_binary(path: Path) -> BinaryIO:
@@ -114,7 +114,7 @@ def _open_regular_file(path: Path) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
-# Finding
+# -- Finding ---------------------------------------------------------------------------------------
 
 
 def find_matching_files(pattern: str, folder: Path) -> list[str]:
@@ -180,7 +180,7 @@ def _match_names(folder: Path, part: str) -> tuple[list[str], int]:
     return names, count
 
 
-# Writing
+# -- Writing ---------------------------------------------------------------------------------------
 
 
 def write_atomically(
@@ -305,7 +305,7 @@ def _remove_leftovers(target: Path) -> None:
                 path.unlink()
 
 
-# Reports
+# -- Reports ---------------------------------------------------------------------------------------
 
 OUTPUT_MARKER = "pytest-irquality:report"
 """Every report has this text in its first bytes, so that a later run may replace it."""

@@ -131,7 +131,7 @@ class Repository:
         """Return whether the clone lacks older commits."""
         return self.read_output("rev-parse", "--is-shallow-repository").strip() == b"true"
 
-    # Running git
+    # -- Running git -------------------------------------------------------------------------------
 
     def run(
         self,
@@ -191,7 +191,7 @@ class Repository:
         # Our messages quote those of git, which LC_ALL keeps English.
         return {**inherited, **no_questions, "GIT_CEILING_DIRECTORIES": ceiling, "LC_ALL": "C"}
 
-    # Commits
+    # -- Commits -----------------------------------------------------------------------------------
 
     def resolve(self, ref: str) -> str:
         """Return the commit that a branch, tag or other revision names."""
@@ -222,7 +222,7 @@ class Repository:
             )
         raise GitError(problem)
 
-    # Files of the working tree
+    # -- Files of the working tree -----------------------------------------------------------------
 
     def get_path(self, file: Path) -> str:
         """Return the path of a file from the top, with ``/``."""
@@ -247,7 +247,7 @@ class Repository:
         is_exception = re.search(r":\d+:!", rule)
         return "" if is_exception else rule
 
-    # Worktrees
+    # -- Worktrees ---------------------------------------------------------------------------------
 
     def add_worktree(self, folder: Path, commit: str) -> None:
         """Check out a commit into a new folder, without its submodules."""

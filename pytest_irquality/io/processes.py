@@ -133,7 +133,7 @@ def split_windows_command(line: str) -> list[str]:
     return list(lexer)
 
 
-# The supervising process
+# -- The supervising process -----------------------------------------------------------------------
 
 
 def main(end_signal: str, patience: str, *command: str) -> int:

@@ -201,7 +201,7 @@ def _find_stage(passage: str, stages: Mapping[str, ChunkRanking]) -> tuple[str, 
     return "", None
 
 
-# -- Passages that a chunker cut in parts ---------------------------------------------------------
+# -- Passages that a chunker cut in parts ----------------------------------------------------------
 
 
 def _find_parts(

@@ -195,7 +195,7 @@ def _is_critical(word: str) -> bool:
     return any(map(str.isdigit, word))
 
 
-# Passages in rankings
+# -- Passages in rankings --------------------------------------------------------------------------
 
 
 class ChunkRanking(Protocol):

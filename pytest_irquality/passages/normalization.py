@@ -19,7 +19,7 @@ from html import unescape
 from typing import NamedTuple
 from unicodedata import category, combining, decimal, decomposition, normalize
 
-# -- Characters
+# -- Characters ------------------------------------------------------------------------------------
 
 # Scripts that put no space between words. Each of their characters, with its marks, is a word.
 UNSPACED = (
@@ -146,7 +146,7 @@ def split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# -- Marks of Markdown and HTML
+# -- Marks of Markdown and HTML --------------------------------------------------------------------
 
 Remains = str | int | Callable[["re.Match[str]"], "str | int"]
 """What remains of a match: a text, a group by its number, or a function that returns either."""
@@ -362,7 +362,7 @@ def _get_markup() -> tuple[tuple[Markup, ...], tuple[Markup, ...]]:
     return with_letters, others
 
 
-# -- Words
+# -- Words -----------------------------------------------------------------------------------------
 
 _LETTER = "[^\\W\\d_]"
 _UNITS = "%‰°€£¥₹₽"

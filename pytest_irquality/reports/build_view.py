@@ -40,7 +40,6 @@ from pytest_irquality.reports.sentences import Headline
 from pytest_irquality.reports.view_model import (
     Header,
     HistoryPoint,
-    Step,
     SuiteView,
     TagRow,
     View,
@@ -48,8 +47,6 @@ from pytest_irquality.reports.view_model import (
     find_label,
 )
 from pytest_irquality.suite.model import RetrieverId, Suite
-
-__all__ = ["HistoryPoint", "Step", "View", "ViewSettings", "build_view"]
 
 COMMIT_LENGTH = 10
 # The base checks, the edits and the last paragraph say what these say.
@@ -90,7 +87,7 @@ def build_view(
         worse=_list_rows(rows, Direction.WORSE),
         better=_list_rows(rows, Direction.BETTER),
         changed=_list_rows(rows, Direction.CHANGED),
-        # A threshold says more than one of the queries that break it.
+        # Checks with a value, such as thresholds, come before rules of single queries.
         checks=tuple(sorted(results, key=lambda check: (-check.outcome, check.value is None))),
         base_checks=tuple(sentences.sort_base_failures(decision)),
         edits=decision.edits,
@@ -104,7 +101,7 @@ def build_view(
     )
 
 
-# -- Suites --------------------------------------------------------------------------------------
+# -- Suites ----------------------------------------------------------------------------------------
 
 
 def _build_suites(decision: Decision, settings: ViewSettings) -> tuple[SuiteView, ...]:
@@ -231,7 +228,7 @@ def _list_rows(rows: Sequence[QueryRow], direction: Direction) -> tuple[QueryRow
     return tuple(sorted(selected, key=lambda row: -abs(row.improvement)))
 
 
-# -- Header, messages and checks -----------------------------------------------------------------
+# -- Header, messages and checks -------------------------------------------------------------------
 
 
 def _build_header(suites: Sequence[SuiteView], settings: ViewSettings) -> Header:
@@ -268,15 +265,20 @@ def _list_notices(decision: Decision) -> list[Notice]:
 
 
 def _find_causes(decision: Decision, notices: Sequence[Notice]) -> list[Notice]:
-    """Return the notices that explain the outcome, most severe first."""
+    """Return the notices that explain the outcome: errors first, then causes, then by severity."""
     causes = [notice for notice in notices if notice.is_cause]
     if decision.outcome in (Outcome.ERROR, Outcome.INCOMPLETE, Outcome.REVIEW):
         for notice in notices:
             if notice.outcome is decision.outcome and not notice.is_cause:
                 causes.append(notice)
-    # What cannot be used explains more than that nothing was evaluated.
-    causes.sort(key=lambda notice: (not notice.is_cause, -notice.outcome))
-    return sorted(causes, key=lambda notice: notice.outcome is not Outcome.ERROR)
+    return sorted(
+        causes,
+        key=lambda notice: (
+            notice.outcome is not Outcome.ERROR,
+            not notice.is_cause,
+            -notice.outcome,
+        ),
+    )
 
 
 def _show_causes(

@@ -132,7 +132,7 @@ def _add_content(doc: dict[str, Any], ranking: Ranking, index: int) -> None:
             doc["fields"].append([name, escape_page_text(clip(str(value), MAX_TEXT_LENGTH))])
 
 
-# -- Rendering -----------------------------------------------------------------------------------
+# -- Rendering -------------------------------------------------------------------------------------
 
 
 def _render_csv(pools: Sequence[Pool]) -> str:

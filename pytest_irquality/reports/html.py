@@ -222,7 +222,7 @@ def _get_heat(tile: Tile) -> str:
     return f"{'better' if tile.improvement > 0 else 'worse'} heat-{level}"
 
 
-# -- Charts --------------------------------------------------------------------------------------
+# -- Charts ----------------------------------------------------------------------------------------
 
 
 def _build_bars(view: View, rows: Sequence[QueryRow]) -> dict[str, Any] | None:

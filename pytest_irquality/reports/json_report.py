@@ -112,7 +112,7 @@ def render_short_json(
     return _lay_out(document)
 
 
-# -- Encoding ------------------------------------------------------------------------------------
+# -- Encoding --------------------------------------------------------------------------------------
 
 # Fields that only reports in the same process read, or that belong to ``timing``.
 HIDDEN_FIELDS: Mapping[str, frozenset[str]] = {
@@ -181,7 +181,7 @@ def _collect_timing(view: View) -> Timing:
     return Timing(date, view.settings.seconds, queries)
 
 
-# -- The short document --------------------------------------------------------------------------
+# -- The short document ----------------------------------------------------------------------------
 
 
 def _shorten_check(check: CheckResult) -> dict[str, Any]:

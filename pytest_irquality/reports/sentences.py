@@ -146,7 +146,7 @@ def _write_failed_headline(decision: Decision, suites: Sequence[SuiteView]) -> H
     if worse and comparing:
         text = write(f"Search got worse for {_of_queries(worse, rows)}")
         if empty >= MIN_NEWLY_EMPTY:
-            text = write(text, f", and {empty} more queries return nothing")
+            text = write(text, f", and {empty} queries now return nothing")
         return Headline(text, counts_changes=True)
     if any(result.check is DefaultCheck.UNRECOGNIZABLE for result in failures):
         described = _describe_first_results(list_ungraded(rows))
@@ -388,7 +388,7 @@ def write_suite_line(rows: Sequence[QueryRow]) -> Text:
     return write("; ".join(parts) or "no queries")
 
 
-# -- The last paragraph --------------------------------------------------------------------------
+# -- The last paragraph ----------------------------------------------------------------------------
 
 
 def write_last_paragraph(

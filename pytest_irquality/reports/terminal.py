@@ -173,7 +173,7 @@ def _rank_rows(table: Sequence[str], ranks: Sequence[int]) -> Iterator[_Block]:
             yield _Block(rank, [line])
 
 
-# -- Tables --------------------------------------------------------------------------------------
+# -- Tables ----------------------------------------------------------------------------------------
 
 
 def _format_tiles(
@@ -263,7 +263,7 @@ def _format_base_checks(view: View, columns: int, is_full: bool) -> Iterator[_Bl
             yield _format_message(text, 2 + number, columns, is_full)
 
 
-# -- Failures of items ---------------------------------------------------------------------------
+# -- Failures of items -----------------------------------------------------------------------------
 
 
 def format_failure(results: Sequence[CheckResult], evaluation: Evaluation) -> str:

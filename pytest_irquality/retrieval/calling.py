@@ -136,7 +136,7 @@ def _refuse_unusable(retriever: object) -> None:
         )
 
 
-# Making calls.
+# -- Making calls ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -177,7 +177,7 @@ def _make_reader(settings: Settings) -> ResultReader:
     return ResultReader(settings.id_field, settings.text_field, settings.match == "text")
 
 
-# The pass.
+# -- The pass --------------------------------------------------------------------------------------
 
 
 # What came of a call for one query: an answer, the answers of all stages, or why there is none.
@@ -295,7 +295,7 @@ class _Collector:
                 errors.append(error)
         return errors
 
-    # The run.
+    # -- The run -----------------------------------------------------------------------------------
 
     def make_run(self, known: Run) -> Run:
         """Make a run of the results so far. Its ids of chunks agree with those of a known run."""
@@ -384,7 +384,7 @@ def _name_failure(error: BaseException | None, exceptions: ExceptionPolicy) -> s
     return "were refused" if is_refusal(error) else ""
 
 
-# Methods that a retriever may have.
+# -- Methods that a retriever may have -------------------------------------------------------------
 
 
 def ask_exists(

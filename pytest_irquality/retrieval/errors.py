@@ -126,7 +126,7 @@ def _find_cause(message: str, error: BaseException, query_text: str) -> str:
     return f"{status or ''} {_VARYING.sub('#', text)}".strip()
 
 
-# Retries.
+# -- Retries ---------------------------------------------------------------------------------------
 
 
 def should_retry(error: BaseException, on: Iterable[str]) -> bool:

@@ -268,7 +268,7 @@ def _is_object_type(kind: type) -> bool:
     return not (_is_row_type(kind) or is_number_type(kind) or issubclass(kind, (str, uuid.UUID)))
 
 
-# Hits that are rows.
+# -- Hits that are rows ----------------------------------------------------------------------------
 
 
 def _is_row_type(kind: type) -> bool:
@@ -329,7 +329,7 @@ def _find_places(roles: Sequence[Role]) -> tuple[int, int | None]:
     raise ResultError("None of its columns is an id")
 
 
-# Hits that are objects with named fields.
+# -- Hits that are objects with named fields -------------------------------------------------------
 
 
 def _read_objects(hits: Sequence[Any], reader: ResultReader) -> _Parts:
@@ -449,7 +449,7 @@ def _read_texts(fields: _Fields, reader: ResultReader) -> Sequence[str]:
     raise ResultError(cause, _describe_fields(fields.hits[0]))
 
 
-# Columns: the values at one place of each hit.
+# -- Columns ---------------------------------------------------------------------------------------
 
 
 class Column:
@@ -642,13 +642,13 @@ def clean_title(text: str) -> str:
     return clip(" ".join(text[:MAX_RAW_TITLE_CHARS].split()), MAX_TITLE_CHARS)
 
 
-# Values of fields that reports show and rules read. They leave the process of the retriever (xdist,
-# JSON), so they are texts, numbers, booleans, and lists of those.
+# -- Values of fields ------------------------------------------------------------------------------
 
 
 def _read_fields(hits: Sequence[Any], paths: Sequence[str]) -> tuple[Mapping[str, object], ...]:
     """Return the values at some paths of each hit, or of its containers, as plain data.
 
+    They leave the process of the retriever (xdist, JSON).
     A hit that lacks a field has no entry for it.
     """
     values: list[dict[str, object]] = [{} for _ in hits]
@@ -691,7 +691,7 @@ def make_plain(value: object) -> object:
     return str(value) if isinstance(value, uuid.UUID) else None
 
 
-# Hints.
+# -- Hints -----------------------------------------------------------------------------------------
 
 
 def _make_id_error(hits: Sequence[Any], id_field: str) -> ResultError:

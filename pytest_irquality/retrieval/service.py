@@ -233,7 +233,7 @@ def _describe_output(data: bytes, secrets: Secrets) -> str:
     return f"It wrote {Service(secrets).quote(data) or 'nothing'}"
 
 
-# What retrievers outside this process share.
+# -- What retrievers outside this process share ----------------------------------------------------
 
 
 class Service:

@@ -151,7 +151,7 @@ def _is_group(hit: Any) -> bool:
     return isinstance(doc_id, str) and doc_id.startswith(("group:", "grouplist:", "hitlist:"))
 
 
-# Openers, in the order in which they are tried.
+# -- Openers, in the order in which they are tried -------------------------------------------------
 
 
 def _open_array(thing: Any, request: Request) -> Any:

@@ -25,7 +25,7 @@ from pytest_irquality.suite.kinds import list_words, parse_number, suggest
 from pytest_irquality.suite.mistakes import Mistake, quote
 from pytest_irquality.suite.yaml_source import Node, make_node
 
-# -- Files
+# -- Files -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class DataFile:
         return enumerate(chain.from_iterable(self.read_blocks()), start=1)
 
 
-# -- Columns
+# -- Columns ---------------------------------------------------------------------------------------
 
 # By the spelling without case, hyphens and underscores. An engine's `score` is no grade.
 SPELLINGS: Mapping[str, tuple[str, ...]] = {
@@ -200,7 +200,7 @@ def explain_missing(meaning: str, names: Sequence[str]) -> str:
     )
 
 
-# -- Records
+# -- Records ---------------------------------------------------------------------------------------
 
 QUERY_FORMATS = ("jsonl", "csv", "tsv", "topics", "text")
 JUDGMENT_FORMATS = ("trec", "beir", "jsonl", "csv", "tsv")
@@ -294,7 +294,7 @@ class RecordReader:
             elif line and not line.isspace():
                 yield number, line
 
-    # -- Lines without a header -------------------------------------------------------------------
+    # -- Lines without a header --------------------------------------------------------------------
 
     def _read_trec(self, lines: Iterator[tuple[int, str]]) -> Iterator[Record]:
         for number, line in self._iter_data(lines):
@@ -315,7 +315,7 @@ class RecordReader:
         for number, line in self._iter_data(lines):
             yield Record(number, {"query": line.strip()})
 
-    # -- Tables -----------------------------------------------------------------------------------
+    # -- Tables ------------------------------------------------------------------------------------
 
     def _read_table(self, lines: Iterator[tuple[int, str]]) -> Iterator[Record]:
         start, header = next(self._iter_data(lines), (1, ""))
@@ -353,7 +353,7 @@ class RecordReader:
         self.columns = columns
         return columns
 
-    # -- JSON lines -------------------------------------------------------------------------------
+    # -- JSON lines --------------------------------------------------------------------------------
 
     def _read_json(self, lines: Iterator[tuple[int, str]]) -> Iterator[Record]:
         for number, line in self._iter_data(lines):
@@ -439,7 +439,7 @@ _DECODER = json.JSONDecoder(
 )
 
 
-# -- Recognizing ----------------------------------------------------------------------------------
+# -- Recognizing -----------------------------------------------------------------------------------
 
 
 def is_comment(line: str) -> bool:
@@ -570,7 +570,7 @@ def _guess_formats(file: DataFile, head: str) -> Sequence[str]:
     return {".csv": ["csv"], ".tsv": ["tsv"]}.get(suffix, [])
 
 
-# -- Files of queries
+# -- Files of queries ------------------------------------------------------------------------------
 
 _CELL_SEPARATORS = {"tags": r"[;,|]", "variants": r"[|\n]"}  # a query may have commas
 

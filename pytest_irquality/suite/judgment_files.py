@@ -253,7 +253,7 @@ def _get_pair(reader: RecordReader, record: Record) -> tuple[str, str]:
     return query_key.strip(), doc_id
 
 
-# -- Joining --------------------------------------------------------------------------------------
+# -- Joining ---------------------------------------------------------------------------------------
 
 
 class JudgmentFiles:

@@ -42,7 +42,7 @@ RARE_METRICS = ("dcg", "err", "bpref")
 
 NODE = make_node_kind({})
 
-# -- Small tables ---------------------------------------------------------------------------------
+# -- Small tables ----------------------------------------------------------------------------------
 
 _SWITCH_WORDS = ("true", "false", "yes", "no", "on", "off", "null", "none", "~")
 
@@ -93,7 +93,7 @@ PROBE_KEYS = {
 }
 
 
-# -- Files ----------------------------------------------------------------------------------------
+# -- Files -----------------------------------------------------------------------------------------
 
 
 FILE_KEYS = {
@@ -108,7 +108,7 @@ FILE_KEYS = {
 FILE = kinds.make_table(FILE_KEYS, "{file: FILE}")
 _TEXT_OR_FILE: Schema = {"anyOf": [kinds.TEXT.schema, make_reference("file")]}
 
-# -- Thresholds -----------------------------------------------------------------------------------
+# -- Thresholds ------------------------------------------------------------------------------------
 
 THRESHOLD_KEYS: dict[str, Key] = {}
 for _bound in BOUNDS:
@@ -157,7 +157,7 @@ EACH_QUERY_SCHEMA: Schema = {
     },
 }
 
-# -- Queries --------------------------------------------------------------------------------------
+# -- Queries ---------------------------------------------------------------------------------------
 
 QUERY_KEYS: dict[str, Key] = {
     "query": Key(kinds.QUERY_TEXT, "The text to search for."),
@@ -203,7 +203,7 @@ _QUERY_LIST: Schema = {
     "items": {"anyOf": [make_reference("query"), _TEXT_OR_FILE]},
 }
 
-# -- The suite ------------------------------------------------------------------------------------
+# -- The suite -------------------------------------------------------------------------------------
 
 SUITE_KEYS: dict[str, Key] = {
     "suite": Key(kinds.TEXT, "The name in reports.", "the name of the file, without `.ir.yaml`"),
@@ -308,7 +308,7 @@ SUITE_KEYS: dict[str, Key] = {
 KEYS_OF_QUERIES = dict.fromkeys(QUERY_KEYS, ", but of a query. Indent it below its query.")
 KEYS_OF_SUITES = dict.fromkeys(SUITE_KEYS, ", but of the suite. Write it without indentation.")
 
-# -- JSON Schema
+# -- JSON Schema -----------------------------------------------------------------------------------
 
 SCHEMA_ID = (
     "https://raw.githubusercontent.com/pytest-irquality/pytest-irquality/main/"

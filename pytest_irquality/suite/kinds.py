@@ -78,7 +78,7 @@ class Key:
         return {**self.kind.schema, "description": f"{self.help}{default}"}
 
 
-# -- Words for messages ---------------------------------------------------------------------------
+# -- Words for messages ----------------------------------------------------------------------------
 
 
 def describe_node(node: Node) -> str:
@@ -112,7 +112,7 @@ def suggest(
     return f". {otherwise}" if otherwise else ""
 
 
-# -- Single values --------------------------------------------------------------------------------
+# -- Single values ---------------------------------------------------------------------------------
 
 
 def read_text(node: Node, name: str) -> str:
@@ -274,7 +274,7 @@ def read_value(node: Node, name: str) -> Any:
     return text
 
 
-# -- Lists ----------------------------------------------------------------------------------------
+# -- Lists -----------------------------------------------------------------------------------------
 
 
 def make_list(
@@ -316,7 +316,7 @@ def _explain_pair(node: MappingNode, name: str) -> str:
     return f"{message}. Put a text that contains ': ' in quotes: {pair}."
 
 
-# -- Mappings -------------------------------------------------------------------------------------
+# -- Mappings --------------------------------------------------------------------------------------
 
 
 def read_entries(node: Node, name: str) -> Sequence[tuple[ScalarNode, Node]]:
@@ -570,7 +570,7 @@ def make_reference(name: str) -> Schema:
     return {"$ref": f"#/definitions/{name}"}
 
 
-# -- Kinds ----------------------------------------------------------------------------------------
+# -- Kinds -----------------------------------------------------------------------------------------
 
 TEXT = Kind(read_text, ANY_TEXT)
 QUERY_TEXT = Kind(_read_query_text, ANY_TEXT)

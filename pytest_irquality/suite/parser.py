@@ -196,7 +196,7 @@ class _SuiteParser:
             max_errors=fields.get("errors", {}).get("max", 0),
         )
 
-    # -- Metrics and checks -----------------------------------------------------------------------
+    # -- Metrics and checks ------------------------------------------------------------------------
 
     def _parse_metrics(self) -> tuple[Metric, ...]:
         node = self.fields.get("metrics")
@@ -300,7 +300,7 @@ class _SuiteParser:
                 message = f"Probes have no baseline to compare {threshold.metric} with. Use 'min'."
                 self.mistakes.add(Mistake(check.location.line, message))
 
-    # -- Depth ------------------------------------------------------------------------------------
+    # -- Depth -------------------------------------------------------------------------------------
 
     def _check_depth(self, suite: Suite) -> None:
         """Check that as many results are requested as metrics and rules read."""
@@ -318,7 +318,7 @@ class _SuiteParser:
                 self.mistakes.add(Mistake(line, message))
 
 
-# -- Helpers --------------------------------------------------------------------------------------
+# -- Helpers ---------------------------------------------------------------------------------------
 
 
 def list_limited_metrics(suite: Suite) -> list[Metric]:
@@ -392,7 +392,7 @@ def get_needed_fields(suite: Suite) -> tuple[str, ...]:
     return tuple(paths)
 
 
-# -- Items
+# -- Items -----------------------------------------------------------------------------------------
 
 MAX_NAME_LENGTH = 80
 

@@ -172,7 +172,7 @@ def make_probes(
     return queries, note
 
 
-# -- Reading documents ----------------------------------------------------------------------------
+# -- Reading documents -----------------------------------------------------------------------------
 
 
 @dataclass
@@ -252,7 +252,7 @@ def _to_text(value: object) -> str:
     return " ".join(str(value).split())
 
 
-# -- The sample -----------------------------------------------------------------------------------
+# -- The sample ------------------------------------------------------------------------------------
 
 
 def _draw_sample(
@@ -292,7 +292,7 @@ def _split_words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(text)]
 
 
-# -- Quotes and equal documents ------------------------------------------------------------------
+# -- Quotes and equal documents --------------------------------------------------------------------
 
 
 def _quote(draft: _Draft, statistics: _Statistics) -> _Draft:

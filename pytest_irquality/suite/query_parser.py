@@ -439,7 +439,7 @@ class QueryParser:
                 location=query.location._replace(line=entry.fields.get_line("variants")),
             )
 
-    # -- Probes -----------------------------------------------------------------------------------
+    # -- Probes ------------------------------------------------------------------------------------
 
     def _parse_probes(self) -> list[Query]:
         from pytest_irquality.suite.probes import make_probes

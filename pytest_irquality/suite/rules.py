@@ -163,7 +163,7 @@ class _Hit(NamedTuple):
     fields: Mapping[str, object]
 
 
-# -- Rules about documents ------------------------------------------------------------------------
+# -- Rules about documents -------------------------------------------------------------------------
 
 
 def _read_ranks(node: Node, name: str) -> dict[str, int | None]:
@@ -245,7 +245,7 @@ class MustFind(DocumentRule):
     """Each of some documents, at its rank or better."""
 
     key = "must_find"
-    help = "Each of these documents must be at its rank or better; in a list, within `top_k`."
+    help = "Each of these documents must be at the rank that you give or better; in a list, within `top_k`."
     wants_documents = True
 
 
@@ -271,7 +271,7 @@ class MustNotFind(DocumentRule):
     """None of some documents down to its rank."""
 
     key = "must_not_find"
-    help = "None of these documents may be at its rank or better; in a list, within `top_k`."
+    help = "None of these documents may be at the rank that you give or better; in a list, within `top_k`."
     is_for_each_query = True
     expects_results = False
 
@@ -337,7 +337,7 @@ class ExpectNoResults(Rule):
             )
 
 
-# -- Rules about fields ---------------------------------------------------------------------------
+# -- Rules about fields ----------------------------------------------------------------------------
 
 
 _CONDITIONS = {
@@ -579,7 +579,7 @@ class NewestFirst(FieldRule):
                 oldest[_normalize(group)] = result
 
 
-# -- Values of fields -----------------------------------------------------------------------------
+# -- Values of fields ------------------------------------------------------------------------------
 
 
 def _iter_results(answer: RankingView, top_k: int) -> Iterator[_Hit]:

@@ -109,7 +109,7 @@ class ThresholdParser:
         return threshold
 
 
-# -- One bound ------------------------------------------------------------------------------------
+# -- One bound -------------------------------------------------------------------------------------
 
 
 def _parse_bound(metric: Metric, name: str, node: Node) -> Bound:
@@ -208,7 +208,7 @@ def check_repeated(threshold: Threshold, lines: dict[Metric, int]) -> None:
     lines[metric] = line
 
 
-# -- Thresholds of single queries -----------------------------------------------------------------
+# -- Thresholds of single queries ------------------------------------------------------------------
 
 
 def check_for_single_queries(threshold: Threshold) -> None:

@@ -9,7 +9,7 @@ libyaml are also the fastest way: composing PyYAML's own nodes takes five times 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -168,7 +168,7 @@ def _make_node(value: object, line: int, depth: int) -> Node:
     return ScalarNode(str(value), line, type(value) is str)
 
 
-# -- Syntax errors --------------------------------------------------------------------------------
+# -- Syntax errors ---------------------------------------------------------------------------------
 #
 # libyaml reports where its grammar broke, in words of its grammar. The functions below look at the
 # lines around that place for what people who write YAML twice a year get wrong.
@@ -224,8 +224,29 @@ def _explain_indicator(event: Any) -> Mistake:
     written = f"!{str(tag).lstrip('!')}" if tag else f"&{anchor}"
     if type(event).__name__ == "AliasEvent":
         written = f"*{anchor}"
-    message = f"{quote(written)} has a meaning of its own in YAML that suites do not use"
+    message = f"{quote(written)} is YAML syntax that suites do not support"
     return Mistake(line, f"{message}. Put the text in quotes, or write the value out.")
+
+
+class _Failure(NamedTuple):
+    """Where libyaml failed, and where the text begins that it could not read to its end."""
+
+    lines: Sequence[str]
+    row: int
+    column: int
+    open_row: int
+    open_column: int
+    problem: str
+
+    @property
+    def before(self) -> str:
+        """Return the part of the line before the failure."""
+        return self.lines[self.row][: self.column]
+
+    @property
+    def rest(self) -> str:
+        """Return the part of the line from the failure on."""
+        return self.lines[self.row][self.column :]
 
 
 def _explain_syntax_error(error: yaml.YAMLError, text: str) -> Mistake:
@@ -240,63 +261,80 @@ def _explain_syntax_error(error: yaml.YAMLError, text: str) -> Mistake:
     problem, context = str(getattr(error, "problem", "")), str(getattr(error, "context", ""))
     mark = getattr(error, "problem_mark", None)
     row, column = (min(mark.line, len(lines) - 1), mark.column) if mark else (0, 0)
-    # Where libyaml began to read what it could not finish, such as a text in quotes.
     open_mark = getattr(error, "context_mark", None) or mark
     open_row, open_column = (min(open_mark.line, row), open_mark.column) if open_mark else (0, 0)
-    row_text = lines[row]
-    character = row_text[column : column + 1]
     for index, line_text in enumerate(lines[: row + 1]):
         if line_text.startswith(_CONFLICT_MARKERS):
             return Mistake(index + 1, "A merge conflict begins here. Resolve it.")
-    previous_row = row - 1
-    while previous_row > 0 and not lines[previous_row].strip():
-        previous_row -= 1
-    for index in (open_row, max(previous_row, 0), row):
+    for index in (open_row, _find_row_above(lines, row), row):
         explanation = explain_line(lines[index])
         if explanation:
             return Mistake(index + 1, explanation)
-    message = f"This is not valid YAML ({problem or 'no reason given'})"
-    if "quoted scalar" in context and "escape" in problem:
-        written = quote(row_text[column : column + 2])
-        message = f"{written} means nothing within double quotes"
-        message += ". Use single quotes, or write the backslash twice."
-    elif "quoted scalar" in context:
-        row, message = open_row, "The quote that opens in this line is never closed"
-    elif "flow" in context:
-        return _explain_brackets(lines, row, column, open_row, open_column)
-    elif "unexpected ':'" in problem:
-        message = "Write a space after each colon and each comma of this line"
-    elif "document start" in problem:
-        message = "The line '...' above ends the file for YAML. Remove it."
-    elif "mapping values are not allowed" in problem:
-        if ":" not in row_text[:column].strip().removeprefix("- ") and previous_row >= 0:
-            # The line was read as the continuation of the text above it.
-            return _explain_indentation(lines, row)
-        message = "A text that contains ': ' must be in quotes"
-    elif context.startswith("while scanning a") and "simple key" not in context:
-        # An alias, an anchor, a tag or a block scalar.
-        row, character = open_row, lines[open_row][open_column : open_column + 1]
-        message = _explain_special_character(character) or message
-    elif "simple key" in context:
-        return _explain_line_without_key(lines, open_row)
-    elif "block" in context and row_text[:column].strip() and "node content" not in problem:
-        message = _explain_rest_of_line(row_text[:column].rstrip(), row_text[column:].strip())
-    elif "block" in context and not row_text[:column].strip() and character:
-        return _explain_indentation(lines, row)
-    else:
-        message = _explain_special_character(character) or message
-    return Mistake(row + 1, message)
+    failure = _Failure(lines, row, column, open_row, open_column, problem)
+    for context_pattern, problem_pattern, explain in _EXPLANATIONS:
+        if re.search(context_pattern, context) and re.search(problem_pattern, problem):
+            return explain(failure) if callable(explain) else Mistake(row + 1, explain)
+    return _explain_character(failure)
 
 
-def _explain_special_character(character: str) -> str:
-    name = _SPECIAL_CHARACTERS.get(character)
-    return f"A text that begins with {name} must be in quotes" if name else ""
+def _find_row_above(lines: Sequence[str], row: int) -> int:
+    """Return the row of the nearest line above that is not blank, or 0."""
+    above = row - 1
+    while above > 0 and not lines[above].strip():
+        above -= 1
+    return max(above, 0)
 
 
-def _explain_brackets(
-    lines: Sequence[str], row: int, column: int, open_row: int, open_column: int
-) -> Mistake:
+def _explain_escape(failure: _Failure) -> Mistake:
+    message = f"{quote(failure.rest[:2])} is not a valid escape within double quotes"
+    hint = "Use single quotes, or write the backslash twice."
+    return Mistake(failure.row + 1, f"{message}. {hint}")
+
+
+def _explain_open_quote(failure: _Failure) -> Mistake:
+    line = failure.open_row + 1
+    return Mistake(line, "The quote that opens in this line is never closed")
+
+
+def _explain_second_colon(failure: _Failure) -> Mistake:
+    if ":" not in failure.before.strip().removeprefix("- ") and failure.row > 0:
+        # The line was read as the continuation of the text above it.
+        return _explain_indentation(failure.lines, failure.row)
+    return Mistake(failure.row + 1, "A text that contains ': ' must be in quotes")
+
+
+def _explain_special_text(failure: _Failure) -> Mistake:
+    """Explain an alias, an anchor, a tag or a block scalar."""
+    return _explain_character(failure._replace(row=failure.open_row, column=failure.open_column))
+
+
+def _explain_unexpected_line(failure: _Failure) -> Mistake:
+    return _explain_line_without_key(failure.lines, failure.open_row)
+
+
+def _explain_block(failure: _Failure) -> Mistake:
+    """Explain what is neither a key nor an item of a list."""
+    if not failure.before.strip():
+        if failure.rest:
+            return _explain_indentation(failure.lines, failure.row)
+    elif "node content" not in failure.problem:
+        message = _explain_rest_of_line(failure.before.rstrip(), failure.rest.strip())
+        return Mistake(failure.row + 1, message)
+    return _explain_character(failure)
+
+
+def _explain_character(failure: _Failure) -> Mistake:
+    """Explain a text that begins with a special character, or quote libyaml."""
+    name = _SPECIAL_CHARACTERS.get(failure.rest[:1])
+    message = f"This is not valid YAML ({failure.problem or 'no reason given'})"
+    if name:
+        message = f"A text that begins with {name} must be in quotes"
+    return Mistake(failure.row + 1, message)
+
+
+def _explain_brackets(failure: _Failure) -> Mistake:
     """Explain an error within ``[...]`` or ``{...}``."""
+    lines, row, column, open_row, open_column, _ = failure
     bracket = lines[open_row][open_column : open_column + 1]
     rest = lines[row][column:].strip()
     if bracket not in _CLOSING_BRACKETS:
@@ -328,7 +366,7 @@ def _explain_rest_of_line(before: str, rest: str) -> str:
         return f"{quote(rest)} follows the closing quote. {hint}"
     if rest[:1] in ("]", "}"):
         return f"The '{rest[:1]}' closes nothing"
-    return f"{quote(rest)} follows a value that is complete. Use quotes."
+    return f"{quote(rest)} follows a complete value. Put the whole value in quotes."
 
 
 def _explain_indentation(lines: Sequence[str], row: int) -> Mistake:
@@ -354,3 +392,17 @@ def _explain_indentation(lines: Sequence[str], row: int) -> Mistake:
             return Mistake(row + 1, f"{message}, to match line {above + 1}")
         break
     return Mistake(row + 1, "This line is indented differently from the lines above it")
+
+
+# What libyaml was reading, its problem there, and the explanation. The first match counts.
+_EXPLANATIONS: Sequence[tuple[str, str, str | Callable[[_Failure], Mistake]]] = (
+    ("quoted scalar", "escape", _explain_escape),
+    ("quoted scalar", "", _explain_open_quote),
+    ("flow", "", _explain_brackets),
+    ("", "unexpected ':'", "Write a space after each colon and each comma of this line"),
+    ("", "document start", "The line '...' above ends the YAML document. Remove it."),
+    ("", "mapping values are not allowed", _explain_second_colon),
+    ("simple key", "", _explain_unexpected_line),
+    ("^while scanning a", "", _explain_special_text),
+    ("block", "", _explain_block),
+)

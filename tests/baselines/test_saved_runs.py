@@ -283,6 +283,16 @@ def test_a_query_of_the_base_branch_that_a_trec_run_lacks_did_not_run(tmp_path: 
     assert get_doc_ids(saved.runs[TEA.run_key]) == {"green tea": [["t1"]]}
 
 
+def test_a_trec_run_is_used_if_the_base_suite_has_other_ids(tmp_path: Path) -> None:
+    path = write_trec(tmp_path / "a.run", "1 Q0 t1 1 9.0 x\n2 Q0 t2 1 9.0 x\n")
+    base = replace(TEA, queries=(Query("old1", "green tea"), Query("old2", "iced tea")))
+
+    saved = read_saved_runs([path], [TEA], root=tmp_path, base_suites=[base])
+
+    assert not saved.errors
+    assert get_doc_ids(saved.runs[TEA.run_key]) == {"green tea": [["t1"]], "mint tea": [["t2"]]}
+
+
 def test_trec_runs_in_a_folder_are_found_by_their_names(tmp_path: Path) -> None:
     for name in ("s.bm25.run", "dense.run.gz", "more.trec"):
         write_trec(tmp_path / "runs" / name, f"1 Q0 {name} 1 9.0 x\n")

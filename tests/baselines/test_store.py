@@ -23,7 +23,7 @@ from pytest_irquality.baselines.store import (
 from pytest_irquality.metrics import parse_metric
 from pytest_irquality.passages.matching import ALL_PASSAGES
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
-from pytest_irquality.suite.model import Query, RetrieverId, Suite
+from pytest_irquality.suite.model import Bound, Query, RetrieverId, Suite, Threshold
 from tests.baselines.builders import get_doc_ids, make_run, make_suite
 from tests.io.helpers import commit_all, make_repository, run_git, write_file
 
@@ -199,6 +199,24 @@ def test_a_baseline_has_repeats_and_the_stages_and_sizes_that_metrics_need(tmp_p
     assert row["sizes"] == {"words": [1.0, 2.0]}
     assert row["stages"] == {"bm25": {"docs": ["d9"]}}
     assert read_rows(tmp_path)[""]["stage_depth"] == 100
+
+
+def test_a_baseline_has_the_stages_and_sizes_that_thresholds_of_a_query_need(
+    tmp_path: Path,
+) -> None:
+    ranking = Ranking(("d1", "d2"), sizes={"words": (1.0, 2.0)})
+    stages = {"bm25": Run({"desk": (Ranking(("d9",)),)}, provenance=Provenance(depth=100))}
+    thresholds = []
+    for name in ("recall(words=100)", "bm25 candidates recall@100"):
+        thresholds.append(Threshold(parse_metric(name), min=Bound(0.5)))
+    query = Query("desk", "desk", thresholds=tuple(thresholds))
+    suite = replace(make_suite("desk"), queries=(query,))
+
+    update_baseline(tmp_path, suite, Run({"desk": (ranking,)}, stages=stages))
+
+    row = read_rows(tmp_path)["desk"]
+    assert row["sizes"] == {"words": [1.0, 2.0]}
+    assert row["stages"] == {"bm25": {"docs": ["d9"]}}
 
 
 def test_a_baseline_of_texts_has_the_passages_in_them(tmp_path: Path) -> None:

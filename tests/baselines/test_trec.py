@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_irquality.baselines import trec
 from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.baselines.trec import is_trec_path, read_trec_run
 
@@ -123,6 +124,17 @@ def test_a_wrong_line_is_named(tmp_path: Path, case: str) -> None:
         read_text(tmp_path, text)
 
     assert str(caught.value).startswith(message)
+
+
+def test_a_line_with_too_many_bytes_is_an_error_after_other_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The decoder counts characters, so it accepts a line that the fast reader gives up on."""
+    monkeypatch.setattr(trec, "MAX_LINE_LENGTH", 2**16)
+    lines = "".join(f"1 Q0 t{rank} {rank} 1 t\n" for rank in range(5000))
+
+    with pytest.raises(BaselineError, match="A line is longer than"):
+        read_text(tmp_path, f"{lines}2 Q0 {'d' * 2**18} 1 1 t\n")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

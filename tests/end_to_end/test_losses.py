@@ -151,7 +151,7 @@ def test_more_empty_results_lead_the_report(shop: Shop) -> None:
     build = shop.build()
 
     assert build.verdict == ("FAILED", 1)
-    assert "8 more queries return nothing" in build.data["headline"]
+    assert "8 queries now return nothing" in build.data["headline"]
     assert QUERIES[3] in build.text
 
 

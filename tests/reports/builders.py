@@ -11,7 +11,8 @@ from pytest_irquality.baselines.sources import Baseline
 from pytest_irquality.evaluation.decide import Decision, decide
 from pytest_irquality.evaluation.evaluate import Branch
 from pytest_irquality.metrics import Judgments, parse_metric
-from pytest_irquality.reports.build_view import View, ViewSettings, build_view
+from pytest_irquality.reports.build_view import build_view
+from pytest_irquality.reports.view_model import View, ViewSettings
 from pytest_irquality.retrieval.run import QueryError, Ranking, Run
 from pytest_irquality.suite.mistakes import Location
 from pytest_irquality.suite.model import Bound, CheckItem, ItemKind, Query, Suite, Threshold

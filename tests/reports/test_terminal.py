@@ -8,8 +8,9 @@ from pytest_irquality.evaluation.decide import decide
 from pytest_irquality.evaluation.evaluate import Branch
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.text import DataPart, write
-from pytest_irquality.reports.build_view import View, build_view
+from pytest_irquality.reports.build_view import build_view
 from pytest_irquality.reports.terminal import format_failure, measure_width, render_terminal
+from pytest_irquality.reports.view_model import View
 from pytest_irquality.suite.rules import MustNotFind
 from tests.reports.builders import (
     GOOD,

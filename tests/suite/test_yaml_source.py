@@ -92,7 +92,7 @@ def test_json_has_the_nodes_that_it_would_have_in_yaml() -> None:
         ("queries:\n  - {query: a, relevant: ['b' 'c']}\n", "2: A comma is missing before ''c']}'"),
         ("queries:\n  - query: a\n    relevant: [a]]\n", "3: The ']' closes nothing"),
         ("queries:\n  - query: a\nfoo\n", "3: 'foo' is not 'key: value'. Write a colon after a key, and quotes around a text of several lines."),
-        ('queries:\n  - query: "a\\d"\n', "2: '\\d' means nothing within double quotes. Use single quotes, or write the backslash twice."),
+        ('queries:\n  - query: "a\\d"\n', "2: '\\d' is not a valid escape within double quotes. Use single quotes, or write the backslash twice."),
         ("queries: [\x07]\n", "1: This line has a control character, which YAML does not allow"),
         ("queries:\n- query: a\n  relevant:\n  - b\n   - c\n", "5: This line begins with 3 spaces. Write 2, to match line 4"),
         ("queries:\n  -\tquery: a\n", "2: This line is indented with a tab. Use spaces."),
@@ -100,7 +100,7 @@ def test_json_has_the_nodes_that_it_would_have_in_yaml() -> None:
         ("queries =\n  - query: a\n", "1: Write a colon and a space after 'queries'"),
         ("queries:\n  * query: a\n", "2: Begin the line with '- query'"),
         ("queries:\n  - {query: a,relevant:[b]}\n", "2: Write a space after each colon and each comma of this line"),
-        ("queries: []\n...\nfoo: 1\n", "3: The line '...' above ends the file for YAML. Remove it."),
+        ("queries: []\n...\nfoo: 1\n", "3: The line '...' above ends the YAML document. Remove it."),
         ("a: b\n---\nc: d\n", "2: A second document begins here. Remove the line '---', or use two files."),
     ],
     ids=range(35),
@@ -113,7 +113,9 @@ def test_syntax_errors_are_plain_and_at_the_line_to_look_at(text: str, mistake: 
 def test_what_yaml_reads_as_an_instruction_is_refused(value: str) -> None:
     mistake = find_mistake(f"query: {value}\n")
 
-    assert mistake.startswith(f"1: '{value.split(maxsplit=1)[0]}' has a meaning of its own in YAML")
+    assert mistake.startswith(
+        f"1: '{value.split(maxsplit=1)[0]}' is YAML syntax that suites do not support"
+    )
 
 
 @pytest.mark.parametrize("opening", ["[", "{a: "])

@@ -44,8 +44,11 @@ FACTS = [
     ("why/decisions.md", f"must exceed {constants.MIN_MEAN_DROP}"),
     ("why/decisions.md", f"changed by more than {constants.MIN_LARGE_CHANGE}"),
     ("why/decisions.md", f"is below −{-constants.MIN_SUM_OF_CHANGES}"),
-    ("why/decisions.md", f"large ones, a test at {constants.LARGE_CHANGES_ALPHA * 100:.0f} %"),
-    ("why/decisions.md", f"At least {WORDS[constants.MIN_UNJUDGED_QUERIES]} of them fail"),
+    (
+        "why/decisions.md",
+        f"changed that much, a test at {constants.LARGE_CHANGES_ALPHA * 100:.0f} %",
+    ),
+    ("why/decisions.md", f"has at least {WORDS[constants.MIN_UNJUDGED_QUERIES]} of them"),
     ("why/decisions.md", f"with the baseline is below {constants.MIN_MEAN_OVERLAP}"),
     ("why/decisions.md", f"more than {constants.MAX_NEW_FIRST_HITS_FRACTION * 100:.0f} %, or"),
     ("why/decisions.md", f"more than {constants.MAX_NEWLY_EMPTY_FRACTION * 100:.0f} %, and"),
@@ -60,11 +63,11 @@ FACTS = [
     # Baselines and runs
     ("reference/baseline.md", f"more than {MAX_REPEAT_DROP} below the others"),
     ("reference/runs.md", f'"format_version":{FORMAT_VERSION}'),
-    ("reference/runs.md", f"scores of {WORDS[SCORE_DIGITS]} digits"),
+    ("reference/runs.md", f"scores with {WORDS[SCORE_DIGITS]} digits"),
     # Retrieval
     ("reference/retrievers.md", f"up to {calling.DEFAULT_BATCH_SIZE} queries"),
     ("reference/retrievers.md", f"at most {collect.MAX_EXISTS_CALLS:,} times"),
-    ("guides/any-language.md", f"within {WORDS[int(service.START_TIMEOUT_S / 60)]} minutes"),
+    ("guides/any-language.md", f"up to {WORDS[int(service.START_TIMEOUT_S / 60)]} minutes"),
     ("guides/any-language.md", f"{service.MAX_ANSWER_BYTES // MIB} MB"),
     ("guides/any-language.md", f"at least {WORDS[MIN_SECRET_LENGTH]} characters"),
     ("guides/failing-engines.md", f"After {WORDS[collect.MIN_FAILURES_TO_GIVE_UP]} timeouts"),

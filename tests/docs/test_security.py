@@ -23,7 +23,7 @@ BOUNDS = {
     "digits of a number": f"{kinds.MAX_DIGITS}",
     "a cutoff": f"{kinds.MAX_CUTOFF:,}",
     "files that a pattern matches": f"{files.MAX_MATCHING_FILES:,}",
-    "growth of a gzip file beyond 64 MB": f"{decoding.MAX_GZIP_GROWTH} times",
+    "growth of a gzip file that unpacks to more than 64 MB": f"{decoding.MAX_GZIP_GROWTH} times",
     "a passage": f"{matching.MAX_PASSAGE_LENGTH:,} characters",
     "the text of a result (the rest is cut)": f"{hit_reader.MAX_TEXT_CHARS:,} characters",
     "chunks that are joined to find a passage": f"{diagnosis.MAX_SPLIT_CHUNKS}",

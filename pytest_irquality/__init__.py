@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _ESSENTIAL_NAMES = {
     "plugin.check_api": ("check", "CheckReport", "SearchQualityError"),
     "suite.parser": ("load_suite",),
-    "suite.yaml_source": ("SuiteError",),
+    "suite.mistakes": ("SuiteError",),
     "retrieval.collect": ("collect_run",),
     "evaluation.evaluate": ("evaluate",),
     "metrics": ("make_own_metric", "parse_metric", "score_rankings", "Judgments", "MetricError"),

@@ -335,6 +335,7 @@ class FixedBaselines:
 
     label = "fixed"
     commit = ""
+    is_committed = False
 
     def __init__(self) -> None:
         self.errors: dict[str, str] = {}
@@ -350,14 +351,14 @@ class FixedBaselines:
 ''',
     ),
     Step(
-        "plugin/lifecycle.py",
+        "plugin/session.py",
         """\
-    elif options.baseline == "fixed":
+    if baseline == "fixed":
         from pytest_irquality.baselines.fixed import FixedBaselines
 
-        state.search.current.source = FixedBaselines()
+        return FixedBaselines()
 """,
-        "    else:\n        from pytest_irquality.baselines.saved_runs import SavedBaselines\n",
+        "    path = folder / baseline\n",
     ),
 )
 RECIPES: Mapping[str, Sequence[Step]] = {

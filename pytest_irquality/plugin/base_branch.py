@@ -37,12 +37,9 @@ from pytest_irquality.plugin import compat, services
 from pytest_irquality.plugin.collection import SuiteModule, collect_own_metrics, is_declared
 from pytest_irquality.plugin.items import (
     BASE_ITEM_NAME,
-    PluginState,
+    ReportedItem,
     SuiteItem,
     describe_error,
-    get_state,
-    is_controller,
-    is_worker,
     run_queries,
 )
 from pytest_irquality.plugin.options import (
@@ -51,7 +48,8 @@ from pytest_irquality.plugin.options import (
     is_run_without_tests,
     parse_arguments,
 )
-from pytest_irquality.plugin.session import Retrieval, SessionBranch
+from pytest_irquality.plugin.session import Retrieval, SessionBranch, create_baseline_source
+from pytest_irquality.plugin.state import PluginState, get_state, is_controller, is_worker
 from pytest_irquality.suite.mistakes import SuiteError
 from pytest_irquality.suite.model import RetrieverId, Suite
 from pytest_irquality.suite.parser import load_suite
@@ -91,7 +89,11 @@ class BaseBranchPlugin:
         ref = options.baseline.partition(":")[2]
         pinned = getattr(config, "workerinput", {}).get(COMMIT_INPUT, "")
         try:
-            self.source = GitSource(config.rootpath, ref, label=options.baseline, commit=pinned)
+            source = create_baseline_source(
+                options.baseline, config.invocation_params.dir, root=config.rootpath, commit=pinned
+            )
+            assert isinstance(source, GitSource)
+            self.source = source
             self.config = read_base_config(config, self.source)
             self.suite_names = find_base_suites(self.config, self.source)
         except (BaselineError, GitError, pytest.UsageError) as error:
@@ -142,7 +144,7 @@ class BaseBranchPlugin:
             The items that the typed command line does not exclude.
         """
         folders = compat.find_folder_nodes(items)
-        selected_keys = {item.group.key for item in items if isinstance(item, SuiteItem)}
+        selected_keys = {item.shared.key for item in items if isinstance(item, SuiteItem)}
         created: list[BaseItem] = []
         for name in self.suite_names:
             path = self.source.root / name
@@ -235,11 +237,10 @@ def _say(config: pytest.Config, line: str) -> None:
         reporter.write_line(line)
 
 
-class BaseItem(pytest.Function):
+class BaseItem(ReportedItem, pytest.Function):
     """Runs the queries of a base suite on one retriever. The decision evaluates them."""
 
     key: SuiteKey
-    retrieval: Retrieval | None = None
 
     def setup(self) -> None:
         """Run the queries. Whatever prevents it is recorded, and the item is skipped."""

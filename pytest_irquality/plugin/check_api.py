@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_irquality.baselines.git_source import GitSource
-from pytest_irquality.baselines.saved_runs import SavedBaselines
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.git import find_checkout
 from pytest_irquality.metrics import Definition
 from pytest_irquality.plugin.base_branch import load_base_suite
-from pytest_irquality.plugin.session import SearchSession, SessionBranch
+from pytest_irquality.plugin.session import SearchSession, SessionBranch, create_baseline_source
 from pytest_irquality.reports.build_view import build_view
 from pytest_irquality.reports.terminal import format_failure, render_terminal
 from pytest_irquality.suite.model import RetrieverId
@@ -130,6 +129,8 @@ def check(
     """
     if (retriever is None) == (retrievers is None):
         raise TypeError("check() takes a retriever, or retrievers by name.")
+    if str(baseline).startswith("run:"):
+        raise ValueError("check() cannot run the code of another branch. Compare with `git:REF`.")
     path = Path.cwd() / suite
     root = root or find_checkout(path.parent) or Path.cwd()
     loaded = load_suite(
@@ -137,16 +138,16 @@ def check(
     )
     session = SearchSession(root, concurrency=concurrency, is_update=update_baseline)
     base_suite = None
-    if str(baseline).startswith("git:"):
-        ref = str(baseline).partition(":")[2]
-        source = GitSource(root, ref, label=str(baseline))
-        session.base = SessionBranch(source, name=ref)
-        if source.read_file(loaded.path) is not None:
-            base_suite = load_base_suite(session.base, source, loaded.path, own_metrics=metrics)
-    elif baseline is False:
-        session.current.is_compared = False
-    elif baseline is not True:
-        session.current.source = SavedBaselines(Path.cwd() / baseline, root=root)
+    if isinstance(baseline, bool):
+        session.current.is_compared = baseline
+    else:
+        source = create_baseline_source(str(baseline), Path.cwd(), root=root)
+        if not isinstance(source, GitSource):
+            session.current.source = source
+        else:
+            session.base = SessionBranch(source, name=source.ref)
+            if source.read_file(loaded.path) is not None:
+                base_suite = load_base_suite(session.base, source, loaded.path, own_metrics=metrics)
 
     named = {"": retriever} if retrievers is None else dict(retrievers)
     compared = None
@@ -165,7 +166,7 @@ def check(
         if session.base is not None and base_suite is not None:
             session.base.add_suite(base_suite, retriever_id)
     for key, value in keys.items():
-        session.collect(key, value, compared)
+        session.answer_queries(key, value, compared)
         session.evaluate(key, value)
     decision = session.decide()
     if update_baseline:

@@ -14,14 +14,11 @@ from pytest_irquality.metrics import Definition, MetricError
 from pytest_irquality.plugin import compat
 from pytest_irquality.plugin.items import (
     BrokenSuiteItem,
-    PluginState,
-    SuiteGroup,
+    SharedSuiteState,
     SuiteItem,
     freeze_large_suite,
-    get_state,
 )
-from pytest_irquality.retrieval.corpus import BM25Retriever, CorpusError, load_corpus
-from pytest_irquality.retrieval.errors import RetrieverError
+from pytest_irquality.plugin.state import PluginState, get_state
 from pytest_irquality.suite.mistakes import Mistake, SuiteError
 from pytest_irquality.suite.model import RetrieverId, Suite
 from pytest_irquality.suite.parser import load_suite
@@ -88,7 +85,7 @@ class SuiteModule(compat.SynthesizedModule):
         state = get_state(self.config)
         # Building the folder of a base suite creates modules that nobody collects.
         state.modules[self.path] = self
-        # This loads the suite.
+        # collect_cases calls list_fixtures, which loads the suite.
         cases = self.collect_cases()
         if self.suite is None:
             broken: BrokenSuiteItem = BrokenSuiteItem.from_parent(self, name="suite")
@@ -96,23 +93,23 @@ class SuiteModule(compat.SynthesizedModule):
             message = broken.text.replace("\n", " ")
             state.search.current.add_error(state.get_relative_path(self.path), message)
             return [broken]
-        groups: dict[RetrieverId, SuiteGroup] = {}
-        group_of_case = []
+        shared_states: dict[RetrieverId, SharedSuiteState] = {}
+        state_of_case = []
         for case in cases:
             retriever = compat.find_retriever(self.suite.retriever.fixture, case)
-            if retriever not in groups:
+            if retriever not in shared_states:
                 key = state.search.current.add_suite(self.suite, retriever)
-                groups[retriever] = SuiteGroup(state, key)
-            group_of_case.append(groups[retriever])
+                shared_states[retriever] = SharedSuiteState(state, key)
+            state_of_case.append(shared_states[retriever])
         if state.options.compares_with_commit:
             text = self.path.read_text(encoding="utf-8", errors="replace")
             state.search.current.texts[self.suite.path] = text
         items = []
         for check in self.suite.items:
-            for case, group in zip(cases, group_of_case, strict=True):
+            for case, shared in zip(cases, state_of_case, strict=True):
                 item = compat.create_item(SuiteItem, case, check.name)
-                item.check = check
-                item.group = group
+                item.check_item = check
+                item.shared = shared
                 items.append(item)
         self.items = items
         freeze_large_suite(self.suite)
@@ -160,16 +157,3 @@ def collect_own_metrics(node: pytest.Collector) -> list[Definition]:
                 )
             metrics.append(metric)
     return metrics
-
-
-@pytest.fixture(scope="module")
-def bm25_retriever(request: pytest.FixtureRequest) -> BM25Retriever:
-    """Search the 'corpus' of the suite with BM25 (extra ``pytest-irquality[yardstick]``)."""
-    suite: Suite | None = getattr(request.node, "suite", None)
-    if suite is None or not suite.settings.corpus.files:
-        path = suite.path if suite is not None else "This test"
-        pytest.fail(f"{path}: 'bm25_retriever' needs the key 'corpus'.", pytrace=False)
-    try:
-        return BM25Retriever(load_corpus(suite.settings))
-    except (CorpusError, RetrieverError) as error:
-        pytest.fail(f"{suite.path}: {error}", pytrace=False)

@@ -91,7 +91,7 @@ def create_item(kind: type[Item], case: pytest.Function, name: str) -> Item:
     return item
 
 
-# -- Fixtures and parameters ---------------------------------------------------------------------
+# -- Fixtures and parameters -----------------------------------------------------------------------
 
 
 def has_fixture(item: pytest.Function, name: str) -> bool:
@@ -144,7 +144,7 @@ def list_available_fixtures(error: pytest.FixtureLookupError) -> list[str]:
     return text.partition("available fixtures: ")[2].partition("\n")[0].split(", ")
 
 
-# -- Collecting ----------------------------------------------------------------------------------
+# -- Collecting ------------------------------------------------------------------------------------
 
 
 def build_folder_node(session: pytest.Session, folder: Path, known: dict[Path, Any]) -> Any:
@@ -214,7 +214,7 @@ class _OtherOptions:
         return getattr(self._config, name)
 
 
-# -- Configuration -------------------------------------------------------------------------------
+# -- Configuration ---------------------------------------------------------------------------------
 
 INI_NAMES = (
     *(("pytest.toml", ".pytest.toml") if pytest.version_tuple >= (9,) else ()),
@@ -267,7 +267,7 @@ def read_ini_file(
     return Path(rootdir), plain
 
 
-# -- Reports -------------------------------------------------------------------------------------
+# -- Reports ---------------------------------------------------------------------------------------
 
 
 def make_failure(text: str, path: str, line: int = 1) -> Any:
@@ -308,7 +308,7 @@ def clean_report(report: pytest.TestReport) -> None:
                 values.lines = list(map(escape_log_lines, values.lines))
 
 
-# -- Tracebacks ----------------------------------------------------------------------------------
+# -- Tracebacks ------------------------------------------------------------------------------------
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _RUNNERS = ("asyncio", "concurrent", "threading", "anyio", "uvloop")

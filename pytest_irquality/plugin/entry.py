@@ -66,9 +66,9 @@ def pytest_load_initial_conftests(
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Take over the process that runs the code of the base branch."""
     if CHILD_VARIABLE in os.environ:
-        from pytest_irquality.plugin import base_branch
+        from pytest_irquality.plugin import base_process
 
-        base_branch.take_over(config)
+        base_process.become_base_process(config)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -85,14 +85,15 @@ def pytest_configure(config: pytest.Config) -> None:
         services.register(config, options)
     if CHILD_VARIABLE in os.environ:
         return
-    if options.suite is not None:
+    needs_suites = not options.init and _needs_suites(config, options)
+    if needs_suites or options.suite is not None:
         plugin_options.check_options(config, options)
     if options.init:
-        from pytest_irquality.plugin.first_suite import FirstSuite
+        from pytest_irquality.plugin.first_suite import FirstSuitePlugin
 
-        config.pluginmanager.register(FirstSuite(config, options), "irquality-first-suite")
-    elif _needs_suites(config, options):
-        activate(config)
+        config.pluginmanager.register(FirstSuitePlugin(config, options), "irquality-first-suite")
+    elif needs_suites:
+        ensure_active(config)
 
 
 class _PlainImports:
@@ -110,8 +111,8 @@ class _PlainImports:
         return PathFinder.find_spec(name, path) if name.startswith(_PACKAGE_PREFIX) else None
 
 
-def activate(config: pytest.Config) -> None:
-    """Register what collects and evaluates suites."""
+def ensure_active(config: pytest.Config) -> None:
+    """Register what collects and evaluates suites, unless it is registered."""
     if config.pluginmanager.has_plugin("irquality-lifecycle"):
         return
     if _PlainImports not in sys.meta_path:
@@ -140,7 +141,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         if any(map(file_path.match, options.suite_files)):
             config.stash.setdefault(_SUITES_KEY, []).append(file_path)
         return None
-    activate(config)
+    ensure_active(config)
     from pytest_irquality.plugin.collection import SuiteModule
 
     return SuiteModule.create(parent, file_path)

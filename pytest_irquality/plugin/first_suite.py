@@ -15,7 +15,7 @@ from pytest_irquality.io.files import FileError, read_bytes, write_atomically, w
 from pytest_irquality.io.text import format_count
 from pytest_irquality.plugin import compat
 from pytest_irquality.plugin.collection import USUAL_RETRIEVER
-from pytest_irquality.plugin.items import ERRORS, get_exception_policy
+from pytest_irquality.plugin.items import ERRORS_WITHOUT_TRACEBACK, get_exception_policy
 from pytest_irquality.plugin.options import Options
 from pytest_irquality.retrieval.collect import collect_run
 from pytest_irquality.retrieval.run import Run
@@ -36,7 +36,7 @@ WORKFLOW_PATH = ".github/workflows/search-quality.yml"
 WORKFLOW = Path(__file__).with_name("workflow.yml")
 
 
-class FirstSuite:
+class FirstSuitePlugin:
     """A plugin of pytest that collects the list of queries and nothing else.
 
     Args:
@@ -56,7 +56,7 @@ class FirstSuite:
             raise pytest.UsageError(f"--ir-init: '{options.init}' is not a file.")
         if target.exists() and not hasattr(config, "workerinput"):
             raise pytest.UsageError(
-                f"--ir-init: '{target.name}' exists already. Rename it, or add queries to it."
+                f"--ir-init: '{target.name}' already exists. Rename it, or add queries to it."
             )
 
     def pytest_collect_file(
@@ -142,7 +142,7 @@ class FirstSuiteItem(pytest.Function):
                 depth=CANDIDATE_COUNT,
                 exceptions=get_exception_policy(),
             )
-        except ERRORS as error:
+        except ERRORS_WITHOUT_TRACEBACK as error:
             pytest.fail(str(error), pytrace=False)
         if run.provenance.is_interrupted:
             pytest.fail("Interrupted. Nothing was written.", pytrace=False)

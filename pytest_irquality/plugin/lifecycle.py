@@ -1,6 +1,6 @@
 """A session with suites from its first to its last hook: configure, prepare, decide, conclude.
 
-``activate`` creates the session of searches and registers the hooks. Once all items are known,
+``activate`` creates the ``SearchSession`` and registers the hooks. Once all items are known,
 ``prepare_runs`` records what is selected and reads saved runs. Then items run queries (``items``).
 After the last item, the process that reports decides, writes files, and sends test reports of its
 own for what no item can check. With pytest-xdist, workers send what they retrieved, and the
@@ -12,7 +12,9 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Collection, Generator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -28,17 +30,15 @@ from pytest_irquality.io.escaping import escape_log_line, escape_log_lines, quot
 from pytest_irquality.io.files import FileError, check_output
 from pytest_irquality.io.git import describe_commit
 from pytest_irquality.io.text import find_closest
-from pytest_irquality.plugin import collection, compat, items, options as plugin_options, services
-from pytest_irquality.plugin.collection import SuiteModule
-from pytest_irquality.plugin.items import (
-    BASE_ITEM_NAME,
-    STATE_KEY,
-    PluginState,
-    SuiteItem,
-    get_state,
-    is_controller,
-    is_worker,
+from pytest_irquality.plugin import (
+    collection,
+    compat,
+    items as plugin_items,
+    options as plugin_options,
+    services,
 )
+from pytest_irquality.plugin.collection import SuiteModule
+from pytest_irquality.plugin.items import BASE_ITEM_NAME, SuiteItem
 from pytest_irquality.plugin.options import (
     WORKER_INPUT,
     Options,
@@ -47,23 +47,31 @@ from pytest_irquality.plugin.options import (
     is_run_without_tests,
 )
 from pytest_irquality.plugin.report_files import ReportWriter, list_annotations, render_section
-from pytest_irquality.plugin.session import SearchSession, decode_retrieval
+from pytest_irquality.plugin.session import SearchSession, create_baseline_source, decode_retrieval
+from pytest_irquality.plugin.state import (
+    STATE_KEY,
+    PluginState,
+    get_state,
+    is_controller,
+    is_worker,
+)
 from pytest_irquality.reports.view_model import View
+from pytest_irquality.retrieval.collect import ReportProgress
 from pytest_irquality.suite.model import ItemKind
 
 NODE_PREFIX = "search quality"
+PROGRESS_INTERVAL_S = 5.0
 
 
 # -- Configure -------------------------------------------------------------------------------------
 
 
 def activate(config: pytest.Config, options: Options) -> None:
-    """Create the session of searches, and register the hooks that fill it.
+    """Create the ``SearchSession``, and register the hooks that fill it.
 
     Raises:
         pytest.UsageError: An option is wrong.
     """
-    plugin_options.check_options(config, options)
     folder = config.invocation_params.dir
     for flag, name in options.outputs.items():
         try:
@@ -74,13 +82,13 @@ def activate(config: pytest.Config, options: Options) -> None:
     search = SearchSession(
         config.rootpath,
         is_strict=options.gate == "strict",
-        gate=None if gate is None else gate == "strict",
+        strict_override=None if gate is None else gate == "strict",
         concurrency=options.concurrency,
         repeat=options.repeat,
         is_update=options.is_update,
         rate_files=_get_shared_prefix(config) if is_worker(config) else None,
-        get_exceptions=items.get_exception_policy,
-        create_progress=lambda name: items.create_progress(config, name),
+        get_exceptions=plugin_items.get_exception_policy,
+        create_progress=lambda name: _create_progress(config, name),
     )
     named_paths = [folder / argument.partition("::")[0] for argument in config.args]
     named_folders = [path if path.is_dir() else path.parent for path in named_paths]
@@ -102,10 +110,12 @@ def activate(config: pytest.Config, options: Options) -> None:
     config.add_cleanup(patch.undo)
     patch.setenv("IRQUALITY_SIDE", os.environ.get("IRQUALITY_SIDE", "current"))
     manager.register(collection, "irquality-collection")
-    manager.register(items, "irquality-items")
+    if not manager.is_registered(services):
+        manager.register(services, "irquality-services")
+    manager.register(plugin_items, "irquality-items")
     manager.register(sys.modules[__name__], "irquality-lifecycle")
     if not is_worker(config):
-        manager.register(Conclusion(config), "irquality-conclusion")
+        manager.register(ConclusionPlugin(config), "irquality-conclusion")
 
 
 def _set_baseline_source(config: pytest.Config, state: PluginState) -> None:
@@ -118,15 +128,9 @@ def _set_baseline_source(config: pytest.Config, state: PluginState) -> None:
         state.search.base = state.base_plugin.branch
         config.pluginmanager.register(state.base_plugin, "irquality-base-branch")
     else:
-        from pytest_irquality.baselines.saved_runs import SavedBaselines
-
-        path = config.invocation_params.dir / options.baseline
-        if not path.exists():
-            raise pytest.UsageError(
-                f"--ir-baseline: There is no file or folder '{options.baseline}'. A branch or"
-                f" commit is `git:{options.baseline}`."
-            )
-        state.search.current.source = SavedBaselines(path, root=config.rootpath)
+        state.search.current.source = create_baseline_source(
+            options.baseline, config.invocation_params.dir, root=config.rootpath
+        )
 
 
 def _get_shared_prefix(config: pytest.Config) -> Path:
@@ -140,6 +144,28 @@ def _get_shared_prefix(config: pytest.Config) -> Path:
 
     config.add_cleanup(remove_files)
     return prefix
+
+
+def _create_progress(config: pytest.Config, name: str) -> ReportProgress | None:
+    """Return a function that reports progress, or ``None`` if nobody would read it."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or reporter.verbosity < 0 or is_worker(config):
+        return None
+    capture = config.pluginmanager.get_plugin("capturemanager")
+    start = time.monotonic()
+    next_line = start + PROGRESS_INTERVAL_S
+
+    def report_progress(done: int, total: int) -> None:
+        nonlocal next_line
+        now = time.monotonic()
+        if now < next_line or not 0 < done < total:
+            return
+        next_line = now + PROGRESS_INTERVAL_S
+        seconds_left = round((now - start) * (total - done) / done)
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
+            reporter.write_line(f"{name}: {done} of {total} calls, {seconds_left} s left")
+
+    return report_progress
 
 
 # -- Prepare ---------------------------------------------------------------------------------------
@@ -200,9 +226,9 @@ def _is_in_shard(search: SearchSession, item: pytest.Item) -> bool:
     """Return whether the queries of the shard are enough for an item."""
     if search.shard is None or not isinstance(item, SuiteItem):
         return True
-    if item.check.kind is ItemKind.QUERY:
-        return search.shard.has_query(item.group.suite.queries_by_id[item.check.query_id])
-    return item.check.kind is ItemKind.ANSWERS
+    if item.check_item.kind is ItemKind.QUERY:
+        return search.shard.has_query(item.shared.suite.queries_by_id[item.check_item.query_id])
+    return item.check_item.kind is ItemKind.ANSWERS
 
 
 def _collect_suites(session: pytest.Session, ids: Sequence[str]) -> None:
@@ -267,14 +293,27 @@ def prepare_runs(config: pytest.Config, selected: Collection[str]) -> None:
 
 
 def record_selection(config: pytest.Config, state: PluginState, selected: Collection[str]) -> None:
-    """Record which items of each suite run, and which ones only ``addopts`` leaves out."""
+    """Record which items of each suite run, and which ones only ``addopts`` deselects.
+
+    ==================  =========================================================================
+    ``module.items``    all items that were collected
+    ``selected``        the node ids that run, after every selection
+    ``typed_items``     the items that the typed command line alone would run
+    ``names``           the names of the items of a suite that run
+    ``typed_names``     these, and the items that only ``addopts`` or a conftest deselects
+    ==================  =========================================================================
+    """
     left_out_count = 0
     for module in state.modules.values():
         typed_items = _find_typed_items(config, state.search, module.items, selected)
-        for key in {item.group.key for item in module.items}:
-            own_items = [item for item in module.items if item.group.key == key]
-            names = {item.check.name for item in own_items if item.nodeid in selected}
-            typed_names = {item.check.name for item in own_items if item in typed_items} | names
+        for key in {item.shared.key for item in module.items}:
+            own_items = [item for item in module.items if item.shared.key == key]
+            names, typed_names = set(), set()
+            for item in own_items:
+                if item.nodeid in selected:
+                    names.add(item.check_item.name)
+                if item.nodeid in selected or item in typed_items:
+                    typed_names.add(item.check_item.name)
             state.search.select_items(key, names, typed_names)
             left_out_count += len(typed_names - names)
     if left_out_count:
@@ -295,7 +334,7 @@ def _find_typed_items(
     namespace = typed.namespace
     uses_cache = getattr(namespace, "lf", False) or getattr(namespace, "stepwise", False)
     if typed.has_node_ids or uses_cache:
-        # What these select cannot be computed again, so nothing is held against the run.
+        # What these select cannot be recomputed, so no deselected item counts as a gap.
         return {item for item in items if item.nodeid in selected}
     candidates = compat.find_typed_items(config, items, namespace)
     return {item for item in candidates if _is_in_shard(search, item)}
@@ -304,7 +343,7 @@ def _find_typed_items(
 # -- Decide and conclude ---------------------------------------------------------------------------
 
 
-class Conclusion:
+class ConclusionPlugin:
     """Hooks that decide once everything ran, in the process that reports."""
 
     def __init__(self, config: pytest.Config) -> None:
@@ -333,11 +372,11 @@ class Conclusion:
             search.is_interrupted = True
             raise
         finally:
-            if search.has_anything and not is_run_without_tests(self.config):
+            if search.needs_decision and not is_run_without_tests(self.config):
                 self._conclude(session)
 
     def _conclude(self, session: pytest.Session) -> None:
-        """Decide, write what the answers are kept in and the reports, and report what fails."""
+        """Decide; write history, baselines, saved runs and reports; then report what fails."""
         search, options = self.state.search, self.state.options
         search.commit = describe_commit(search.root)
         update_command = plugin_options.format_command(self.config, is_update=True)
@@ -349,7 +388,7 @@ class Conclusion:
         )
         history = self._read_history() if options.history else ()
         self.decision = search.decide()
-        self._write_answers(self.decision)
+        self._write_records(self.decision)
         self.view, errors = self.writer.write_reports(self.decision, history, update_command)
         self.errors += errors
         self._log_findings(session, self.decision)
@@ -366,7 +405,7 @@ class Conclusion:
         self.state.search.add_history(entries)
         return entries
 
-    def _write_answers(self, decision: Decision) -> None:
+    def _write_records(self, decision: Decision) -> None:
         """Write the history, the baselines and saved runs, as options say."""
         search, options = self.state.search, self.state.options
         folder = self.config.invocation_params.dir
@@ -381,9 +420,8 @@ class Conclusion:
         if options.is_update:
             try:
                 for update in search.update_baselines(options.update_baseline or ""):
-                    self.update_lines.append(escape_log_line(str(describe_update(update))))
-                    if update.refusal:
-                        self.errors.append(update.refusal)
+                    line = escape_log_line(str(describe_update(update)))
+                    (self.errors if update.refusal else self.update_lines).append(line)
             except OSError as error:
                 reason = error.strerror or error
                 self.errors.append(f"The baseline could not be written. {reason}")
@@ -408,7 +446,7 @@ class Conclusion:
             name = " ".join(dict.fromkeys(words)).replace("::", ": :")
             is_failed = decision.strict or (result.outcome >= Outcome.FAILED and not branch_name)
             _log_report(session, name, f"{result.subject}: {result.text}", is_failed=is_failed)
-        # These reports count as well.
+        # _log_report above set has_failures if a finding failed.
         if not self.has_failures and (self.errors or decision.exit_status):
             last_paragraph = str(self.view.last_paragraph) if self.view else ""
             text = "\n".join([last_paragraph, *self.errors])
@@ -424,6 +462,7 @@ class Conclusion:
         )
         if self.decision is not None and session.exitstatus in replaceable:
             status = max(self.decision.exit_status, int(bool(self.errors)))
+            # 1 from pytest already says "failed"; only 2 may replace it.
             if status == 2 or session.exitstatus != pytest.ExitCode.TESTS_FAILED:
                 session.exitstatus = pytest.ExitCode(status)
 

@@ -164,7 +164,9 @@ INI_KEYS = (
         SUITE_PATTERNS,
     ),
     IniKey(
-        "ir_url", "linelist", "URL of a search, if there is no fixture. With several: NAME: URL."
+        "ir_url",
+        "linelist",
+        "URL of a search, if there is no fixture. For several, write NAME: URL on each line.",
     ),
     IniKey("ir_headers", "linelist", "Headers for ir_url, one per line, such as Key: $API_KEY."),
     IniKey("ir_command", "linelist", "Program that searches, if there is no fixture."),
@@ -417,7 +419,7 @@ def is_suite_path(options: Options, path: Path, *, is_named: bool) -> bool:
     return (collects_suites and (is_named or matches)) or (is_named and matches)
 
 
-# -- The typed command line, as opposed to 'addopts' ----------------------------------------------
+# -- The typed command line, as opposed to 'addopts' -----------------------------------------------
 
 _PARSER_KEY = pytest.StashKey[pytest.Parser]()
 _COMMAND_LINE_KEY = pytest.StashKey["CommandLine"]()
@@ -465,7 +467,7 @@ _SECRET_NAME = r"(?i)key|token|secret|passw|auth|credential|headers"
 
 
 class CommandLine(NamedTuple):
-    """The typed command line.
+    """The command line as the user or the job gives it, without ``addopts``.
 
     Attributes:
         arguments: The arguments, with those of ``PYTEST_ADDOPTS``, which belongs to the job.

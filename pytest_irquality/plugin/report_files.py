@@ -21,8 +21,8 @@ from pytest_irquality.evaluation.decide import Decision, decide
 from pytest_irquality.evaluation.evaluate import Branch
 from pytest_irquality.io.files import FileError, append_text, check_output, write_atomically
 from pytest_irquality.io.git import GitError, Repository
-from pytest_irquality.plugin.items import PluginState
 from pytest_irquality.plugin.options import OPTIONS, format_command
+from pytest_irquality.plugin.state import PluginState
 from pytest_irquality.reports.build_view import build_view
 from pytest_irquality.reports.terminal import render_terminal
 from pytest_irquality.reports.view_model import View, ViewSettings
@@ -115,8 +115,8 @@ class ReportWriter:
         suffixes: dict[tuple[str, str], str] = {}
         for module in self.state.modules.values():
             for item in module.items:
-                key = item.group.key
-                suffix = item.name.removeprefix(item.check.name)
+                key = item.shared.key
+                suffix = item.name.removeprefix(item.check_item.name)
                 suffixes.setdefault((key.path, str(key.retriever)), suffix)
         return ViewSettings(
             branch=_read_branch(search.root),

@@ -1,6 +1,6 @@
-"""Fixtures for the retrievers that the ini file declares: ``ir_url`` and ``ir_command``.
+"""Fixtures of retrievers: those of ``ir_url`` and ``ir_command``, and ``bm25_retriever``.
 
-A fixture of the project with the same name replaces them.
+A fixture of the project with the same name replaces each of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ import pytest
 from pytest_irquality.plugin.options import CHILD_VARIABLE, OPTIONS_KEY, Options
 
 if TYPE_CHECKING:
+    from pytest_irquality.retrieval.corpus import BM25Retriever
     from pytest_irquality.retrieval.service import RetrieverConfig, Server, Service
+    from pytest_irquality.suite.model import Suite
 
 USUAL_RETRIEVER = "retriever"
 _NAMED_LINE = re.compile(r"([A-Za-z_]\w*):\s+.*")
@@ -132,6 +134,22 @@ def _load_config(config: pytest.Config) -> RetrieverConfig:
     if options.runs_base_code or CHILD_VARIABLE in os.environ:
         retrievers.refuse_shared_server()
     return retrievers
+
+
+@pytest.fixture(scope="module")
+def bm25_retriever(request: pytest.FixtureRequest) -> BM25Retriever:
+    """Search the 'corpus' of the suite with BM25 (extra ``pytest-irquality[yardstick]``)."""
+    from pytest_irquality.retrieval.corpus import BM25Retriever, CorpusError, load_corpus
+    from pytest_irquality.retrieval.errors import RetrieverError
+
+    suite: Suite | None = getattr(request.node, "suite", None)
+    if suite is None or not suite.settings.corpus.files:
+        path = suite.path if suite is not None else "This test"
+        pytest.fail(f"{path}: 'bm25_retriever' needs the key 'corpus'.", pytrace=False)
+    try:
+        return BM25Retriever(load_corpus(suite.settings))
+    except (CorpusError, RetrieverError) as error:
+        pytest.fail(f"{suite.path}: {error}", pytrace=False)
 
 
 @contextmanager

@@ -267,7 +267,7 @@ class SearchSession:
         self._broken_suites: dict[SuiteKey, str] = {}
         self._rate_limiters = RateLimiters(rate_files)
 
-    # -- Which queries run -----------------------------------------------------------------------
+    # -- Which queries run -------------------------------------------------------------------------
 
     def select_items(
         self, key: SuiteKey, names: Collection[str], typed_names: Collection[str]
@@ -317,13 +317,11 @@ class SearchSession:
         suite = self.base.suites[key]
         if key in self.base.deselected:
             return frozenset(query.id for query in suite.queries)
-        is_selected_by_request = self._find_selected_requests(key)
+        selected = self._find_selected_requests(key)
         deselected = set()
         for query in suite.queries:
-            is_selected = is_selected_by_request.get(query.request)
-            if is_selected is None:
-                is_selected = self._runs_removed_query(query, has_selection=bool(is_selected_by_request))
-            if not is_selected:
+            runs_if_removed = self._runs_removed_query(query, has_selection=bool(selected))
+            if not selected.get(query.request, runs_if_removed):
                 deselected.add(query.id)
         return frozenset(deselected)
 
@@ -358,7 +356,7 @@ class SearchSession:
             return False
         return bool(base.suites or base.errors)
 
-    # -- Running queries -------------------------------------------------------------------------
+    # -- Running queries ---------------------------------------------------------------------------
 
     def answer_queries(
         self, key: SuiteKey, retriever: object, compared: tuple[RetrieverId, object] | None = None
@@ -434,15 +432,14 @@ class SearchSession:
 
     def _find_depth(self, suites: Sequence[Suite]) -> int:
         """Return how many results some suites need, which are more if they have a baseline."""
-        has_code_source = self.base is not None and self.base.code_source is not None
+        if self.facts.is_update or (self.base is not None and self.base.code_source is not None):
+            # Baselines cannot be read yet: they do not exist, or their code runs later.
+            return max(get_needed_depth(suite, has_baseline=True) for suite in suites)
         current, base = self.create_current_branch(), self.create_base_branch()
         depth = 0
         for suite in suites:
-            has_baseline = self.facts.is_update or has_code_source
-            if not has_baseline:
-                baseline_run, _ = find_baseline(suite, current, base)
-                has_baseline = bool(baseline_run.answers)
-            depth = max(depth, get_needed_depth(suite, has_baseline=has_baseline))
+            baseline_run, _ = find_baseline(suite, current, base)
+            depth = max(depth, get_needed_depth(suite, has_baseline=bool(baseline_run.answers)))
         return depth
 
     def list_query_batches(self) -> list[QueryBatch]:
@@ -465,7 +462,7 @@ class SearchSession:
                 batches.append(QueryBatch(*group, tuple(needed_queries.values()), **needs))
         return batches
 
-    # -- Answers ---------------------------------------------------------------------------------
+    # -- Answers -----------------------------------------------------------------------------------
 
     def add_run(self, key: RunKey, run: Run) -> None:
         """Add answers, of this process or of another one. Earlier errors give way to answers."""
@@ -515,7 +512,7 @@ class SearchSession:
         elif retrieval.error and self.base is not None:
             self.base.set_missing(retrieval.key, retrieval.error)
 
-    # -- Evaluating suites -----------------------------------------------------------------------
+    # -- Evaluating suites -------------------------------------------------------------------------
 
     def create_current_branch(self) -> Branch:
         """Create the current branch, as far as it is known. The first call reads its baselines."""
@@ -583,7 +580,8 @@ class SearchSession:
         if callable(getattr(retriever, "exists", None)):
             missing = ask_exists(retriever, list_unreturned_doc_ids(evaluation.comparison))
         stages: Mapping[str, Run] = {}
-        lost = [change.query for change in evaluation.comparison.changes if _misses_baseline_document(change)]
+        changes = evaluation.comparison.changes
+        lost = [change.query for change in changes if _misses_baseline_document(change)]
         if lost and not run.stages and has_stages(retriever):
             stages = collect_stages(retriever, lost[:MAX_EXPLAINED_QUERIES], suite.settings)
         if missing or stages:
@@ -592,7 +590,7 @@ class SearchSession:
             )
         return bool(missing or stages)
 
-    # -- Deciding --------------------------------------------------------------------------------
+    # -- Deciding ----------------------------------------------------------------------------------
 
     @property
     def is_strict(self) -> bool:
@@ -643,7 +641,7 @@ class SearchSession:
                 del base.suites[key]
                 base.add_error(key.path, str(error))
 
-    # -- Files of the answers --------------------------------------------------------------------
+    # -- Files of the answers ----------------------------------------------------------------------
 
     def update_baselines(self, query_id: str = "") -> list[BaselineUpdate]:
         """Write the answers as baselines, after the decision.

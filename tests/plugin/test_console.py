@@ -156,7 +156,7 @@ def test_first_suite_needs_a_retriever(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("nothing.txt", "is not a file"), ("queries.txt", "exists already")]
+    ("name", "message"), [("nothing.txt", "is not a file"), ("queries.txt", "already exists")]
 )
 def test_first_suite_replaces_nothing(project: Project, name: str, message: str) -> None:
     project.write("queries.txt", "office chair\n")

@@ -50,7 +50,7 @@ def test_suite_is_run_evaluated_and_decided(tmp_path: Path, load: Callable[..., 
     key = session.current.add_suite(load(SUITE), RetrieverId())
     retriever = Recorder("a", "b")
 
-    session.collect(key, retriever)
+    session.answer_queries(key, retriever)
 
     assert session.evaluate(key).outcome is Outcome.PASSED
     assert session.decide().outcome is Outcome.PASSED
@@ -66,8 +66,8 @@ def test_shared_request_is_asked_once_and_as_deep_as_any_suite_needs(
     two = session.current.add_suite(load(deep, "deep.ir.yaml"), RetrieverId())
     retriever = Recorder("a", "b")
 
-    session.collect(one, retriever)
-    session.collect(two, retriever)
+    session.answer_queries(one, retriever)
+    session.answer_queries(two, retriever)
 
     assert retriever.calls == [("red", 20), ("blue", 20)]
 
@@ -83,7 +83,7 @@ def test_retriever_is_asked_for_the_stages_that_metrics_name(
     text = SUITE.replace("[ndcg@3]", "[ndcg@3, candidates recall@2]")
     key = session.current.add_suite(load(text), RetrieverId())
 
-    session.collect(key, Staged("a", "b"))
+    session.answer_queries(key, Staged("a", "b"))
 
     (run,) = session.runs.values()
     assert set(run.stages["candidates"].answers) == set(run.answers)
@@ -94,7 +94,7 @@ def test_update_asks_for_what_a_baseline_needs(tmp_path: Path, load: Callable[..
     key = session.current.add_suite(load(SUITE), RetrieverId())
     retriever = Recorder("a", "b")
 
-    session.collect(key, retriever)
+    session.answer_queries(key, retriever)
     session.decide()
     session.update_baselines()
 
@@ -125,7 +125,7 @@ def test_answers_of_other_processes_are_merged(tmp_path: Path, load: Callable[..
     key = session.current.add_suite(load(SUITE), RetrieverId())
     worker = SearchSession(tmp_path)
     worker.current.add_suite(load(SUITE), RetrieverId())
-    worker.collect(key, Recorder("a", "b"))
+    worker.answer_queries(key, Recorder("a", "b"))
 
     session.add_retrieval(worker.create_retrieval(key))
 
@@ -156,7 +156,7 @@ def test_unsteady_answers_are_refused_as_a_baseline(
         calls[query] = calls.get(query, 0) + 1
         return [] if calls[query] == 3 else ["a", "b"]
 
-    session.collect(key, search)
+    session.answer_queries(key, search)
     (update,) = session.update_baselines()
 
     assert "Repeat 3" in update.refusal
@@ -168,7 +168,7 @@ def test_retriever_is_asked_whether_a_lost_document_exists(
 ) -> None:
     update = SearchSession(tmp_path, is_update=True)
     key = update.current.add_suite(load(SUITE), RetrieverId())
-    update.collect(key, Recorder("a", "b"))
+    update.answer_queries(key, Recorder("a", "b"))
     update.update_baselines()
     session = SearchSession(tmp_path)
     session.current.add_suite(load(SUITE), RetrieverId())
@@ -178,7 +178,7 @@ def test_retriever_is_asked_whether_a_lost_document_exists(
             return doc_id != "b"
 
     retriever = Index("a")
-    session.collect(key, retriever)
+    session.answer_queries(key, retriever)
 
     session.evaluate(key, retriever)
 

@@ -46,11 +46,11 @@ SHOWN = (
 INTRODUCTION = """\
 # Speed and size
 
-What the plugin costs in addition to your search. Ratios compare seconds of the processor.
+What the plugin costs in addition to your search. Ratios compare CPU seconds.
 """
 GROWTH = """\
 
-If a project doubles, its cost should double. The last doubling took:
+If a project doubles, its cost should double. The ratios of the last doubling:
 
 |work|ratio|seconds|
 |---|--:|--:|

@@ -35,7 +35,7 @@ This page is generated from the code.
   documents are not relevant.
 - **Queries without a relevant document** have no value and are left out of means, or score 0
   under `undefined: zero`.
-- **No results** score 0. Duplicates count once. Scores do not change the order, and nothing is
+- **A query that returns nothing** scores 0. Duplicates count once. Scores do not change the order, and nothing is
   rounded.
 
 A complete name is `[weighted] [STAGE] [candidates] METRIC[(PARAMETER=VALUE)][@CUTOFF]`:
@@ -56,7 +56,7 @@ here:
 - trec_eval and pytrec_eval sort by score as a 32-bit float, ties by descending id, and score a
   judged query without a relevant document 0.
 - ir_measures breaks ties of `Judged` and `RR@k` by ascending id.
-- ranx scores a query without a relevant document 0, and cuts fractions off grades.
+- ranx scores a query without a relevant document 0, and truncates grades to whole numbers.
 - BEIR rounds to five digits, and drops results whose id is that of the query.
 """
 

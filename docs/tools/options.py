@@ -26,9 +26,9 @@ HEAD = """\
 
 Options, keys of the ini file, and exit statuses. `pytest --help` has the same texts, from which
 this page is generated. Write paths after an equals sign (`--ir-json=out.json`): after a space,
-pytest may take a file for a test path.
+pytest may mistake the file for a test path.
 
-Without `--ir-suite` or a suite on the command line, the plugin does nothing.
+Without one of these options or a suite on the command line, the plugin does nothing.
 """
 
 EXIT_STATUSES = """\

@@ -21,7 +21,7 @@ TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
         "False alarms of exchangeable retrievers",
         {
             "cranfield: osmem-opensearch or not": "Cranfield, another engine",
-            "cranfield: fts5-nostem or not": "Cranfield, stemming or not",
+            "cranfield: fts5-nostem or not": "Cranfield, with or without stemming",
         },
     ),
     "losses": (

@@ -6,7 +6,7 @@ Each comment gives the unit and the meaning.
 from __future__ import annotations
 
 TOP = 10  # results of a ranking that default checks read
-ROUNDING_ERROR = 1e-9  # difference of two values up to which they are equal
+ROUNDING_ERROR = 1e-9  # largest difference between two equal values
 
 # 2 to the -5th is the first power of 1/2 that is below 4 and 5 %.
 MIN_TESTABLE_QUERIES = 5  # changed queries: fewer cannot reach a level of 4 or 5 %
@@ -21,8 +21,8 @@ MAX_UNDECIDED_FRACTION = 0.1  # of the compared queries may end in a tie, more a
 
 # With repeats, a document is present above one fraction of the answers and absent below the other.
 # In between, nobody can say.
-MIN_PRESENT_FRACTION = 0.8  # of the baseline's answers
-MAX_ABSENT_FRACTION = 0.2  # of the current answers
+MIN_PRESENT_FRACTION = 0.8  # a present document is in more of the baseline's answers
+MAX_ABSENT_FRACTION = 0.2  # an absent document is in fewer of the current answers
 SIGN_TEST_ALPHA = 0.05  # level that the sign tests of all suites share, for queries from files
 
 # -- Check 2: significant drops --------------------------------------------------------------------
@@ -31,7 +31,7 @@ POOLED_ALPHA = 0.04  # level that the tests of all retrievers share
 ONLY_SUITE_ALPHA = 0.05  # level if all changes of a retriever are in one suite
 SUITE_ALPHA = 0.01  # level that the suites tested alone share
 MIN_CHANGED_ALONE = 7  # changed queries of a suite tested alone: fewer cannot reach its level
-MIN_MEAN_DROP = 0.002  # that the mean drop of the tested queries must exceed
+MIN_MEAN_DROP = 0.002  # the mean drop of the tested queries must be larger
 
 # -- Check 3: large drops in a few queries ---------------------------------------------------------
 

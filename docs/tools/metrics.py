@@ -35,8 +35,8 @@ This page is generated from the code.
   documents are not relevant.
 - **Queries without a relevant document** have no value and are left out of means, or score 0
   under `undefined: zero`.
-- **A query that returns nothing** scores 0. Duplicates count once. Scores do not change the order, and nothing is
-  rounded.
+- **A query that returns nothing** scores 0. Duplicates count once. Scores do not change the order,
+  and nothing is rounded.
 
 A complete name is `[weighted] [STAGE] [candidates] METRIC[(PARAMETER=VALUE)][@CUTOFF]`:
 

@@ -467,7 +467,7 @@ _SECRET_NAME = r"(?i)key|token|secret|passw|auth|credential|headers"
 
 
 class CommandLine(NamedTuple):
-    """The command line as the user or the job gives it, without ``addopts``.
+    """The command line as the user or the job gives it: arguments and ``PYTEST_ADDOPTS``.
 
     Attributes:
         arguments: The arguments, with those of ``PYTEST_ADDOPTS``, which belongs to the job.

@@ -327,10 +327,10 @@ class SearchSession:
 
     def _find_selected_requests(self, key: SuiteKey) -> dict[str, bool]:
         """Return whether each request of a current suite is selected, or nothing if all are."""
-        left_out_ids = self.deselected_query_ids.get(key)
+        suite, left_out_ids = self.current.suites.get(key), self.deselected_query_ids.get(key)
         selected: dict[str, bool] = {}
-        if left_out_ids:
-            for query in self.current.suites[key].queries:
+        if suite is not None and left_out_ids:
+            for query in suite.queries:
                 is_selected = query.id not in left_out_ids
                 selected[query.request] = is_selected or selected.get(query.request, False)
         return selected

@@ -166,6 +166,42 @@ def test_junit_has_values_changes_tags_and_ranks(shop: Project) -> None:
     assert properties["rank of the first relevant document"] == "3"
 
 
+def test_first_rank_is_that_of_a_passage_if_judgments_are_texts(project: Project) -> None:
+    passage = "You can return shoes within thirty days."
+    project.write_suite(f"match: text\nqueries: [{{query: returns, relevant: ['{passage}']}}]\n")
+    project.write_conftest(
+        "@pytest.fixture\ndef retriever():\n"
+        "    chunks = [{'id': 'chunk-1', 'text': 'Hello.'},"
+        f" {{'id': 'chunk-2', 'text': '{passage}'}}]\n"
+        "    return lambda query: chunks\n"
+    )
+
+    project.run("--junitxml=junit.xml", "-o", "junit_family=xunit1")
+
+    root = ElementTree.parse(project.path / "junit.xml").getroot()
+    properties = [entry.attrib for entry in root.iter("property")]
+    assert {"name": "rank of the first relevant document", "value": "2"} in properties
+
+
+def test_refused_update_is_printed_once_with_its_path(project: Project) -> None:
+    project.write_suite(SUITE)
+    project.write_conftest(
+        "@pytest.fixture\ndef retriever():\n"
+        "    calls = []\n"
+        "    def search(query):\n"
+        "        calls.append(query)\n"
+        "        return [] if calls.count(query) == 3 else ['a', 'b']\n"
+        "    return search\n"
+    )
+
+    result = project.run("--ir-update-baseline", "--ir-repeat=3")
+
+    lines = [line for line in result.outlines if "Repeat 3 has a mean of" in line]
+    assert len([line for line in lines if not line.startswith(("E ", "FAILED"))]) == 1, lines
+    assert any(line.startswith(".ir-baseline/shop.jsonl") for line in lines), lines
+    assert result.ret == 1
+
+
 @pytest.mark.parametrize("scope", ["function", "module", "session"])
 def test_parametrized_fixture_runs_all_queries_for_each_parameter(
     project: Project, scope: str

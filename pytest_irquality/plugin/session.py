@@ -438,8 +438,9 @@ class SearchSession:
         current, base = self.create_current_branch(), self.create_base_branch()
         depth = 0
         for suite in suites:
-            baseline_run, _ = find_baseline(suite, current, base)
-            depth = max(depth, get_needed_depth(suite, has_baseline=bool(baseline_run.answers)))
+            baseline_run = find_baseline(suite, current, base).run
+            has_baseline = baseline_run is not None and bool(baseline_run.answers)
+            depth = max(depth, get_needed_depth(suite, has_baseline=has_baseline))
         return depth
 
     def list_query_batches(self) -> list[QueryBatch]:

@@ -310,7 +310,7 @@ def test_suites_are_listed_worst_first_with_their_own_numbers() -> None:
     """Verdict case 23."""
     suites = [make_suite("kettles"), make_suite("lamps"), make_suite("chairs")]
     answers: dict[str, Ranking | str] = {}
-    for suite, number in zip(suites, (7, 9, 8), strict_override=True):
+    for suite, number in zip(suites, (7, 9, 8), strict=True):
         answers |= dict.fromkeys([query.text for query in suite.queries[:number]], WORSE)
 
     view = make_view(suites, make_run(suites, answers), make_run(suites))
@@ -416,7 +416,7 @@ def test_strict_base_branch_is_named() -> None:
     base_suite = make_suite()
     suite = make_suite(thresholds=[make_threshold("ndcg@10", max_drop=0.9)])
     current = Branch(suites=(suite,))
-    base = Branch("main", suites=(base_suite,), is_strict_override=True)
+    base = Branch("main", suites=(base_suite,), is_strict=True)
     run = make_run(suite, {"shop 0": GOOD})
 
     view = build_view(decide(current, {suite.run_key: run}, base))

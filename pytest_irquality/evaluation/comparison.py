@@ -490,14 +490,7 @@ class Comparison:
         """Compute the suite's mean of the primary metric for each repeat of all queries."""
         metric = self.suite.primary_metric
         queries = self._list_valued_queries(metric, "", Side.RETURNED)
-        repeats = self.repeats(metric, Side.RETURNED)
-        weights = [query.weight for query in queries]
-        means = []
-        for values in zip(*(repeats[query.id] for query in queries), strict=False):
-            mean = aggregate_values(metric, values, weights)
-            if mean is not None:
-                means.append(mean)
-        return means
+        return self._aggregate_repeats(metric, Side.RETURNED, queries)
 
     def count_values(self, metric: Metric, tag: str = "") -> int:
         """Count the queries that ``get_mean`` is computed over."""
@@ -515,22 +508,29 @@ class Comparison:
         now = self._aggregate(metric, Side.ALIGNED, queries)
         if before is None or now is None:
             return None
-        lowest = highest = before
-        weights = [query.weight for query in queries]
+        means = [before]
         changes = self.get_stage(metric).changes_by_id
         has_repeats = any(len(changes[query.id].before) > 1 for query in queries)
         if has_repeats and metric.unit != "seconds":
-            repeats = self.repeats(metric, Side.BEFORE)
-            means = []
-            # If queries have different numbers of repeats, the smallest number counts.
-            for repeat in zip(*[repeats[query.id] for query in queries], strict=False):
-                mean = aggregate_values(metric, repeat, weights)
-                means.append(before if mean is None else mean)
-            lowest, highest = min(means), max(means)
+            means = self._aggregate_repeats(metric, Side.BEFORE, queries) or means
         query_count = len(queries)
         if metric.weighted:
-            query_count = sum(weight > 0 for weight in weights)
-        return MetricChange(metric, before, now, lowest, highest, query_count)
+            query_count = sum(query.weight > 0 for query in queries)
+        return MetricChange(metric, before, now, min(means), max(means), query_count)
+
+    def _aggregate_repeats(
+        self, metric: Metric, side: Side, queries: Sequence[Query]
+    ) -> list[float]:
+        """Combine the values of queries in each repeat, as far as they are defined."""
+        repeats = self.repeats(metric, side)
+        weights = [query.weight for query in queries]
+        means = []
+        # If queries have different numbers of repeats, the smallest number counts.
+        for values in zip(*[repeats[query.id] for query in queries], strict=False):
+            mean = aggregate_values(metric, values, weights)
+            if mean is not None:
+                means.append(mean)
+        return means
 
     def _list_valued_queries(self, metric: Metric, tag: str, *sides: Side) -> list[Query]:
         """Return the queries in the mean of a metric that have a value on these sides."""

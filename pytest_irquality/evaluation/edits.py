@@ -13,13 +13,7 @@ from typing import NamedTuple
 
 from pytest_irquality.evaluation.evaluate import Branch, find_edited_answers
 from pytest_irquality.io.text import DataPart, Text, format_count, join, write
-from pytest_irquality.suite.model import (
-    CHANGE_BOUNDS,
-    VALUE_BOUNDS,
-    Query,
-    Suite,
-    Threshold,
-)
+from pytest_irquality.suite.model import CHANGE_BOUNDS, VALUE_BOUNDS, Query, Suite, Threshold
 
 
 class EditKind(NamedTuple):

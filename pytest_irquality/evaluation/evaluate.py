@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import chain
 from typing import NamedTuple
 
 from pytest_irquality.baselines.sources import Baseline
@@ -252,18 +253,13 @@ class BranchEvaluation:
     @property
     def results(self) -> tuple[CheckResult, ...]:
         """Return the results of all checks, those that suites share first."""
-        results = list(self.shared_results)
-        for evaluation in self.evaluations:
-            results += evaluation.results
-        return tuple(results)
+        own_results = chain.from_iterable(each.results for each in self.evaluations)
+        return (*self.shared_results, *own_results)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
         """Return the notices of all suites."""
-        notices: list[Notice] = []
-        for evaluation in self.evaluations:
-            notices += evaluation.notices
-        return tuple(notices)
+        return tuple(chain.from_iterable(each.notices for each in self.evaluations))
 
 
 @dataclass(frozen=True)

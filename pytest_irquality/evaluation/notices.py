@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 from pytest_irquality.evaluation import constants
@@ -179,12 +179,10 @@ def _create_unknown_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 def _find_relation(named: Iterable[str], returned: Iterable[str]) -> tuple[str, str, str] | None:
     """Find an id of the suite that differs from a returned one in its form only."""
-    candidates = list(islice(returned, MAX_COMPARED_IDS))
-    for named_id in islice(named, MAX_COMPARED_IDS):
-        for returned_id in candidates:
-            difference = _describe_difference(named_id, returned_id)
-            if difference:
-                return named_id, returned_id, difference
+    samples = islice(named, MAX_COMPARED_IDS), islice(returned, MAX_COMPARED_IDS)
+    for named_id, returned_id in product(*samples):
+        if difference := _describe_difference(named_id, returned_id):
+            return named_id, returned_id, difference
     return None
 
 

@@ -184,17 +184,15 @@ class RequirementChecks:
         Every repeat must satisfy a rule, because a user gets one answer, and it may be the bad one.
         """
         top_k, titles = self.suite.settings.top_k, self.comparison.titles
-        for ranking in self._get_rankings(rule, query):
+        rankings: Sequence[Ranking] = self.comparison.answers[query.id]
+        if rule.reads_fields:
+            # A passage has no fields, the chunk that contains it has.
+            rankings = self.comparison.run.answers[query.request]
+        for ranking in rankings:
             violations = rule.find_violations(ranking, query.part, query.params, top_k, titles)
             if violations:
                 return violations
         return []
-
-    def _get_rankings(self, rule: Rule, query: Query) -> Sequence[Ranking]:
-        # A passage has no fields, the chunk that contains it has.
-        if rule.reads_fields:
-            return self.comparison.run.answers[query.request]
-        return self.comparison.answers[query.id]
 
     # -- Thresholds --------------------------------------------------------------------------------
 
@@ -278,17 +276,9 @@ class RequirementChecks:
         if issue is None or not results:
             return results
         is_broken = any(r.outcome is Outcome.FAILED or r.is_warning for r in results)
-        if is_broken and is_expired(issue, self.context.date_for_expiry):
-            remark = write(". Known issue ", DataPart(issue.id), f" expired on {issue.until}")
-            expired = []
-            for result in results:
-                is_failed = result.outcome is Outcome.FAILED
-                expired.append(replace(result, text=result.text + remark) if is_failed else result)
-            return expired
         if is_broken:
-            return [_excuse(result, issue) for result in results]
-        is_complete = all(result.outcome is Outcome.PASSED for result in results)
-        if not is_complete or self.context.is_base_side:
+            return [self._apply_to_failure(result, issue) for result in results]
+        if self.context.is_base_side or any(r.outcome is not Outcome.PASSED for r in results):
             return results
         text = write("Known issue ", DataPart(issue.id), " is fixed. Remove ")
         text += write(CodePart("known_issue"), " at ", CodePart(str(issue.location)), ".")
@@ -301,11 +291,14 @@ class RequirementChecks:
         )
         return [fixed, *results[1:]]
 
-
-def _excuse(result: CheckResult, issue: KnownIssue) -> CheckResult:
-    if result.outcome is not Outcome.FAILED:
-        return result
-    return replace(result, outcome=Outcome.PASSED, known_issue_id=issue.id)
+    def _apply_to_failure(self, result: CheckResult, issue: KnownIssue) -> CheckResult:
+        """Return a result as it counts with a known issue that is not fixed."""
+        if result.outcome is not Outcome.FAILED:
+            return result
+        if not is_expired(issue, self.context.date_for_expiry):
+            return replace(result, outcome=Outcome.PASSED, known_issue_id=issue.id)
+        expiry = write(". Known issue ", DataPart(issue.id), f" expired on {issue.until}")
+        return replace(result, text=result.text + expiry)
 
 
 def is_expired(issue: KnownIssue, today: date | None) -> bool:

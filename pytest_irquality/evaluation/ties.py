@@ -58,8 +58,6 @@ def align_ties(
         return AlignedRanking(now)
     ties_now = _number_ties(now, max_length)
     ties_before = _number_ties(before, max_length)
-    if not ties_now or not ties_before:
-        return AlignedRanking(now)
     aligned = _order_by_baseline(now, before, ties_now, ties_before)
     if len(now.doc_ids) < requested:
         return AlignedRanking(aligned)

@@ -137,7 +137,7 @@ def _compute_ideal_dcg(gains: Iterable[float]) -> list[float]:
     return [0.0, *accumulate(discounted)]
 
 
-# Rankings
+# -- Rankings --------------------------------------------------------------------------------------
 
 # Up to this many gains, a search for each in the ranking is faster than a walk over the ranking.
 MAX_SEARCHED_GAINS = 12

@@ -22,11 +22,7 @@ from pytest_irquality.passages.matching import (
     has_passage,
     match_prefixes,
 )
-from pytest_irquality.passages.normalization import (
-    NormalizedText,
-    extract_letters,
-    normalize_text,
-)
+from pytest_irquality.passages.normalization import NormalizedText, extract_letters, normalize_text
 
 # Words between a part and the edge of its chunk: half a word and an ellipsis.
 MAX_WORDS_AT_EDGE = 2

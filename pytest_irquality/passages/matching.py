@@ -327,8 +327,7 @@ def score_passages(
     if has_shared_hits(ranking):
         secondary = {name for inside in ranking.passages.values() for name in inside[1:]}
         grades = {name: grade for name, grade in judgments.grades.items() if name not in secondary}
-        votes = {name: votes for name, votes in judgments.votes.items() if name not in secondary}
-        scored_judgments = Judgments(grades, judgments.relevant_from, votes)
+        scored_judgments = Judgments(grades, judgments.relevant_from)
     columns = score_rankings(metrics, [scored_judgments], [ranking.doc_ids], undefined=undefined)
     values = [column[0] for column in columns]
     if scored_judgments is judgments:

@@ -14,12 +14,7 @@ from pytest_irquality.baselines.history import select_series
 from pytest_irquality.evaluation.comparison import Side
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.evaluate import BranchEvaluation, Evaluation, SuiteKey
-from pytest_irquality.evaluation.results import (
-    CheckResult,
-    Notice,
-    Outcome,
-    find_worst_outcome,
-)
+from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome, find_worst_outcome
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.text import DataPart, Text, format_count, write
 from pytest_irquality.reports import sentences
@@ -30,12 +25,7 @@ from pytest_irquality.reports.numbers import (
     format_change,
     format_value,
 )
-from pytest_irquality.reports.query_rows import (
-    Direction,
-    QueryRow,
-    build_query_rows,
-    group_results,
-)
+from pytest_irquality.reports.query_rows import Direction, QueryRow, build_query_rows, group_results
 from pytest_irquality.reports.sentences import Headline
 from pytest_irquality.reports.view_model import (
     Header,

@@ -26,12 +26,7 @@ from pytest_irquality.reports.templating import (
     load_asset,
     pack_script_data,
 )
-from pytest_irquality.reports.view_model import (
-    HistoryPoint,
-    SuiteView,
-    View,
-    find_label,
-)
+from pytest_irquality.reports.view_model import HistoryPoint, SuiteView, View, find_label
 
 MAX_OPEN_SUITES = 8
 MAX_OPEN_NOTICES = 2

@@ -10,12 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
-from pytest_irquality.evaluation.comparison import (
-    Comparison,
-    QueryChange,
-    QueryStatus,
-    Side,
-)
+from pytest_irquality.evaluation.comparison import Comparison, QueryChange, QueryStatus, Side
 from pytest_irquality.evaluation.documents import DocChange, list_documents
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome

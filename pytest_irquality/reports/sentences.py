@@ -20,12 +20,7 @@ from pytest_irquality.evaluation.results import (
 )
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.text import DataPart, QueryPart, Text, format_count, join, list_some, write
-from pytest_irquality.reports.numbers import (
-    Tile,
-    format_check_values,
-    format_p_value,
-    format_value,
-)
+from pytest_irquality.reports.numbers import Tile, format_check_values, format_p_value, format_value
 from pytest_irquality.reports.query_rows import Direction, QueryRow
 from pytest_irquality.reports.view_model import Step, SuiteView, ViewSettings, find_label
 from pytest_irquality.suite.model import Threshold

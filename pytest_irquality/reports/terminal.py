@@ -13,11 +13,7 @@ from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import disarm_commands, escape_log_line
 from pytest_irquality.io.text import CodePart, DataPart, DocPart, Part, Text, join, write
 from pytest_irquality.reports.numbers import MARKS, Tile
-from pytest_irquality.reports.query_rows import (
-    QUERY_COLUMNS,
-    Direction,
-    TextColumn,
-)
+from pytest_irquality.reports.query_rows import QUERY_COLUMNS, Direction, TextColumn
 from pytest_irquality.reports.view_model import Step, SuiteView, View, find_label
 
 TERMINAL_COLUMNS = 80

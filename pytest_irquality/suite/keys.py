@@ -16,13 +16,7 @@ from typing import Any
 
 from pytest_irquality.metrics import METRICS
 from pytest_irquality.suite import kinds
-from pytest_irquality.suite.kinds import (
-    Key,
-    Kind,
-    Schema,
-    make_node_kind,
-    make_reference,
-)
+from pytest_irquality.suite.kinds import Key, Kind, Schema, make_node_kind, make_reference
 from pytest_irquality.suite.mistakes import Mistake, quote
 from pytest_irquality.suite.model import (
     BOUNDS,

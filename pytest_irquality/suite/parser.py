@@ -14,12 +14,7 @@ from pytest_irquality.io.decoding import pause_garbage_collection, read_text
 from pytest_irquality.io.files import FileError
 from pytest_irquality.metrics import Definition, Metric
 from pytest_irquality.suite import kinds
-from pytest_irquality.suite.keys import (
-    EACH_QUERY_RULES,
-    KEYS_OF_QUERIES,
-    LOST_QUERIES,
-    SUITE_KEYS,
-)
+from pytest_irquality.suite.keys import EACH_QUERY_RULES, KEYS_OF_QUERIES, LOST_QUERIES, SUITE_KEYS
 from pytest_irquality.suite.kinds import suggest
 from pytest_irquality.suite.mistakes import Location, Mistake, MistakeList, quote
 from pytest_irquality.suite.model import (

@@ -317,10 +317,6 @@ class QueryParser:
         values, location = entry.fields.values, entry.location
         inline = self._parse_relevant(values.get("relevant"))
         grades, assessor_grades = files.join(entry.id, inline)
-        votes = {}
-        for doc_id, given in assessor_grades.items():
-            if len(given) > 1:
-                votes[doc_id] = tuple(given.values())
         attributes: dict[str, Any] = {"params": self._params}
         rules = []
         for name, value in values.items():
@@ -338,7 +334,7 @@ class QueryParser:
         query = Query(
             entry.id,
             entry.text,
-            Judgments(grades, self.settings.relevant_from, votes),
+            Judgments(grades, self.settings.relevant_from),
             tuple(rules),
             is_sampled=entry.is_sampled,
             assessor_grades=assessor_grades,

@@ -245,7 +245,7 @@ class MustFind(DocumentRule):
     """Each of some documents, at its rank or better."""
 
     key = "must_find"
-    help = "Each of these documents must be at the rank that you give or better; in a list, within `top_k`."
+    help = "Each of these documents must be at the given rank or better; in a list, within `top_k`."
     wants_documents = True
 
 
@@ -271,7 +271,7 @@ class MustNotFind(DocumentRule):
     """None of some documents down to its rank."""
 
     key = "must_not_find"
-    help = "None of these documents may be at the rank that you give or better; in a list, within `top_k`."
+    help = "None of these documents may be at the given rank or better; in a list, within `top_k`."
     is_for_each_query = True
     expects_results = False
 

@@ -106,16 +106,6 @@ def render_metric(definition: Definition) -> Iterator[str]:
         yield from (" ".join(sentences), "")
 
 
-def format_usual_name(definition: Definition) -> str:
-    """Return the name as people write it, with the parameters that the canonical name shows."""
-    shown = []
-    for parameter in definition.parameters:
-        if parameter.is_always_shown and parameter.default:
-            shown.append(f"{parameter.name}={_format_value(parameter.default)}")
-    parameters = f"({','.join(shown)})" if shown else ""
-    return f"{definition.name}{parameters}{'@10' if definition.has_cutoff else ''}"
-
-
 def _describe_range(definition: Definition) -> str:
     low, high = definition.range
     unit = {"seconds": " seconds", "count": " queries"}.get(definition.unit, "")

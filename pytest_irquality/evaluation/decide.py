@@ -188,8 +188,8 @@ def decide(
         base = replace(base, name="the base branch")
     evaluator = BranchEvaluator(current, runs, base, today=today, facts=facts)
     current_side = evaluator.evaluate_branch(evaluations)
-    is_strict, gate_source = _choose_gate(current, base, strict_override)
     base_side = None
+    is_base_strict = base is not None and base.is_strict
     base_failures: tuple[CheckResult, ...] = ()
     edits: tuple[SuiteEdit, ...] = ()
     if base is not None:
@@ -203,8 +203,8 @@ def decide(
         coverage=count_coverage(current_side, base_side),
         base_failures=base_failures,
         edits=edits,
-        strict=is_strict,
-        gate_source=gate_source,
+        strict=is_gate_strict(strict_override, current.is_strict, is_base_strict),
+        gate_source=_describe_gate(current, base, strict_override),
         facts=facts,
     )
     return replace(without_notices, notices=_create_notices(without_notices))
@@ -244,18 +244,13 @@ def is_gate_strict(strict_override: bool | None, *configured: bool) -> bool:
     return any(configured) if strict_override is None else strict_override
 
 
-def _choose_gate(
-    current: Branch, base: Branch | None, strict_override: bool | None
-) -> tuple[bool, Text]:
-    """Return whether the gate is strict, and what to tell the reader about it."""
-    is_base_strict = base is not None and base.is_strict
-    is_strict = is_gate_strict(strict_override, current.is_strict, is_base_strict)
-    source = Text()
+def _describe_gate(current: Branch, base: Branch | None, strict_override: bool | None) -> Text:
+    """Say where the gate comes from, if not from the current branch alone."""
     if strict_override is not None:
-        source = write("'ir_gate' is set on the command line")
-    elif base is not None and is_strict and not current.is_strict:
-        source = write(DataPart(base.name), " has ", CodePart("ir_gate = strict"))
-    return is_strict, source
+        return write("'ir_gate' is set on the command line")
+    if base is not None and base.is_strict and not current.is_strict:
+        return write(DataPart(base.name), " has ", CodePart("ir_gate = strict"))
+    return Text()
 
 
 # -- Failures of the base branch -------------------------------------------------------------------

@@ -18,12 +18,12 @@ from pytest_irquality.plugin.items import (
     SuiteItem,
     freeze_large_suite,
 )
+from pytest_irquality.plugin.services import USUAL_RETRIEVER
 from pytest_irquality.plugin.state import PluginState, get_state
 from pytest_irquality.suite.mistakes import Mistake, SuiteError
 from pytest_irquality.suite.model import RetrieverId, Suite
 from pytest_irquality.suite.parser import load_suite
 
-USUAL_RETRIEVER = "retriever"
 RETRIEVER_SUFFIX = "_retriever"
 
 

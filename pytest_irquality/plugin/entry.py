@@ -64,7 +64,7 @@ def pytest_load_initial_conftests(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Take over the process that runs the code of the base branch."""
+    """Become the process that runs the code of the base branch, if this is it."""
     if CHILD_VARIABLE in os.environ:
         from pytest_irquality.plugin import base_process
 

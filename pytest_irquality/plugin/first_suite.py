@@ -14,9 +14,9 @@ from pytest_irquality.io.escaping import escape_log_lines, quote_command
 from pytest_irquality.io.files import FileError, read_bytes, write_atomically, write_new_file
 from pytest_irquality.io.text import format_count
 from pytest_irquality.plugin import compat
-from pytest_irquality.plugin.collection import USUAL_RETRIEVER
 from pytest_irquality.plugin.items import ERRORS_WITHOUT_TRACEBACK, get_exception_policy
 from pytest_irquality.plugin.options import Options
+from pytest_irquality.plugin.services import USUAL_RETRIEVER
 from pytest_irquality.retrieval.collect import collect_run
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.first_suite import (

@@ -435,7 +435,7 @@ class SearchSession:
         if self.facts.is_update or (self.base is not None and self.base.code_source is not None):
             # Baselines cannot be read yet: they do not exist, or their code runs later.
             return max(get_needed_depth(suite, has_baseline=True) for suite in suites)
-        current, base = self.create_current_branch(), self.create_base_branch()
+        current, base = self._create_branches()
         depth = 0
         for suite in suites:
             baseline_run = find_baseline(suite, current, base).run
@@ -533,6 +533,12 @@ class SearchSession:
             )
         return self.base.create_branch(contexts)
 
+    def _create_branches(self, *keys: SuiteKey) -> tuple[Branch, Branch | None]:
+        """Create both branches with the contexts of some current suites, which can be evaluated."""
+        contexts = {key: self._create_context(key) for key in keys}
+        base = self.base.create_branch({}) if self.base is not None else None
+        return self.current.create_branch(contexts, self.commit), base
+
     def _create_context(self, key: SuiteKey) -> EvaluationContext:
         settings = self.current.suites[key].settings
         if settings.match == "text" and settings.corpus.files and key not in self.corpora:
@@ -559,12 +565,9 @@ class SearchSession:
             suite = self.current.suites[key]
             # A shard may have none of the queries of a suite.
             self.runs.setdefault(suite.run_key, Run())
+            current, base = self._create_branches(key)
             evaluator = BranchEvaluator(
-                self.create_current_branch(),
-                self.runs,
-                self.create_base_branch(),
-                today=_get_today(),
-                facts=self.facts,
+                current, self.runs, base, today=_get_today(), facts=self.facts
             )
             evaluation = evaluator.evaluate_suite(suite)
             if retriever is not None and self._explain(evaluation, retriever):

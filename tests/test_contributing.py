@@ -130,7 +130,7 @@ class MustNotPrecede(InOrder):
         ranks = _find_ranks(answer)
         first, second = self.documents
         if ranks.get(first, 0) and ranks[first] < ranks.get(second, len(ranks) + 1):
-            yield check.write(": ", check.name_document(first), " must not be above ", second)
+            yield context.write(": ", context.name_document(first), " must not be above ", second)
 
 
 ''',
@@ -153,7 +153,7 @@ BOUND = (
         """\
     elif key == "approx":
         is_broken = abs(compared - bound.value) > 0.1
-        can_fail = True
+        could_fail = True
 """,
         "    else:\n        raise NotImplementedError",
     ),

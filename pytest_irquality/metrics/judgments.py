@@ -7,13 +7,11 @@ deeper than the deepest cutoff, and every metric then reads these short lists.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, compress
 from math import isfinite, log2
 from typing import NamedTuple
-
-_NO_VOTES: Mapping[str, Sequence[float]] = {}
 
 
 class MetricError(ValueError):
@@ -39,9 +37,6 @@ class Judgments:
     Attributes:
         grades: The grade of each document by its id.
         relevant_from: The lowest grade that counts as relevant, above 0.
-        votes: The grades of several assessors, for documents on which they vote. Such a document is
-            relevant if its grade is positive and at least half of its votes reach
-            ``relevant_from``.
 
     Raises:
         MetricError: A grade is not a finite number, or ``relevant_from`` is not above 0.
@@ -49,11 +44,8 @@ class Judgments:
 
     grades: Mapping[str, float]
     relevant_from: float = 1
-    votes: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not self.votes:
-            object.__setattr__(self, "votes", _NO_VOTES)  # shared, because few queries have votes
         if not self.relevant_from > 0:
             raise MetricError(
                 f"'relevant_from' is {self.relevant_from}, but it must be above 0, because a"
@@ -79,17 +71,9 @@ class Judgments:
         """Return the ids of the relevant documents."""
         lowest = self.relevant_from
         # All documents with a gain are relevant as a rule, which saves a set for each query.
-        if not self.votes and min(self.gains.values(), default=lowest) >= lowest:
+        if min(self.gains.values(), default=lowest) >= lowest:
             return self.gains.keys()
-        relevant = {doc_id for doc_id, gain in self.gains.items() if gain >= lowest}
-        for doc_id, votes in self.votes.items():
-            # A tie of the assessors counts in favor, as a mean of the level itself would.
-            votes_in_favor = sum(vote >= lowest for vote in votes)
-            if doc_id in self.gains and 2 * votes_in_favor >= len(votes):
-                relevant.add(doc_id)
-            else:
-                relevant.discard(doc_id)
-        return frozenset(relevant)
+        return frozenset(doc_id for doc_id, gain in self.gains.items() if gain >= lowest)
 
     @property
     def relevant_count(self) -> int:
@@ -171,7 +155,7 @@ class JudgedRankings(NamedTuple):
         judgments = [each.with_relevant_from(relevant_from) for each in self.judgments]
         return self._replace(
             judgments=judgments,
-            relevant_ranks=list(map(find_relevant_ranks, self.rankings, judgments, self.gains)),
+            relevant_ranks=list(map(find_relevant_ranks, judgments, self.gains)),
             relevant_counts=[each.relevant_count for each in judgments],
         )
 
@@ -207,11 +191,7 @@ def find_gains(
     return ranking, gains
 
 
-def find_relevant_ranks(ranking: DocIds, judgments: Judgments, gains: RankedGains) -> Sequence[int]:
+def find_relevant_ranks(judgments: Judgments, gains: RankedGains) -> Sequence[int]:
     """Return the ranks of relevant documents."""
-    # With votes the mean grade does not decide, so the documents have to be looked up.
-    if judgments.votes:
-        relevant = judgments.relevant
-        return [rank for rank, _ in gains if ranking[rank - 1] in relevant]
     lowest = judgments.relevant_from
     return [rank for rank, gain in gains if gain >= lowest]

@@ -123,7 +123,7 @@ class RankingBatch:
             rankings=rankings,
             judgments=self._judgments,
             gains=gains,
-            relevant_ranks=list(map(find_relevant_ranks, rankings, self._judgments, gains)),
+            relevant_ranks=list(map(find_relevant_ranks, self._judgments, gains)),
             relevant_counts=[judgments.relevant_count for judgments in self._judgments],
             baseline_rankings=self._baseline_rankings,
             positions=range(len(rankings)),

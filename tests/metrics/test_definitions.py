@@ -203,18 +203,6 @@ class TestGrades:
         assert score("bpref", {"a": 0, "b": 1}, "ab") == 0
         assert score("dcg@1", grades, "ab") == 0
 
-    @pytest.mark.parametrize(
-        ("votes", "is_relevant"), [([2, 0], True), ([2, 0, 0], False), ([1, 1, 0], True)]
-    )
-    def test_half_of_the_assessors_decide(self, votes: list[float], is_relevant: bool) -> None:
-        grade = sum(votes) / len(votes)
-
-        judgments = Judgments({"a": grade, "b": 3}, votes={"a": votes})
-
-        assert ("a" in judgments.relevant) == is_relevant
-        columns = score_rankings([parse_metric("recall@1")], [judgments], ["ab"])
-        assert columns == [[0.5 if is_relevant else 0]]
-
     @pytest.mark.parametrize("grade", [float("nan"), float("inf"), -float("inf")])
     def test_a_grade_must_be_finite(self, grade: float) -> None:
         with pytest.raises(MetricError, match=r"The grade of 'a' is -?(nan|inf)"):

@@ -31,14 +31,14 @@ _GRADE_STEPS = """\
 # 1. Grade what is listed below each query. Remove the '#' from 'relevant:' and from each document
 #    that you can judge, and correct its grade. Add what should be found and is missing.
 # 2. Run `pytest --ir-suite --ir-update-baseline` and commit the file that it writes. From then on
-#    the build fails if more queries lose all relevant documents than gain one, or if search gets
-#    significantly worse.
+#    the build fails if queries that lost all relevant documents outnumber those that gained one,
+#    or if search gets significantly worse.
 # 3. Write minimums under 'thresholds', a little below what `pytest --ir-suite` shows.
 """
 _BASELINE_STEPS = """\
 # 1. Run `pytest --ir-suite --ir-update-baseline` and commit the file that it writes. From then on
-#    the build fails if more queries lose all relevant documents than gain one, or if search gets
-#    significantly worse.
+#    the build fails if queries that lost all relevant documents outnumber those that gained one,
+#    or if search gets significantly worse.
 # 2. Write minimums under 'thresholds', a little below what `pytest --ir-suite` shows.
 """
 _PROBE_STEPS = """\

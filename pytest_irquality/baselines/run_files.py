@@ -304,11 +304,7 @@ class DamagedFileError(BaselineError):
 
 
 def read_run_lines(
-    lines: Iterable[tuple[int, str]],
-    name: str,
-    *,
-    repair: str = "",
-    keep_lines: bool = False,
+    lines: Iterable[tuple[int, str]], name: str, *, repair: str = "", keep_lines: bool = False
 ) -> StoredRun:
     """Read the lines of a file.
 

@@ -71,11 +71,7 @@ def parse_shard(text: str) -> Shard:
 
 
 def save_runs(
-    folder: Path,
-    runs: Mapping[RunKey, Run],
-    *,
-    shard: Shard | None = None,
-    commit: str = "",
+    folder: Path, runs: Mapping[RunKey, Run], *, shard: Shard | None = None, commit: str = ""
 ) -> None:
     """Save all answers, errors included, in a file for each key.
 
@@ -126,11 +122,7 @@ def _make_names(keys: Sequence[RunKey], shard: Shard | None) -> dict[RunKey, str
 
 
 def read_saved_runs(
-    paths: Sequence[Path],
-    suites: Sequence[Suite],
-    *,
-    root: Path,
-    base_suites: Sequence[Suite] = (),
+    paths: Sequence[Path], suites: Sequence[Suite], *, root: Path, base_suites: Sequence[Suite] = ()
 ) -> SavedRuns:
     """Read the current answers from files and folders, which together are one run of each key.
 

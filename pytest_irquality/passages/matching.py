@@ -309,10 +309,7 @@ def find_ranks(ranking: ChunkRanking) -> dict[str, int]:
 
 
 def score_passages(
-    metrics: Sequence[Metric],
-    judgments: Judgments,
-    ranking: ChunkRanking,
-    undefined: str = "skip",
+    metrics: Sequence[Metric], judgments: Judgments, ranking: ChunkRanking, undefined: str = "skip"
 ) -> list[float | None]:
     """Score one located ranking, in which hits may contain several passages.
 

@@ -305,9 +305,7 @@ def _get_markup() -> tuple[tuple[Markup, ...], tuple[Markup, ...]]:
     list_number = re.compile(r"^[ \t]{0,40}(\d{1,3})[.)](?=[ \t])", lines)
     entity = re.compile(r"&(?:#x?[0-9A-Fa-f]{1,7}|[A-Za-z][A-Za-z0-9]{1,31});")
     comment = re.compile(r"<!--(?:(?!<!--|-->).)*-->", re.S)
-    superscript = re.compile(
-        r"<(?:sup|SUP)>\s?([+\u2212-]?(?:\d{1,6}|n))\s?</(?:sup|SUP)>",
-    )
+    superscript = re.compile(r"<(?:sup|SUP)>\s?([+\u2212-]?(?:\d{1,6}|n))\s?</(?:sup|SUP)>")
     autolink = re.compile(
         r"<((?:https?|ftp|mailto):[^<>\s]{1,2000}"
         r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8})>"

@@ -142,10 +142,7 @@ def collect_run(
 
 
 def collect_stages(
-    retriever: object,
-    queries: Iterable[Query],
-    settings: Settings = Settings(),
-    depth: int = 100,
+    retriever: object, queries: Iterable[Query], settings: Settings = Settings(), depth: int = 100
 ) -> Mapping[str, Run]:
     """Call the retriever's ``stages(query, k)`` for some queries, after comparing.
 

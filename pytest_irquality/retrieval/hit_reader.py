@@ -79,15 +79,6 @@ MAX_RAW_TITLE_CHARS = 4 * MAX_TITLE_CHARS
 # Scripts without spaces between words: Thai to Burmese, Khmer, Chinese, Japanese. It is compiled
 # when a text needs it, because that takes 2 ms.
 _UNSPACED = "[\u0e00-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-# CPython reads an attribute twice as fast if its name is in the code. These are the usual ones.
-_ATTRIBUTE_READERS: Mapping[str, Callable[[Iterable[Any]], list[Any]]] = {
-    "id": lambda values: [value.id for value in values],
-    "docid": lambda values: [value.docid for value in values],
-    "score": lambda values: [value.score for value in values],
-    "title": lambda values: [value.title for value in values],
-    "page_content": lambda values: [value.page_content for value in values],
-    "payload": lambda values: [value.payload for value in values],
-}
 # What a column of rows may hold. Decimals are never ids; integers may be ids or scores.
 Role = Literal["ids", "integers", "decimals", "prose", "other"]
 
@@ -560,14 +551,14 @@ def _read_column(hits: Sequence[Any], place: _Place, columns: dict[str, Sequence
         for name, step in zip(place.path.split("."), place.steps, strict=False):
             is_first, path = not path, f"{path}.{name}"
             if path not in columns:
-                columns[path] = _take_step(values, name, step, is_first=is_first)
+                columns[path] = _take_step(values, step, is_first=is_first)
             values = columns[path]
     except Exception:
         values = [get_value(hit, place.steps) for hit in hits]
     return Column(values, is_field=True)
 
 
-def _take_step(values: Sequence[Any], name: str, step: Step, *, is_first: bool) -> Sequence[Any]:
+def _take_step(values: Sequence[Any], step: Step, *, is_first: bool) -> Sequence[Any]:
     """Return what a step of a path leads to from each value.
 
     Raises:
@@ -576,12 +567,8 @@ def _take_step(values: Sequence[Any], name: str, step: Step, *, is_first: bool) 
     if isinstance(values, Table):
         column: Sequence[Any] = step(values.columns_by_name)
         return column
-    if type(step) is not attrgetter:
-        return list(map(step, values))
-    if not is_first:  # an attribute of code may lead anywhere
+    if type(step) is attrgetter and not is_first:  # an attribute of code may lead anywhere
         _refuse_code(values)
-    if name in _ATTRIBUTE_READERS:
-        return _ATTRIBUTE_READERS[name](values)
     return list(map(step, values))
 
 

@@ -416,15 +416,6 @@ def _is_false(value: object) -> bool:
     return value is False or value == "false"
 
 
-def _is_true_or_omitted(value: object) -> bool:
-    # "omitted": the engine kept the partial results to itself (Solr 9.8).
-    return _is_true(value) or value == "omitted"
-
-
-def _is_running(value: object) -> bool:
-    return value == "RUNNING"
-
-
 def _is_positive(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
 
@@ -437,12 +428,12 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def _has_entries(value: object) -> bool:
-    return isinstance(value, (list, tuple, Mapping)) and len(value) > 0
-
-
 def _has_true_entries(value: object) -> bool:
     return isinstance(value, Mapping) and any(map(_is_true, value.values()))
+
+
+def _has_entries(value: object) -> bool:
+    return isinstance(value, (list, tuple, Mapping)) and len(value) > 0
 
 
 # The fields by engine, with the names on the way from the top of the response, and whether a value
@@ -460,11 +451,12 @@ PARTIAL_SIGNS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     },
     # Asynchronous search, and in Elasticsearch EQL and ES|QL.
     "Elasticsearch": {"is_partial": _is_true},
-    "OpenSearch": {"state": _is_running},
+    "OpenSearch": {"state": lambda value: value == "RUNNING"},
     "Solr": {
         # 'timeAllowed' and other limits, or 'shards.tolerant'. 'segmentTerminatedEarly' is left
         # out: it affects the number of matches and not the results (SOLR-5730).
-        "responseHeader.partialResults": _is_true_or_omitted,
+        # "omitted": the engine kept the partial results to itself (Solr 9.8).
+        "responseHeader.partialResults": lambda value: _is_true(value) or value == "omitted",
         "responseHeader.maxHitsTerminatedEarly": _is_true,
     },
     "Vespa": {

@@ -73,12 +73,7 @@ def parse_document(text: str) -> tuple[str, int | None]:
 
 
 def add_query(
-    path: Path,
-    text: str,
-    *,
-    must_find: Sequence[str] = (),
-    why: str = "",
-    root: Path | None = None,
+    path: Path, text: str, *, must_find: Sequence[str] = (), why: str = "", root: Path | None = None
 ) -> int:
     """Add a query at the end of a suite's queries, and keep everything else in the file.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, groupby
@@ -209,7 +209,10 @@ class _FileParser:
             for doc_id, given in documents.items():
                 if doc_id in grades:  # from a line that names no assessor
                     given[""] = grades[doc_id]
-                grades[doc_id] = _compute_mean(list(given.values()))
+                values = list(given.values())
+                # A sum of equal grades may be rounded.
+                is_agreed = len(set(values)) == 1
+                grades[doc_id] = values[0] if is_agreed else fsum(values) / len(values)
         for query_key, decided in decisions.items():
             self.result.grades.setdefault(query_key, {}).update(decided)
             for doc_id in decided:
@@ -229,11 +232,6 @@ def _get_assessor(record: Record) -> str | None:
     """Return who gave the grade: a name, an empty one, or ``None`` if the file names nobody."""
     assessor = record.cells.get("assessor")
     return None if assessor is None else assessor.strip()
-
-
-def _compute_mean(grades: Sequence[float]) -> float:
-    """Compute the mean, exactly if all agree."""
-    return grades[0] if len(set(grades)) == 1 else fsum(grades) / len(grades)
 
 
 def _explain_conflict(query_key: str, doc_id: str, grade: float, first: float) -> str:

@@ -188,8 +188,7 @@ def _read_grade_words(node: Node, name: str) -> dict[str, float]:
 
 
 GRADE_WORDS: Kind[dict[str, float]] = Kind(
-    _read_grade_words,
-    {"type": "object", "additionalProperties": {"type": "number"}},
+    _read_grade_words, {"type": "object", "additionalProperties": {"type": "number"}}
 )
 
 _QUERY_LIST: Schema = {
@@ -212,9 +211,7 @@ SUITE_KEYS: dict[str, Key] = {
         "none",
     ),
     "judgments": Key(
-        make_node_kind(
-            {"anyOf": [_TEXT_OR_FILE, {"type": "array", "items": _TEXT_OR_FILE}]},
-        ),
+        make_node_kind({"anyOf": [_TEXT_OR_FILE, {"type": "array", "items": _TEXT_OR_FILE}]}),
         "Files of judgments. Judgments under `relevant` override them.",
         "none",
     ),
@@ -264,17 +261,13 @@ SUITE_KEYS: dict[str, Key] = {
     ),
     "thresholds": Key(BLOCK, "Thresholds over the suite.", "none"),
     "tags": Key(
-        make_node_kind(
-            {"type": "object", "additionalProperties": make_reference("thresholds")},
-        ),
+        make_node_kind({"type": "object", "additionalProperties": make_reference("thresholds")}),
         "Thresholds over the queries of a tag.",
         "none",
     ),
     "each_tag": Key(BLOCK, "Thresholds for every tag.", "none"),
     "each_query": Key(
-        make_node_kind(EACH_QUERY_SCHEMA),
-        "Thresholds and rules for every query.",
-        "none",
+        make_node_kind(EACH_QUERY_SCHEMA), "Thresholds and rules for every query.", "none"
     ),
     "concurrency": Key(kinds.COUNT, "How many calls run at the same time.", "1"),
     "timeout": Key(

@@ -308,10 +308,6 @@ def _explain_special_text(failure: _Failure) -> Mistake:
     return _explain_character(failure._replace(row=failure.open_row, column=failure.open_column))
 
 
-def _explain_unexpected_line(failure: _Failure) -> Mistake:
-    return _explain_line_without_key(failure.lines, failure.open_row)
-
-
 def _explain_block(failure: _Failure) -> Mistake:
     """Explain what is neither a key nor an item of a list."""
     if not failure.before.strip():
@@ -402,7 +398,7 @@ _EXPLANATIONS: Sequence[tuple[str, str, str | Callable[[_Failure], Mistake]]] = 
     ("", "unexpected ':'", "Write a space after each colon and each comma of this line"),
     ("", "document start", "The line '...' above ends the YAML document. Remove it."),
     ("", "mapping values are not allowed", _explain_second_colon),
-    ("simple key", "", _explain_unexpected_line),
+    ("simple key", "", lambda failure: _explain_line_without_key(failure.lines, failure.open_row)),
     ("^while scanning a", "", _explain_special_text),
     ("block", "", _explain_block),
 )

@@ -56,8 +56,8 @@ class Rule:
         help: What the rule requires, for the reference page and editors.
         kind: How the value of the key is read.
         is_for_each_query: Whether the rule may be written under ``each_query``.
-        expects_results: Whether the rule contradicts ``expect_no_results``. A rule that only forbids
-            results does not.
+        expects_results: Whether the rule contradicts ``expect_no_results``. A rule that only
+            forbids results does not.
         wants_documents: Whether the documents that the rule names must be found.
         reads_fields: Whether the rule reads fields of results. Such a rule is checked on the
             results themselves, also with ``match: text``.

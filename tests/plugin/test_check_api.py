@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 import pytest_irquality
-from pytest_irquality import Outcome, SearchQualityError, SuiteError, check, make_own_metric
+from pytest_irquality import (
+    BaselineError,
+    Outcome,
+    SearchQualityError,
+    SuiteError,
+    check,
+    make_own_metric,
+)
 from tests.project import Project
 
 SUITE = """\
@@ -158,3 +165,18 @@ def test_every_public_name_can_be_imported() -> None:
         assert getattr(pytest_irquality, name) is not None
     with pytest.raises(AttributeError):
         _ = pytest_irquality.nothing
+
+
+@pytest.mark.parametrize(
+    ("baseline", "error", "message"),
+    [
+        ("run:main", ValueError, "cannot run the code of another branch"),
+        ("nothing.run", BaselineError, "There is no file or folder 'nothing.run'"),
+        ("git:nothing", BaselineError, "nothing"),
+    ],
+)
+def test_baseline_that_cannot_be_used_is_an_error(
+    suite: Path, baseline: str, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        check(suite, lambda query: ["a"], baseline=baseline)

@@ -306,7 +306,7 @@ def test_ids_that_do_not_match_are_the_headline(
 
 
 @pytest.mark.parametrize(
-    ("grades", "verdict"), [((0, 1, 1), ("PASSED", 0)), ((0, 0, 1), ("FAILED", 1))]
+    ("grades", "verdict"), [((0, 1, 2), ("PASSED", 0)), ((0, 0, 1), ("FAILED", 1))]
 )
 def test_assessors_that_disagree_are_named(
     shop: Shop, grades: tuple[int, ...], verdict: tuple[str, int]

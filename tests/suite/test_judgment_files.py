@@ -259,7 +259,6 @@ def test_the_grades_of_several_assessors_have_a_mean(folder: SuiteFolder) -> Non
 
     assert query.judgments.grades == {"a": 1.5, "b": pytest.approx(1 / 3), "d": 2}
     assert query.judgments.relevant == {"a", "d"}
-    assert query.judgments.votes == {"a": (3, 0), "b": (1, 0, 0)}
     assert query.assessor_grades["b"] == {"anna": 1, "ben": 0, "cleo": 0}
 
 
@@ -279,7 +278,7 @@ def test_the_suite_overrides_all_assessors(folder: SuiteFolder) -> None:
 
     query = suite.queries[0]
     assert query.judgments.grades == {"a": 2}
-    assert (query.judgments.votes, query.assessor_grades) == ({}, {})
+    assert query.assessor_grades == {}
 
 
 def test_two_grades_of_one_assessor_are_an_error(folder: SuiteFolder) -> None:
@@ -300,7 +299,6 @@ def test_a_decision_wins_over_all_grades(folder: SuiteFolder) -> None:
     query = folder.load(f"{QUERIES}judgments: q.csv\n").queries[0]
 
     assert query.judgments.grades == {"a": 2, "b": 1}
-    assert query.judgments.votes == {}
     assert list(query.assessor_grades) == ["b"]
 
 

@@ -3,10 +3,7 @@
 This package knows document ids and grades, and nothing of queries, suites or runs.
 """
 
-from pytest_irquality.metrics.catalog import (
-    METRICS as METRICS,
-    compute_overlap as compute_overlap,
-)
+from pytest_irquality.metrics.catalog import METRICS as METRICS, compute_overlap as compute_overlap
 from pytest_irquality.metrics.judgments import Judgments as Judgments, MetricError as MetricError
 from pytest_irquality.metrics.metric import (
     Definition as Definition,

@@ -197,9 +197,7 @@ def score_rankings(
 
 
 def aggregate_values(
-    metric: Metric,
-    values: Sequence[float | None],
-    weights: Sequence[float] | None = None,
+    metric: Metric, values: Sequence[float | None], weights: Sequence[float] | None = None
 ) -> float | None:
     """Combine the values of several queries into one, as the metric defines.
 

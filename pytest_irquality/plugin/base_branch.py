@@ -22,10 +22,7 @@ import pytest
 
 from pytest_irquality.baselines.git_source import GitSource
 from pytest_irquality.baselines.sources import BaselineError
-from pytest_irquality.baselines.worktree import (
-    BaseCommand,
-    WorktreeSource,
-)
+from pytest_irquality.baselines.worktree import BaseCommand, WorktreeSource
 from pytest_irquality.evaluation.evaluate import SuiteKey
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.decoding import decode_text

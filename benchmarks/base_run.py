@@ -59,10 +59,7 @@ def measure(options: Options) -> list[Figure]:
         folder = Path(name)
         write_repository(folder, SHORT_QUERIES if options.short else QUERIES)
         plain = make_pytest_command("--ir-suite", "--ir-report=none")
-        commands = {
-            "plain": (plain, folder),
-            "base": ([*plain, "--ir-baseline=run:main"], folder),
-        }
+        commands = {"plain": (plain, folder), "base": ([*plain, "--ir-baseline=run:main"], folder)}
         usages = run_in_turns(commands, options.rounds)
     both = [2 * usage.cpu for usage in usages["plain"]]
     base = [usage.cpu for usage in usages["base"]]

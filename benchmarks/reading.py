@@ -99,16 +99,8 @@ def measure(options: Options) -> list[Figure]:
         # The work, what it is compared with, and the target.
         pairs: dict[str, tuple[Callable[[], object], Callable[[], object], float]] = {
             "run": (lambda: read_trec_run(run), lambda: split_lines(run), 2.0),
-            "qrels": (
-                lambda: read_qrels(qrels),
-                lambda: split_lines(qrels),
-                1.8,
-            ),
-            "beir": (
-                lambda: read_qrels(tsv),
-                lambda: split_lines(tsv),
-                1.8,
-            ),
+            "qrels": (lambda: read_qrels(qrels), lambda: split_lines(qrels), 1.8),
+            "beir": (lambda: read_qrels(tsv), lambda: split_lines(tsv), 1.8),
             "suite": (lambda: load_suite(suite, root=folder), lambda: load_yaml(suite), 0.5),
         }
         figures = []
@@ -127,11 +119,7 @@ LABELS = {
 
 
 def measure_pair(
-    key: str,
-    work: Callable[[], object],
-    peer: Callable[[], object],
-    target: float,
-    rounds: int,
+    key: str, work: Callable[[], object], peer: Callable[[], object], target: float, rounds: int
 ) -> Figure:
     """Measure a work and what it is compared with in turns."""
     works = {"work": lambda: measure_cpu(work), "peer": lambda: measure_cpu(peer)}

@@ -10,14 +10,7 @@ import tempfile
 from pathlib import Path
 from zlib import crc32
 
-from benchmarks.timing import (
-    MB,
-    Figure,
-    Options,
-    make_pytest_command,
-    run_benchmark,
-    run_process,
-)
+from benchmarks.timing import MB, Figure, Options, make_pytest_command, run_benchmark, run_process
 
 QUERIES, SHORT_QUERIES, RESULTS, SHARDS = 100_000, 5_000, 100, 4
 

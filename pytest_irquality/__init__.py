@@ -16,10 +16,7 @@ if TYPE_CHECKING:
         BaselineError as BaselineError,
     )
     from pytest_irquality.evaluation.decide import Decision as Decision, decide as decide
-    from pytest_irquality.evaluation.evaluate import (
-        Evaluation as Evaluation,
-        evaluate as evaluate,
-    )
+    from pytest_irquality.evaluation.evaluate import Evaluation as Evaluation, evaluate as evaluate
     from pytest_irquality.evaluation.results import (
         CheckResult as CheckResult,
         Notice as Notice,

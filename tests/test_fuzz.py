@@ -44,9 +44,7 @@ def test_mutated_inputs_are_read_as_they_are_or_refused(tmp_path: Path) -> None:
 
 
 @settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     key=st.sampled_from(QUERY_KEYS),

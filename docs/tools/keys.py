@@ -7,26 +7,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from docs.tools import ROOT
-from pytest_irquality.suite.keys import (
-    FILE_KEYS,
-    QUERY_KEYS,
-    SUITE_KEYS,
-    THRESHOLD_KEYS,
-)
+from pytest_irquality.suite.keys import FILE_KEYS, QUERY_KEYS, SUITE_KEYS, THRESHOLD_KEYS
 from pytest_irquality.suite.kinds import Key, Schema
 
 PAGE = ROOT / "docs/reference/keys.md"
 
 # The keys that most suites need, in the order in which people meet them.
 ESSENTIAL_SUITE_KEYS = ("suite", "queries", "metrics", "thresholds", "tags", "each_query")
-ESSENTIAL_QUERY_KEYS = (
-    "query",
-    "tags",
-    "relevant",
-    "must_find",
-    "must_not_find",
-    "known_issue",
-)
+ESSENTIAL_QUERY_KEYS = ("query", "tags", "relevant", "must_find", "must_not_find", "known_issue")
 UNREMARKABLE_DEFAULTS = frozenset({"none", "nothing", "no such rule", "any drop", "any rise"})
 
 UNREMARKABLE_FORMS = frozenset({"a whole number from 1", "`true` or `false`"})

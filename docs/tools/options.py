@@ -68,10 +68,7 @@ def render_page() -> str:
     essential_keys, advanced_keys = _split(INI_KEYS, ESSENTIAL_INI_KEYS)
     lines = [HEAD, "## Command line", ""]
     lines += _render_entries(essential)
-    lines += [
-        "## Ini file",
-        "",
-    ]
+    lines += ["## Ini file", ""]
     lines += _render_entries(essential_keys)
     lines += [EXIT_STATUSES, "## Advanced: command line", ""]
     lines += _render_entries(advanced)

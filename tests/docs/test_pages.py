@@ -10,14 +10,7 @@ import pytest
 
 pytest.importorskip("sybil", reason="needs `pip install -e . --group test`")
 
-from tests.docs.shown_pages import (
-    DOCS,
-    EVALUATORS,
-    ROOT,
-    follow_page,
-    list_languages,
-    list_pages,
-)
+from tests.docs.shown_pages import DOCS, EVALUATORS, ROOT, follow_page, list_languages, list_pages
 
 PAGES = list_pages()
 MAX_WORDS = 20_000

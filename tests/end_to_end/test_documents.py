@@ -287,8 +287,7 @@ def test_prefix_of_all_ids_is_the_headline(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("head", "verdict"),
-    [("thresholds: {ndcg@10: 0.5}\n", ("FAILED", 1)), ("", ("INCOMPLETE", 0))],
+    ("head", "verdict"), [("thresholds: {ndcg@10: 0.5}\n", ("FAILED", 1)), ("", ("INCOMPLETE", 0))]
 )
 def test_ids_that_do_not_match_are_the_headline(
     shop: Shop, head: str, verdict: tuple[str, int]

@@ -345,9 +345,7 @@ def test_unchanged_suites_take_no_part_in_the_correction(shop: Shop) -> None:
         shop.write_suite(make_suite(part), f"other{number}.ir.yaml")
     shop.write_rankings(find([*QUERIES, *others]))
     shop.record()
-    shop.write_rankings(
-        find([*QUERIES, *others], QUERIES[:6], lambda docs: sink(docs, 1)),
-    )
+    shop.write_rankings(find([*QUERIES, *others], QUERIES[:6], lambda docs: sink(docs, 1)))
 
     build = shop.build()
 

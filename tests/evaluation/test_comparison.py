@@ -65,9 +65,7 @@ def compare_variants() -> Comparison:
         ]
     )
     return compare_runs(
-        suite,
-        answer({"shoes": GOOD, "shoos": EMPTY}),
-        answer({"shoes": GOOD, "shoos": GOOD}),
+        suite, answer({"shoes": GOOD, "shoos": EMPTY}), answer({"shoes": GOOD, "shoos": GOOD})
     )
 
 
@@ -352,9 +350,7 @@ def test_relevant_document_at_the_end_of_a_tie_is_undecided(
     grades = {"best": 3.0, "fair": 1.0}
 
     comparison = compare_repeats(
-        [parse_ranking(f"{head} x1:1 best:1")],
-        [parse_ranking(f"{head} {now_end}")],
-        grades=grades,
+        [parse_ranking(f"{head} x1:1 best:1")], [parse_ranking(f"{head} {now_end}")], grades=grades
     )
     score = comparison.compare_query(NDCG, "red shoes")
 

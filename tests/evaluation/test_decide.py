@@ -16,14 +16,7 @@ from pytest_irquality.evaluation.results import DefaultCheck, EvaluationContext,
 from pytest_irquality.io.text import write
 from pytest_irquality.metrics import Judgments, parse_metric
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
-from pytest_irquality.suite.model import (
-    KnownIssue,
-    Query,
-    RetrieverId,
-    RunKey,
-    Suite,
-    Threshold,
-)
+from pytest_irquality.suite.model import KnownIssue, Query, RetrieverId, RunKey, Suite, Threshold
 from pytest_irquality.suite.rules import ExpectNoResults, MustFind, Rule
 from tests.builders import (
     EMPTY,
@@ -555,9 +548,7 @@ def test_parametrised_fixture_against_an_unparametrised_base(
 
 
 @pytest.mark.parametrize("has_expanded_base_suites", [False, True])
-def test_unparametrised_fixture_against_a_parametrised_base(
-    has_expanded_base_suites: bool,
-) -> None:
+def test_unparametrised_fixture_against_a_parametrised_base(has_expanded_base_suites: bool) -> None:
     """The one run of the current branch is compared with each of the base's."""
     baselines = (
         Baseline(SHOP_RUN, PARAMETERS[0]),

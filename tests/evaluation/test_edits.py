@@ -106,9 +106,7 @@ def list_texts(current: Suite) -> list[str]:
             id="retriever",
         ),
         pytest.param(
-            replace(SHOP, metrics=(parse_metric("mrr@10"),)),
-            ["'metrics' edited"],
-            id="metric",
+            replace(SHOP, metrics=(parse_metric("mrr@10"),)), ["'metrics' edited"], id="metric"
         ),
         pytest.param(
             replace(SHOP, settings=replace(SHOP.settings, depth=100)),

@@ -177,8 +177,7 @@ def test_gained_queries_are_named() -> None:
     suite = make_suite(queries=3)
 
     notice = get_notice(
-        evaluate(suite, make_run(suite), make_run(suite, worse=2, ranking=EMPTY)),
-        "gained-queries",
+        evaluate(suite, make_run(suite), make_run(suite, worse=2, ranking=EMPTY)), "gained-queries"
     )
 
     assert str(notice.text) == ('2 queries gained a first relevant document: "shop 0", "shop 1"')

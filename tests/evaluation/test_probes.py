@@ -30,9 +30,7 @@ def make_probe_suite(doc_ids: str = "abcde", ways: Sequence[Way] = ("whole", "qu
     """Make a title and a quote from each of some documents."""
     queries = [make_probe(doc_id, way) for doc_id in doc_ids for way in ways]
     return make_suite(
-        queries=queries,
-        is_probe_suite=True,
-        thresholds=[make_threshold("success@10", min=0.9)],
+        queries=queries, is_probe_suite=True, thresholds=[make_threshold("success@10", min=0.9)]
     )
 
 

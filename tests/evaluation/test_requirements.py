@@ -23,15 +23,7 @@ from pytest_irquality.suite.rules import (
     RankingView,
     Rule,
 )
-from tests.builders import (
-    EMPTY,
-    GOOD,
-    answer,
-    make_query,
-    make_run,
-    make_suite,
-    make_threshold,
-)
+from tests.builders import EMPTY, GOOD, answer, make_query, make_run, make_suite, make_threshold
 
 MUST_FIND = MustFind({"good": 2})
 LIVE_ONLY = EveryResult((FieldCondition("status", "is", ("live",)),))

@@ -101,10 +101,7 @@ def test_broad_small_drop_fails() -> None:
     assert "by 0.030 on average (p < 0.001, 90 % interval" in str(result.text)
 
 
-@pytest.mark.parametrize(
-    ("queries", "outcome"),
-    [(193, Outcome.FAILED), (194, Outcome.PASSED)],
-)
+@pytest.mark.parametrize(("queries", "outcome"), [(193, Outcome.FAILED), (194, Outcome.PASSED)])
 def test_drop_must_exceed_a_negligible_size(queries: int, outcome: Outcome) -> None:
     """Five drops of 0.0775 have p = 0.031. The mean drop is 0.002008 or 0.001998."""
     suite = make_suite(queries=queries)

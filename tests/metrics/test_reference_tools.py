@@ -14,12 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from pytest_irquality.metrics import (
-    Judgments,
-    aggregate_values,
-    parse_metric,
-    score_rankings,
-)
+from pytest_irquality.metrics import Judgments, aggregate_values, parse_metric, score_rankings
 
 from .helpers import (
     EXAMPLE_COUNT,

@@ -35,10 +35,7 @@ SPLIT = {
         "It says: refunds are paid within 14 days",
         "within 14 days of the receipt of the goods.",
     ),
-    "inside a word": (
-        "It says: refunds are paid within 14 da",
-        "ys of the receipt of the goods.",
-    ),
+    "inside a word": ("It says: refunds are paid within 14 da", "ys of the receipt of the goods."),
     "near its end": (
         "It says: refunds are paid within 14 days of the receipt of the",
         "goods. And so on.",

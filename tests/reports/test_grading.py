@@ -63,10 +63,7 @@ def test_queries_that_could_turn_the_outcome_come_first() -> None:
 
 def test_disagreement_is_shown_with_the_name_of_each_assessor() -> None:
     query = Query(
-        "q",
-        "table",
-        Judgments({"d1": 1.5}),
-        assessor_grades={"d1": {"Anna": 3.0, "Ben": 0.0}},
+        "q", "table", Judgments({"d1": 1.5}), assessor_grades={"d1": {"Anna": 3.0, "Ben": 0.0}}
     )
     suite = make_suite(queries=[query])
 

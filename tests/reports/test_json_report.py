@@ -11,10 +11,7 @@ import pytest
 
 from docs.tools.report_schema import create_schema
 from pytest_irquality.io.files import MARKED_BYTES, OUTPUT_MARKER
-from pytest_irquality.reports.json_report import (
-    render_json,
-    render_short_json,
-)
+from pytest_irquality.reports.json_report import render_json, render_short_json
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS
 from pytest_irquality.reports.view_model import View
 from tests.reports.builders import (

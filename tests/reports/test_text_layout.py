@@ -4,13 +4,7 @@ from hypothesis import given, strategies as st
 
 from pytest_irquality.io.text import CodePart, DataPart, DocPart, write
 from pytest_irquality.reports.query_rows import TextColumn
-from pytest_irquality.reports.terminal import (
-    fit,
-    format_table,
-    measure_width,
-    render_plain,
-    wrap,
-)
+from pytest_irquality.reports.terminal import fit, format_table, measure_width, render_plain, wrap
 
 
 def test_wide_character_takes_two_columns_and_a_mark_none() -> None:

@@ -178,7 +178,7 @@ def set_value(value: Any, path: Sequence[Any], new: Any) -> Any:
 
 METRICS = {
     "ndcg@10": "ndcg@10", "NDCG@5": "ndcg@5", "p@3": "precision@3", "mrr@10": "mrr@10",
-    "rr@4": "mrr@4", "R@2": "recall@2", "ap@7": "map@7", "hit_rate@3": "success@3", "f1@10": "f1@10",
+    "rr@4": "mrr@4", "R@2": "recall@2", "ap@7": "map@7", "hit_rate@3": "success@3",
 }  # fmt: skip
 
 

@@ -28,10 +28,6 @@ MIN_BOUNDED_GZIP_BYTES = 64 * MIB
 
 _BLOCK_BYTES = 2**16
 _GZIP_MAGIC = b"\x1f\x8b"
-_OTHER_ARCHIVES = re.compile(
-    rb"(?P<zip>PK\x03\x04)|(?P<bzip2>BZh[1-9]1AY)|(?P<xz>\xfd7zXZ)|(?P<zstd>\(\xb5/\xfd)"
-    rb"|(?P<gzip_twice>\x1f\x8b)"
-)
 _UTF16_MESSAGE = "The file seems to be UTF-16 without a byte order mark. Save it as UTF-8."
 _NEWLINES = str.maketrans({"\r": "\n"})
 
@@ -105,11 +101,6 @@ def _decode_blocks(file: BinaryIO, name: object, *, keep_end: bool = False) -> I
         while True:
             block = _read(unpacked, _BLOCK_BYTES, name)
             if decoder is None:
-                archive = _OTHER_ARCHIVES.match(block)
-                if archive:
-                    kind = str(archive.lastgroup).replace("_", " ")
-                    message = f"The file is compressed with {kind}. Unpack it first."
-                    raise DecodeError(name, message)
                 decoder = _make_decoder(block)
             try:
                 text = decoder.decode(block, final=not block)
@@ -141,9 +132,7 @@ def _decode_blocks(file: BinaryIO, name: object, *, keep_end: bool = False) -> I
 def _make_decoder(start: bytes) -> io.IncrementalNewlineDecoder:
     """Return the decoder for a file that starts with these bytes. It translates line ends."""
     encoding = "utf-8-sig"
-    if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        encoding = "utf-32"
-    elif start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
     decoder = codecs.getincrementaldecoder(encoding)()
     return io.IncrementalNewlineDecoder(decoder, translate=True)

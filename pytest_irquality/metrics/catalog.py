@@ -40,7 +40,6 @@ MAX_EXPONENT = 1000.0  # 2^1024 overflows a float
 GAINS = Parameter(
     "gains", "lin", "gain of a grade g: `lin` is g, `exp` is 2^g − 1", choices=("lin", "exp")
 )
-SCALE = Parameter("max", 4.0, "highest grade of the scale that the assessors used")
 
 
 def make_dcg(cutoff: int, gains: str) -> ScoreFunction:
@@ -64,24 +63,6 @@ def make_ndcg(cutoff: int, gains: str) -> ScoreFunction:
         return dcg / best if dcg < best else 1.0
 
     return _score_each(score_one, "gains", "judgments")
-
-
-def make_err(cutoff: int, max: float) -> ScoreFunction:
-    """Return a function that computes the expected reciprocal rank of a satisfying result."""
-    scale = 2.0**max
-
-    def score_one(ranked_gains: RankedGains) -> float:
-        # The cascade model: a reader continues only if no result above was satisfying.
-        total, still_reading = 0.0, 1.0
-        for rank, grade in ranked_gains:
-            if rank > cutoff:
-                break
-            satisfaction = (2.0**grade - 1) / scale
-            total += still_reading * satisfaction / rank
-            still_reading *= 1 - satisfaction
-        return total
-
-    return _score_each(score_one, "gains")
 
 
 def _make_discounted_sum(cutoff: int, gains: str) -> Callable[[RankedGains], float]:
@@ -127,21 +108,6 @@ _GRADE_METRICS = (
         range=(0, inf),
         undefined="for a query without a positive grade",
         source="as `ndcg`",
-    ),
-    Definition(
-        name="err",
-        title="Expected reciprocal rank",
-        formula=(
-            "Σ (1 ÷ i) · cᵢ · Π (1 − cⱼ) over the first k results, where i is the rank, j every "
-            "rank above it, and c = (2^grade − 1) ÷ 2^max"
-        ),
-        parameters=(SCALE,),
-        make=make_err,
-        needs="gain",
-        max_grade=lambda max: max,
-        undefined="for a query without a positive grade",
-        source="Chapelle et al., CIKM 2009; ir_measures `ERR@k`",
-        differences="ir_measures has a scale that ends at 4, and rounds to five digits",
     ),
 )
 
@@ -205,15 +171,6 @@ _COUNT_METRICS = (
             "some papers write recall@k for `success@k`. `context_recall` of ragas and DeepEval "
             "is the same if they compare ids or passages, and not if a model decides"
         ),
-    ),
-    Definition(
-        name="f1",
-        title="F measure of precision and recall",
-        formula="2 · P · R ÷ (P + R), where P is precision@k and R is recall@k",
-        parameters=(RELEVANT_FROM,),
-        make=_make_from_count(lambda found, count, k: 2 * found / (count + k)),
-        source="ranx `f1@k`",
-        differences="trec_eval computes F over all results",
     ),
     Definition(
         name="success",
@@ -310,25 +267,6 @@ def make_rank_of_first(cutoff: int) -> ScoreFunction:
     return _score_each(score_one, "relevant_ranks")
 
 
-def make_bpref() -> ScoreFunction:
-    """Return a function that computes the fraction of judged pairs that are in the right order."""
-
-    def score_one(ranks: Sequence[int], ranking: DocIds, judgments: Judgments) -> float:
-        if not ranks:
-            return 0.0
-        relevant_count, nonrelevant = judgments.relevant_count, judgments.nonrelevant
-        # trec_eval counts at most as many nonrelevant documents as there are relevant ones.
-        pair_count = min(len(nonrelevant), relevant_count)
-        total, start, misplaced = 0.0, 0, 0
-        for rank in ranks:
-            misplaced += sum(map(nonrelevant.__contains__, ranking[start : rank - 1]))
-            total += 1 - min(misplaced, relevant_count) / pair_count if misplaced else 1
-            start = rank
-        return total / relevant_count
-
-    return _score_each(score_one, "relevant_ranks", "rankings", "judgments")
-
-
 _RANK_METRICS = (
     Definition(
         name="mrr",
@@ -364,20 +302,6 @@ _RANK_METRICS = (
         range=(1, inf),
         higher_is_better=False,
         source="ours",
-    ),
-    Definition(
-        name="bpref",
-        title="Binary preference",
-        formula=(
-            "Σ (1 − min(n, R) ÷ min(N, R)) over every relevant result ÷ R, where n judged "
-            "nonrelevant results rank above it and N documents are judged nonrelevant (1 if n = 0)"
-        ),
-        parameters=(RELEVANT_FROM,),
-        make=make_bpref,
-        has_cutoff=False,
-        reach="all",
-        source="Buckley and Voorhees, SIGIR 2004; trec_eval `bpref`",
-        differences="ranx counts negative grades",
     ),
 )
 

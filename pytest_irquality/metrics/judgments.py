@@ -81,11 +81,6 @@ class Judgments:
         return len(self.relevant)
 
     @cached_property
-    def nonrelevant(self) -> frozenset[str]:
-        """Return the ids of documents that were judged and are not relevant."""
-        return frozenset(self.judged_doc_ids - self.relevant)
-
-    @cached_property
     def judged_doc_ids(self) -> frozenset[str]:
         """Return the ids of judged documents, which are those without a negative grade."""
         return frozenset(doc_id for doc_id, grade in self.grades.items() if grade >= 0)

@@ -32,7 +32,7 @@ FORMATS = ("trec", "beir", "jsonl", "csv", "tsv", "topics", "text")
 COLUMN_MEANINGS = (
     "id", "query", "document", "grade", "tags", "variants", "weight", "why", "assessor", "passage",
 )  # fmt: skip
-RARE_METRICS = ("dcg", "err", "bpref")
+RARE_METRICS = ("dcg",)
 
 NODE = make_node_kind({})
 

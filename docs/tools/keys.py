@@ -17,7 +17,7 @@ ESSENTIAL_SUITE_KEYS = ("suite", "queries", "metrics", "thresholds", "tags", "ea
 ESSENTIAL_QUERY_KEYS = ("query", "tags", "relevant", "must_find", "must_not_find", "known_issue")
 UNREMARKABLE_DEFAULTS = frozenset({"none", "nothing", "no such rule", "any drop", "any rise"})
 
-UNREMARKABLE_FORMS = frozenset({"a whole number from 1", "`true` or `false`"})
+UNREMARKABLE_FORMS = frozenset({"a whole number of 1 or more", "`true` or `false`"})
 
 HEAD = """\
 # Keys

@@ -468,7 +468,7 @@ class _RunReader:
         if self._keep_lines:
             self._lines[request] = line
         if type(row.get("id", "")) is not str:
-            self._fail("'id' is not a text")
+            self._fail("'id' is not text")
         if "depth" in row:
             if type(row["depth"]) is not int or row["depth"] < 1:
                 self._fail("'depth' is not a number above 0")
@@ -520,7 +520,7 @@ class _RunReader:
         message, cause = part["error"], part.get("cause", "")
         is_skipped = part.get("skipped", False)
         if type(message) is not str or type(cause) is not str or type(is_skipped) is not bool:
-            self._fail("'error' is not a text")
+            self._fail("'error' is not text")
         return QueryError(message, cause, is_skipped=is_skipped)
 
     def _parse_ranking(self, part: Json) -> Ranking:

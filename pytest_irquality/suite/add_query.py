@@ -111,7 +111,7 @@ def add_query(
             texts = [query.text for query in suite.queries]
         if text in texts:
             line = suite.queries[texts.index(text)].location.line
-            hint = "Write what it must find there."
+            hint = "Edit that query instead."
             raise EditError(f"{name}:{line}: This query is already in the suite. {hint}")
         indentation = "  " if indentation is None else indentation
         line_end = "\r" if lines[0].endswith("\r") else ""

@@ -301,7 +301,7 @@ class RecordReader:
             parts = re.split(rf"[{_SPACE}]+", line.strip(_SPACE))
             if len(parts) != 4:
                 message = "A line of TREC qrels is 'query 0 document grade'"
-                self.fail(number, f"{message}, and this has {len(parts)} columns")
+                self.fail(number, f"{message}, but this has {len(parts)} columns")
             yield Record(number, {"id": parts[0], "document": parts[2], "grade": parts[3]})
 
     def _read_topics(self, lines: Iterator[tuple[int, str]]) -> Iterator[Record]:
@@ -366,7 +366,7 @@ class RecordReader:
             for meaning, key in used.items():
                 cells[meaning] = value.pop(key) or ""
                 if not isinstance(cells[meaning], str):
-                    self.fail(number, f"{quote(key)} must be a text or a number")
+                    self.fail(number, f"{quote(key)} must be text or a number")
             extra = {} if self.holds_judgments else value
             yield Record(number, cells, extra)
         known = {key for keys in self._shapes for key in keys}

@@ -172,7 +172,7 @@ class _FileParser:
             if grade is None:
                 continue  # a row of a list to grade that nobody has graded yet
             if not doc_id.strip():
-                self.reader.fail(record.line, "This line has a grade, and no document")
+                self.reader.fail(record.line, "This line has a grade, but no document")
             all_grades = self.result.grades
             if assessor is not None:
                 all_grades = self.votes.setdefault(assessor, {})

@@ -183,7 +183,7 @@ def _read_grade_words(node: Node, name: str) -> dict[str, float]:
     grades = kinds.make_mapping(kinds.NUMBER, "The grade of '{key}'").read(node, name)
     for word in grades:
         if kinds.parse_number(word) is not None:
-            raise Mistake(node.line, f"{name} gives grades to words, and {quote(word)} is none")
+            raise Mistake(node.line, f"{name} maps words to grades, but {quote(word)} is a number")
     return grades
 
 

@@ -120,8 +120,8 @@ def read_text(node: Node, name: str) -> str:
     if not isinstance(node, ScalarNode):
         hint = ""
         if isinstance(node, MappingNode):
-            hint = ". Put a text that contains ': ' or braces in quotes."
-        raise Mistake(node.line, f"{name} must be a text, not {describe_node(node)}{hint}")
+            hint = ". Put text that contains ': ' or braces in quotes."
+        raise Mistake(node.line, f"{name} must be text, not {describe_node(node)}{hint}")
     if not node.is_quoted and _TYPOGRAPHIC_QUOTES.fullmatch(node.text):
         hint = "Write \" instead, or put all of it between ' and '."
         raise Mistake(node.line, f"{node.text[0]} is not a quote in YAML. {hint}")
@@ -203,10 +203,10 @@ def make_count(least: int = 1, most: int = MAX_COUNT) -> Kind[int]:
         return int(value) if is_count and value is not None else None
 
     schema: dict[str, Any] = {"type": "integer", "minimum": least}
-    demand = f"a whole number from {least}"
+    demand = f"a whole number of {least} or more"
     if most < MAX_COUNT:
         schema["maximum"] = most
-        demand += f" to {most:,}"
+        demand = f"a whole number from {least} to {most:,}"
     return make_parsed(parse, demand, schema=schema, is_number=True)
 
 
@@ -293,7 +293,7 @@ def make_list(
                 raise Mistake(each.line, _explain_pair(each, name))
             value = item.read(each, f"An entry of {name}")
             if value in values:
-                raise Mistake(each.line, f"{quote(str(value))} is twice in {name}")
+                raise Mistake(each.line, f"{quote(str(value))} appears twice in {name}")
             values[value] = None
         if len(values) < least:
             count = format_count(least, "entry", "entries")
@@ -307,13 +307,13 @@ def make_list(
 def _explain_pair(node: MappingNode, name: str) -> str:
     """Explain an entry of a list such as ``- sku-12: 3``."""
     key, value = node.entries[0]
-    message = f"An entry of {name} must be a text, not a mapping"
+    message = f"An entry of {name} must be text, not a mapping"
     if not isinstance(key, ScalarNode) or not isinstance(value, ScalarNode):
         return message
     pair = quote(f"{key.text}: {value.text}")
     if parse_number(value.text) is not None:
         return f"{message}. Remove the dash or the brackets around {pair}."
-    return f"{message}. Put a text that contains ': ' in quotes: {pair}."
+    return f"{message}. Put text that contains ': ' in quotes: {pair}."
 
 
 # -- Mappings --------------------------------------------------------------------------------------
@@ -338,11 +338,11 @@ def read_entries(node: Node, name: str) -> Sequence[tuple[ScalarNode, Node]]:
 def _explain_missing_mapping(node: Node, name: str) -> str:
     message = f"{name[:1].upper()}{name[1:]} must have lines such as 'key: value'"
     if isinstance(node, ListNode):
-        return f"{message}, and is a list. Remove the dashes, or write {{key: value}}."
+        return f"{message}, but is a list. Remove the dashes, or write {{key: value}}."
     if isinstance(node, ScalarNode) and re.fullmatch(r"[^\s/]+:\S+", node.text):
         key, _, value = node.text.rpartition(":")
         return f"Write a space after the colon: {quote(f'{key}: {value}')}"
-    return f"{message}, and is {describe_node(node)}"
+    return f"{message}, but is {describe_node(node)}"
 
 
 def check_pair(key: ScalarNode, value: Node, what: str, owner: str) -> None:
@@ -492,7 +492,7 @@ def explain_unknown_key(
 ) -> Mistake:
     """Say that a place has no such key, and which it has."""
     if not isinstance(key, ScalarNode):
-        return Mistake(key.line, f"A key of {owner} must be a text, not {describe_node(key)}")
+        return Mistake(key.line, f"A key of {owner} must be text, not {describe_node(key)}")
     keys = list(known)
     name = key.text
     message = f"{quote(name)} is not a key of {owner}"
@@ -582,7 +582,7 @@ FLAG = make_parsed(_FLAGS.get, list_words(_FLAGS), "`true` or `false`", schema={
 COUNT = make_count()
 CUTOFF = make_count(most=MAX_CUTOFF)
 NUMBER = make_parsed(parse_number, "a number", is_number=True)
-WEIGHT = make_parsed(_parse_weight, "a number from 0", is_number=True)
+WEIGHT = make_parsed(_parse_weight, "a number of 0 or more", is_number=True)
 RELEVANT_FROM = make_parsed(
     lambda text: _parse_weight(text) or None,
     "a number above 0, because grade 0 means not relevant",
@@ -595,9 +595,9 @@ DURATION = make_parsed(
     "`500ms`, `5s`, `1min`",
 )
 RATE = make_parsed(
-    _parse_rate, "a number of calls in a time, such as 20/s or 600/min", "`20/s`, `600/min`"
+    _parse_rate, "a number of calls per unit of time, such as 20/s or 600/min", "`20/s`, `600/min`"
 )
-DATE = make_parsed(_parse_date, "a day such as 2027-03-01", "a day such as `2027-03-01`")
+DATE = make_parsed(_parse_date, "a date such as 2027-03-01", "a date such as `2027-03-01`")
 PARAMS = make_mapping(Kind(read_value, {}), "{owner}")
 RETRY_FAILURES = make_list(
     make_parsed(_parse_retry_failure, "a status such as 429 or 5xx, or timeout"),

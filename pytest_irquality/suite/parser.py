@@ -288,7 +288,7 @@ class _SuiteParser:
         """Refuse what needs a baseline in a suite of probes, which has none."""
         if suite.baseline_retriever:
             line = self.fields.get_line("baseline")
-            self.mistakes.add(Mistake(line, "'baseline' does not go with 'probes'"))
+            self.mistakes.add(Mistake(line, "'baseline' cannot be used with 'probes'"))
         for check in checks:
             threshold = check.threshold
             if threshold and (threshold.compares or threshold.metric.compares):

@@ -124,11 +124,11 @@ def make_probes(
     statistics = _Statistics()
     sample = _draw_sample(reader, by, sample_size, statistics)
     if not statistics.document_count:
-        raise Mistake(location.line, "'probes' has no document to make a query of")
+        raise Mistake(location.line, "'probes' has no document to make a query from")
     for path in by:
         if not statistics.field_counts[path]:
             known = list_words(reader.known_fields, "and")
-            message = f"No document has a text in {quote(path)}. Its fields are {known}."
+            message = f"No document has text in {quote(path)}. Its fields are {known}."
             raise Mistake(location.line, message)
     drafts = []
     for document in sample:
@@ -160,7 +160,7 @@ def make_probes(
             )
         )
     if not queries:
-        message = "No text is a probe, because ten other documents contain all of its words"
+        message = "No text can be a probe, because ten other documents contain all of its words"
         raise Mistake(location.line, f"{message}. Name a field with longer texts")
     count = format_count(len(queries), "probe")
     total = format_count(statistics.document_count, "document")
@@ -218,7 +218,7 @@ def read_rows(file: DataFile) -> Iterator[tuple[int, dict[str, Any]]]:
     delimiter = find_delimiter(head)
     names = split_row(head, delimiter)
     if head and len(names) < 2:
-        message = "These are no documents: neither JSON lines nor CSV with a header"
+        message = "This file has no documents: it is neither JSON lines nor CSV with a header"
         raise Mistake(start, message, file.name)
     for number, row in iter_rows(lines, delimiter, start + 1, file.name):
         if any(row):
@@ -241,7 +241,7 @@ def _recognize_id_field(row: Mapping[str, Any], file: DataFile, line: int) -> st
             raise Mistake(line, f"{message}. {hint}", file.name)
     known = list_words(list(row), "and")
     message = f"No field is the id of the document. Fields are {known}."
-    raise Mistake(line, f"{message} Write which as 'id_field'.", file.name)
+    raise Mistake(line, f"{message} Name it under 'id_field'.", file.name)
 
 
 def _to_text(value: object) -> str:

@@ -443,10 +443,10 @@ class QueryParser:
         line = self.fields.get_line("probes")
         for key in ("queries", "judgments"):
             if key in self.fields.lines:
-                message = f"'{key}' does not go with 'probes'. Use a suite for each."
+                message = f"'{key}' cannot be used with 'probes'. Use a suite for each."
                 raise Mistake(self.fields.get_line(key), message)
         if self.settings.match == "text":
-            message = "'match: text' does not go with 'probes', which are about documents"
+            message = "'match: text' cannot be used with 'probes', which are about documents"
             raise Mistake(self.fields.get_line("match"), message)
         settings = self.fields.values["probes"]
         names = (settings["from"],)
@@ -454,7 +454,7 @@ class QueryParser:
             names = self.fields.get("corpus", {}).get("files", ())
         if not names:
             message = "'from: corpus' needs 'corpus: {files: …}'"
-            raise Mistake(line, f"{message}. The retriever's own texts lack what is missing.")
+            raise Mistake(line, f"{message}. The retriever's texts() lacks unindexed documents.")
         files = list(chain.from_iterable(self.finder.find(name, line) for name in names))
         queries, note = make_probes(
             files,

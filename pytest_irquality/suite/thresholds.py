@@ -54,7 +54,7 @@ class ThresholdParser:
         except MetricError as error:
             raise Mistake(node.line, str(error)) from None
         if self.matches_text and metric.name == "judged":
-            message = f"{metric} does not go with 'match: text', because passages are not results"
+            message = f"{metric} cannot be used with 'match: text': passages are not results"
             raise Mistake(node.line, message)
         if metric.cutoff and metric.cutoff > MAX_CUTOFF:
             limit = f"and at most {MAX_CUTOFF:,} are kept"
@@ -164,7 +164,7 @@ def _parse_change(metric: Metric, name: str, node: ScalarNode, text: str) -> Bou
     is_relative = text.endswith("%")
     number = kinds.parse_number(text.removesuffix("%"))
     if number is None or number < 0 or (node.is_quoted and not is_relative):
-        message = f"'{name}' of {metric} must be a number from 0, or a percentage of the baseline"
+        message = f"'{name}' of {metric} must be 0 or more, or a percentage of the baseline"
         raise Mistake(node.line, f"{message}, not {quote(text)}")
     width = metric.range[1] - metric.range[0]
     largest = width
@@ -182,7 +182,7 @@ def _parse_change(metric: Metric, name: str, node: ScalarNode, text: str) -> Bou
 def _explain_unfit_change(metric: Metric, name: str) -> str:
     """Say why a metric cannot have a bound on its change, or return an empty string."""
     if metric.unit == "seconds":
-        return f"'{name}' does not go with {metric}, because baselines have no times. Use 'max'."
+        return f"'{name}' cannot be used with {metric}, because baselines have no times. Use 'max'."
     if metric.compares:
         return f"{metric} is a comparison with the baseline already. Use 'min'."
     if metric.higher_is_better and name == "max_rise":

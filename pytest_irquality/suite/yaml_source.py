@@ -300,7 +300,7 @@ def _explain_second_colon(failure: _Failure) -> Mistake:
     if ":" not in failure.before.strip().removeprefix("- ") and failure.row > 0:
         # The line was read as the continuation of the text above it.
         return _explain_indentation(failure.lines, failure.row)
-    return Mistake(failure.row + 1, "A text that contains ': ' must be in quotes")
+    return Mistake(failure.row + 1, "Text that contains ': ' must be in quotes")
 
 
 def _explain_special_text(failure: _Failure) -> Mistake:
@@ -324,7 +324,7 @@ def _explain_character(failure: _Failure) -> Mistake:
     name = _SPECIAL_CHARACTERS.get(failure.rest[:1])
     message = f"This is not valid YAML ({failure.problem or 'no reason given'})"
     if name:
-        message = f"A text that begins with {name} must be in quotes"
+        message = f"Text that begins with {name} must be in quotes"
     return Mistake(failure.row + 1, message)
 
 
@@ -342,7 +342,7 @@ def _explain_brackets(failure: _Failure) -> Mistake:
         message = f"The '{bracket}' in this line is never closed with '{closing}'"
         return Mistake(open_row + 1, message)
     if rest.startswith(":"):
-        return Mistake(row + 1, "A comma is missing, or a text that contains ': ' needs quotes")
+        return Mistake(row + 1, "A comma is missing, or text that contains ': ' needs quotes")
     if rest[0] in "]}":
         return Mistake(row + 1, f"'{bracket}' must be closed with '{closing}', not '{rest[0]}'")
     return Mistake(row + 1, f"A comma is missing before {quote(rest)}")
@@ -350,7 +350,7 @@ def _explain_brackets(failure: _Failure) -> Mistake:
 
 def _explain_line_without_key(lines: Sequence[str], row: int) -> Mistake:
     """Explain a line that should begin with a key and has none."""
-    hint = "Write a colon after a key, and quotes around a text of several lines."
+    hint = "Write a colon after a key, and quotes around text of several lines."
     return Mistake(row + 1, f"{quote(lines[row].strip())} is not 'key: value'. {hint}")
 
 

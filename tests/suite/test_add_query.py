@@ -137,7 +137,7 @@ def test_all_parts_of_a_query(folder: SuiteFolder) -> None:
 @pytest.mark.parametrize(
     ("text", "query", "message"),
     [
-        ("queries:\n  - query: tea\n", "tea", "shop.ir.yaml:2: This query is already in the suite. Write what it must find there."),
+        ("queries:\n  - query: tea\n", "tea", "shop.ir.yaml:2: This query is already in the suite. Edit that query instead."),
         ("queries:\n  - query: 'tea\ncake'\ntop_k: 3\n", "a", "shop.ir.yaml:3: A query cannot be added here."),
         ("queries:\n  - query: a\n    foo: 1\n", "tea", "shop.ir.yaml:3: 'foo' is not a key of a query"),
         ("queries: [{query: a}]\n", "tea", "shop.ir.yaml:1: There is no list to add the query to."),

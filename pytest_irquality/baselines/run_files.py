@@ -94,7 +94,7 @@ class StoredRun(NamedTuple):
     """What a file contains.
 
     Attributes:
-        run: The answers. Its depth is the smallest of all lines.
+        run: The answers. Its depth is the smallest of the header and all lines.
         lines: The text of each line by request, if the reader was asked to keep them.
     """
 
@@ -300,7 +300,7 @@ def _encode_header(header: RunHeader) -> bytes:
 
 
 class DamagedFileError(BaselineError):
-    """A file of answers is damaged, and can be repaired by writing it again."""
+    """A file of answers cannot be read. Most can be repaired by writing them again."""
 
 
 def read_run_lines(
@@ -415,7 +415,8 @@ class _RunReader:
             )
         version = data.get("format_version")
         if version != FORMAT_VERSION:
-            self._fail(f"the format is {version!r}, and this version reads {FORMAT_VERSION}")
+            reads = f"this version of pytest-irquality reads {FORMAT_VERSION}"
+            raise DamagedFileError(f"{self._name}:1: The format is {version!r}, and {reads}.")
         self._header = self._parse_header(data)
         if self._header.depth is not None:
             self._depths.add(self._header.depth)
@@ -520,7 +521,7 @@ class _RunReader:
         message, cause = part["error"], part.get("cause", "")
         is_skipped = part.get("skipped", False)
         if type(message) is not str or type(cause) is not str or type(is_skipped) is not bool:
-            self._fail("'error' is not text")
+            self._fail("'error', 'cause' or 'skipped' has a wrong type")
         return QueryError(message, cause, is_skipped=is_skipped)
 
     def _parse_ranking(self, part: Json) -> Ranking:
@@ -595,7 +596,7 @@ class _RunReader:
         for unit, numbers in sizes.items():
             is_list = type(numbers) is list and len(numbers) == count
             if not is_list or not all(_is_number(number) and number >= 0 for number in numbers):
-                self._fail("'sizes' has not one number for each document")
+                self._fail("'sizes' is not a list of one number for each document")
             parsed[unit] = tuple(numbers)
         return parsed or _NOTHING
 
@@ -607,7 +608,7 @@ class _RunReader:
         by_index: dict[int, tuple[str, ...]] = {ALL_PASSAGES: tuple(passages)}
         for name, indexes in passages.items():
             if type(indexes) is not list:
-                self._fail("'passages' has no list of documents")
+                self._fail("'passages' is not a list of indexes for each passage")
             for index in indexes:
                 if type(index) is not int or not 0 <= index < count:
                     self._fail(f"'passages' names document {index!r} of {count}")

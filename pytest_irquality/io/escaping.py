@@ -49,7 +49,7 @@ _MIXED_WORD = re.compile(
 )
 _SPACES = dict.fromkeys((0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000), " ")
 
-# GitHub and GitLab read a command where a line begins with "::", and GitHub wherever "##[" is.
+# GitHub reads a command where a line begins with "::", also indented, and GitHub wherever "##[" is.
 # Azure reads "##vso[" and TeamCity "##teamcity[".
 _WORKFLOW_COMMAND = re.compile(r"^\s*:(?=:)|##(?=\w*\[)", re.MULTILINE)
 _HASH_COMMAND = re.compile(r"##(?=\w*\[)")
@@ -79,7 +79,7 @@ def escape_log_line(text: str) -> str:
 def escape_log_lines(text: str) -> str:
     """Make the output of another program harmless and keep its lines.
 
-    Colors and cursor moves are removed, so ``##`` before a removed sequence is no trick either.
+    Colors and cursor moves are removed, first, so a sequence inside ``##[`` cannot hide a command.
     """
     lines = _TERMINAL_SEQUENCE.sub("", text).splitlines()
     return "\n".join(escape_log_line(line.expandtabs()) for line in lines)
@@ -176,7 +176,7 @@ _WINDOWS_DEVICE = re.compile(r"^(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])$",
 
 
 def make_file_name(text: str) -> str:
-    """Make a part of a file name for any system, different for every text, percent-encoded."""
+    """Make a part of a file name, percent-encoded, different for every text up to case."""
     name = _UNSAFE_IN_NAME.sub(lambda match: _percent_encode(match[0]), text)
     if _WINDOWS_DEVICE.match(name):
         name = _percent_encode(name[0]) + name[1:]

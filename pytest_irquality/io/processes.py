@@ -3,7 +3,7 @@
 This file is also the script of the supervising process. It holds the command, and whoever started
 it holds its standard input: when that closes, even through a kill, the command ends. On Linux the
 script adopts whatever the command leaves behind (PR_SET_CHILD_SUBREAPER), also in sessions of their
-own. On other systems it ends the command's process group.
+own. On macOS it ends the process group, and on Windows only the command if that ends by itself.
 
 It imports the standard library only, because it runs isolated and must start fast.
 """
@@ -27,7 +27,7 @@ from typing import IO
 CANNOT_START_STATUS = 127
 
 _PR_SET_CHILD_SUBREAPER = 36
-_GRACE_S = 1.0  # what the command left may end by itself
+_GRACE_S = 1.0  # in which what the command left may end by itself
 _KILL_TIMEOUT_S = 10.0
 
 
@@ -95,7 +95,7 @@ class SupervisedProcess:
 
 
 def kill_tree(pid: int) -> None:
-    """Kill a process that leads a session, and what it started."""
+    """Kill a process that leads a session, and its group (on Windows, its tree)."""
     if sys.platform == "win32":
         command = ["taskkill", "/F", "/T", "/PID", str(pid)]
         subprocess.run(command, capture_output=True, check=False)
@@ -157,7 +157,7 @@ def main(end_signal: str, patience: str, *command: str) -> int:
 
 
 def _end_on_request(process: subprocess.Popen[bytes], end_signal: int, patience: float) -> None:
-    """End the command once standard input has a line or closes, and kill it at the second time."""
+    """End the command once standard input has a line or closes, and kill it at the next."""
     was_requested = os.read(0, 1)
     with suppress(OSError):
         if sys.platform == "win32":

@@ -52,7 +52,7 @@ class RankingBatch:
         self._judged_rankings: JudgedRankings | None = None
 
     def prepare(self, metrics: Sequence[Metric]) -> None:
-        """Search as deep as these metrics need, so that scoring them does not search again."""
+        """Set the depth that these metrics need, so that one search serves all of them."""
         depth = self._depth
         reads_all_relevant = self._reads_all_relevant
         for metric in metrics:
@@ -62,7 +62,7 @@ class RankingBatch:
             depth = max(depth, maxsize if reach is None else reach)
             if metric.definition.reach == "relevant":
                 reads_all_relevant = True
-        # A deeper search contains a shallower one, so it never has to be repeated for that.
+        # A deeper search contains a shallower one, so the depth only ever grows.
         if (depth, reads_all_relevant) != (self._depth, self._reads_all_relevant):
             self._depth, self._reads_all_relevant = depth, reads_all_relevant
             self._judged_rankings = None
@@ -146,6 +146,7 @@ class RankingBatch:
         self, metric: Metric, unit: str, size: int, undefined: str
     ) -> list[float | None]:
         """Score each ranking at the number of documents that fit into the budget."""
+        self._check_grades(metric)
         positions_by_cutoff: dict[int, list[int]] = {}
         for position, sizes in enumerate(self._sizes or ()):
             if unit in sizes:
@@ -178,11 +179,11 @@ def score_rankings(
 
     Args:
         metrics: The metrics.
-        judgments: The judgments of each query.
+        judgments: The judgments for each ranking.
         rankings: The document ids of each ranking, best first.
         undefined: ``zero`` to score queries without relevant documents 0, or ``skip``.
         baseline_rankings: The ranking of the baseline, for metrics that compare with it.
-        sizes: The lengths of the texts of each ranking, by unit, for budgets.
+        sizes: The size of every result of each ranking, by unit, for budgets.
 
     Returns:
         One list for each metric, aligned with the rankings. A value is ``None`` if the metric is

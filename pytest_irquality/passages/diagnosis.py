@@ -88,8 +88,8 @@ class CorpusTexts:
     """
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        self.chunk_ids = tuple(texts)
-        self.texts = tuple(texts.values())
+        self.chunk_ids: tuple[str, ...] = tuple(texts)
+        self.texts: tuple[str, ...] = tuple(texts.values())
         self._found: dict[str, str | None] = {}
 
     def find_chunk(self, passage: str) -> str | None:

@@ -201,7 +201,7 @@ class BaseBranchPlugin:
         return list(items.values())
 
     def run_code(self, config: pytest.Config) -> None:
-        """Run the code of the base branch (``run:``). In a worker, wait for its answers.
+        """Run the code of the base branch (``run:``). In a worker, say where its answers will be.
 
         Raises:
             BaselineError: The code cannot be run.
@@ -338,7 +338,7 @@ def _copy_ini_files(tree: CommitTree, path: Path, copy: Path) -> Path:
 
     Args:
         tree: The files of the base branch.
-        path: A folder, which is created empty, or a file.
+        path: A folder, of which only the ini files are copied, or a file.
         copy: The folder to copy to.
 
     Returns:

@@ -25,7 +25,7 @@ class SynthesizedModule(pytest.Module):
     pytest's own machinery then provides fixtures of all scopes, parameters, marks and reports.
 
     Attributes:
-        fixtures: The fixtures that the function uses, unless ``list_fixtures`` finds them.
+        fixtures: The fixtures that the function uses, unless ``list_fixtures`` is overridden.
     """
 
     fixtures: Sequence[str] = ()
@@ -100,7 +100,7 @@ def has_fixture(item: pytest.Function, name: str) -> bool:
 
 
 def find_retriever(name: str, item: pytest.Function) -> RetrieverId:
-    """Return which retriever an item gets from a fixture: whose, and with which parameters.
+    """Return the retriever an item gets from a fixture: its name, folder and parameter.
 
     A parameter that something else brings, such as a number of repetitions, does not count.
     """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_irquality.metrics import Definition
 
 _PACKAGE_PREFIX = "pytest_irquality."
-_SUITES_KEY = pytest.StashKey[list[Path]]()
+_UNCOLLECTED_KEY = pytest.StashKey[list[Path]]()
 
 
 class HookSpecs:
@@ -97,7 +97,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _PlainImports:
-    """Imports this package without pytest's rewriting of assertions, of which it has none.
+    """Imports this package without pytest's rewriting of assertions, which it does not need.
 
     Rewritten modules are read from their own bytecode files in small pieces, and their sources are
     hashed, which takes longer than everything else about an import.
@@ -118,7 +118,7 @@ def ensure_active(config: pytest.Config) -> None:
     if _PlainImports not in sys.meta_path:
         sys.meta_path.insert(0, _PlainImports)
     # Modules stay. Looking for garbage while they are imported, and when pytest and Python end,
-    # would take as long as half of importing them.
+    # would take half as long as importing them.
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -139,7 +139,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     is_named = parent.session.isinitpath(file_path)
     if not plugin_options.is_suite_path(options, file_path, is_named=is_named):
         if any(map(file_path.match, options.suite_files)):
-            config.stash.setdefault(_SUITES_KEY, []).append(file_path)
+            config.stash.setdefault(_UNCOLLECTED_KEY, []).append(file_path)
         return None
     ensure_active(config)
     from pytest_irquality.plugin.collection import SuiteModule
@@ -150,8 +150,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
 ) -> None:
-    """Say how suites run if there is nothing but suites."""
-    suites = config.stash.get(_SUITES_KEY, [])
+    """Say how to run suites if there are suites and no tests."""
+    suites = config.stash.get(_UNCOLLECTED_KEY, [])
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and suites:
         from pytest_irquality.io.text import format_count
 

@@ -30,8 +30,6 @@ from pytest_irquality.suite.mistakes import SuiteError
 from pytest_irquality.suite.model import Query, Settings
 
 CANDIDATE_COUNT = 10
-# Properties of a report survive the way through pytest-xdist.
-MESSAGE_PROPERTY = "ir_init"
 WORKFLOW_PATH = ".github/workflows/search-quality.yml"
 WORKFLOW = Path(__file__).with_name("workflow.yml")
 
@@ -44,7 +42,7 @@ class FirstSuitePlugin:
         options: Its options, with the path of the list.
 
     Raises:
-        pytest.UsageError: There is no list, or there is a suite already.
+        pytest.UsageError: There is no list, there is a suite already, or workers would write it.
     """
 
     def __init__(self, config: pytest.Config, options: Options) -> None:
@@ -54,7 +52,9 @@ class FirstSuitePlugin:
         target = get_first_suite_path(self.path)
         if not self.path.is_file():
             raise pytest.UsageError(f"--ir-init: '{options.init}' is not a file.")
-        if target.exists() and not hasattr(config, "workerinput"):
+        if getattr(config.option, "numprocesses", None):
+            raise pytest.UsageError("--ir-init needs a single process. Add `-n0`.")
+        if target.exists():
             raise pytest.UsageError(
                 f"--ir-init: '{target.name}' already exists. Rename it, or add queries to it."
             )
@@ -66,17 +66,13 @@ class FirstSuitePlugin:
         if file_path.resolve() != self.path.resolve():
             return None
         module: FirstSuiteModule = FirstSuiteModule.from_parent(parent, path=file_path)
-        module.options = self.options
+        module.plugin = self
         return module
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Run nothing else."""
         items[:] = [item for item in items if isinstance(item, FirstSuiteItem)]
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the message from the report."""
-        self.message = str(dict(report.user_properties).get(MESSAGE_PROPERTY, self.message))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say what was written."""
@@ -88,7 +84,7 @@ class FirstSuitePlugin:
 class FirstSuiteModule(compat.SynthesizedModule):
     """A list of queries, with one item for each parameter of the retriever."""
 
-    options: Options
+    plugin: FirstSuitePlugin
     source: InitSource
     runs: list[Run]
 
@@ -96,7 +92,7 @@ class FirstSuiteModule(compat.SynthesizedModule):
         """Read the list, and return the retriever if there are queries to run."""
         self.runs = []
         root = self.config.rootpath
-        access = FileAccess(root, self.options.files, (self.path.parent,))
+        access = FileAccess(root, self.plugin.options.files, (self.path.parent,))
         try:
             self.source = read_init_source(self.path, root=root, access=access)
         except SuiteError as error:
@@ -125,12 +121,11 @@ class FirstSuiteItem(pytest.Function):
         assert isinstance(module, FirstSuiteModule)
         queries = [Query(query.id or query.text, query.text) for query in module.source.queries]
         if module.source.kind == "queries":
-            module.runs.append(self._collect_run(module.options, queries))
+            module.runs.append(self._collect_run(module.plugin.options, queries))
         try:
-            message = _write_suite(module, queries)
+            module.plugin.message = _write_suite(module, queries)
         except (OSError, FileError) as error:
             pytest.fail(f"The suite was not written. {error}", pytrace=False)
-        self.user_properties.append((MESSAGE_PROPERTY, message))
 
     def _collect_run(self, options: Options, queries: Sequence[Query]) -> Run:
         __tracebackhide__ = True
@@ -168,11 +163,12 @@ def _write_suite(module: FirstSuiteModule, queries: Sequence[Query]) -> str:
     lines = [f"Wrote {shown}{count}.", *module.source.notes]
     lines.append(f"Follow the steps at its top, and run `{command}`.")
     workflow = module.config.rootpath / WORKFLOW_PATH
-    if workflow.parent.is_dir() and not _has_workflow(workflow.parent):
-        write_new_file(workflow, WORKFLOW.read_text("utf-8"))
-        lines.append(
-            f"Wrote {WORKFLOW_PATH}, which tests pull requests. Check how it installs your search."
-        )
+    try:
+        if workflow.parent.is_dir() and not _has_workflow(workflow.parent):
+            write_new_file(workflow, WORKFLOW.read_text("utf-8"))
+            lines.append(f"Wrote {WORKFLOW_PATH}. Check how it installs your search.")
+    except (OSError, FileError) as error:
+        lines.append(f"{WORKFLOW_PATH} was not written. {error}")
     return "\n".join(lines)
 
 

@@ -192,7 +192,7 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     if state.modules or has_base_suites or is_controller(config):
         return []
     patterns = " ".join(state.options.suite_files)
-    return [f"No search-quality suite was found: no file there matches '{patterns}'."]
+    return [f"No search-quality suite was found: no file in the test paths matches '{patterns}'."]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

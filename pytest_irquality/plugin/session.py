@@ -572,7 +572,7 @@ class SearchSession:
             evaluation = evaluator.evaluate_suite(suite)
             if retriever is not None and self._explain(evaluation, retriever):
                 evaluation = evaluator.evaluate_suite(suite)
-            _compute_own_metrics(evaluation)
+            _compute_risky_metrics(evaluation)
             self._evaluations[key] = evaluation
         return self._evaluations[key]
 
@@ -640,7 +640,7 @@ class SearchSession:
                 continue
             try:
                 evaluation = BranchEvaluator(base_branch, self.runs).evaluate_suite(suite)
-                _compute_own_metrics(evaluation)
+                _compute_risky_metrics(evaluation)
             except MetricError as error:
                 del base.suites[key]
                 base.add_error(key.path, str(error))
@@ -742,10 +742,10 @@ def find_needed_queries(suite: Suite, item_names: Collection[str]) -> tuple[Quer
     return tuple(query for query in suite.queries if query.id in query_ids)
 
 
-def _compute_own_metrics(evaluation: Evaluation) -> None:
-    """Compute the project's own metrics now, so an error in one is not first seen by a report."""
+def _compute_risky_metrics(evaluation: Evaluation) -> None:
+    """Compute own metrics and those with a budget now, so no report is the first to fail."""
     for metric in evaluation.suite.metrics:
-        if metric.definition.is_own:
+        if metric.definition.is_own or metric.budget:
             evaluation.comparison.get_mean(metric)
             evaluation.comparison.compare_means(metric)
 

@@ -75,7 +75,7 @@ class Rule:
 
     @classmethod
     def make(cls, value: Any, location: Location) -> Rule | None:
-        """Make the rule of the value of its key, or ``None`` if that switches the rule off."""
+        """Make the rule from the value of its key, or ``None`` if that switches the rule off."""
         make: Callable[..., Rule] = cls
         return make(value, location=location)
 
@@ -122,7 +122,7 @@ class Rule:
                 read fields.
             query: The query that was answered.
             params: The parameters of its call.
-            top_k: The number of results that a rank which nobody wrote means.
+            top_k: The rank that applies to documents for which none is written.
             titles: What documents are called, by id.
 
         Returns:
@@ -224,7 +224,7 @@ class DocumentRule(Rule):
 
 
 def _find_ranks(answer: RankingView) -> dict[str, int]:
-    """Return the rank of each document, counted without duplicates such as chunks.
+    """Return the rank of each document without duplicates or, with passages, its position.
 
     Several passages may be in one result, and then share its rank.
     """
@@ -242,7 +242,7 @@ def _describe_rank(ranks: Mapping[str, int], doc_id: str) -> str:
 
 
 class MustFind(DocumentRule):
-    """Each of some documents, at its rank or better."""
+    """Each named document, at its rank or better."""
 
     key = "must_find"
     help = "Each of these documents must be at the given rank or better; in a list, within `top_k`."
@@ -250,7 +250,7 @@ class MustFind(DocumentRule):
 
 
 class MustFindAny(DocumentRule):
-    """One of some documents, at its rank or better."""
+    """At least one named document, at its rank or better."""
 
     key = "must_find_any"
     help = "At least one of these documents must be at its rank or better."
@@ -268,7 +268,7 @@ class MustFindAny(DocumentRule):
 
 
 class MustNotFind(DocumentRule):
-    """None of some documents down to its rank."""
+    """None of the named documents at its rank or better."""
 
     key = "must_not_find"
     help = "None of these documents may be at the given rank or better; in a list, within `top_k`."
@@ -298,7 +298,7 @@ class InOrder(Rule):
             named = list(map(context.name_document, self.documents))
             yield context.write(": none of ", join(named), " was returned")
             return
-        last = len(ranks) + 1
+        last = len(answer.doc_ids) + 1
         for above, below in pairwise(self.documents):
             if below in ranks and ranks.get(above, last) > ranks[below]:
                 yield context.write(
@@ -377,7 +377,11 @@ class FieldCondition:
             limit = required[0] if len(required) == 1 else None
             orders = [_compare_numbers(each, limit) for each in values]
             is_broken = any(order is None or order * sign < 0 for order in orders)
-        return write(_CONDITIONS[self.key], _show_values(required)) if is_broken else Text()
+        return (
+            write(_CONDITIONS[self.key], _show_values(required or ("an empty list",)))
+            if is_broken
+            else Text()
+        )
 
 
 def _read_values(node: Node, name: str) -> tuple[object, ...]:
@@ -485,7 +489,7 @@ class EveryResult(FieldRule):
 
 @dataclass(frozen=True)
 class MaxPer(FieldRule):
-    """At most so many results with one value of a field, for diversity."""
+    """At most a given number of results with the same value of a field, for diversity."""
 
     limits: Mapping[str, int]
 
@@ -653,7 +657,10 @@ def _compare_parts(value: object, other: object) -> int | None:
 
 
 def _split_parts(value: object) -> list[tuple[int, int, str]]:
-    """Split a text that contains a number into words and numbers. Words sort below numbers."""
+    """Split a text that contains a number into words and numbers. Words sort below numbers.
+
+    A text is below its own continuation: "1.0" is below "1.0-rc1".
+    """
     parts: list[tuple[int, int, str]] = []
     for part in _PARTS.findall(str(value).lower()):
         is_number = part.isdecimal()

@@ -2,7 +2,7 @@
 
 The nodes are built from PyYAML's events. They keep every scalar as written, so ``0123``, ``NO`` and
 ``2024-01-01`` stay as they are (YAML 1.1 would make a number, a boolean and a date of them), and
-repeated keys stay visible. There are no aliases to expand, hence no YAML bombs. Events from
+repeated keys stay visible. Aliases are refused, so there are no YAML bombs. Events from
 libyaml are also the fastest way: composing PyYAML's own nodes takes five times as long.
 """
 
@@ -45,7 +45,7 @@ class ListNode(NamedTuple):
 
 
 class MappingNode(NamedTuple):
-    """A mapping. Keys may repeat, and may be any node, as the parser of a suite says what is wrong.
+    """A mapping. Keys may repeat, and may be any node, because the suite parser reports it.
 
     Attributes:
         entries: Keys and values in the order of the file.
@@ -261,6 +261,8 @@ def _explain_syntax_error(error: yaml.YAMLError, text: str) -> Mistake:
     problem, context = str(getattr(error, "problem", "")), str(getattr(error, "context", ""))
     mark = getattr(error, "problem_mark", None)
     row, column = (min(mark.line, len(lines) - 1), mark.column) if mark else (0, 0)
+    if mark and mark.line >= len(lines):
+        column = len(lines[-1])
     open_mark = getattr(error, "context_mark", None) or mark
     open_row, open_column = (min(open_mark.line, row), open_mark.column) if open_mark else (0, 0)
     for index, line_text in enumerate(lines[: row + 1]):

@@ -192,7 +192,7 @@ DAMAGED_FILES: dict[str, tuple[list[object], str]] = {
     "deep nesting": ([HEADER, '{"query":' + "[" * 100_000, END], "s.jsonl:2: The file is damaged: the line is not JSON."),
     "cut off": ([HEADER, ROW], "s.jsonl:2: The file is damaged: the file is cut off here."),
     "something follows": ([HEADER, END, ROW], "s.jsonl:3: The file is damaged: there is text after the last line."),
-    "another version": ([{**HEADER, "format_version": 9}, END], "s.jsonl:1: The file is damaged: the format is 9, and this version reads 2."),
+    "another version": ([{**HEADER, "format_version": 9}, END], "s.jsonl:1: The format is 9, and this version of pytest-irquality reads 2."),
     "no depth": ([{**HEADER, "depth": "10"}, END], "s.jsonl:1: The file is damaged: the header has no valid 'depth'."),
     "two answers": ([HEADER, ROW, {**ROW, "docs": []}, END], "s.jsonl:3: The answer to 'tea' is damaged: line 2 has another answer to this query, perhaps after a merge."),
 }  # fmt: skip

@@ -508,3 +508,17 @@ def test_document_sunk_by_a_stage_names_the_stage(shop: Shop) -> None:
 
     assert build.verdict == ("FAILED", 1)
     assert "candidates" in str(list_documents(build, QUERIES[0]))
+
+
+def test_grade_above_the_scale_of_a_metric_with_a_budget_is_an_error(shop: Shop) -> None:
+    shop.write_suite(
+        "depth: 20\nmetrics: ['ndcg(gains=exp,words=10)']\nqueries: [{query: a, relevant: {d: 5000}}]\n"
+    )
+    hits = "[{'id': 'd', 'text': 'tea'}, {'id': 'e', 'text': 'tea pot'}]"
+    fixture = f"@pytest.fixture\ndef retriever(): return lambda query, k: {hits}\n"
+    shop.write("conftest.py", f"import pytest\n\n{fixture}")
+
+    build = shop.build()
+
+    assert build.verdict == ("ERROR", 2)
+    assert "too high for 'ndcg(gains=exp,words=10)'" in build.text

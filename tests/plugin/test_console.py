@@ -177,3 +177,25 @@ def test_first_suite_needs_an_answer(project: Project) -> None:
 
     result.stdout.fnmatch_lines(["*No query has an answer*down*"])
     assert not (project.path / "queries.ir.yaml").exists()
+
+
+def test_init_needs_a_single_process(project: Project) -> None:
+    project.write("queries.txt", "tea\n")
+
+    result = project.run_pytest("--ir-init=queries.txt", "-p", "xdist", "-n2")
+
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: --ir-init needs a single process. Add `-n0`."])
+
+
+def test_init_names_a_workflow_that_was_not_written(project: Project) -> None:
+    project.write("queries.txt", "tea\n")
+    project.write_conftest("@pytest.fixture\ndef retriever(): return lambda query: ['d1']\n")
+    project.write(".github/workflows/lint.yml", "name: Lint\n")
+    (project.path / ".github/workflows/search-quality.yml").symlink_to("missing.yml")
+
+    result = project.run_pytest("--ir-init=queries.txt")
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*search-quality.yml was not written. *"])
+    assert (project.path / "queries.ir.yaml").exists()

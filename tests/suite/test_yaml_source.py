@@ -89,6 +89,7 @@ def test_json_has_the_nodes_that_it_would_have_in_yaml() -> None:
         ("queries:\n  - query: a\n    relevant: [a, b\n  - query: b\n", "3: The '[' in this line is never closed with ']'"),
         ("queries:\n  - {query: a, relevant: [b]\n  - query: b\n", "2: The '{' in this line is never closed with '}'"),
         ("relevant: {\n  a: 1\n  b: 2\n}\n", "3: A comma is missing, or text that contains ': ' needs quotes"),
+        ("queries:\n  - query: a\n    must_find: [d1, d2", "3: The '[' in this line is never closed with ']'"),
         ("queries:\n  - {query: a, relevant: ['b' 'c']}\n", "2: A comma is missing before ''c']}'"),
         ("queries:\n  - query: a\n    relevant: [a]]\n", "3: The ']' closes nothing"),
         ("queries:\n  - query: a\nfoo\n", "3: 'foo' is not 'key: value'. Write a colon after a key, and quotes around text of several lines."),
@@ -103,7 +104,7 @@ def test_json_has_the_nodes_that_it_would_have_in_yaml() -> None:
         ("queries: []\n...\nfoo: 1\n", "3: The line '...' above ends the YAML document. Remove it."),
         ("a: b\n---\nc: d\n", "2: A second document begins here. Remove the line '---', or use two files."),
     ],
-    ids=range(35),
+    ids=range(36),
 )  # fmt: skip
 def test_syntax_errors_are_plain_and_at_the_line_to_look_at(text: str, mistake: str) -> None:
     assert find_mistake(text) == mistake

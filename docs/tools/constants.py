@@ -27,7 +27,7 @@ OTHERS = (
         "Baseline",
         "pytest_irquality/baselines/store.py",
         "MAX_REPEAT_DROP",
-        "that the mean of one repeat may be below the others, to be recorded",
+        "largest distance of one repeat's mean below the others in a baseline",
     ),
 )
 

@@ -326,11 +326,11 @@ class SavedRuns:
             shards.append((shard, file.name))
             if header.commit != commit:
                 raise BaselineError(
-                    f"{file.name}:1: Shard {shard} is of commit {header.commit or 'unknown'}, and"
-                    f" {first.name} of {commit or 'unknown'}"
+                    f"{file.name}:1: Shard {shard} is from commit {header.commit or 'unknown'},"
+                    f" but {first.name} is from {commit or 'unknown'}"
                 )
             if not all(map(shard.has_request, [*run.answers, *run.errors])):
-                raise BaselineError(f"{file.name}:1: Shard {shard} has queries of other shards")
+                raise BaselineError(f"{file.name}:1: Shard {shard} has queries from other shards")
         # A job that has no query writes no file.
         requests = {query.request for suite in suites for query in suite.queries}
         self._check_division(shards, lambda shard: any(map(shard.has_request, requests)))
@@ -438,13 +438,13 @@ class SavedRuns:
         """
         if suite.settings.match == "text":
             raise BaselineError(
-                f"{source}: A TREC run has no texts, which 'match: text' of {suite.path} needs"
+                f"{source}: A TREC run has no texts, but 'match: text' in {suite.path} needs them"
             )
         known = trec.rankings.keys() & {query.id for query in suite.queries}
         if is_current and trec.rankings and suite.queries and not known:
             ids = ", ".join(f"'{query_id}'" for query_id in list(trec.rankings)[:MAX_NAMED_QUERIES])
             raise BaselineError(
-                f"{source} has no query of {suite.path}. Its ids are {ids}, and the suite has"
+                f"{source} has no query from {suite.path}. Its ids are {ids}, and the suite has"
                 f" '{suite.queries[0].id}'."
             )
         trec.used_ids.update(known)

@@ -307,7 +307,7 @@ def _check_repeats(compute_means: Callable[[], Sequence[float]] | None) -> str:
             return (
                 f"Repeat {number} has a mean of {mean:.3f}, and the others have"
                 f" {sum(others) / len(others):.3f}. A baseline with such a repeat would hide"
-                " losses. Check whether the engine was ready, and update again."
+                " regressions. Check whether the engine was ready, and update again."
             )
     return ""
 

@@ -352,7 +352,7 @@ class WorktreeSource:
         if not answers.exists() or not self._accept(answers.read_text(encoding="utf-8")):
             reason, hint = "gave no answers", f"{_COMMAND_HINT} {_LINK_HINT}"
             if answers.exists():
-                reason, hint = "ran without the guard of its imports", _COMMAND_HINT
+                reason, hint = "did not check where its imports come from", _COMMAND_HINT
             raise BaselineError(
                 f"{self.name} {reason} (exit status {status}). {hint}\n{_read_last_lines(folder)}"
             )

@@ -199,8 +199,8 @@ class Repository:
         return self._read_commit(
             ("rev-parse", "--verify", "--quiet", "--end-of-options", revision),
             f"'{ref}'",
-            f"Git knows no revision '{ref}' here. `git fetch` gets what the remote has, and"
-            " `git branch --all` lists the names.",
+            f"Git finds no revision '{ref}' here. Run `git fetch` to get it from the"
+            " remote, or `git branch --all` to list the names.",
         )
 
     def merge_base(self, ref: str) -> str:

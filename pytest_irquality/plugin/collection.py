@@ -152,7 +152,7 @@ def collect_own_metrics(node: pytest.Collector) -> list[Definition]:
         for metric in returned if isinstance(returned, (list, tuple)) else [returned]:
             if not isinstance(metric, Definition):
                 raise MetricError(
-                    "pytest_ir_metrics must return a list of what make_own_metric returns, not"
+                    "pytest_ir_metrics must return a list of make_own_metric() results, not"
                     f" {metric!r}."
                 )
             metrics.append(metric)

@@ -211,8 +211,8 @@ def create_baseline_source(
     path = folder / baseline
     if not path.exists():
         raise BaselineError(
-            f"--ir-baseline: There is no file or folder '{baseline}'. A branch or commit is"
-            f" `git:{baseline}`."
+            f"--ir-baseline: There is no file or folder '{baseline}'. For a branch or commit,"
+            f" write `git:{baseline}`."
         )
     return SavedBaselines(path, root=root)
 

@@ -141,7 +141,7 @@ def test_a_file_of_lfs_comes_from_the_local_store(repository: Path) -> None:
 def test_an_unknown_revision_and_a_folder_without_git_are_errors(
     repository: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(BaselineError, match="--ir-baseline=git:mian: Git knows no revision 'mian'"):
+    with pytest.raises(BaselineError, match="--ir-baseline=git:mian: Git finds no revision 'mian'"):
         GitSource(repository, "mian")
     (tmp_path / "other").mkdir()
     with pytest.raises(BaselineError, match="--ir-baseline=run:main: The project is not in a git"):

@@ -188,7 +188,7 @@ SHARD_PROBLEMS: Mapping[str, tuple[Sequence[tuple[str, Shard, str]], str]] = {
     "missing": ([("a", Shard(1, 3), "c1"), ("a", Shard(3, 3), "c1")], "1 shard missing: 2/3."),
     "doubled": ([("a", Shard(1, 2), "c1"), ("b", Shard(1, 2), "c1")], "is also shard 1/2"),
     "another division": ([("a", Shard(1, 2), "c1"), ("a", Shard(2, 3), "c1")], "Shard 2/3 is not from the same run as"),
-    "another commit": ([("a", Shard(1, 2), "c1"), ("a", Shard(2, 2), "c2")], "Shard 2/2 is of commit c2"),
+    "another commit": ([("a", Shard(1, 2), "c1"), ("a", Shard(2, 2), "c2")], "Shard 2/2 is from commit c2"),
 }  # fmt: skip
 
 
@@ -210,7 +210,7 @@ def test_a_shard_with_queries_of_others_is_foreign(tmp_path: Path) -> None:
 
     (message,) = read(tmp_path / "runs").errors.values()
 
-    assert message.endswith("Shard 2/2 has queries of other shards")
+    assert message.endswith("Shard 2/2 has queries from other shards")
 
 
 def test_two_complete_runs_are_never_chosen_from(tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_trec_runs_in_a_folder_are_found_by_their_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "suite", "message"),
     [
-        (("a.run",), replace(TEA, queries=(Query("x", "x"),)), "a.run has no query of s.ir.yaml"),
+        (("a.run",), replace(TEA, queries=(Query("x", "x"),)), "a.run has no query from s.ir.yaml"),
         (("a.run",), replace(TEA, settings=Settings(match="text")), "A TREC run has no texts"),
         (("s.run", "s.trec"), TEA, "Several TREC runs match"),
         (("a.run", "b.run"), TEA, "There is no run of 'retriever' for s.ir.yaml, only runs/a.run"),

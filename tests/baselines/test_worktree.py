@@ -349,7 +349,7 @@ def test_a_base_that_cannot_be_run_is_an_error_with_its_last_lines(shop: Path, c
 def test_a_command_that_cannot_run_the_base_is_an_error(shop: Path) -> None:
     assert "'ir_base_command': " in get_error(shop, command=("no-such-program", "run"))
     isolated = (sys.executable, "-I", "-m", "pytest")
-    assert "ran without the guard of its imports" in get_error(shop, command=isolated)
+    assert "did not check where its imports come from" in get_error(shop, command=isolated)
 
 
 # Both sides

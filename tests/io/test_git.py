@@ -48,7 +48,7 @@ class TestCommits:
         assert list(tree.list_files("none")) == []
 
     def test_an_unknown_revision_says_how_to_get_it(self, top: Path, tmp_path: Path) -> None:
-        with pytest.raises(GitError, match=r"no revision 'mian' here. `git fetch`"):
+        with pytest.raises(GitError, match=r"no revision 'mian' here. Run `git fetch`"):
             Repository(top).resolve("mian")
 
         write_file(top / "b.txt")

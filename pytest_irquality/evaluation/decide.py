@@ -447,7 +447,7 @@ def _create_session_notices(decision: Decision) -> Iterator[Notice]:
     elif facts.addopts_deselected_count:
         number = format_count(facts.addopts_deselected_count, "check")
         text = write(f"{number} did not run because of ", selection, " in 'addopts'")
-        step = write("Remove the selection from 'addopts', or type it in the command")
+        step = write("Remove the selection from 'addopts', or pass it on the command line")
         yield Notice("deselected-in-addopts", text, outcome, is_cause=True, next_step=step)
 
     provenances = [evaluation.run.provenance for evaluation in evaluations]
@@ -457,11 +457,11 @@ def _create_session_notices(decision: Decision) -> Iterator[Notice]:
         text = write("The current code did not run: 'addopts' has ", option)
         commits = sorted({each.commit[:7] for each in provenances if each.commit})
         if commits:
-            text += f", and the answers are those of commit {', '.join(commits)}"
+            text += f", and the answers are from commit {', '.join(commits)}"
         yield Notice("saved-runs-in-addopts", text, outcome, is_cause=True)
     elif other_commits:
         # Nobody may read the report of a strict build, which could pass with an old run forever.
-        text = write(f"The answers are those of commit {other_commits}, not of the current code")
+        text = write(f"The answers are from commit {other_commits}, not from the current code")
         outcome = Outcome.INCOMPLETE if decision.strict else Outcome.PASSED
         yield Notice("saved-runs-of-another-commit", text, outcome, is_cause=True)
     if facts.is_interrupted or any(each.is_interrupted for each in provenances):
@@ -487,7 +487,7 @@ def _create_edit_notices(decision: Decision) -> Iterator[Notice]:
     """Create one notice for all edits, and one for each suite of which nothing is left."""
     for edit in decision.edits:
         if edit.is_nothing_left:
-            text = write(f"none of the queries that this suite has on {decision.base_name} is left")
+            text = write(f"this change removes all queries the suite has on {decision.base_name}")
             yield Notice(
                 "nothing-left",
                 text,
@@ -519,7 +519,7 @@ def _create_equal_sides_notice(decision: Decision) -> Iterator[Notice]:
                 return
             ranking_count += 1
     if ranking_count:
-        text = write(f"Code changed, but all {ranking_count} rankings equal those of {base.name}. ")
+        text = write(f"Code changed, but all {ranking_count} rankings match {base.name}. ")
         text += "Do both branches search the same index?"
         yield Notice("equal-sides", text, is_cause=True)
 

@@ -337,10 +337,10 @@ def _describe_drop(
     number = format_count(len(sample.deltas), "query", "queries")
     counts = f"{worse} of {number} worse, {len(changed) - worse} better"
     if not could_fail and not is_failed:
-        return write(f"{number} are too few to test a drop of {sample.metric} ({counts})")
+        return write(f"{number} are too few to test a drop in {sample.metric} ({counts})")
     figures = [_format_p_value(test)] if test else []
     if not is_failed:
-        return write(f"no significant drop of {sample.metric} ({'; '.join([*figures, counts])})")
+        return write(f"no significant drop in {sample.metric} ({'; '.join([*figures, counts])})")
     if interval := compute_interval(sample.deltas):
         ends = f"90 % interval {interval[0]:+.3f} to {interval[1]:+.3f}"
         figures.append(ends.replace("-", "−"))  # as in all changes that reports show
@@ -394,7 +394,7 @@ def _check_few_drops(pools: Sequence[_Sample]) -> Iterator[CheckResult]:
         # One large gain excuses large drops: three drops of four happen by chance too often.
         is_failed = sum(large) < constants.MIN_SUM_OF_CHANGES
     if is_failed:
-        text = write(f"{drop_count} of {len(means)} changed queries dropped a lot ({reason})")
+        text = write(f"{drop_count} of {len(means)} changed queries dropped sharply ({reason})")
     changed_pools = [pool for pool in pools if pool.changed]
     result = _create_result(
         DefaultCheck.FEW_DROPS,

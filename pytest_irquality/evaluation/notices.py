@@ -351,7 +351,7 @@ def _create_baseline_notices(facts: SuiteFacts) -> Iterator[Notice]:
         depth = f"{comparison.compared_depth} of {comparison.needed_depth}"
         text = write(f"Only the first {depth} results were compared, because one side has no more")
         yield Notice("shallow-baseline", text, next_step=step)
-    reason = "not compared, because the baseline has not recorded their passages"
+    reason = "not compared, because the baseline has no record of their passages"
     yield from facts.count_queries(
         "unknown-passages",
         comparison.unusable_query_ids,
@@ -576,7 +576,7 @@ def _create_probe_notices(facts: SuiteFacts) -> Iterator[Notice]:
         if probe.doc_id in facts.comparison.run.missing_doc_ids:
             state = ("probes-not-in-the-index", "not in the index")
         elif probe.way == "quote" and "whole" in fields:
-            words = f"found by '{fields['whole']}', but not by a quote of '{field}'"
+            words = f"found by '{fields['whole']}', but not by a quote from '{field}'"
             state = ("probes-not-by-quote", words)
         elif not fields and probe.doc_id in other_ids:
             state = ("probes-other-ids", "returned with another id")
@@ -663,7 +663,7 @@ def _describe_cut(found: Sequence[Probe], broken: Sequence[Probe]) -> str:
     broken_behind = len(broken) - broken_before_cut
     is_clear = broken_behind >= max(2 * found_behind, MIN_SHARED_FRACTION * len(broken))
     if cut >= MIN_CUT_POSITION and is_clear:
-        return f", as if texts were cut at about character {cut:,}"
+        return f", as if texts were cut off at about character {cut:,}"
     return "" if is_indexed else ", as if the field were not indexed"
 
 
@@ -705,6 +705,6 @@ def _create_remark_notices(facts: SuiteFacts) -> Iterator[Notice]:
     notes = [*facts.suite.notes, *run.notes]
     if run.provenance.retry_count:
         count = format_count(run.provenance.retry_count, "call was", "calls were")
-        notes.append(f"{count} made again after a failure")
+        notes.append(f"{count} retried after a failure")
     for note in notes:
         yield Notice("note", Text((DataPart(note),)))

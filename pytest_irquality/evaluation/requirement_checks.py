@@ -424,7 +424,7 @@ class _Subject:
         """Say which queries have no value because they have no answer, or return nothing."""
         stage = self.comparison.get_stage(self.metric)
         if self.metric.stage and not stage.answers:
-            reason = "Not evaluated because the retriever gives no results of "
+            reason = "Not evaluated because the retriever returns no results for "
             return write(reason, DataPart(self.metric.stage))
         if self.query is None:
             return _describe_gap(stage, self.queries)

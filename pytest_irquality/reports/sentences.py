@@ -236,7 +236,7 @@ def write_summary(decision: Decision, suites: Sequence[SuiteView], headline: Hea
     if is_passed and not decision.facts.is_update:
         count = sum(result.is_warning for result in decision.current.results)
         if count:
-            warns = format_count(count, "broken check only warns", "broken checks only warn")
+            warns = format_count(count, "failing check only warns", "failing checks only warn")
             sentences.append(write(f"{warns}."))
     return join(sentences, " ")
 
@@ -319,8 +319,8 @@ def _write_ungraded_sentence(rows: Sequence[QueryRow]) -> list[Text]:
     if not changed:
         return []
     kept = sum(row.overlap for row in ungraded) / len(ungraded)
-    text = f"{changed:,} of {len(ungraded):,} rankings changed. "
-    return [write(text + f"On average, {kept * 100:.0f} % of the first ten results stayed.")]
+    text = f"{changed:,} of {len(ungraded):,} rankings changed. On average, "
+    return [write(text + f"{kept * 100:.0f} % of the first ten results stayed the same.")]
 
 
 def write_reasons(
@@ -612,7 +612,7 @@ def _iter_steps(
         yield from _suggest_acceptance(failures, settings)
     is_compared = decision.coverage.comparable or decision.facts.is_update
     if _needs_baseline(decision) and can_fail and not failures and not is_compared:
-        text = write("Record a baseline to see what later changes do, and commit it")
+        text = write("Record a baseline to compare later changes with, and commit it")
         yield Step(text, command=quote_command(settings.update_command))
     for notice in (*decision.notices, *decision.current.notices):
         if notice.next_step:
@@ -622,10 +622,10 @@ def _iter_steps(
 def _suggest_review(decision: Decision) -> Iterator[Step]:
     for edit in decision.edits:
         if not edit.is_added:
-            text = write("Review the edits of this suite, which merging this change accepts")
+            text = write("Review the edits to this suite, because merging this change accepts them")
             yield Step(text, location=edit.path)
             return
-    yield Step(write("Review the checks above, whose failures merging this change accepts"))
+    yield Step(write("Review the checks above, because merging this change accepts their failures"))
 
 
 def _suggest_rerun(failures: Sequence[CheckResult], settings: ViewSettings) -> Step:

@@ -108,7 +108,7 @@ THRESHOLD_KEYS: dict[str, Key] = {}
 for _bound in BOUNDS:
     _about = _bound.metadata
     THRESHOLD_KEYS[_bound.name] = Key(NODE, _about["help"], _about["default"])
-THRESHOLD_KEYS["warn"] = Key(kinds.FLAG, "Whether a broken threshold only warns.", "`false`")
+THRESHOLD_KEYS["warn"] = Key(kinds.FLAG, "Whether a failing threshold only warns.", "`false`")
 THRESHOLD_SCHEMA: Schema = {"anyOf": [kinds.ANY_TEXT, kinds.make_keys_schema(THRESHOLD_KEYS)]}
 
 

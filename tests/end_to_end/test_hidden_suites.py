@@ -128,7 +128,7 @@ def test_deleted_suite_needs_a_review_with_sound_search_too(shop: Shop) -> None:
 
     assert build.verdict == ("REVIEW", 0)
     assert "shop" in build.last
-    assert "none of the queries that this suite has on main is left" in build.text
+    assert "this change removes all queries the suite has on main" in build.text
 
 
 def test_suite_with_other_queries_needs_a_review(shop: Shop) -> None:
@@ -331,7 +331,7 @@ def test_saved_run_of_another_commit_is_named_and_no_strict_pass(shop: Shop) -> 
 
     assert of_this_commit.verdict == ("PASSED", 0)
     assert build.verdict == ("PASSED", 0)
-    assert "not of the current code" in build.top
+    assert "not from the current code" in build.top
     assert strict.verdict == ("INCOMPLETE", 1)
 
 

@@ -86,7 +86,7 @@ def leave_out_a_source(documents: list[Document]) -> list[Document]:
 FAULTS: dict[str, tuple[Callable[[list[Document]], list[Document]], str]] = {
     "a tenth is missing": (leave_out_a_tenth, "6 documents are not in the index"),
     "a source is missing": (leave_out_a_source, "not in the index, all from blog: "),
-    "texts are cut": (cut, "as if texts were cut at about character"),
+    "texts are cut": (cut, "as if texts were cut off at about character"),
     "texts are dropped": (drop("text"), "as if the field were not indexed"),
     "titles are dropped": (drop("title"), "documents are not found by 'title'"),
     "ids are shifted": (shift, "documents are returned with another id"),

@@ -85,7 +85,7 @@ def test_one_lost_head_query(is_sampled: bool, gains: bool, outcome: Outcome) ->
     assert decision.outcome is outcome
     assert "lost-query" in list_suite_codes(decision)
     (result,) = (r for r in decision.current.shared_results if "ndcg" in str(r.text))
-    assert str(result.text).startswith("no significant drop of ndcg@10 (p = ")
+    assert str(result.text).startswith("no significant drop in ndcg@10 (p = ")
 
 
 def test_queries_that_return_nothing_fail() -> None:
@@ -1231,7 +1231,7 @@ def test_saved_runs_that_only_addopts_names_make_a_run_incomplete() -> None:
     assert (decision.outcome, decision.exit_status) == (Outcome.INCOMPLETE, 0)
     assert get_text(decision, "saved-runs-in-addopts") == (
         "The current code did not run: 'addopts' has `--ir-runs=kept`,"
-        " and the answers are those of commit d49ba9d"
+        " and the answers are from commit d49ba9d"
     )
 
 
@@ -1262,7 +1262,7 @@ def test_equal_sides_are_questioned(worse: int, has_code_changes: bool, is_asked
     assert ("equal-sides" in list_codes(decision)) is is_asked
     if is_asked:
         assert get_text(decision, "equal-sides") == (
-            "Code changed, but all 20 rankings equal those of main. Do both branches search the same index?"
+            "Code changed, but all 20 rankings match main. Do both branches search the same index?"
         )
 
 

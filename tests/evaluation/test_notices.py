@@ -351,7 +351,7 @@ def test_notes_of_suite_and_run_are_repeated() -> None:
     assert [str(notice.text) for notice in evaluation.notices] == [
         "2 judgments of qrels.txt are overridden",
         "texts were cut",
-        "12 calls were made again after a failure",
+        "12 calls were retried after a failure",
     ]
 
 

@@ -73,7 +73,7 @@ def test_documents_that_are_found_by_title_but_not_by_quote() -> None:
     evaluation = evaluate_probes(broken_quotes="bd")
 
     assert list_texts(evaluation) == [
-        "2 documents are found by 'title', but not by a quote of 'text':"
+        "2 documents are found by 'title', but not by a quote from 'text':"
         " Title of b (b), Title of d (d)"
     ]
     assert evaluation.outcome is Outcome.FAILED
@@ -83,8 +83,8 @@ def test_quotes_behind_the_last_one_that_is_found_point_to_cut_texts() -> None:
     evaluation = evaluate_probes(broken_quotes="cde")
 
     assert list_texts(evaluation) == [
-        "3 documents are found by 'title', but not by a quote of 'text', all from blog, as if texts"
-        " were cut at about character 1,500: Title of c (c), Title of d (d), Title of e (e)"
+        "3 documents are found by 'title', but not by a quote from 'text', all from blog, as if texts"
+        " were cut off at about character 1,500: Title of c (c), Title of d (d), Title of e (e)"
     ]
 
 

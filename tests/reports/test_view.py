@@ -187,7 +187,7 @@ def test_broken_threshold_that_only_warns_looks_broken() -> None:
     tile = view.suites[0].tiles[0]
     assert (tile.mark, tile.status) == ("⚠", "below 0.99 (warning)")
     assert view.outcome is Outcome.PASSED
-    assert "1 broken check only warns." in str(view.summary)
+    assert "1 failing check only warns." in str(view.summary)
 
 
 def test_values_over_other_queries_than_the_compared_ones_say_so() -> None:
@@ -217,7 +217,7 @@ def test_ungraded_rankings_are_described_in_words() -> None:
     view = make_view(suite, make_run(suite, worse=2, ranking=SWAPPED), make_run(suite))
 
     assert str(view.summary) == (
-        "2 of 20 rankings changed. On average, 100 % of the first ten results stayed."
+        "2 of 20 rankings changed. On average, 100 % of the first ten results stayed the same."
     )
     assert view.suites[0].shown_tiles == ()
 

@@ -92,7 +92,7 @@ def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], su
         signature.bind(None, **arguments)
     except TypeError as error:
         raise RetrieverError(
-            f"The retriever {shown} does not fit: {error}. It is called with the {subject}, the"
+            f"The retriever {shown} cannot be called: {error}. It is called with the {subject}, the"
             f" cutoff ({_ADVISED_CUTOFF_NAMES}) if it takes one, and the 'params' of the suite"
         ) from None
     if cutoff is None:

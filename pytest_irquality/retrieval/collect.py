@@ -472,7 +472,7 @@ def make_size_counters(
     if "tokens" in units:
         tokens = getattr(retriever, "tokens", None)
         if not callable(tokens):
-            raise RetrieverError("A metric of tokens needs a method tokens(text) of the retriever")
+            raise RetrieverError("A budget of tokens needs the retriever's method tokens(text)")
         counters["tokens"] = lru_cache(MAX_CACHED_SIZES)(lambda text: _count(tokens(text)))
     return counters
 

@@ -305,7 +305,7 @@ def _find_places(roles: Sequence[Role]) -> tuple[int, int | None]:
     decimals = [place for place, role in enumerate(roles) if role == "decimals"]
     numbers = [place for place, role in enumerate(roles) if role in ("integers", "decimals")]
     if not roles or ("other" in roles and not numbers):
-        raise ResultError("It looks like the results of several queries. Return those of one")
+        raise ResultError("It looks like the results of several queries. Return one list")
     score_place = decimals[-1] if decimals else None
     if len(roles) == 2 and len(decimals) != 1:
         if not numbers and "prose" not in roles:
@@ -434,7 +434,7 @@ def _read_texts(fields: _Fields, reader: ResultReader) -> Sequence[str]:
             return fields.read(place).get_texts()
     if not reader.requirement:
         return ()
-    cause = f"{reader.requirement} needs the text of each hit. Name its place with 'text_field'"
+    cause = f"{reader.requirement} needs the text of each hit. Name its field with 'text_field'"
     if reader.text_field:
         cause = f"'text_field: {reader.text_field}' leads to no text in the hits"
     raise ResultError(cause, _describe_fields(fields.hits[0]))

@@ -71,7 +71,7 @@ class UrlRetriever(Service):
         if not match:
             raise RetrieverError(
                 "Ini key ir_url: a line must be '[NAME: ][METHOD ]http://HOST/PATH[ @FILE]'."
-                " Placeholders may only follow the host, and a user belongs under 'ir_headers'"
+                " Placeholders may only follow the host, and credentials belong under 'ir_headers'"
             )
         self._host = match["host"]
         self._origin = match["origin"] + match["host"]
@@ -232,7 +232,7 @@ def _fill_template(template: Any, get_value: Callable[[str], Any]) -> Any:
 
 def _read_body(response: HTTPResponse) -> bytes:
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise ServiceError("The answer is compressed, which was not asked for")
+        raise ServiceError("The answer is compressed, but compression was not requested")
     body = None
     with suppress(IncompleteRead):
         body = response.read(MAX_ANSWER_BYTES + 1)

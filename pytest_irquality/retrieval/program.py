@@ -108,7 +108,7 @@ class CommandRetriever(Service):
         if log:
             detail = f"It wrote {log}"
         if is_over.is_set():
-            raise make_timeout(limit, f"{self.shown_name} was ended. {detail}")
+            raise make_timeout(limit, f"{self.shown_name} was stopped. {detail}")
         raise _ProcessEnded(f"{self.shown_name} {how}", detail)
 
     def _get_process(self) -> _Process:
@@ -189,7 +189,7 @@ class _Process:
         for reader in self._readers:
             reader.join(POLL_S)
         self._running.discard(self)
-        return "stopped answering" if status is None else f"ended with status {status}"
+        return "stopped answering" if status is None else f"exited with status {status}"
 
     def kill(self) -> None:
         kill_tree(self.popen.pid)

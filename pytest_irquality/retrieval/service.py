@@ -128,7 +128,7 @@ class RetrieverConfig:
                 )
             if completed.returncode:
                 output = _describe_output(completed.stdout, self.secrets)
-                raise RetrieverError(f"{shown} ended with status {completed.returncode}. {output}")
+                raise RetrieverError(f"{shown} exited with status {completed.returncode}. {output}")
 
     def start_server(self) -> Server:
         """Start the server of ``ir_serve``.
@@ -204,7 +204,7 @@ class Server:
             status = self._process.wait(SERVER_POLL_S)
         except subprocess.TimeoutExpired:
             return ""
-        return f"{self._shown} ended with status {status}. {self._read_end()}"
+        return f"{self._shown} exited with status {status}. {self._read_end()}"
 
     def close(self) -> None:
         """End the server and what it started."""

@@ -115,7 +115,7 @@ def describe_result(result: object) -> str:
 def _find_refusal(thing: object) -> str:
     """Return why a thing is no list of hits, or an empty string if it may be one."""
     if thing is None:
-        return "None is not a list of hits. Does the function lack its 'return'?"
+        return "None is not a list of hits. Does the function lack a 'return'?"
     if hasattr(thing, "__aiter__"):
         return "An async generator is not a list of hits. Collect its hits in a list"
     if isinstance(thing, (set, frozenset)):
@@ -287,7 +287,7 @@ def _find_component(values: Mapping[str, object]) -> Any:
             found[name] = value
     if len(found) > 1:
         names = ", ".join(found)
-        raise ResultError(f"Several components returned documents ({names}). Return those of one")
+        raise ResultError(f"Several components returned documents ({names}). Return one list")
     return next(iter(found.values()), None)
 
 

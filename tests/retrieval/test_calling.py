@@ -114,9 +114,12 @@ def test_each_query_is_called_with_its_own_params() -> None:
         (3, "fixture returned 3"),
         (object(), "It must return a function of"),
         (Engine, r"returned the class Engine. Return Engine\(…\)"),
-        (lambda: None, "does not fit: too many positional arguments. It is called with the query"),
-        (lambda *, query: [], "does not fit: "),
-        (lambda query, k, index: [], "does not fit: missing a required argument: 'index'"),
+        (
+            lambda: None,
+            "cannot be called: too many positional arguments. It is called with the query",
+        ),
+        (lambda *, query: [], "cannot be called: "),
+        (lambda query, k, index: [], "cannot be called: missing a required argument: 'index'"),
         (lambda query, limit, size: [], "takes 'limit' and 'size', and each of them could be"),
     ],
 )

@@ -163,7 +163,7 @@ def test_texts_sizes_and_fields_are_read_only_if_needed() -> None:
 
 
 def test_tokens_need_a_method_that_counts_them() -> None:
-    with pytest.raises(RetrieverError, match=r"needs a method tokens\(text\) of the retriever"):
+    with pytest.raises(RetrieverError, match=r"needs the retriever's method tokens\(text\)"):
         collect_run(lambda query: [], QUERIES, size_units=["tokens"])
 
 

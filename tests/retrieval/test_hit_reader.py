@@ -303,7 +303,7 @@ def test_id_field_names_another_place(result: object, id_field: str) -> None:
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        (None, "Does the function lack its 'return'\\? The retriever returned None"),
+        (None, "Does the function lack a 'return'\\? The retriever returned None"),
         ("abc", "It is not a list of hits"),
         (3, "It is not a list of hits"),
         ({"a", "b"}, "A set has no order"),
@@ -521,7 +521,7 @@ def test_text_field_names_the_place_of_texts() -> None:
     ranking = read(hits, matches_text=True, text_field="payload.body_text").ranking
 
     assert ranking.texts == ("Paid", "")
-    with pytest.raises(ResultError, match="Name its place with 'text_field'"):
+    with pytest.raises(ResultError, match="Name its field with 'text_field'"):
         read(hits, matches_text=True)
     with pytest.raises(ResultError, match=r"'text_field: payload\.body' leads to no text"):
         read(hits, matches_text=True, text_field="payload.body")

@@ -161,7 +161,7 @@ def test_headers_have_values_of_the_environment(monkeypatch: pytest.MonkeyPatch)
         ("file:///etc/passwd?q={query}", "a line must be"),
         ("http://{query}.example/x", "Placeholders may only follow the host"),
         ("http://{params.user}@shop/x?q={query}", "Placeholders may only follow the host"),
-        ("http://elastic:hunter22@shop/x?q={query}", "a user belongs under 'ir_headers'"),
+        ("http://elastic:hunter22@shop/x?q={query}", "credentials belong under 'ir_headers'"),
         ("http://h/x?q={query} search.json", "a line must be"),
         ("http://h/x?q={query}&n={size}", "{size} is unknown. Use {query}, {k} or {params.NAME}"),
         ("http://h/x?q={params.query}", "{params.query} is unknown"),
@@ -204,10 +204,10 @@ def test_a_header_that_cannot_be_made_is_explained(
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({}, "The retriever ir_url(query, k, *, locale) does not fit: missing a required"),
+        ({}, "The retriever ir_url(query, k, *, locale) cannot be called: missing a required"),
         (
             {"locale": "de", "brand": "x"},
-            "does not fit: got an unexpected keyword argument 'brand'",
+            "cannot be called: got an unexpected keyword argument 'brand'",
         ),
     ],
 )
@@ -379,7 +379,7 @@ PAGE = "<!doctype html><html><title>502 Bad\nGateway</title><body><h1>nginx &amp
         (b"220 mail.example ESMTP\r\n", "No answer: BadStatusLine: 220 mail.example ESMTP"),
         (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n", "No answer: HTTPException: got more than 100 headers"),
         (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000, "No answer: LineTooLong: got more than 65536 bytes"),
-        (make_response("x", Content_Encoding="gzip"), "The answer is compressed, which was not asked for. GET {url}"),
+        (make_response("x", Content_Encoding="gzip"), "The answer is compressed, but compression was not requested. GET {url}"),
     ],
 )  # fmt: skip
 def test_a_broken_answer_is_one_clear_line(response: bytes, message: str) -> None:

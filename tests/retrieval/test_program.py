@@ -252,7 +252,7 @@ def test_output_without_a_line_end_is_shown(tmp_path: Path) -> None:
 
     run = run_program(tmp_path, code, "q0", timeout=0.5)
 
-    assert run.errors["q0"].message.endswith("search.py was ended. It wrote 'password:'")
+    assert run.errors["q0"].message.endswith("search.py was stopped. It wrote 'password:'")
 
 
 @pytest.mark.usefixtures("short_start")
@@ -262,7 +262,7 @@ def test_a_silent_program_is_given_up_with_a_hint_to_flush(tmp_path: Path) -> No
     run = run_program(tmp_path, code, timeout=0.5)
 
     reason = (
-        "No answer within 1 s. search.py was ended. It wrote no complete line."
+        "No answer within 1 s. search.py was stopped. It wrote no complete line."
         " Does it end each line, and flush its output?"
     )
     assert get_messages(run) == {
@@ -283,7 +283,7 @@ def test_a_hang_costs_one_query(tmp_path: Path) -> None:
 
     assert get_answered(run) == {"q0", "q2", "q3"}
     assert get_messages(run) == {
-        "q1": "No answer within 2 s. search.py was ended. It wrote no complete line"
+        "q1": "No answer within 2 s. search.py was stopped. It wrote no complete line"
     }
     assert len(list_starts(tmp_path)) == 2
 
@@ -316,7 +316,7 @@ def test_a_query_that_kills_it_shows_its_standard_error(tmp_path: Path) -> None:
     assert get_answered(run) == {"q0", "q2"}
     message = run.errors["q1"].message
     assert message.startswith(
-        "search.py ended with status 1. It wrote 'log of q1 Traceback (most recent call last)"
+        "search.py exited with status 1. It wrote 'log of q1 Traceback (most recent call last)"
     )
     assert message.endswith("ZeroDivisionError: division by zero'")
     assert "log of q0" not in message
@@ -327,7 +327,7 @@ def test_a_query_that_kills_it_shows_its_standard_error(tmp_path: Path) -> None:
 def test_a_program_that_ends_at_once_is_given_up(tmp_path: Path) -> None:
     run = run_program(tmp_path, "sys.exit('Cannot find module minisearch')")
 
-    reason = "search.py ended with status 1. It wrote 'Cannot find module minisearch'"
+    reason = "search.py exited with status 1. It wrote 'Cannot find module minisearch'"
     assert get_messages(run) == {
         "q0": reason,
         "q1": f"search.py was stopped. {reason}",
@@ -375,7 +375,7 @@ def test_a_program_that_closes_its_output_is_an_error(tmp_path: Path) -> None:
 def test_endless_output_ends_with_the_time_limit(tmp_path: Path, code: str) -> None:
     run = run_program(tmp_path, LOOP + code, "q0", timeout=1.0)
 
-    assert run.errors["q0"].message.startswith("No answer within 1.5 s. search.py was ended")
+    assert run.errors["q0"].message.startswith("No answer within 1.5 s. search.py was stopped")
     assert all(map(has_ended, list_starts(tmp_path)))
 
 
@@ -391,7 +391,7 @@ def test_a_program_that_reads_nothing_is_ended_with_its_children(tmp_path: Path)
     run = run_program(tmp_path, code, "x" * 1_000_000, timeout=0.5)
 
     (error,) = run.errors.values()
-    assert error.message.startswith("No answer within 1 s. search.py was ended")
+    assert error.message.startswith("No answer within 1 s. search.py was stopped")
     assert has_ended(int((tmp_path / "child").read_text()))
 
 

@@ -127,7 +127,7 @@ def test_a_server_that_ends_shows_what_it_wrote(
     )
     server = config.start_server()
 
-    with pytest.raises(RetrieverError, match=r"ended with status 1. It wrote '\*\*\* is unknown'"):
+    with pytest.raises(RetrieverError, match=r"exited with status 1. It wrote '\*\*\* is unknown'"):
         open_retriever(config, server)
     server.close()
 
@@ -193,7 +193,7 @@ def test_a_server_that_ends_while_it_is_asked_is_not_waited_for(tmp_path: Path) 
     (tmp_path / "server.py").write_text(text)
     config = RetrieverConfig([URL], serve=f"{PYTHON} server.py {{port}}", folder=tmp_path)
 
-    with pytest.raises(RetrieverError, match=r"ended with status 1\. It wrote 'out of memory'"):
+    with pytest.raises(RetrieverError, match=r"exited with status 1\. It wrote 'out of memory'"):
         start_and_open(config)
 
 
@@ -209,7 +209,10 @@ def test_prepare_runs_commands_in_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (f"{PYTHON} -c 'raise SystemExit(\"no disk\")'", "ended with status 1. It wrote 'no disk'"),
+        (
+            f"{PYTHON} -c 'raise SystemExit(\"no disk\")'",
+            "exited with status 1. It wrote 'no disk'",
+        ),
         ("no-such-program", "no-such-program cannot be started."),
         ('node "x', "cannot be started. No closing quotation"),
     ],

@@ -36,20 +36,20 @@ MIN_MEAN_DROP = 0.002  # the mean drop of the tested queries must be larger
 # -- Check 3: large drops in a few queries ---------------------------------------------------------
 
 # Three or four changes cannot reach any level, so all of them must be drops, and their sum large.
-MIN_LARGE_CHANGE = 0.05  # that a large change exceeds
+MIN_LARGE_CHANGE = 0.05  # a large change must exceed this
 MIN_LARGE_DROPS = 3  # large drops without a large gain
-MIN_SUM_OF_CHANGES = -0.6  # that the sum of three or four large drops must be below
+MIN_SUM_OF_CHANGES = -0.6  # the sum of three or four large drops must be below this
 LARGE_CHANGES_ALPHA = 0.05  # level of the test of five or more large changes
 
 # -- Check 4: queries without judgments ------------------------------------------------------------
 
-MIN_UNJUDGED_QUERIES = 5  # queries
+MIN_UNJUDGED_QUERIES = 5  # queries without judgments: fewer are not checked
 MIN_MEAN_OVERLAP = 0.2  # mean overlap@10 with the baseline
 MAX_NEW_FIRST_HITS_FRACTION = 0.95  # of the queries have another first result
 MAX_UNRELATED_FRACTION = 0.25  # of the queries share no result with the baseline
-MIN_UNRELATED_QUERIES = 3  # queries
+MIN_UNRELATED_QUERIES = 3  # queries that share no result: fewer do not fail
 MAX_NEWLY_EMPTY_FRACTION = 0.02  # of the queries newly return nothing
-MIN_NEWLY_EMPTY_QUERIES = 2  # queries
+MIN_NEWLY_EMPTY_QUERIES = 2  # queries that newly return nothing: fewer do not fail
 
 # -- Thresholds ------------------------------------------------------------------------------------
 
@@ -64,6 +64,6 @@ MIN_COMPARED_PER_5 = 4  # of five comparable queries must be compared, or the ex
 MIN_FEW_CHANGES = 3  # changed queries, below which neither check 2 nor check 3 can fail
 MIN_MATCHED_FRACTION = 0.5  # of the baseline's documents must have a new id, so all ids changed
 MAX_RANK_DISTANCE = 2  # ranks that a document may have moved and still be matched by its title
-SLOW_LOSS_BUILDS = 30  # builds of the history that are searched for a slow loss
-MIN_SLOW_LOSS_BUILDS = 5  # builds that a history needs at least
-MIN_SLOW_LOSS = 0.02  # loss over the builds of the history, above which a notice names it
+SLOW_LOSS_BUILDS = 30  # builds of the history that are searched for a slow drop
+MIN_SLOW_LOSS_BUILDS = 5  # fewest builds that a history needs
+MIN_SLOW_LOSS = 0.02  # drop over the builds of the history, above which a notice names it

@@ -166,13 +166,13 @@ INI_KEYS = (
     IniKey(
         "ir_url",
         "linelist",
-        "URL of a search, if there is no fixture. For several, write NAME: URL on each line.",
+        "URL to search, if there is no fixture. For several, write NAME: URL on each line.",
     ),
     IniKey("ir_headers", "linelist", "Headers for ir_url, one per line, such as Key: $API_KEY."),
-    IniKey("ir_command", "linelist", "Program that searches, if there is no fixture."),
+    IniKey("ir_command", "linelist", "Search program, if there is no fixture."),
     IniKey("ir_serve", "string", "Command that starts the server of ir_url at a free {port}.", ""),
     IniKey("ir_prepare", "linelist", "Commands to run before ir_serve and ir_command."),
-    IniKey("ir_id_field", "string", "Field of a result with its document id.", ""),
+    IniKey("ir_id_field", "string", "Result field with the document id.", ""),
     IniKey("ir_retrievers", "args", "More fixtures that suites may use as retrievers."),
     IniKey(
         "ir_files", "args", "Patterns of more files that suites may read, also in other folders."
@@ -353,8 +353,8 @@ def check_options(config: pytest.Config, options: Options) -> None:
         )
     if options.shard and (options.runs or options.is_update):
         raise pytest.UsageError(
-            "A shard runs some of the queries, so --ir-runs and --ir-update-baseline cannot be used"
-            " with it."
+            "A shard runs only some of the queries, so --ir-runs and --ir-update-baseline cannot be"
+            " used with it."
         )
     if options.shard and not options.save_runs:
         raise pytest.UsageError("--ir-save-runs: the folder is missing.")

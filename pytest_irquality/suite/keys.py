@@ -62,8 +62,8 @@ KNOWN_ISSUE = Key(
     "none",
 )
 RETRY_KEYS = {
-    "times": Key(kinds.COUNT, "How often."),
-    "on": Key(kinds.RETRY_FAILURES, "After which failures.", "`[429, 5xx, timeout]`"),
+    "times": Key(kinds.COUNT, "How many times to retry."),
+    "on": Key(kinds.RETRY_FAILURES, "Which failures to retry.", "`[429, 5xx, timeout]`"),
 }
 CORPUS_KEYS = {
     "files": Key(kinds.TEXTS, "Files or patterns. Each line is a document as JSON."),
@@ -238,11 +238,11 @@ SUITE_KEYS: dict[str, Key] = {
     ),
     "id_field": Key(
         kinds.TEXT,
-        "The field of a result with its document id, such as `metadata.source`.",
+        "The result field with the document id, such as `metadata.source`.",
         "recognized",
     ),
     "text_field": Key(
-        kinds.TEXT, "The field of a result with its text, such as `payload.content`.", "recognized"
+        kinds.TEXT, "The result field with the text, such as `payload.content`.", "recognized"
     ),
     "corpus": Key(
         kinds.make_table(CORPUS_KEYS, "`{files: FILE, missing: warn}`"),
@@ -275,13 +275,13 @@ SUITE_KEYS: dict[str, Key] = {
     ),
     "retry": Key(
         kinds.make_table(RETRY_KEYS, "`{times: 2, on: [429, 5xx, timeout]}`", Retry),
-        "Which failed calls to repeat.",
+        "Which failed calls to retry.",
         "none",
     ),
     "rate": Key(kinds.RATE, "The highest number of calls in a period.", "none"),
     "repeat": Key(
         kinds.make_count(most=kinds.MAX_REPEATS),
-        "How often each query runs, for nondeterministic engines.",
+        "How many times each query runs, for nondeterministic engines.",
         "1",
     ),
     "errors": Key(

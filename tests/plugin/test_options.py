@@ -33,7 +33,7 @@ def shop(project: Project) -> Project:
             ["--ir-save-runs=shop.run"],
             "ERROR: --ir-save-runs: 'shop.run' is named like a TREC run*",
         ),
-        (["--ir-save-runs=runs,shard=1/2", "--ir-runs=runs"], "ERROR: A shard runs some*"),
+        (["--ir-save-runs=runs,shard=1/2", "--ir-runs=runs"], "ERROR: A shard runs only some*"),
         (["--ir-grade=page.txt"], "ERROR: --ir-grade: 'page.txt' must end with .html or .csv."),
         (["--ir-json=a.txt", "--ir-markdown=a.txt"], "ERROR: --ir-json and --ir-markdown both*"),
         (["--ir-runs=nowhere"], "ERROR: *nowhere*"),

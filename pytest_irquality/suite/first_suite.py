@@ -28,8 +28,8 @@ _HEAD = """\
 suite: {name}
 """
 _GRADE_STEPS = """\
-# 1. Grade what is listed below each query. Remove the '#' from 'relevant:' and from each document
-#    that you can judge, and correct its grade. Add what should be found and is missing.
+# 1. Grade the documents below each query. Remove the '#' from 'relevant:' and from each document
+#    that you can judge, and correct its grade. Add relevant documents that are missing.
 # 2. Run `pytest --ir-suite --ir-update-baseline` and commit the file that it writes. From then on
 #    the build fails if queries that lost all relevant documents outnumber those that gained one,
 #    or if search gets significantly worse.
@@ -177,9 +177,9 @@ def _format_candidates(query: InitQuery) -> Iterator[str]:
     for line in format_query(query.text, query_id=query.id, tags=query.tags):
         yield f"  {line}"
     if query.error:
-        yield f"    # It has no answer: {_format_comment(query.error)}"
+        yield f"    # No answer: {_format_comment(query.error)}"
     elif not query.documents:
-        yield "    # Nothing was returned. If that is right: expect_no_results: true"
+        yield "    # Nothing was returned. If that is right, write: expect_no_results: true"
     else:
         yield "    # relevant:"
         ids = {doc_id: format_scalar(doc_id) for doc_id in query.documents}

@@ -365,7 +365,7 @@ def test_grades_survive_a_reload_and_a_saved_file_continues_elsewhere(
     page.keyboard.press("3")
 
     page.reload()
-    assert page.get_by_text("Welcome back. This browser has kept 1 grade of yours.").is_visible()
+    assert page.get_by_text("Welcome back. This browser has kept your 1 grade.").is_visible()
 
     saved = tmp_path / "saved.csv"
     header = "query_id,query,doc_id,rating,decision,assessor,date,note"

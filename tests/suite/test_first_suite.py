@@ -46,8 +46,8 @@ def test_the_suite_of_a_list_loads_with_candidates_as_comments(folder: SuiteFold
     assert threshold.max
     assert threshold.max.value == 1
     assert "    #   sku-1: ok   # Red shoe size 5\n" in text
-    assert "    # Nothing was returned. If that is right: expect_no_results: true\n" in text
-    assert "    # It has no answer: Timeout: 5 s\n" in text
+    assert "    # Nothing was returned. If that is right, write: expect_no_results: true\n" in text
+    assert "    # No answer: Timeout: 5 s\n" in text
     assert max(map(len, text.splitlines())) <= 120
 
 

@@ -212,7 +212,7 @@
 
   function describeWaiting(query, value, isMissing) {
     if (isMissing) return "Waiting for a document that search missed, or for the next query";
-    if (isSkipped(query)) return "This query is skipped. A grade includes it again.";
+    if (isSkipped(query)) return "This query is skipped. Grade a document to include it again.";
     if (value !== undefined) return `Graded: ${value === CANNOT_TELL ? "cannot tell" : getWord(query, value)}. Another grade replaces it.`;
     return state.mode === MODES.settle ? "Waiting for your decision" : "Waiting for your grade of this document";
   }
@@ -437,7 +437,7 @@
     const rows = lines.map((line) => places.map((place) => line[place] ?? ""));
     const names = [...new Set(rows.map((row) => row[5]))];
     const name = find("name").value.trim() || (names.length === 1 ? names[0] : "");
-    if (!name) throw new Error(`it has grades of ${names.join(" and ")}. Write your name first`);
+    if (!name) throw new Error(`it has grades from ${names.join(" and ")}. Write your name first`);
     find("name").value = name;
     const records = readStore(getStoreName(name));
     const grades = [...new Set(data.suites.flatMap((suite) => suite.scale.map((entry) => entry.grade)))];
@@ -476,7 +476,7 @@
     }
     const kept = name ? Object.keys(readStore(getStoreName(name))).length : 0;
     const waiting = name ? "" : "Type your name to start.";
-    find("welcome").textContent = kept ? `Welcome back. This browser has kept ${formatCount(kept, "grade", "grades")} of yours.` : waiting;
+    find("welcome").textContent = kept ? `Welcome back. This browser has kept your ${formatCount(kept, "grade", "grades")}.` : waiting;
     find("go").textContent = kept ? "Continue" : "Start";
     find("go").disabled = !name;
   }

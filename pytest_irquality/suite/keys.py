@@ -32,7 +32,6 @@ FORMATS = ("trec", "beir", "jsonl", "csv", "tsv", "topics", "text")
 COLUMN_MEANINGS = (
     "id", "query", "document", "grade", "tags", "variants", "weight", "why", "assessor", "passage",
 )  # fmt: skip
-RARE_METRICS = ("dcg",)
 
 NODE = make_node_kind({})
 
@@ -114,7 +113,7 @@ THRESHOLD_SCHEMA: Schema = {"anyOf": [kinds.ANY_TEXT, kinds.make_keys_schema(THR
 
 def list_usual_metrics() -> list[str]:
     """Return the names of metrics that an editor offers, each as it is most often written."""
-    return [entry.usual_name for entry in METRICS.values() if entry.name not in RARE_METRICS]
+    return [entry.usual_name for entry in METRICS.values() if entry.name != "dcg"]
 
 
 BLOCK_SCHEMA: dict[str, Any] = {

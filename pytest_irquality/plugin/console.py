@@ -45,13 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     demo = commands.add_parser(
         "demo", help="Write an example shop, test its search, break one line, and test it again."
     )
-    demo.add_argument(
-        "folder",
-        nargs="?",
-        default="irquality-demo",
-        type=Path,
-        help="The folder to write (default: irquality-demo).",
-    )
+    demo.add_argument("folder", nargs="?", default="irquality-demo", type=Path, help="A new folder")
     add = commands.add_parser("add", help="Add a query to a suite, such as a user's complaint.")
     add.add_argument("query", help="The text to search for.")
     add.add_argument(

@@ -52,11 +52,18 @@ def run_in_loop(
     Raises:
         RetrieverError: An event loop is running in this thread already.
     """
+    calls = _Pass(jobs, finish, settings, in_threads)
     try:
         with open_loop() as run:
-            run(_Pass(jobs, finish, settings, in_threads).run())
+            run(calls.run())
     finally:
+        # Threads may have returned coroutines after the last step of the loop.
+        for result in list(calls.results.values()):
+            _discard(result)
         close_jobs(jobs)
+
+
+_Results = dict[asyncio.Future[Any], Reply | Job]
 
 
 @dataclass
@@ -65,6 +72,7 @@ class _Pass:
 
     Attributes:
         calls: The calls that are waited for.
+        results: What threads have returned and the loop has not seen yet.
         abandoned: Cancelled coroutines, which may still clean up.
     """
 
@@ -73,6 +81,7 @@ class _Pass:
     settings: CallSettings
     in_threads: bool
     calls: dict[asyncio.Future[Any], Job] = field(default_factory=dict)
+    results: _Results = field(default_factory=dict)
     abandoned: set[asyncio.Future[Any]] = field(default_factory=set)
 
     async def run(self) -> None:
@@ -88,9 +97,11 @@ class _Pass:
                     if isinstance(reply, Reply):
                         self.finish(job, reply)
             await _cancel([*workers, *self.calls, *self.abandoned])
+            # A call that was cancelled before its first step never awaits what its job has.
+            close_jobs(job for call, job in self.calls.items() if call.done())
 
     async def _work(self) -> None:
-        thread = _CallThread()
+        thread = _CallThread(self.results)
         try:
             while self.jobs:
                 await self._run_job(self.jobs.popleft(), thread)
@@ -147,7 +158,8 @@ class _CallThread:
     exits. A hung call would hold up the end of the test run.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, results: _Results) -> None:
+        self._results = results
         self._calls: queue.SimpleQueue[Any] | None = None
 
     def start(self, call: Callable[[], Reply | Job]) -> asyncio.Future[Reply | Job]:
@@ -155,7 +167,7 @@ class _CallThread:
         future = asyncio.get_running_loop().create_future()
         if self._calls is None:
             self._calls = queue.SimpleQueue()
-            work = partial(copy_context().run, _make_calls, self._calls)
+            work = partial(copy_context().run, _make_calls, self._calls, self._results)
             threading.Thread(target=work, daemon=True, name="irquality").start()
         self._calls.put((call, future))
         return future
@@ -167,23 +179,22 @@ class _CallThread:
             self._calls = None
 
 
-def _make_calls(calls: queue.SimpleQueue[Any]) -> None:
+def _make_calls(calls: queue.SimpleQueue[Any], results: _Results) -> None:
     """Make calls until there is ``None`` instead of one. Each thread runs this."""
     for call, future in iter(calls.get, None):
-        result = error = None
+        error = None
         try:
-            result = call()
+            results[future] = call()
         except BaseException as raised:  # not an error of the query, so the pass raises it again
             error = raised
         try:
-            future.get_loop().call_soon_threadsafe(_resolve, future, result, error)
+            future.get_loop().call_soon_threadsafe(_resolve, future, results, error)
         except RuntimeError:  # the loop has ended without this call
-            _discard(result)
+            _discard(results.pop(future, None))
 
 
-def _resolve(
-    future: asyncio.Future[Any], result: Reply | Job | None, error: BaseException | None
-) -> None:
+def _resolve(future: asyncio.Future[Any], results: _Results, error: BaseException | None) -> None:
+    result = results.pop(future, None)
     if future.done():  # abandoned
         _discard(result)
     elif error is None:

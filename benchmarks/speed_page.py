@@ -21,6 +21,7 @@ from benchmarks.timing import ROOT, Figure, read_results
 
 PAGE = ROOT / "docs" / "reference" / "speed.md"
 MIN_FRACTION = 0.5
+MAX_ATTEMPTS = 3
 MAX_NOISE_MS = 20  # What is added to a start of half a second differs by that much.
 
 # What users want to know, in the order of the page. All other figures are in results.json.
@@ -113,6 +114,22 @@ def find_excessive_claims(claims: dict[str, Any], measured: Sequence[Figure]) ->
             yield f"{figure.key}: the page says {claimed}, and this run {figure.formatted_value}"
 
 
+def check_claims(name: str) -> list[str]:
+    """Return the claims of a benchmark that are too good in every one of several short runs.
+
+    Short runs take fractions of a second, so anything else on the machine makes one of them slow.
+    """
+    keys: set[str] = set()
+    for attempt in range(MAX_ATTEMPTS):
+        excessive = list(find_excessive_claims(read_results(), run(name, "--short")))
+        if attempt:
+            excessive = [claim for claim in excessive if claim.partition(":")[0] in keys]
+        keys = {claim.partition(":")[0] for claim in excessive}
+        if not keys:
+            break
+    return excessive
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -124,7 +141,7 @@ def main() -> None:
         excessive: list[str] = []
         for name in BENCHMARKS:
             if options.only in name:
-                excessive += find_excessive_claims(read_results(), run(name, "--short"))
+                excessive += check_claims(name)
         sys.exit("\n".join(excessive) if excessive else 0)
     for path, text in generate():
         path.write_text(text, encoding="utf-8")

@@ -437,10 +437,10 @@ class _Update:
         for request, line in self.old.lines.items():
             if self.is_full and request not in self.queries:
                 continue
+            lines[request] = line
             if header.depth != self.old.header.depth:
                 row = {"depth": self.old.header.depth, **json.loads(line)}
-                line = json.dumps(row, ensure_ascii=False, separators=(",", ":"))  # noqa: PLW2901
-            lines[request] = line
+                lines[request] = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
         return lines
 
     def _has_same_answer(self, request: str) -> bool:

@@ -140,7 +140,6 @@ class BaseBranchPlugin:
         Returns:
             The items that the typed command line does not exclude.
         """
-        folders = compat.find_folder_nodes(items)
         selected_keys = {item.shared.key for item in items if isinstance(item, SuiteItem)}
         created: list[BaseItem] = []
         for name in self.suite_names:
@@ -148,7 +147,7 @@ class BaseBranchPlugin:
             if path not in self.state.modules and is_left_out_on_both_sides(self.source, name):
                 continue
             try:
-                folder = compat.build_folder_node(session, path.parent, folders)
+                folder = compat.build_folder_node(session, path.parent)
                 own_metrics = collect_own_metrics(folder)
             except Exception as error:  # whatever a conftest raises
                 self.branch.add_error(name, f"{type(error).__name__}: {error}")

@@ -83,21 +83,24 @@ class BaseProcessPlugin:
         """Collect none of the base branch's own tests."""
         return collection_path != self.task.tree
 
+    def pytest_collectstart(self, collector: pytest.Collector) -> None:
+        """Remember the folders that pytest collects."""
+        compat.remember_folder_node(collector)
+
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(
         self, session: pytest.Session, items: list[pytest.Item]
     ) -> None:
         """Collect the batches."""
-        folders: dict[Path, Any] = {}
         items.clear()
         for index, batch in enumerate(self.task.batches):
             try:
-                items += self._collect(session, index, batch, folders)
+                items += self._collect(session, index, batch)
             except Exception as error:  # whatever a conftest raises
                 self.missing[index] = f"{type(error).__name__}: {error}"
 
     def _collect(
-        self, session: pytest.Session, index: int, batch: QueryBatch, folders: dict[Path, Any]
+        self, session: pytest.Session, index: int, batch: QueryBatch
     ) -> Sequence[pytest.Item]:
         options = read_options(session.config)
         fixture = batch.key.retriever.fixture
@@ -107,7 +110,7 @@ class BaseProcessPlugin:
         folder = self.task.tree / batch.folder
         while not folder.is_dir():
             folder = folder.parent
-        node = compat.build_folder_node(session, folder, folders)
+        node = compat.build_folder_node(session, folder)
         path = folder / f"irquality-batch-{index}"
         module: compat.SynthesizedModule = compat.SynthesizedModule.from_parent(node, path=path)
         module.fixtures = [fixture]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, TypeVar
@@ -147,22 +147,31 @@ def list_available_fixtures(error: pytest.FixtureLookupError) -> list[str]:
 # -- Collecting ------------------------------------------------------------------------------------
 
 
-def build_folder_node(session: pytest.Session, folder: Path, known: dict[Path, Any]) -> Any:
+_FOLDER_NODES_KEY = pytest.StashKey[dict[Path, Any]]()
+
+
+def remember_folder_node(collector: pytest.Collector) -> None:
+    """Remember the collector of a folder: fixtures of its conftest belong to this object."""
+    if isinstance(collector, pytest.Directory):
+        collector.session.stash.setdefault(_FOLDER_NODES_KEY, {})[collector.path] = collector
+
+
+def build_folder_node(session: pytest.Session, folder: Path) -> Any:
     """Return the collector of a folder, and load its conftest.
 
     Args:
         session: The session.
         folder: A folder of the project, which need not exist.
-        known: The collectors of the session by path. New ones are added.
 
     Raises:
         Exception: A conftest cannot be imported.
     """
+    known = session.stash.setdefault(_FOLDER_NODES_KEY, {})
     if folder in known:
         return known[folder]
     root = session.config.rootpath
     is_top = folder == root or root not in folder.parents
-    parent = session if is_top else build_folder_node(session, folder.parent, known)
+    parent = session if is_top else build_folder_node(session, folder.parent)
     kind = pytest.Package if (folder / "__init__.py").is_file() and not is_top else pytest.Dir
     node = kind.from_parent(parent, path=folder)
     if folder.is_dir():
@@ -174,17 +183,6 @@ def build_folder_node(session: pytest.Session, folder: Path, known: dict[Path, A
             raise call.excinfo.value if call else RuntimeError(str(report.longrepr))
     known[folder] = node
     return node
-
-
-def find_folder_nodes(items: Iterable[pytest.Item]) -> dict[Path, Any]:
-    """Return the collectors of folders that items belong to, by path."""
-    known: dict[Path, Any] = {}
-    parents = {item.parent for item in items if item.parent is not None}
-    for parent in parents:
-        for node in parent.listchain():
-            if isinstance(node, pytest.Directory):
-                known[node.path] = node
-    return known
 
 
 def find_typed_items(

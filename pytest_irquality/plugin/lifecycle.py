@@ -171,6 +171,11 @@ def _create_progress(config: pytest.Config, name: str) -> ReportProgress | None:
 # -- Prepare ---------------------------------------------------------------------------------------
 
 
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Remember the folders that pytest collects."""
+    compat.remember_folder_node(collector)
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
@@ -236,7 +241,6 @@ def _collect_suites(session: pytest.Session, ids: Sequence[str]) -> None:
     state = get_state(session.config)
     # With `--dist=loadgroup`, ids end with the name of a group.
     selected = {*ids, *(node_id.rpartition("@")[0] for node_id in ids)}
-    folders: dict[Path, Any] = {}
     # A base suite that the change leaves out must not become a current one.
     current_ids = [node_id for node_id in ids if f"::{BASE_ITEM_NAME}" not in node_id]
     for name in dict.fromkeys(node_id.partition("::")[0] for node_id in current_ids):
@@ -245,7 +249,7 @@ def _collect_suites(session: pytest.Session, ids: Sequence[str]) -> None:
         if not (is_suite and path.is_file()):
             continue
         try:
-            folder = compat.build_folder_node(session, path.parent, folders)
+            folder = compat.build_folder_node(session, path.parent)
             SuiteModule.create(folder, path).collect()
         except Exception as error:  # whatever a conftest raises
             state.search.current.add_error(name, f"{type(error).__name__}: {error}")

@@ -105,7 +105,7 @@ def measure(options: Options) -> list[Figure]:
                     peer_seconds.append(float((folder / "output.txt").read_text()))
     work = f"evaluate a saved TREC run, {QUERIES:,} queries × {RESULTS:,} results"
     figures = []
-    for key, label, target in (("no page", "", 1.0), ("page", " with the page", 1.25)):
+    for key, label, target in (("no page", "", 1.0), ("page", " with the report", 1.25)):
         cpu = [usage.cpu for usage in usages[key]]
         ratio = compute_ratio(cpu, peer_seconds)
         figures.append(

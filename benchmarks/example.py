@@ -38,13 +38,13 @@ def measure(options: Options) -> list[Figure]:
         }
         usages = run_in_turns(commands, options.rounds)
     figures = []
-    for key, label, target in (("no page", "", 1.4), ("page", " with the page", 1.5)):
+    for key, label, target in (("no page", "", 1.4), ("page", " with the report", 1.5)):
         cpu, _ = compute_ratios(usages[key], usages["stock"])
         figures.append(
             Figure(
                 f"example-{key.replace(' ', '-')}",
-                f"the example project ({item_count} items){label}",
-                "as many stock tests",
+                f"the example project ({item_count} tests){label}",
+                "as many plain tests",
                 cpu,
                 target=target,
                 seconds=median(usage.cpu for usage in usages[key]),

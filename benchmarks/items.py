@@ -77,7 +77,7 @@ def measure(options: Options) -> list[Figure]:
     cpu, memory = compute_ratios(usages["suite"], usages["stock"])
     seconds = median(usage.cpu for usage in usages["suite"])
     peak = median(usage.memory for usage in usages["suite"]) / MB
-    work, peer = f"{QUERIES:,} queries, each of which is an item", "as many stock tests"
+    work, peer = f"{QUERIES:,} queries, each of which is a test", "as many plain tests"
     return [
         Figure("items", work, peer, cpu, target=1.15, seconds=seconds),
         Figure("items-memory", f"memory of {work} ({peak:.0f} MB)", peer, memory, target=1.3),

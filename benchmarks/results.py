@@ -94,7 +94,7 @@ def measure(options: Options) -> list[Figure]:
             Figure(
                 f"results-{name}",
                 f"read a result of {HITS:,} hits ({name})",
-                "a loop by hand",
+                "a handwritten loop",
                 ratio,
                 target=TARGET,
                 seconds=seconds_by_shape[name],

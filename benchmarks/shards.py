@@ -59,7 +59,7 @@ def measure(options: Options) -> list[Figure]:
             shards.append(run_process([*command, "--ir-report=none", save], folder))
         saved = [f"--ir-runs=runs/{number}" for number in range(1, SHARDS + 1)]
         usage = run_process([*command, *saved, "--ir-report=report.html"], folder)
-    work = f"evaluate {QUERIES:,} queries × {RESULTS} results from {SHARDS} shards, with the page"
+    work = f"evaluate {QUERIES:,} queries × {RESULTS} results from {SHARDS} shards, with the report"
     figures = [
         Figure("shards-run", "run the largest of these shards", "", max(shards).cpu, unit="s"),
         Figure("shards", work, "", usage.cpu, unit="s"),

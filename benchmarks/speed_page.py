@@ -58,7 +58,7 @@ If a project doubles, its cost should double. The ratios of the last doubling:
 """
 CONCLUSION = """\
 
-The page needs Jinja2 and a pass over all queries: `--ir-report=none` leaves it out. `python -m
+The report needs Jinja2 and a pass over all queries: `--ir-report=none` leaves it out. `python -m
 benchmarks.all` repeats the measurement. {source}. `benchmarks/results.json` has all figures.
 """
 

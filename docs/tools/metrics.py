@@ -108,10 +108,10 @@ def render_metric(definition: Definition) -> Iterator[str]:
 
 def _describe_range(definition: Definition) -> str:
     low, high = definition.range
-    unit = {"seconds": " seconds", "count": " queries"}.get(definition.unit, "")
+    unit = {"seconds": "seconds", "count": "queries"}.get(definition.unit, "")
     if high == inf:
-        return f"from {low:g}{unit}"
-    return f"{low:g} to {high:g}{unit}"
+        return f"in {unit}" if unit else f"from {low:g}"
+    return f"{low:g} to {high:g}"
 
 
 def _describe_parameter(parameter: Parameter) -> str:

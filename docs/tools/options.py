@@ -53,7 +53,7 @@ An option or an ini key is wrong.
 
 ### Exit status 5
 
-No test was collected or selected.
+No test was found or selected.
 """
 
 

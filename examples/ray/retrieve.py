@@ -20,7 +20,7 @@ MAX_RETRIES = 3
 COMPLETE_STATUSES = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 
 
-# A worker ends after each task, because pytest cannot run twice in one process without traces.
+# A worker ends after each task, because pytest cannot run twice cleanly in one process.
 @ray.remote(max_retries=MAX_RETRIES, max_calls=1)
 def retrieve_shard(index: int, count: int) -> dict[str, bytes]:
     """Run the queries of one shard, and return its files by name."""

@@ -1,4 +1,4 @@
-"""A small search that is slow to start, as one that loads a model is."""
+"""A small search, in place of one that loads a model."""
 
 from __future__ import annotations
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 TOP = 10  # results of a ranking that default checks read
 ROUNDING_ERROR = 1e-9  # largest difference between two equal values
 
-# 2 to the -5th is the first power of 1/2 that is below 4 and 5 %.
-MIN_TESTABLE_QUERIES = 5  # changed queries: fewer cannot reach a level of 4 or 5 %
+# 2 to the -5th is the first power of 1/2 that is below 4 and 5%.
+MIN_TESTABLE_QUERIES = 5  # changed queries: fewer cannot reach a level of 4 or 5%
 
 # -- Ties ------------------------------------------------------------------------------------------
 
 TIE_TOLERANCE = 1e-5  # of a score, because engines differ in scale
-MAX_TIE_FRACTION = 0.5  # of `top_k`; longer runs of equal scores do not order a ranking
+MAX_TIE_FRACTION = 0.5  # of `top_k`; scores with a longer tie do not order a ranking
 MAX_UNDECIDED_FRACTION = 0.1  # of the compared queries may end in a tie, more are INCOMPLETE
 
 # -- Check 1: lost queries -------------------------------------------------------------------------

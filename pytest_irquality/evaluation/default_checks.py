@@ -342,7 +342,7 @@ def _describe_drop(
     if not is_failed:
         return write(f"no significant drop in {sample.metric} ({'; '.join([*figures, counts])})")
     if interval := compute_interval(sample.deltas):
-        ends = f"90 % interval {interval[0]:+.3f} to {interval[1]:+.3f}"
+        ends = f"90% interval {interval[0]:+.3f} to {interval[1]:+.3f}"
         figures.append(ends.replace("-", "−"))  # as in all changes that reports show
     drop = f"by {-fmean(sample.deltas):.3f} on average"
     text = f"{sample.metric} dropped significantly, {drop} ({', '.join(figures)}; {counts})"

@@ -175,7 +175,7 @@ def select_rejecting(tests: Mapping[TestName, SignificanceTest]) -> list[TestNam
     The correction is Hochberg's step-up procedure (1988) rather than Holm's or a division of the
     level. All control the family-wise error rate here, because the tests of a build are independent
     or positively dependent. But with the others, five retrievers that share a drop with p = 0.016
-    pass at 4 %, while one such retriever fails.
+    pass at 4%, while one such retriever fails.
     """
     # With levels of their own, tests are compared by p-value in units of the level.
     ratios = {}
@@ -193,7 +193,7 @@ def select_rejecting(tests: Mapping[TestName, SignificanceTest]) -> list[TestNam
 
 
 def compute_interval(deltas: Sequence[float]) -> tuple[float, float] | None:
-    """Compute a 90 % confidence interval of the mean difference.
+    """Compute a 90% confidence interval of the mean difference.
 
     It is Student's, longer on the side of a long tail. For a skewed distribution Student's interval
     is too short at one end, by about skewness · (1 + 2t²) ÷ 6√n standard errors (Johnson, 1978).
@@ -223,7 +223,7 @@ def _compute_t_quantile(degrees_of_freedom: int) -> float:
     """Compute the two-sided quantile of Student's t at the confidence of the interval.
 
     This is the expansion of Cornish and Fisher around the normal distribution (Abramowitz and
-    Stegun, 26.7.5), which is off by less than 0.2 % from four degrees of freedom.
+    Stegun, 26.7.5), which is off by less than 0.2% from four degrees of freedom.
     """
     z = NormalDist().inv_cdf((1 + INTERVAL_CONFIDENCE) / 2)
     terms = (

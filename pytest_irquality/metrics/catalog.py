@@ -180,7 +180,7 @@ _COUNT_METRICS = (
         parameters=(RELEVANT_FROM,),
         make=_make_from_count(lambda found, _, k: float(found > 0)),
         source="trec_eval `success`, ranx `hit_rate@k`, BEIR `Accuracy@k`",
-        differences="ranx `hits@k` is the number of documents",
+        differences="ranx `hits@k` counts relevant documents",
     ),
     Definition(
         name="complete",
@@ -417,8 +417,8 @@ _COMPARISON_METRICS = (
         name="overlap",
         title="Overlap with the baseline",
         formula=(
-            "documents in the first k of both rankings ÷ the documents in the first k of the "
-            "baseline's. If the baseline has none: 1 if nothing is returned, otherwise 0"
+            "documents in the first k of both rankings ÷ documents in the first k of the "
+            "baseline. If the baseline has none: 1 if nothing is returned, otherwise 0"
         ),
         make=lambda cutoff: _compare_each(partial(compute_overlap, cutoff=cutoff)),
         needs="",

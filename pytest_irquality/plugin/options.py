@@ -68,7 +68,7 @@ OPTIONS = (
         "--ir-suite",
         "optional text",
         "PATH",
-        "Collect search-quality suites, run their queries, and evaluate the results. PATH is a"
+        "Find search-quality suites, run their queries, and evaluate the results. PATH is a"
         " suite, a folder, or a list of queries (.txt, .csv). On the command line, each of the"
         " options below turns this one on.",
     ),

@@ -154,7 +154,7 @@ EACH_QUERY_SCHEMA: Schema = {
 
 QUERY_KEYS: dict[str, Key] = {
     "query": Key(kinds.QUERY_TEXT, "The text to search for."),
-    "id": Key(kinds.TEXT, "The name in reports and in pytest's node ids.", "the text of the query"),
+    "id": Key(kinds.TEXT, "The name in reports and in test names.", "the text of the query"),
     "tags": Key(kinds.TEXTS, "Groups that the query belongs to.", "none"),
     "why": Key(kinds.TEXT, "Why the query matters. Its failures show this text.", "nothing"),
     "weight": Key(kinds.WEIGHT, "How much the query counts in `weighted` metrics.", "1"),
@@ -266,7 +266,9 @@ SUITE_KEYS: dict[str, Key] = {
     ),
     "each_tag": Key(BLOCK, "Thresholds for every tag.", "none"),
     "each_query": Key(
-        make_node_kind(EACH_QUERY_SCHEMA), "Thresholds and rules for every query.", "none"
+        make_node_kind(EACH_QUERY_SCHEMA),
+        "Thresholds, rules and `lost_all_relevant` per query.",
+        "none",
     ),
     "concurrency": Key(kinds.COUNT, "How many calls run at the same time.", "1"),
     "timeout": Key(

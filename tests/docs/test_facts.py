@@ -36,29 +36,29 @@ PROSE = sorted({*list_pages(), "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"}
 
 FACTS = [
     # Default checks
-    ("why/decisions.md", f"sign test at {constants.SIGN_TEST_ALPHA * 100:.0f} %"),
-    ("why/decisions.md", f"of a retriever, at {constants.POOLED_ALPHA * 100:.0f} %"),
-    ("why/decisions.md", f"these tests share {constants.SUITE_ALPHA * 100:.0f} %"),
-    ("why/decisions.md", f"it is tested, at {constants.ONLY_SUITE_ALPHA * 100:.0f} %"),
+    ("why/decisions.md", f"sign test at {constants.SIGN_TEST_ALPHA * 100:.0f}%"),
+    ("why/decisions.md", f"of a retriever, at {constants.POOLED_ALPHA * 100:.0f}%"),
+    ("why/decisions.md", f"these tests share {constants.SUITE_ALPHA * 100:.0f}%"),
+    ("why/decisions.md", f"it is tested, at {constants.ONLY_SUITE_ALPHA * 100:.0f}%"),
     ("why/decisions.md", f"at least {WORDS[constants.MIN_CHANGED_ALONE]} changed queries"),
     ("why/decisions.md", f"must exceed {constants.MIN_MEAN_DROP}"),
     ("why/decisions.md", f"changed by more than {constants.MIN_LARGE_CHANGE}"),
     ("why/decisions.md", f"is below −{-constants.MIN_SUM_OF_CHANGES}"),
     (
         "why/decisions.md",
-        f"changed that much, a test at {constants.LARGE_CHANGES_ALPHA * 100:.0f} %",
+        f"changed that much, a test at {constants.LARGE_CHANGES_ALPHA * 100:.0f}%",
     ),
     ("why/decisions.md", f"has at least {WORDS[constants.MIN_UNJUDGED_QUERIES]} of them"),
     ("why/decisions.md", f"with the baseline is below {constants.MIN_MEAN_OVERLAP}"),
-    ("why/decisions.md", f"more than {constants.MAX_NEW_FIRST_HITS_FRACTION * 100:.0f} %, or"),
-    ("why/decisions.md", f"more than {constants.MAX_NEWLY_EMPTY_FRACTION * 100:.0f} %, and"),
+    ("why/decisions.md", f"more than {constants.MAX_NEW_FIRST_HITS_FRACTION * 100:.0f}%, or"),
+    ("why/decisions.md", f"more than {constants.MAX_NEWLY_EMPTY_FRACTION * 100:.0f}%, and"),
     ("why/decisions.md", f"fewer than {WORDS[constants.MIN_COMPARED_PER_5]} in five"),
     ("why/significance.md", f"more than {statistics.MAX_EXACT_CHANGES} changed queries"),
     ("why/significance.md", f"{statistics.SAMPLE_COUNT:,} random combinations"),
-    ("why/significance.md", f"{statistics.INTERVAL_CONFIDENCE * 100:.0f} % interval"),
+    ("why/significance.md", f"{statistics.INTERVAL_CONFIDENCE * 100:.0f}% interval"),
     ("reference/options.md", f"fewer than {WORDS[constants.MIN_COMPARED_PER_5]} in five"),
-    ("guides/flaky.md", f"more than {constants.MIN_PRESENT_FRACTION * 100:.0f} % of the baseline"),
-    ("guides/flaky.md", f"fewer than {constants.MAX_ABSENT_FRACTION * 100:.0f} % of the current"),
+    ("guides/flaky.md", f"more than {constants.MIN_PRESENT_FRACTION * 100:.0f}% of the baseline"),
+    ("guides/flaky.md", f"fewer than {constants.MAX_ABSENT_FRACTION * 100:.0f}% of the current"),
     ("guides/without-grades.md", f"at least {WORDS[constants.MIN_UNJUDGED_QUERIES]} queries"),
     # Baselines and runs
     ("reference/baseline.md", f"more than {MAX_REPEAT_DROP} below the others"),
@@ -101,15 +101,15 @@ def test_rates_in_prose_are_those_of_the_simulation() -> None:
         for size, row in varying.items()
     }
 
-    assert f"fail in {mean} % of such builds on average, and in at most {most} %" in page
-    assert f"fails in up to {max(_list_lost(from_files, 5)):.1f} % of builds if" in page
-    assert f"in up to {max(_list_lost(written, 1, {5})):.0f} % with five queries" in page
-    assert f"and in up to {max(_list_lost(written, 1)):.0f} % with more" in page
-    assert f"one of them fails in up to {max(_list_lost(written, 5)):.0f} %" in page
+    assert f"fail in {mean}% of such builds on average, and in at most {most}%" in page
+    assert f"fails in up to {max(_list_lost(from_files, 5)):.1f}% of builds if" in page
+    assert f"in up to {max(_list_lost(written, 1, {5})):.0f}% with five queries" in page
+    assert f"and in up to {max(_list_lost(written, 1)):.0f}% with more" in page
+    assert f"one of them fails in up to {max(_list_lost(written, 5)):.0f}%" in page
     assert [lost[size][0] for size in ("20", "50", "225")] == ["12.0", "23.0", "42.0"]
     assert [lost[size][1] for size in ("20", "50", "225")] == ["0.0", "0.0", "3.0"]
     assert {row[2] for row in lost.values()} == {"0.0"}
-    assert "in 12 % of builds with 20 queries, in 23 % with 50 and in 42 % with 225" in page
+    assert "in 12% of builds with 20 queries, in 23% with 50 and in 42% with 225" in page
 
 
 def _list_lost(

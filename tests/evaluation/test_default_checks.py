@@ -181,7 +181,7 @@ def check_unjudged(queries: int, worse: int, ranking: Ranking) -> CheckResult:
 @pytest.mark.parametrize(
     ("queries", "worse", "ranking", "is_failed"),
     [
-        pytest.param(20, 19, MOVED, False, id="95 % new first results"),
+        pytest.param(20, 19, MOVED, False, id="95% new first results"),
         pytest.param(20, 20, MOVED, True, id="all first results new"),
         pytest.param(20, 5, UNRELATED, False, id="a quarter unrelated"),
         pytest.param(20, 6, UNRELATED, True, id="more than a quarter unrelated"),

@@ -86,7 +86,7 @@ def test_significant_drop_fails_whatever_its_size() -> None:
     assert result.query_ids == tuple(f"shop {number}" for number in range(10))
     assert str(result.text) == (
         "ndcg@10 dropped significantly, by 0.003 on average "
-        "(p < 0.001, 90 % interval −0.006 to −0.001; 10 of 225 queries worse, 0 better)"
+        "(p < 0.001, 90% interval −0.006 to −0.001; 10 of 225 queries worse, 0 better)"
     )
 
 
@@ -98,7 +98,7 @@ def test_broad_small_drop_fails() -> None:
 
     (result,) = list_failed(decision)
     assert result.check is DefaultCheck.SIGNIFICANT_DROP
-    assert "by 0.030 on average (p < 0.001, 90 % interval" in str(result.text)
+    assert "by 0.030 on average (p < 0.001, 90% interval" in str(result.text)
 
 
 @pytest.mark.parametrize(("queries", "outcome"), [(193, Outcome.FAILED), (194, Outcome.PASSED)])
@@ -114,8 +114,8 @@ def test_drop_must_exceed_a_negligible_size(queries: int, outcome: Outcome) -> N
 @pytest.mark.parametrize(
     ("sizes", "outcome"),
     [
-        pytest.param([20], Outcome.FAILED, id="one suite at 5 %"),
-        pytest.param([10, 10], Outcome.PASSED, id="two suites at 4 %"),
+        pytest.param([20], Outcome.FAILED, id="one suite at 5%"),
+        pytest.param([10, 10], Outcome.PASSED, id="two suites at 4%"),
     ],
 )
 def test_only_suite_with_changes_has_the_level_of_all(sizes: list[int], outcome: Outcome) -> None:
@@ -178,7 +178,7 @@ def test_gains_of_one_suite_do_not_hide_the_drop_of_another() -> None:
 
 @pytest.mark.parametrize(("worse", "is_failed"), [(6, False), (8, True)])
 def test_suite_alone_needs_enough_changed_queries(worse: int, is_failed: bool) -> None:
-    """Gains of another suite hide the drop in the pool. Two suite tests have 0.5 % each."""
+    """Gains of another suite hide the drop in the pool. Two suite tests have 0.5% each."""
     suite, better = make_suite("worse"), make_suite("better")
     baseline_run = merge(make_run(suite), make_run(better, worse=10))
     run = merge(make_run(suite, worse=worse, ranking=SWAPPED), make_run(better))
@@ -648,7 +648,7 @@ def test_lost_queries_from_files_fail_if_they_are_significantly_more(
     ],
 )
 def test_sign_tests_share_their_level(other_gains: int, is_failed: bool) -> None:
-    """Five lost queries have p = 0.031, which is more than half of 5 %."""
+    """Five lost queries have p = 0.031, which is more than half of 5%."""
     worse, better = make_sampled_suite("worse"), make_sampled_suite("better")
     before = make_run(better, worse=other_gains, ranking=EMPTY)
     run = merge(make_run(worse, worse=5, ranking=EMPTY), make_run(better))

@@ -227,8 +227,8 @@ class _PartEncoder:
     def encode_ranking(self, ranking: Ranking) -> Json:
         if len(ranking.doc_ids) > MAX_CUTOFF:
             raise BaselineError(
-                f"An answer has {len(ranking.doc_ids):,} documents, and files hold at most"
-                f" {MAX_CUTOFF:,} of each"
+                f"An answer has {len(ranking.doc_ids):,} documents, and a file holds at"
+                f" most {MAX_CUTOFF:,}"
             )
         part: Json = {"docs": self._encode_hits(ranking)}
         if ranking.seconds is not None:

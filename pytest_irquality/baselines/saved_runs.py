@@ -252,10 +252,10 @@ class SavedRuns:
         names = [file.name for file in self._files]
         for trec in self._trec_files.values():
             names += [_show(path, self.root) for path in trec.paths]
-        known = list_some(names or ["no saved run"], MAX_NAMED_FILES)
+        known = list_some(names or ["none"], MAX_NAMED_FILES)
         return (
-            f"{self.option} {self.name}: There is no run of '{suite.retriever}' for {suite.path},"
-            f" only {known}."
+            f"{self.option} {self.name}: There is no run of '{suite.retriever}' for {suite.path}."
+            f" Saved runs: {known}."
         )
 
     # -- Runs --------------------------------------------------------------------------------------
@@ -320,7 +320,7 @@ class SavedRuns:
             header, run, _ = file.stored
             if not header.shard or not first.stored.header.shard:
                 raise BaselineError(
-                    f"{file.name}: This run is complete, but the same folder has shards of it"
+                    f"{file.name}: This run is complete, but the folder has shards of it. Delete one"
                 )
             shard = parse_shard(header.shard)
             shards.append((shard, file.name))

@@ -38,7 +38,7 @@ MIN_MEAN_DROP = 0.002  # the mean drop of the tested queries must be larger
 # Three or four changes cannot reach any level, so all of them must be drops, and their sum large.
 MIN_LARGE_CHANGE = 0.05  # a large change must exceed this
 MIN_LARGE_DROPS = 3  # large drops without a large gain
-MIN_SUM_OF_CHANGES = -0.6  # the sum of three or four large drops must be below this
+MIN_SUM_OF_CHANGES = -0.6  # sums of three or four large drops below this fail
 LARGE_CHANGES_ALPHA = 0.05  # level of the test of five or more large changes
 
 # -- Check 4: queries without judgments ------------------------------------------------------------

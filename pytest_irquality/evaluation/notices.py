@@ -172,7 +172,7 @@ def _create_unknown_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
     text = write("No result has an ID that the suite names. The retriever returns ")
     text += write(DocPart(returned_id), ", and the suite names ", DocPart(named_id))
     text += f". They differ in {difference}." if difference else "."
-    step = write("Write the IDs as the retriever returns them, or name the field that has them in ")
+    step = write("Write the IDs as the retriever returns them, or name their field in ")
     step += write(CodePart("id_field"))
     yield Notice("unknown-document-ids", text, is_cause=True, next_step=step)
 

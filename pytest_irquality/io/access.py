@@ -91,7 +91,7 @@ class FileAccess:
         outside = {place for place in places if not place.is_relative_to(top)}
         for name in sorted(names | outside):
             if ".git" in (part.casefold() for part in name.parts):
-                raise FileError(name.as_posix(), "Files of git are never read")
+                raise FileError(name.as_posix(), "'.git' is never read")
         names = {name for name in names if not self._is_allowed(name)}
         for name in sorted(names):
             if any(part.startswith(".") for part in name.parts):

@@ -287,8 +287,8 @@ _RANK_METRICS = (
         make=make_average_precision,
         source="trec_eval `map_cut`, ir_measures `AP@k`",
         differences=(
-            "both divide as `by=all` does. `by=min` is the AP@k of papers on recommender systems "
-            "and of Kaggle, `by=found` that of many tutorials. scikit-learn gives tied scores one "
+            "both divide as `by=all` does. Kaggle and papers on recommender systems use "
+            "`by=min`, many tutorials `by=found`. scikit-learn gives tied scores one "
             "precision"
         ),
     ),

@@ -69,8 +69,8 @@ OPTIONS = (
         "optional text",
         "PATH",
         "Find search-quality suites, run their queries, and evaluate the results. PATH is a"
-        " suite, a folder, or a list of queries (.txt, .csv). On the command line, each of the"
-        " options below turns this one on.",
+        " suite, a folder, or a list of queries (.txt, .csv). On the command line, all options"
+        " below but --ir-init imply it.",
     ),
     Option(
         "--ir-baseline",
@@ -175,7 +175,7 @@ INI_KEYS = (
     IniKey("ir_id_field", "string", "Result field with the document id.", ""),
     IniKey("ir_retrievers", "args", "More fixtures that suites may use as retrievers."),
     IniKey(
-        "ir_files", "args", "Patterns of more files that suites may read, also in other folders."
+        "ir_files", "args", "Patterns of other files that suites may read, in any folder."
     ),
     IniKey(
         "ir_gate",

@@ -219,7 +219,7 @@ QUERY_COLUMNS: tuple[Column, ...] = (
     Column("now", is_number=True, key="now", read=lambda row: row.now),
     Column("change", is_number=True, key="change", read=lambda row: row.change),
     Column("documents that moved", width=36, key="moved", read=lambda row: row.describe_moves()),
-    Column("came instead", width=24, rank=1, key="replacement", read=lambda row: row.replacement),
+    Column("in its place", width=24, rank=1, key="replacement", read=lambda row: row.replacement),
 )
 
 

@@ -295,7 +295,7 @@ def _write_significance(decision: Decision) -> list[Text]:
         text = f"The drop of the mean alone is not statistically significant ({p_value}), and the"
         text += " failure does not depend on it."
     else:
-        text = f"A drop is not statistically significant ({p_value})."
+        text = f"No drop is statistically significant ({p_value})."
     return [write(text)]
 
 
@@ -636,7 +636,7 @@ def _suggest_rerun(failures: Sequence[CheckResult], settings: ViewSettings) -> S
             retriever = str(result.retriever or "")
             nodes[create_node_id(settings, result.suite_path, retriever, result.item)] = None
         targets = list(nodes) if len(nodes) <= MAX_NODES else targets
-    return Step(write("Run what failed again"), command=quote_command(settings.command, targets))
+    return Step(write("Rerun what failed"), command=quote_command(settings.command, targets))
 
 
 def _suggest_acceptance(failures: Sequence[CheckResult], settings: ViewSettings) -> Iterator[Step]:

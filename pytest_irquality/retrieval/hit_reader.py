@@ -270,7 +270,7 @@ def _read_rows(rows: Sequence[Any], reader: ResultReader) -> _Parts:
     """Read ``(id, score)``, ``(score, id)`` or rows of a table, told apart by all their types."""
     for name in (reader.id_field, reader.text_field):
         if name.isdecimal():
-            raise ResultError(f"Columns of rows have names, and '{name}' is a number")
+            raise ResultError(f"Rows have no field '{name}'. Return dicts instead")
     try:
         columns = [Column(values) for values in zip(*rows, strict=True)]
     except ValueError:

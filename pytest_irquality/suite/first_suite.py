@@ -29,7 +29,7 @@ suite: {name}
 """
 _GRADE_STEPS = """\
 # 1. Grade the documents below each query. Remove the '#' from 'relevant:' and from each document
-#    that you can judge, and correct its grade. Add relevant documents that are missing.
+#    that you can grade, and correct its grade. Add relevant documents that are missing.
 # 2. Run `pytest --ir-suite --ir-update-baseline` and commit the file that it writes. From then on
 #    the build fails if queries that lost all relevant documents outnumber those that gained one,
 #    or if search gets significantly worse.

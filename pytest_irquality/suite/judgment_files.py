@@ -155,7 +155,7 @@ class _FileParser:
         cells = record.cells
         query_key, doc_id = _get_pair(self.reader, record)
         if ("id" in cells) != self.result.has_ids:
-            message = "Some lines name the query by id, and others by text only"
+            message = "Some lines have a query id, and some do not: give all of them one"
             self.reader.fail(record.line, message)
         text = cells.get("query", "").strip()
         if text and self.result.has_ids:
@@ -343,7 +343,7 @@ class JudgmentFiles:
             if unused:
                 count = format_count(len(unused), "query", "queries")
                 named = list_words(unused[:MAX_NAMED_QUERIES], "and")
-                yield f"{file.file.name}: judgments of {count} that are not in the suite ({named})"
+                yield f"{file.file.name}: ignored judgments of {count} not in the suite ({named})"
         if self.override_count:
             verb = "overrides" if self.override_count == 1 else "override"
             count = format_count(self.override_count, "judgment")

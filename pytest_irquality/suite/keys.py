@@ -68,7 +68,7 @@ CORPUS_KEYS = {
     "files": Key(kinds.TEXTS, "Files or patterns. Each line is a document as JSON."),
     "missing": Key(
         kinds.make_choice("warn", "fail"),
-        "What happens if no document has a relevant passage.",
+        "`warn` or `fail` if a passage is in no document.",
         "`warn`",
     ),
 }

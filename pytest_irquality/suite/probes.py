@@ -164,11 +164,11 @@ def make_probes(
         raise Mistake(location.line, f"{message}. Name a field with longer texts")
     count = format_count(len(queries), "probe")
     total = format_count(statistics.document_count, "document")
-    note = f"{count} of {len(sample):,} of {total}"
+    note = f"{count} for {len(sample):,} of {total}"
     if len(queries) < len(drafts):
         left_out = format_count(len(drafts) - len(queries), "text is", "texts are")
         note += f"; {left_out} left out, because {MIN_COMMON_DOCUMENTS} other documents contain"
-        note += " all of the words"
+        note += " all the words"
     return queries, note
 
 

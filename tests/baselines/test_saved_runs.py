@@ -231,7 +231,7 @@ def test_a_complete_run_next_to_shards_is_foreign(tmp_path: Path) -> None:
 
     (message,) = read(tmp_path / "runs").errors.values()
 
-    assert message.endswith("This run is complete, but the same folder has shards of it")
+    assert message.endswith("This run is complete, but the folder has shards of it. Delete one")
 
 
 # TREC

@@ -101,7 +101,7 @@ def test_overview_is_complete_without_scripts() -> None:
     assert "Oak Table 1 → 4" in page.text
     assert "now first: Garden Hose" in page.text
     assert "below 0.9" in page.text
-    assert "Run what failed again" in page.text
+    assert "Rerun what failed" in page.text
     for column in QUERY_COLUMNS:
         assert column.heading in page.text
 
@@ -172,7 +172,7 @@ def test_suites_without_changes_are_folded_if_there_are_many() -> None:
 
     page = Page(render_html(make_view(suites, run, make_run(suites))))
 
-    assert "29 more suites passed" in page.text
+    assert "Suites that passed, with no query better or worse: 29" in page.text
     assert page.text.count("8 queries unchanged") == 29
 
 

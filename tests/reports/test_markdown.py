@@ -53,7 +53,7 @@ def test_next_step_has_a_command_to_copy() -> None:
 
     text = render_markdown(make_view(suite, make_run(suite, worse=10), make_run(suite)))
 
-    assert "- Run what failed again: `pytest --ir-suite shop.ir.yaml`" in text
+    assert "- Rerun what failed: `pytest --ir-suite shop.ir.yaml`" in text
 
 
 def test_data_is_neither_markup_nor_a_mention() -> None:

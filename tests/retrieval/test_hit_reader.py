@@ -409,7 +409,7 @@ def test_a_cursor_is_read_by_the_names_of_its_columns() -> None:
 
 @pytest.mark.parametrize("fields", [{"id_field": "1"}, {"text_field": "1", "matches_text": True}])
 def test_a_column_of_rows_has_no_number_as_a_name(fields: dict[str, Any]) -> None:
-    with pytest.raises(ResultError, match="Columns of rows have names, and '1' is a number"):
+    with pytest.raises(ResultError, match="Rows have no field '1'"):
         read([(7, 1001, 0.5), (7, 1002, 0.4)], **fields)
 
 

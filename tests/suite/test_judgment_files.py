@@ -58,7 +58,7 @@ def test_every_format(folder: SuiteFolder, name: str, content: str | bytes) -> N
 
     assert get_grades(suite) == GRADES
     assert suite.files == (name,)
-    unused = f"{name}: judgments of 1 query that are not in the suite ('99')"
+    unused = f"{name}: ignored judgments of 1 query not in the suite ('99')"
     assert unused in suite.notes
 
 
@@ -334,7 +334,7 @@ def test_rows_without_a_grade_are_still_to_grade(folder: SuiteFolder) -> None:
         ("q.jsonl", '{"qid": "1", "docid": "d", "grade": NaN}\n', "q.jsonl:1: NaN is not a number"),
         ("q.jsonl", '{"qid": "1", "qid": "2"}\n', "q.jsonl:1: 'qid' appears twice in this object"),
         ("q.jsonl", '{"qid": ["1"], "docid": "d", "grade": 1}\n', "q.jsonl:1: 'qid' must be text or a number"),
-        ("q.jsonl", '{"qid": "1", "docid": "d", "grade": 1}\n{"query": "a", "docid": "d", "grade": 1}\n', "q.jsonl:2: Some lines name the query by id, and others by text only"),
+        ("q.jsonl", '{"qid": "1", "docid": "d", "grade": 1}\n{"query": "a", "docid": "d", "grade": 1}\n', "q.jsonl:2: Some lines have a query id, and some do not: give all of them one"),
         ("q.jsonl", '{"query": "a", "docid": "d", "grade": 1, "contexts": []}\n', "q.jsonl:1: 'contexts' is not a key of a query or judgment"),
         ("q.jsonl", "{" + '"a":{' * 200_000, "q.jsonl:1: This is nested deeper than 40 levels"),
         ("q.trec", "1 0 d1 1\n1 0 d\0 1\n", "q.trec:2: A NUL character, so this is not a text file"),

@@ -49,7 +49,7 @@ def test_each_sampled_document_is_searched_by_its_title(folder: SuiteFolder) -> 
         assert query.judgments.grades == {doc_id: 1}
         assert query.tags == ("probe", "title")
         assert query.is_sampled
-    assert suite.notes == ("5 probes of 5 of 20 documents",)
+    assert suite.notes == ("5 probes for 5 of 20 documents",)
 
 
 def test_a_suite_of_probes_has_thresholds_only(folder: SuiteFolder) -> None:
@@ -235,7 +235,7 @@ def test_a_title_that_many_documents_contain_is_left_out(folder: SuiteFolder) ->
     assert len(suite.queries) == 12
     assert not {"guide title", "sign title"} & set(suite.queries_by_id)
     assert suite.notes == (
-        "12 probes of 14 of 14 documents; 2 texts are left out, because 10 other documents"
+        "12 probes for 14 of 14 documents; 2 texts are left out, because 10 other documents"
         " contain all of the words",
     )
 

@@ -1,4 +1,4 @@
-"""Rules about the results of one query: each class defines, parses and checks one kind.
+"""Rules about the results of one query. Each class defines, parses and checks one rule.
 
 To add a rule, write a subclass of ``Rule`` and add it to ``RULES``. The parser, the JSON Schema
 and the reference page follow from its ``kind`` and its other attributes.
@@ -28,11 +28,10 @@ from pytest_irquality.suite.mistakes import Location, Mistake, quote
 from pytest_irquality.suite.yaml_source import ListNode, MappingNode, Node, ScalarNode
 
 PARAM_PREFIX = "$params."
-_PARTS = re.compile(r"[0-9]+|[^\W\d_]+")
 
 
 class RankingView(Protocol):
-    """The part of a ``Ranking`` that rules read."""
+    """The part of a ``Ranking`` that rules read, because ``suite`` cannot import ``retrieval``."""
 
     @property
     def doc_ids(self) -> Sequence[str]:
@@ -40,7 +39,7 @@ class RankingView(Protocol):
 
     @property
     def passages(self) -> Mapping[int, tuple[str, ...]]:
-        """Return the passages in a result by its index, if ``locate_passages`` found some."""
+        """Return the passages in each result that has some, by the index of the result."""
 
     @property
     def fields(self) -> Sequence[Mapping[str, object]]:
@@ -60,7 +59,7 @@ class Rule:
             forbids results does not.
         wants_documents: Whether the documents that the rule names must be found.
         reads_fields: Whether the rule reads fields of results. Such a rule is checked on the
-            results themselves, also with ``match: text``.
+            results themselves, even with ``match: text``.
     """
 
     location: Location = field(default=Location(), compare=False, kw_only=True)
@@ -75,8 +74,8 @@ class Rule:
 
     @classmethod
     def make(cls, value: Any, location: Location) -> Rule | None:
-        """Make the rule from the value of its key, or ``None`` if that switches the rule off."""
-        make: Callable[..., Rule] = cls
+        """Make the rule from the value of its key. Return ``None`` if it switches the rule off."""
+        make: Callable[..., Rule] = cls  # Most subclasses have a field for the value.
         return make(value, location=location)
 
     @property
@@ -109,52 +108,51 @@ class Rule:
 
     def find_violations(
         self,
-        answer: RankingView,
+        ranking: RankingView,
         query: QueryPart,
         params: Mapping[str, object],
         top_k: int,
         titles: Mapping[str, str],
     ) -> list[Text]:
-        """Find how an answer breaks the rule.
+        """Return the ways in which a ranking breaks the rule.
 
         Args:
-            answer: The results. With ``match: text``, the ids are passages, except for rules that
+            ranking: The results. With ``match: text``, the ids are passages, except for rules that
                 read fields.
-            query: The query that was answered.
-            params: The parameters of its call.
-            top_k: The rank that applies to documents for which none is written.
-            titles: What documents are called, by id.
+            query: The query.
+            params: The parameters of the query.
+            top_k: The rank for documents without one.
+            titles: The titles of documents, by id.
 
         Returns:
             One text for each violation, which names the query. Empty if the rule holds.
         """
-        return list(self._iter_violations(answer, _RuleContext(query, params, top_k, titles)))
+        return list(self._iter_violations(ranking, _RuleContext(query, params, top_k, titles)))
 
-    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
+    def _iter_violations(self, ranking: RankingView, context: _RuleContext) -> Iterator[Text]:
         raise NotImplementedError
 
 
 class _RuleContext(NamedTuple):
-    """What a rule needs besides an answer, and the words that all rules share."""
+    """The query that a rule checks, and the beginnings of texts about its violations."""
 
     query: QueryPart
     params: Mapping[str, object]
     top_k: int
     titles: Mapping[str, str]
 
-    def write(self, *parts: Part | Text) -> Text:
-        """Write a text that begins with the query."""
+    def start_text(self, *parts: Part | Text) -> Text:
         return write(self.query, *parts)
 
     def name_document(self, doc_id: str) -> DocPart:
         title = self.titles.get(doc_id, "")
         return DocPart(doc_id, title if title != doc_id else "")
 
-    def name_result(self, result: _Hit) -> Text:
-        return self.write(f": result {result.rank}, ", self.name_document(result.doc_id))
+    def start_text_at(self, hit: _Hit) -> Text:
+        return self.start_text(f": result {hit.rank}, ", self.name_document(hit.doc_id))
 
-    def describe_missing_field(self, result: _Hit, path: str) -> Text:
-        return self.name_result(result) + f", has no field '{path}'"
+    def describe_missing_field(self, hit: _Hit, path: str) -> Text:
+        return self.start_text_at(hit) + f", has no field '{path}'"
 
 
 class _Hit(NamedTuple):
@@ -169,12 +167,12 @@ class _Hit(NamedTuple):
 def _read_ranks(node: Node, name: str) -> dict[str, int | None]:
     """Read documents: a mapping to ranks, a list, or a single id."""
     ranks: dict[str, int | None] = {}
-    if not isinstance(node, MappingNode):
-        ranks = dict.fromkeys(kinds.TEXTS.read(node, name))
-    else:
+    if isinstance(node, MappingNode):
         for key, value in kinds.read_entries(node, name):
             kinds.check_pair(key, value, "rank", name)
             ranks[key.text] = CUTOFF.read(value, f"The rank of {quote(key.text)}")
+    else:
+        ranks = dict.fromkeys(kinds.TEXTS.read(node, name))
     if not ranks:
         raise Mistake(node.line, f"{name} lists no documents")
     return ranks
@@ -193,7 +191,8 @@ class DocumentRule(Rule):
     kind = Kind(_read_ranks, {})
 
     def __hash__(self) -> int:
-        return hash((self.key, *self.ranks.items()))
+        # The order of a mapping does not matter for equality.
+        return hash((self.key, frozenset(self.ranks.items())))
 
     @property
     def doc_ids(self) -> tuple[str, ...]:
@@ -213,28 +212,31 @@ class DocumentRule(Rule):
         for doc_id, rank in self.ranks.items():
             yield doc_id, rank or top_k
 
-    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
-        ranks = _find_ranks(answer)
+    def _iter_violations(self, ranking: RankingView, context: _RuleContext) -> Iterator[Text]:
+        ranks = _find_ranks(ranking)
         verb = "must" if self.wants_documents else "must not"
         for doc_id, rank in self.iter_ranks(context.top_k):
-            is_found = ranks.get(doc_id, rank + 1) <= rank
-            if is_found != self.wants_documents:
-                found = f" {_describe_rank(ranks, doc_id)}, but {verb} be in the top {rank}"
-                yield context.write(": ", context.name_document(doc_id), found)
+            if _is_in_top(ranks, doc_id, rank) != self.wants_documents:
+                problem = f" {_describe_rank(ranks, doc_id)}, but {verb} be in the top {rank}"
+                yield context.start_text(": ", context.name_document(doc_id), problem)
 
 
-def _find_ranks(answer: RankingView) -> dict[str, int]:
+def _find_ranks(ranking: RankingView) -> dict[str, int]:
     """Return the rank of each document without duplicates or, with passages, its position.
 
     Several passages may be in one result, and then share its rank.
     """
-    if answer.passages:
+    if ranking.passages:
         ranks: dict[str, int] = {}
-        for index, doc_id in enumerate(answer.doc_ids):
-            for name in answer.passages.get(index, (doc_id,)):
+        for index, doc_id in enumerate(ranking.doc_ids):
+            for name in ranking.passages.get(index, (doc_id,)):
                 ranks.setdefault(name, index + 1)
         return ranks
-    return {doc_id: rank for rank, doc_id in enumerate(dict.fromkeys(answer.doc_ids), start=1)}
+    return {doc_id: rank for rank, doc_id in enumerate(dict.fromkeys(ranking.doc_ids), start=1)}
+
+
+def _is_in_top(ranks: Mapping[str, int], doc_id: str, rank: int) -> bool:
+    return doc_id in ranks and ranks[doc_id] <= rank
 
 
 def _describe_rank(ranks: Mapping[str, int], doc_id: str) -> str:
@@ -242,7 +244,7 @@ def _describe_rank(ranks: Mapping[str, int], doc_id: str) -> str:
 
 
 class MustFind(DocumentRule):
-    """Each named document, at its rank or better."""
+    """Each named document must be at its rank or better."""
 
     key = "must_find"
     help = "Each of these documents must be at the given rank or better; in a list, within `top_k`."
@@ -250,25 +252,25 @@ class MustFind(DocumentRule):
 
 
 class MustFindAny(DocumentRule):
-    """At least one named document, at its rank or better."""
+    """At least one named document must be at its rank or better."""
 
     key = "must_find_any"
     help = "At least one of these documents must be at its rank or better."
     wants_documents = True
 
-    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
-        ranks = _find_ranks(answer)
-        findings = []
+    def _iter_violations(self, ranking: RankingView, context: _RuleContext) -> Iterator[Text]:
+        ranks = _find_ranks(ranking)
+        problems = []
         for doc_id, rank in self.iter_ranks(context.top_k):
-            if ranks.get(doc_id, rank + 1) <= rank:
+            if _is_in_top(ranks, doc_id, rank):
                 return
-            found = f" {_describe_rank(ranks, doc_id)} (not in the top {rank})"
-            findings.append(write(context.name_document(doc_id), found))
-        yield context.write(" must find one of these: ", join(findings))
+            problem = f" in the top {rank} (it {_describe_rank(ranks, doc_id)})"
+            problems.append(write(context.name_document(doc_id), problem))
+        yield context.start_text(" must find one of these: ", join(problems))
 
 
 class MustNotFind(DocumentRule):
-    """None of the named documents at its rank or better."""
+    """None of the named documents may be at its rank or better."""
 
     key = "must_not_find"
     help = "None of these documents may be at the given rank or better; in a list, within `top_k`."
@@ -278,7 +280,7 @@ class MustNotFind(DocumentRule):
 
 @dataclass(frozen=True)
 class InOrder(Rule):
-    """Some documents, each above the next. One that was not returned is below all others."""
+    """Documents that must be in this order. A missing one counts as below all others."""
 
     documents: tuple[str, ...]
 
@@ -291,17 +293,17 @@ class InOrder(Rule):
         """Return the documents in their order."""
         return self.documents
 
-    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
-        ranks = _find_ranks(answer)
+    def _iter_violations(self, ranking: RankingView, context: _RuleContext) -> Iterator[Text]:
+        ranks = _find_ranks(ranking)
         if ranks.keys().isdisjoint(self.documents):
-            # Nothing is in order if nothing is there.
+            # Otherwise an empty ranking would satisfy the rule.
             named = list(map(context.name_document, self.documents))
-            yield context.write(": none of ", join(named), " was returned")
+            yield context.start_text(": none of ", join(named), " was returned")
             return
-        last = len(answer.doc_ids) + 1
+        after_last = len(ranking.doc_ids) + 1
         for above, below in pairwise(self.documents):
-            if below in ranks and ranks.get(above, last) > ranks[below]:
-                yield context.write(
+            if below in ranks and ranks.get(above, after_last) > ranks[below]:
+                yield context.start_text(
                     ": ",
                     context.name_document(above),
                     f" {_describe_rank(ranks, above)}, but must be above ",
@@ -312,7 +314,7 @@ class InOrder(Rule):
 
 @dataclass(frozen=True)
 class ExpectNoResults(Rule):
-    """An empty ranking."""
+    """The query must return nothing."""
 
     key = "expect_no_results"
     help = "Whether the query must return nothing."
@@ -328,11 +330,11 @@ class ExpectNoResults(Rule):
         """Return 1, since the first result breaks the rule."""
         return 1
 
-    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
-        if answer.doc_ids:
-            count = format_count(len(answer.doc_ids), "result")
-            first = context.name_document(answer.doc_ids[0])
-            yield context.write(
+    def _iter_violations(self, ranking: RankingView, context: _RuleContext) -> Iterator[Text]:
+        if ranking.doc_ids:
+            count = format_count(len(ranking.doc_ids), "result")
+            first = context.name_document(ranking.doc_ids[0])
+            yield context.start_text(
                 f" must return nothing, but returned {count}, starting with ", first
             )
 
@@ -350,7 +352,7 @@ _CONDITIONS = {
 
 @dataclass(frozen=True)
 class FieldCondition:
-    """What one field of every result must be.
+    """A condition on one field of every result.
 
     Attributes:
         path: The dotted path of the field.
@@ -363,25 +365,26 @@ class FieldCondition:
     values: tuple[object, ...]
 
     def explain_violation(self, value: object, params: Mapping[str, object]) -> Text:
-        """Say what the value must be, or return an empty text if it fulfills the condition.
+        """Say what the value must be, or return an empty text if it meets the condition.
 
-        A field with several values fulfills ``is`` if one of them does.
+        Of a field with several values, one must meet ``is``, and every one ``min`` and ``max``.
         """
         values = value if isinstance(value, list | tuple) else (value,)
         required = _resolve(self.values, params)
         if self.key in ("is", "not"):
-            has_one = not {*map(_normalize, values)}.isdisjoint(map(_normalize, required))
-            is_broken = has_one == (self.key == "not")
+            named = set(map(_normalize, required))
+            is_named = any(_normalize(each) in named for each in values)
+            is_broken = is_named == (self.key == "not")
         else:
             sign = 1 if self.key == "min" else -1
+            # A parameter that is a list is not a limit, so no value meets the condition.
             limit = required[0] if len(required) == 1 else None
             orders = [_compare_numbers(each, limit) for each in values]
-            is_broken = any(order is None or order * sign < 0 for order in orders)
-        return (
-            write(_CONDITIONS[self.key], _show_values(required or ("an empty list",)))
-            if is_broken
-            else Text()
-        )
+            is_broken = not orders or any(each is None or each * sign < 0 for each in orders)
+        if not is_broken:
+            return Text()
+        shown = _show_values(required) if required else "a value of an empty list"
+        return write(_CONDITIONS[self.key], shown)
 
 
 def _read_values(node: Node, name: str) -> tuple[object, ...]:
@@ -457,10 +460,11 @@ class EveryResult(FieldRule):
 
     @classmethod
     def make(cls, value: Any, location: Location) -> Rule | None:
-        """Make the rule of conditions by the paths of their fields."""
+        """Make the rule from its conditions, by field path."""
         conditions = []
-        for path, written in value.items():
-            conditions += [FieldCondition(path, key, values) for key, values in written.items()]
+        for path, values_by_key in value.items():
+            for key, values in values_by_key.items():
+                conditions.append(FieldCondition(path, key, values))
         return cls(tuple(conditions), location=location)
 
     @property
@@ -474,17 +478,19 @@ class EveryResult(FieldRule):
         values = chain.from_iterable(condition.values for condition in self.conditions)
         return tuple(dict.fromkeys(filter(None, map(_get_param_name, values))))
 
-    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
-        for result in _iter_results(answer, context.top_k):
+    def _iter_violations(self, ranking: RankingView, context: _RuleContext) -> Iterator[Text]:
+        for hit in _iter_hits(ranking, context.top_k):
             for path in self.field_paths:
-                if result.fields.get(path) is None:
-                    yield context.describe_missing_field(result, path)
+                if hit.fields.get(path) is None:
+                    yield context.describe_missing_field(hit, path)
             for condition in self.conditions:
-                value = result.fields.get(condition.path)
-                required = condition.explain_violation(value, context.params)
-                if value is not None and required:
+                value = hit.fields.get(condition.path)
+                if value is None:
+                    continue
+                problem = condition.explain_violation(value, context.params)
+                if problem:
                     has = write(f", has {condition.path} ", _show_values((value,)), ", but ")
-                    yield context.name_result(result) + has + required
+                    yield context.start_text_at(hit) + has + problem
 
 
 @dataclass(frozen=True)
@@ -498,33 +504,33 @@ class MaxPer(FieldRule):
     kind = kinds.make_mapping(kinds.COUNT, "'max_per: {key}'", example="{FIELD: NUMBER}")
 
     def __hash__(self) -> int:
-        return hash((self.key, *self.limits.items()))
+        return hash((self.key, frozenset(self.limits.items())))
 
     @property
     def field_paths(self) -> tuple[str, ...]:
         """Return the fields of results that the rule reads."""
         return tuple(self.limits)
 
-    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
+    def _iter_violations(self, ranking: RankingView, context: _RuleContext) -> Iterator[Text]:
         for path, limit in self.limits.items():
             groups: dict[Hashable, list[_Hit]] = {}
-            for result in _iter_results(answer, context.top_k):
-                value = result.fields.get(path)
+            for hit in _iter_hits(ranking, context.top_k):
+                value = hit.fields.get(path)
                 if value is None:
-                    yield context.describe_missing_field(result, path)
+                    yield context.describe_missing_field(hit, path)
                 else:
-                    groups.setdefault(_normalize(value), []).append(result)
+                    groups.setdefault(_normalize(value), []).append(hit)
             for group in groups.values():
                 if len(group) > limit:
                     number = f", is number {limit + 1} of {len(group)} with {path} "
                     value = _show_values((group[limit].fields[path],))
                     allowed = f", but at most {limit} may have it"
-                    yield context.name_result(group[limit]) + number + value + allowed
+                    yield context.start_text_at(group[limit]) + number + value + allowed
 
 
 @dataclass(frozen=True)
 class NewestFirst(FieldRule):
-    """Within results that share a field, no older version above a newer one.
+    """Among the results of a group, no older version may be above a newer one.
 
     Attributes:
         group_path: The field that versions of one document share (``within``).
@@ -546,7 +552,7 @@ class NewestFirst(FieldRule):
 
     @classmethod
     def make(cls, value: Any, location: Location) -> Rule | None:
-        """Make the rule of its two fields."""
+        """Make the rule from its two fields."""
         return cls(value["within"], value["by"], location=location)
 
     @property
@@ -554,42 +560,42 @@ class NewestFirst(FieldRule):
         """Return the fields of results that the rule reads."""
         return (self.group_path, self.version_path)
 
-    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
-        # Of the results so far, the one with the lowest version of each group. If any result is
-        # older than one below it, this one is.
+    def _iter_violations(self, ranking: RankingView, context: _RuleContext) -> Iterator[Text]:
+        # The result with the oldest version of each group so far. If any result above is older
+        # than the current one, this one is.
         oldest: dict[Hashable, _Hit] = {}
-        for result in _iter_results(answer, context.top_k):
+        for hit in _iter_hits(ranking, context.top_k):
             for path in self.field_paths:
-                if result.fields.get(path) is None:
-                    yield context.describe_missing_field(result, path)
-            group = result.fields.get(self.group_path)
-            version = result.fields.get(self.version_path)
+                if hit.fields.get(path) is None:
+                    yield context.describe_missing_field(hit, path)
+            group = hit.fields.get(self.group_path)
+            version = hit.fields.get(self.version_path)
             if group is None or version is None:
                 continue
-            above = oldest.setdefault(_normalize(group), result)
+            above = oldest.setdefault(_normalize(group), hit)
             above_version = above.fields[self.version_path]
             order = _compare_versions(above_version, version)
             if order is None or order < 0:
                 problem = "is above" if order else "cannot be compared with"
-                yield context.name_result(above) + write(
+                yield context.start_text_at(above) + write(
                     f", has {self.version_path} ",
                     _show_values((above_version,)),
-                    f", and {problem} result {result.rank}, ",
-                    context.name_document(result.doc_id),
+                    f", and {problem} result {hit.rank}, ",
+                    context.name_document(hit.doc_id),
                     f", with {self.version_path} ",
                     _show_values((version,)),
                 )
             elif order > 0:
-                oldest[_normalize(group)] = result
+                oldest[_normalize(group)] = hit
 
 
 # -- Values of fields ------------------------------------------------------------------------------
 
 
-def _iter_results(answer: RankingView, top_k: int) -> Iterator[_Hit]:
+def _iter_hits(ranking: RankingView, top_k: int) -> Iterator[_Hit]:
     """Yield each of the first results with its fields."""
-    for index, doc_id in enumerate(answer.doc_ids[:top_k]):
-        fields = answer.fields[index] if index < len(answer.fields) else {}
+    for index, doc_id in enumerate(ranking.doc_ids[:top_k]):
+        fields = ranking.fields[index] if index < len(ranking.fields) else {}
         yield _Hit(index + 1, doc_id, fields)
 
 
@@ -605,25 +611,25 @@ def _get_param_name(value: object) -> str:
 
 
 def _resolve(values: Sequence[object], params: Mapping[str, object]) -> tuple[object, ...]:
-    """Replace the names of parameters by their values. A parameter may be a list of values."""
+    """Replace the names of parameters with their values. A parameter may be a list of values."""
     resolved: list[object] = []
     for value in values:
         name = _get_param_name(value)
-        found = params.get(name) if name else value
-        if isinstance(found, list | tuple):
-            resolved += found
+        resolved_value = params.get(name) if name else value
+        if isinstance(resolved_value, list | tuple):
+            resolved += resolved_value
         else:
-            resolved.append(found)
+            resolved.append(resolved_value)
     return tuple(resolved)
 
 
 def _normalize(value: object) -> Hashable:
-    """Return a key that a number and the text that spells it share, such as 3, 3.0 and "3".
+    """Return a key for comparing values: 3, 3.0 and "3" have the same key.
 
     Texts are compared as they are, so the tenants "0123" and "123" differ.
     """
     if value is None:
-        return ()
+        return ()  # It equals no text, not even "None".
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
@@ -648,6 +654,9 @@ def _compare_versions(value: object, other: object) -> int | None:
     return _compare_numbers(value, other)
 
 
+_NUMBERS_AND_WORDS = re.compile(r"[0-9]+|[^\W\d_]+")
+
+
 def _compare_parts(value: object, other: object) -> int | None:
     """Compare texts by the numbers and words in them, from left to right."""
     parts, other_parts = _split_parts(value), _split_parts(other)
@@ -662,10 +671,10 @@ def _split_parts(value: object) -> list[tuple[int, int, str]]:
     A text is below its own continuation: "1.0" is below "1.0-rc1".
     """
     parts: list[tuple[int, int, str]] = []
-    for part in _PARTS.findall(str(value).lower()):
+    for part in _NUMBERS_AND_WORDS.findall(str(value).lower()):
         is_number = part.isdecimal()
         parts.append((1, int(part), "") if is_number else (0, 0, part))
-    return parts if any(kind for kind, _, _ in parts) else []
+    return parts if any(is_number for is_number, _, _ in parts) else []
 
 
 RULES: Mapping[str, type[Rule]] = {

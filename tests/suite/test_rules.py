@@ -14,6 +14,7 @@ from pytest_irquality.suite.rules import (
     RULES,
     ExpectNoResults,
     InOrder,
+    MaxPer,
     MustFind,
     MustFindAny,
     MustNotFind,
@@ -64,7 +65,7 @@ def find_violations(
             '"red shoes": b was not retrieved, but must be in the top 1',
         ]),
         (MustFindAny({"a": 1, "b": 2}), "c b", []),
-        (MustFindAny({"a": 1, "b": 2}), "c a", ['"red shoes" must find one of these: Blue shoe (a) is at rank 2 (not in the top 1), b was not retrieved (not in the top 2)']),
+        (MustFindAny({"a": 1, "b": 2}), "c a", ['"red shoes" must find one of these: Blue shoe (a) in the top 1 (it is at rank 2), b in the top 2 (it was not retrieved)']),
         (MustNotFind({"a": 2}), "b c a", []),
         (MustNotFind({"a": 2}), "b a", ['"red shoes": Blue shoe (a) is at rank 2, but must not be in the top 2']),
         (InOrder(("a", "b", "c")), "a x b c", []),
@@ -116,6 +117,16 @@ def test_equal_rules_are_equal_wherever_they_are() -> None:
     assert InOrder(("a", "b")) != InOrder(("b", "a"))
 
 
+@pytest.mark.parametrize("rule_class", [MustFind, MaxPer])
+def test_rules_that_differ_only_in_the_order_of_a_mapping_have_equal_hashes(
+    rule_class: type[MustFind | MaxPer],
+) -> None:
+    rule, reordered = rule_class({"a": 1, "b": 2}), rule_class({"b": 2, "a": 1})
+
+    assert rule == reordered
+    assert hash(rule) == hash(reordered)
+
+
 def test_a_switched_off_rule_is_no_rule() -> None:
     assert ExpectNoResults.make(False, Location()) is None
 
@@ -157,12 +168,17 @@ def test_ranks_for_a_variant_are_those_of_top_k() -> None:
         ("{f: $params.tenant}", "other", "must be 'acme'"),
         ("{f: {max: $params.price}}", 31, "must be at most '30'"),
         ("{f: $params.sizes}", "m", ""),
+        ("{f: {not: draft}}", [], ""),
+        ("{f: {min: 2}}", [], "must be at least '2'"),
+        ("{f: {max: 2}}", [], "must be at most '2'"),
+        ("{f: {max: 2}}", [1, 3], "must be at most '2'"),
+        ("{f: $params.none}", "m", "must be a value of an empty list"),
+        ("{f: {min: $params.none}}", 2, "must be at least a value of an empty list"),
+        ("{f: {not: $params.none}}", "m", ""),
     ],
 )  # fmt: skip
-def test_every_result_must_fulfill_the_condition(
-    condition: str, value: object, problem: str
-) -> None:
-    params = {"tenant": "acme", "price": 30, "sizes": ["s", "m"]}
+def test_every_result_must_meet_the_condition(condition: str, value: object, problem: str) -> None:
+    params = {"tenant": "acme", "price": 30, "sizes": ["s", "m"], "none": []}
 
     violations = find_violations(
         parse_rule("every_result", condition), fields=[{"f": value}], params=params

@@ -1,4 +1,4 @@
-"""Run files of TREC: ``query Q0 document rank score tag``, plain or gzip."""
+"""TREC run files: ``query Q0 document rank score tag``, plain or gzip."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.io.decoding import MAX_LINE_LENGTH, open_line_blocks, pause_garbage_collection
@@ -23,7 +23,8 @@ _NUL = b"\0"
 # The tokens of a larger block do not stay in the caches of a processor.
 _BLOCK_BYTES = 2**15
 _BLOCK_LINES = 1_000
-_ENCODED_STARTS = (b"\x1f\x8b", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_MIN_TABLE_SCORES = 1_000
+_GZIP_AND_BOM_PREFIXES = (b"\x1f\x8b", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def is_trec_path(path: Path) -> bool:
@@ -38,10 +39,10 @@ def read_trec_run(path: Path, *, name: str = "") -> Mapping[str, Ranking]:
 
     Args:
         path: The file.
-        name: What messages call it.
+        name: The name of the file in messages.
 
     Raises:
-        BaselineError: A line is not one of a run.
+        BaselineError: A line is not a valid line of a run.
     """
     name = name or str(path)
     reader = _TrecReader(name)
@@ -56,32 +57,36 @@ def read_trec_run(path: Path, *, name: str = "") -> Mapping[str, Ranking]:
 
 
 def _read_blocks(path: Path) -> Iterator[bytes]:
-    """Yield blocks of complete lines in UTF-8. Plain files are not decoded for that."""
+    """Yield blocks of complete lines in UTF-8. Files in plain UTF-8 are not decoded."""
     with open_binary(path) as file:
-        is_plain = not file.peek(4).startswith(_ENCODED_STARTS)  # type: ignore[attr-defined]
-        rest = b""
-        has_yielded = False
-        while is_plain:
-            block = file.read(_BLOCK_BYTES)
-            if _NUL in block:
-                break  # The decoder says what is wrong.
-            lines, line_end, rest = (rest + block).rpartition(b"\n")
-            if not block:
-                yield rest + b"\n" if rest else b""
-                return
-            if len(rest) > MAX_LINE_LENGTH:
-                break
-            yield lines + line_end
-            has_yielded = True
-    if has_yielded:
-        # Find the error before any line is yielded a second time.
-        for _ in open_line_blocks(path):
-            pass
-        raise FileError(str(path), f"A line is longer than {MAX_LINE_LENGTH:,} bytes")
+        if not file.peek(4).startswith(_GZIP_AND_BOM_PREFIXES):  # type: ignore[attr-defined]
+            yield from _read_plain_blocks(file, path)
+            return
     for decoded in open_line_blocks(path):
         for start in range(0, len(decoded), _BLOCK_LINES):
             part = "\n".join(decoded[start : start + _BLOCK_LINES])
             yield part.encode() + b"\n"
+
+
+def _read_plain_blocks(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    rest = b""
+    for block in iter(lambda: file.read(_BLOCK_BYTES), b""):
+        lines, line_end, rest = (rest + block).rpartition(b"\n")
+        if _NUL in block or len(rest) > MAX_LINE_LENGTH:
+            # The decoder's errors have the line. It counts characters, so it may find none.
+            for _ in open_line_blocks(path):
+                pass
+            raise FileError(str(path), f"A line is longer than {MAX_LINE_LENGTH:,} bytes")
+        yield lines + line_end
+    if rest:
+        yield rest + b"\n"
+
+
+class _QueryHits(NamedTuple):
+    """The hits of one query: texts of document ids, each with a line end, and their scores."""
+
+    doc_ids: list[bytes]
+    scores: array[float]
 
 
 class _ScoreTable(dict[bytes, float]):
@@ -93,23 +98,23 @@ class _ScoreTable(dict[bytes, float]):
 
 
 class _TrecReader:
-    """Reads a run, as a rule the lines of a query at once and otherwise line by line."""
+    """Reads a run. Usually all lines of a query are read at once, otherwise line by line."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._line_count = 0
-        self._lines: dict[bytes, _Lines] = {}
+        self._hits: dict[bytes, _QueryHits] = {}
         self._unordered: set[bytes] = set()
         self._score_table = _ScoreTable()
         self._parse_score: Callable[[bytes], float] = self._score_table.__getitem__
-        self._search_length = _BLOCK_BYTES
+        self._max_query_bytes = _BLOCK_BYTES
 
     def add_lines(self, block: bytes) -> None:
         """Add some complete lines."""
         start = 0
         while start < len(block):
             end = self._add_lines_of_query(block, start)
-            if end == start:
+            if end is None:
                 break
             start = end
         for line in block[start:].splitlines():
@@ -119,13 +124,13 @@ class _TrecReader:
     def finish(self) -> Mapping[str, Ranking]:
         """Return the rankings, each in the order of its scores."""
         rankings = {}
-        for query in list(self._lines):
+        for query in list(self._hits):
             query_id = self._decode(query)
             is_ordered = query not in self._unordered
-            rankings[query_id] = self._make_ranking(query_id, self._lines.pop(query), is_ordered)
+            rankings[query_id] = self._make_ranking(query_id, self._hits.pop(query), is_ordered)
         return rankings
 
-    def _add_lines_of_query(self, block: bytes, start: int) -> int:
+    def _add_lines_of_query(self, block: bytes, start: int) -> int | None:
         """Add lines of the query at ``start``, and return where they end.
 
         Between the score of a line and the document of the next line, the text is the same for all
@@ -141,50 +146,50 @@ class _TrecReader:
         one if all lines have six fields.
 
         Returns:
-            The end of the lines, or ``start`` if they are not as usual.
+            The end of the lines, or ``None`` if they do not have the usual form.
         """
         first_end = block.find(b"\n", start) + 1
         first_line = block[start:first_end]
         first_fields = first_line.split()
         if len(first_fields) != _FIELDS:
-            return start
+            return None
         query, q0, *_, tag = first_fields
         space = first_line[len(query) : len(query) + 1]
         line_start = query + space + q0 + space
         line_end = space + first_line[first_line.rfind(tag) :]
         border = line_end + line_start
-        # The border is searched backwards, and only as far as twice the length of the last query,
-        # or the search would pass over all other queries of the block. Lines of the query behind
-        # that are added by the next call, which searches twice as far.
-        last_border = block.rfind(border, start, start + self._search_length)
+        # Search backwards for the last border, but only within twice the length of the last query.
+        # Otherwise the search would pass all other queries of the block. The next call adds any
+        # further lines of this query, and searches twice as far.
+        last_border = block.rfind(border, start, start + self._max_query_bytes)
         end = block.find(b"\n", last_border + len(line_end)) + 1 if last_border > 0 else first_end
-        self._search_length = 2 * (end - start)
+        self._max_query_bytes = 2 * (end - start)
         lines = block[start:end]
         if not lines.startswith(line_start) or not lines.endswith(line_end):
-            return start
+            return None
         # A text of the same length is replaced in place, which takes a third of the time.
         mark = b" \0".ljust(len(border))
         fields = lines[len(line_start) : -len(line_end)].replace(border, mark).split()
         line_count = lines.count(b"\n")
         if len(fields) != 4 * line_count - 1 or fields[3::4].count(_NUL) != line_count - 1:
-            return start
+            return None
         scores = self._parse_scores(fields[2::4])
         if scores is None:
-            return start
+            return None
         self._add_documents(query, fields[::4], scores)
         self._line_count += line_count
         return end
 
     def _parse_scores(self, texts: Sequence[bytes]) -> list[float] | None:
         """Return the scores, or ``None`` if one is not a number."""
-        # `float` accepts `1_0`.
+        # `float` accepts `1_0`, which is not a score.
         if b"_" in b" ".join(texts):
             return None
         try:
             scores = list(map(self._parse_score, texts))
         except ValueError:
             return None
-        if len(self._score_table) > max(1_000, self._line_count // 4):
+        if len(self._score_table) > max(_MIN_TABLE_SCORES, self._line_count // 4):
             self._parse_score = float  # Too few scores occur again.
             self._score_table.clear()
         return scores
@@ -202,7 +207,7 @@ class _TrecReader:
             )
         query, _, doc_id, _, score, _ = fields
         try:
-            value = float(score.replace(b"_", b"?"))
+            value = float(score.replace(b"_", b"?"))  # `float` accepts `1_0`.
         except ValueError:
             shown = score[:60].decode(errors="replace")
             raise BaselineError(f"{place}: The score '{shown}' is not a number") from None
@@ -210,23 +215,23 @@ class _TrecReader:
 
     def _add_documents(self, query: bytes, doc_ids: list[bytes], scores: list[float]) -> None:
         """Add documents of a query, whose lines need not follow each other."""
-        if query not in self._lines:
-            self._lines[query] = _Lines([], array("d"))
-        lines = self._lines[query]
+        if query not in self._hits:
+            self._hits[query] = _QueryHits([], array("d"))
+        hits = self._hits[query]
         # NaN cannot be sorted. `_make_ranking` looks for it; `inf - inf` also gets here and is
         # fine.
         if query not in self._unordered and (
             math.isnan(sum(scores))
-            or (lines.scores and lines.scores[-1] < scores[0])
+            or (hits.scores and hits.scores[-1] < scores[0])
             or scores != sorted(scores, reverse=True)
         ):
             self._unordered.add(query)
-        # Millions of ids as texts of their own would take most of the memory of a run.
-        lines.doc_ids.append(b"\n".join(doc_ids) + b"\n")
-        lines.scores.fromlist(scores)
+        # As separate strings, millions of ids would take most of the memory of a run.
+        hits.doc_ids.append(b"\n".join(doc_ids) + b"\n")
+        hits.scores.fromlist(scores)
 
-    def _make_ranking(self, query_id: str, lines: _Lines, is_ordered: bool) -> Ranking:
-        doc_ids, scores = self._decode(b"".join(lines.doc_ids)), lines.scores
+    def _make_ranking(self, query_id: str, hits: _QueryHits, is_ordered: bool) -> Ranking:
+        doc_ids, scores = self._decode(b"".join(hits.doc_ids)), hits.scores
         if not is_ordered:
             if any(map(math.isnan, scores)):
                 message = f"A score of query '{query_id}' is not a number"
@@ -235,6 +240,7 @@ class _TrecReader:
             unordered_ids = doc_ids.split("\n")
             doc_ids = "".join(f"{unordered_ids[index]}\n" for index in order)
             scores = array("d", [scores[index] for index in order])
+        # JSON, and so a baseline, has no infinite numbers.
         if scores[0] > MAX_SCORE or scores[-1] < -MAX_SCORE:
             scores = array("d", [min(max(score, -MAX_SCORE), MAX_SCORE) for score in scores])
         return Ranking(PackedIds(doc_ids), scores)
@@ -244,10 +250,3 @@ class _TrecReader:
             return data.decode()
         except UnicodeDecodeError:
             raise BaselineError(f"{self._name}: The ids are not valid UTF-8") from None
-
-
-class _Lines(NamedTuple):
-    """The lines of one query: texts of document ids, each with a line end, and their scores."""
-
-    doc_ids: list[bytes]
-    scores: array[float]

@@ -126,12 +126,13 @@ def test_a_wrong_line_is_named(tmp_path: Path, case: str) -> None:
     assert str(caught.value).startswith(message)
 
 
-def test_a_line_with_too_many_bytes_is_an_error_after_other_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("line_count", [0, 5000])
+def test_a_line_with_too_many_bytes_is_an_error_wherever_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line_count: int
 ) -> None:
-    """The decoder counts characters, so it accepts a line that the fast reader gives up on."""
+    """The decoder counts characters, so it accepts a line that the fast reader refuses."""
     monkeypatch.setattr(trec, "MAX_LINE_LENGTH", 2**16)
-    lines = "".join(f"1 Q0 t{rank} {rank} 1 t\n" for rank in range(5000))
+    lines = "".join(f"1 Q0 t{rank} {rank} 1 t\n" for rank in range(line_count))
 
     with pytest.raises(BaselineError, match="A line is longer than"):
         read_text(tmp_path, f"{lines}2 Q0 {'d' * 2**18} 1 1 t\n")

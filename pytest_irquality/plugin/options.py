@@ -174,9 +174,7 @@ INI_KEYS = (
     IniKey("ir_prepare", "linelist", "Commands to run before ir_serve and ir_command."),
     IniKey("ir_id_field", "string", "Result field with the document id.", ""),
     IniKey("ir_retrievers", "args", "More fixtures that suites may use as retrievers."),
-    IniKey(
-        "ir_files", "args", "Patterns of other files that suites may read, in any folder."
-    ),
+    IniKey("ir_files", "args", "Patterns of other files that suites may read, in any folder."),
     IniKey(
         "ir_gate",
         "string",

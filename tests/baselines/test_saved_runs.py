@@ -127,8 +127,8 @@ def test_a_run_of_another_retriever_is_not_taken(tmp_path: Path) -> None:
 
     assert saved.runs == {}
     assert saved.errors == {
-        "shop.ir.yaml": "--ir-runs runs: There is no run of 'retriever' for shop.ir.yaml, only"
-        " runs/old_retriever.jsonl."
+        "shop.ir.yaml": "--ir-runs runs: There is no run of 'retriever' for shop.ir.yaml."
+        " Saved runs: runs/old_retriever.jsonl."
     }
     assert list(map(str, saved.notes)) == [
         "runs/old_retriever.jsonl is not used, because no suite has its retriever 'old_retriever'"
@@ -311,7 +311,7 @@ def test_trec_runs_in_a_folder_are_found_by_their_names(tmp_path: Path) -> None:
         (("a.run",), replace(TEA, queries=(Query("x", "x"),)), "a.run has no query from s.ir.yaml"),
         (("a.run",), replace(TEA, settings=Settings(match="text")), "A TREC run has no texts"),
         (("s.run", "s.trec"), TEA, "Several TREC runs match"),
-        (("a.run", "b.run"), TEA, "There is no run of 'retriever' for s.ir.yaml, only runs/a.run"),
+        (("a.run", "b.run"), TEA, "There is no run of 'retriever' for s.ir.yaml. Saved runs: runs/a.run"),
     ],
 )
 def test_a_trec_run_that_does_not_fit_is_an_error(

@@ -165,7 +165,7 @@ def test_headers_have_values_of_the_environment(monkeypatch: pytest.MonkeyPatch)
         ("http://h/x?q={query} search.json", "a line must be"),
         ("http://h/x?q={query}&n={size}", "{size} is unknown. Use {query}, {k} or {params.NAME}"),
         ("http://h/x?q={params.query}", "{params.query} is unknown"),
-        ("http://h/x?size={k}", "{query} is missing"),
+        ("http://h/x?size={k}", "write {query} in the URL"),
         ("http://h/x @none.json", "none.json cannot be read. "),
         ("http://h/x @broken.json", "broken.json cannot be read. This is not JSON"),
         ("http://h/x @within.json", "write {query} in the URL, or as a whole string"),

@@ -22,9 +22,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from pathlib import Path
 from statistics import fmean
 from sys import maxsize
 
+from pytest_irquality.baselines.trec import is_trec_path
 from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.ties import align_ties
 from pytest_irquality.metrics import (
@@ -346,6 +348,19 @@ class Comparison:
     )
 
     @cached_property
+    def compared_search(self) -> str:
+        """Return the search that is compared with: another retriever, or the file of a TREC run.
+
+        It is empty if the baseline is an earlier state of the same search.
+        """
+        return self.suite.baseline_retriever or _get_trec_name(self.baseline_run)
+
+    @cached_property
+    def current_search(self) -> str:
+        """Return the search that is tested: the retriever, or the file of a TREC run."""
+        return _get_trec_name(self.run) or str(self.suite.retriever)
+
+    @cached_property
     def changes_by_id(self) -> Mapping[str, QueryChange]:
         """Return the changes by the id of their query."""
         return {change.query.id: change for change in self.changes}
@@ -598,6 +613,12 @@ def _average(repeats: Sequence[float | None]) -> float | None:
 
 
 # -- Comparing two runs ----------------------------------------------------------------------------
+
+
+def _get_trec_name(run: Run | None) -> str:
+    """Return the name of the TREC file that a run comes from, or nothing for other runs."""
+    path = Path(run.provenance.source if run else "")
+    return path.name if is_trec_path(path) else ""
 
 
 def compare_runs(

@@ -366,6 +366,8 @@ def _create_baseline_notices(facts: SuiteFacts) -> Iterator[Notice]:
 
 def _create_lost_query_notices(facts: SuiteFacts) -> Iterator[Notice]:
     """Name each lost query, because a check that passes names none."""
+    if facts.comparison.compared_search:
+        return  # Nothing is lost if the baseline is another search.
     for change in facts.comparison.changes:
         if lost := change.lost_doc_ids:
             ranks = find_median_ranks(change.before)
@@ -379,6 +381,8 @@ def _create_lost_query_notices(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_gained_query_notice(facts: SuiteFacts) -> Iterator[Notice]:
+    if facts.comparison.compared_search:
+        return  # Nothing is gained if the baseline is another search.
     gained = [change.query.id for change in facts.comparison.changes if change.gained_doc_ids]
     what = "gained a first relevant document"
     yield from facts.count_queries("gained-queries", gained, f"query {what}", f"queries {what}")

@@ -25,7 +25,13 @@ from pytest_irquality.reports.numbers import (
     format_change,
     format_value,
 )
-from pytest_irquality.reports.query_rows import Direction, QueryRow, build_query_rows, group_results
+from pytest_irquality.reports.query_rows import (
+    Direction,
+    QueryRow,
+    build_query_rows,
+    group_results,
+    name_searches,
+)
 from pytest_irquality.reports.sentences import Headline
 from pytest_irquality.reports.view_model import (
     Header,
@@ -77,6 +83,8 @@ def build_view(
         worse=_list_rows(rows, Direction.WORSE),
         better=_list_rows(rows, Direction.BETTER),
         changed=_list_rows(rows, Direction.CHANGED),
+        baseline_only=tuple(row for row in rows if row.only_found_by == "before"),
+        names=name_searches(rows),
         # Checks with a value, such as thresholds, come before rules of single queries.
         checks=tuple(sorted(results, key=lambda check: (-check.outcome, check.value is None))),
         base_checks=tuple(sentences.sort_base_failures(decision)),
@@ -348,7 +356,8 @@ def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterat
             reruns[item] = quote_command(settings.command, [nodes[item]])
         node = nodes[item]
         acceptance = ""
-        if row.direction not in (Direction.UNCHANGED, Direction.NONE):
+        is_changed = row.direction not in (Direction.UNCHANGED, Direction.NONE)
+        if is_changed and not evaluation.comparison.compared_search:
             # An update of one query touches one line of the baseline. A query from a file has no
             # item, so the option names it.
             words = list(settings.update_command)

@@ -70,13 +70,13 @@ def render_html(view: View) -> str:
         marks=MARKS,
         facts=_list_facts(view),
         tabs=_list_tabs(view, rows, has_history=len(charts) > 1),
-        columns=QUERY_COLUMNS,
+        columns=view.names.columns,
         loud_suites=loud_suites,
         quiet_suites=quiet_suites,
         several=len(view.suites) > 1,
         has_tags=any(suite.tags for suite in view.suites),
         tag_metrics=[_list_tag_metrics(suite) for suite in view.suites if suite.tags],
-        groups=[group for group in _group_rows(view, rows) if group[2]],
+        groups=list(_group_rows(view, rows)),
         find_label=partial(find_label, view.suites),
         check_values=format_check_values,
         limit=MAX_CARD_ROWS,
@@ -121,21 +121,23 @@ def _group_rows(
     view: View, rows: Sequence[QueryRow]
 ) -> Iterator[tuple[str, str, Sequence[QueryRow], str]]:
     """Yield the cards of the overview: identifier, title, rows, and the address of the table."""
-    yield "worse", "What got worse", view.worse, "show=worse"
-    yield "better", "What got better", view.better, "show=better"
-    yield "changed", "What changed at the top", view.changed, "show=changed"
+    for key, title, differing in view.groups:
+        yield key, title, differing, f"show={key}"
     failed = []
     for row in rows:
         is_elsewhere = row.direction in (Direction.WORSE, Direction.CHANGED)
         is_elsewhere |= row.status is QueryStatus.NO_ANSWER or bool(row.known_issue_id)
         if row.outcome >= Outcome.FAILED and not is_elsewhere:
             failed.append(row)
-    yield "failed", "What else fails", failed, "show=failed"
+    if failed:
+        yield "failed", "What else fails", failed, "show=failed"
     unanswered = [row for row in rows if row.status is QueryStatus.NO_ANSWER]
-    yield "unanswered", "Without an answer", unanswered, "show=no+answer"
-    if not (view.worse or view.better or view.changed or failed):
+    if unanswered:
+        yield "unanswered", "Without an answer", unanswered, "show=no+answer"
+    weak = _list_weak_rows(rows)
+    if weak and not (view.groups or failed):
         # If nothing changed, the weakest queries are what to look at.
-        yield "lowest", f"Lowest {_name_metric(view)}", _list_weak_rows(rows), "sort=now"
+        yield "lowest", f"Lowest {_name_metric(view)}", weak, "sort=now"
 
 
 def _name_metric(view: View) -> str:
@@ -227,7 +229,7 @@ def _build_bars(view: View, rows: Sequence[QueryRow]) -> dict[str, Any] | None:
         compared = [row for row in rows if row.change is not None]
         values = [row.improvement for row in compared]
         same = len(compared) - worse - better
-        title, directions = "Every query's change", ("worse", "better")
+        title, directions = f"Every query's {view.names.change}", ("worse", "better")
         label = f"{worse:,} worse, {same:,} unchanged, {better:,} better"
         ungraded = len(list_ungraded(rows))
         if ungraded:
@@ -337,6 +339,7 @@ KINDS: dict[str, Callable[[QueryRow], bool]] = {
     "worse": lambda row: row.direction is Direction.WORSE,
     "better": lambda row: row.direction is Direction.BETTER,
     "changed": lambda row: row.direction is Direction.CHANGED,
+    "baseline-only": lambda row: row.only_found_by == "before",
     "unchanged": lambda row: row.direction is Direction.UNCHANGED,
     "new": lambda row: row.status is QueryStatus.NEW,
     "no answer": lambda row: row.status is QueryStatus.NO_ANSWER,
@@ -355,8 +358,9 @@ def build_page_data(view: View) -> dict[str, Any]:
         "kinds": list(KINDS),
         "columns": [
             {"key": column.key, "heading": column.heading, "isNumber": column.is_number}
-            for column in QUERY_COLUMNS
+            for column in view.names.columns
         ],
+        "isOneSearch": view.names.is_one_search,
         "marks": {outcome.name: mark for outcome, mark in MARKS.items()},
         "grades": list(shared.grades),
         "suites": suites,

@@ -12,7 +12,6 @@ from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import escape_workflow_message, escape_workflow_property
 from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.reports.numbers import MARKS, format_check_values
-from pytest_irquality.reports.query_rows import QUERY_COLUMNS
 from pytest_irquality.reports.templating import create_markdown_environment
 from pytest_irquality.reports.terminal import fit
 from pytest_irquality.reports.view_model import View
@@ -32,7 +31,7 @@ def render_markdown(view: View) -> str:
     text = template.render(
         view=view,
         marker=Markup(OUTPUT_MARKER),
-        columns=QUERY_COLUMNS,
+        columns=view.names.columns,
         check_values=format_check_values,
         marks=MARKS,
         failed_checks=[check for check in view.checks if check.outcome > 0 or check.known_issue_id],

@@ -5,8 +5,8 @@ To add a column, add it to ``QUERY_COLUMNS``. Every report reads its columns fro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
@@ -41,6 +41,43 @@ class Direction(Enum):
 
 
 @dataclass(frozen=True)
+class SearchNames:
+    """What reports call the searches that are compared: an earlier state and now, or two searches.
+
+    Attributes:
+        is_one_search: Whether the baseline is an earlier state of the search, and not another one.
+        before: The heading of the baseline's values: ``before``, or the search compared with.
+        now: The heading of the current values: ``now``, or the retriever.
+    """
+
+    is_one_search: bool = True
+    before: str = "before"
+    now: str = "now"
+    change: str = "change"
+    moved: str = "documents that moved"
+
+    @property
+    def columns(self) -> list[Column]:
+        """Return the columns of the table of queries with headings that fit."""
+        columns = []
+        for column in QUERY_COLUMNS:
+            columns.append(replace(column, heading=getattr(self, column.key, column.heading)))
+        return columns
+
+
+def name_searches(items: Iterable[QueryRow | Evaluation]) -> SearchNames:
+    """Name what queries or suites are compared with, which may be several searches, and what is."""
+    comparisons = {id(item.comparison): item.comparison for item in items}.values()
+    before = {comparison.compared_search for comparison in comparisons}
+    now = {comparison.current_search for comparison in comparisons}
+    if not any(before):
+        return SearchNames()
+    before_name = before.pop() if len(before) == 1 else "the baseline"
+    now_name = now.pop() if len(now) == 1 else "this search"
+    return SearchNames(False, before_name, now_name, "difference", "documents at other ranks")
+
+
+@dataclass(frozen=True)
 class Move:
     """A document of a query that moved.
 
@@ -54,15 +91,14 @@ class Move:
     rank_now: int | None
     is_loss: bool
     finding: Text = field(default=Text())
+    is_one_search: bool = True
 
     @property
     def ranks(self) -> Text:
         """Return both ranks: ``1 → 3``."""
         if self.rank_before is None:
-            return write("new at ", self.rank_now or 0)
-        if self.rank_now is None:
-            return write(self.rank_before, " → ", self.finding or "not retrieved")
-        return write(self.rank_before, " → ", self.rank_now)
+            return write("new at " if self.is_one_search else "only here at ", self.rank_now or 0)
+        return write(self.rank_before, " → ", self.rank_now or self.finding or "not retrieved")
 
     @property
     def text(self) -> Text:
@@ -131,11 +167,30 @@ class QueryRow:
         if self.direction is Direction.CHANGED:
             # Without judgments, readers care about the result that users saw first.
             first = [doc for doc in moved if doc.rank_before == 1]
-            return tuple(_create_move(doc) for doc in first)
+            return tuple(map(self._create_move, first))
         is_worse = self.direction is Direction.WORSE
         explaining = [doc for doc in moved if doc.is_relevant and _is_loss(doc) == is_worse]
         explaining.sort(key=_get_importance)
-        return tuple(_create_move(doc) for doc in explaining)
+        return tuple(map(self._create_move, explaining))
+
+    def _create_move(self, doc: DocChange) -> Move:
+        ranks = (doc.rank_before, doc.rank_now)
+        is_one_search = not self.comparison.compared_search
+        finding = doc.finding or _NO_TEXT
+        return Move(_name_doc(doc), *ranks, _is_loss(doc), finding, is_one_search)
+
+    @property
+    def only_found_by(self) -> str:
+        """Return which of two searches alone finds relevant documents: ``before`` or ``now``.
+
+        If there is one search, the query is lost or gained, which checks and notices say.
+        """
+        change = self.comparison.changes_by_id.get(self.query.id)
+        if change is None or not self.comparison.compared_search:
+            return ""
+        if change.lost_doc_ids:
+            return "before"
+        return "now" if change.gained_doc_ids else ""
 
     def describe_moves(self, limit: int = MAX_MOVES) -> Text:
         """Return the most important moves and how many others there are, or the error."""
@@ -164,8 +219,9 @@ class QueryRow:
         if self.direction in (Direction.UNCHANGED, Direction.NONE):
             return Text()
         if not any(doc.rank_now for doc in self.documents):
-            return write("nothing is returned now")
+            return write("nothing is returned")
         is_better = self.direction is Direction.BETTER
+        words = ("here", "there") if self.comparison.compared_search else ("now", "was")
         rank: int | None = 1
         if self.moves:
             rank = self.moves[0].rank_now if is_better else self.moves[0].rank_before
@@ -174,7 +230,7 @@ class QueryRow:
         for doc in self.documents:
             if rank is not None and rank == (doc.rank_before if is_better else doc.rank_now):
                 place = "first" if rank == 1 else f"at {rank}"
-                return write(f"{'was' if is_better else 'now'} {place}: ", _name_doc(doc))
+                return write(f"{words[is_better]} {place}: ", _name_doc(doc))
         return Text()
 
 
@@ -301,11 +357,6 @@ def _drop_query(text: Text) -> Text:
     if len(parts) > 1 and isinstance(parts[0], QueryPart) and isinstance(parts[1], str):
         return Text((parts[1].lstrip(": "), *parts[2:]))
     return text
-
-
-def _create_move(doc: DocChange) -> Move:
-    finding = doc.finding or Text()
-    return Move(_name_doc(doc), doc.rank_before, doc.rank_now, _is_loss(doc), finding)
 
 
 def _name_doc(doc: DocChange) -> DocPart:

@@ -21,7 +21,7 @@ from pytest_irquality.evaluation.results import (
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.text import DataPart, QueryPart, Text, format_count, join, list_some, write
 from pytest_irquality.reports.numbers import Tile, format_check_values, format_p_value, format_value
-from pytest_irquality.reports.query_rows import Direction, QueryRow
+from pytest_irquality.reports.query_rows import Direction, QueryRow, name_searches
 from pytest_irquality.reports.view_model import Step, SuiteView, ViewSettings, find_label
 from pytest_irquality.suite.model import Threshold
 
@@ -139,9 +139,9 @@ def _write_failed_headline(decision: Decision, suites: Sequence[SuiteView]) -> H
         sentence = write(join(lost_queries, " and "), f" lost all {whose} relevant documents")
         return Headline(sentence, check=DefaultCheck.LOST_QUERIES)
     if worse and comparing:
-        text = write(f"Search got worse for {_of_queries(worse, rows)}")
+        text = _write_change("worse", _of_queries(worse, rows), rows)
         if empty >= MIN_NEWLY_EMPTY:
-            text = write(text, f", and {empty} queries now return nothing")
+            text += f", and {empty} queries now return nothing"
         return Headline(text, counts_changes=True)
     if any(result.check is DefaultCheck.UNRECOGNIZABLE for result in failures):
         described = _describe_first_results(list_ungraded(rows))
@@ -173,18 +173,18 @@ def _write_passed_headline(decision: Decision, suites: Sequence[SuiteView]) -> H
     better = count_direction(rows, Direction.BETTER)
     ungraded = list_ungraded(rows)
     if better:
-        text = f"Search got better for {_of_queries(better, rows)}"
-        text = f"{text} and worse for {worse}" if worse else text
-        return Headline(write(text), counts_changes=True)
+        text = _write_change("better", _of_queries(better, rows), rows)
+        text += f" and worse for {worse}" if worse else ""
+        return Headline(text, counts_changes=True)
     if worse:
         accepted = [result for result in decision.current.results if _is_accepted(result, decision)]
-        text = f"Search got worse for {_of_queries(worse, rows)}"
+        text = _write_change("worse", _of_queries(worse, rows), rows)
         if accepted:
             count = format_count(len(accepted), "check")
             text += f", which the new baseline accepts ({count} failed)"
         else:
             text += ", and no check failed"
-        return Headline(write(text), counts_changes=True)
+        return Headline(text, counts_changes=True)
     if any(row.direction is Direction.CHANGED for row in ungraded):
         return Headline(write(_describe_first_results(ungraded)))
     count = str(_count_evaluated(decision))
@@ -217,14 +217,16 @@ def write_summary(decision: Decision, suites: Sequence[SuiteView], headline: Hea
     is_passed = decision.outcome is Outcome.PASSED
     sentences = [*_write_gap_sentences(decision, headline)]
     if worse and not headline.counts_changes:
-        sentences.append(write(f"Search got worse for {_of_queries(worse, rows)}."))
+        sentences.append(_write_change("worse", _of_queries(worse, rows), rows) + ".")
     for notice in decision.current.notices:
         if notice.code == PASSAGES and len(suites) == 1:
             sentences.append(notice.text + ".")
     if worse and not is_passed:
         sentences += _write_tag_sentence(suites)
     if better and not (is_passed and headline.counts_changes):
-        sentences.append(write(f"{format_count(better, 'query', 'queries')} got better."))
+        verb = "got" if name_searches(rows).is_one_search else "are"
+        sentences.append(write(f"{_count_queries(better)} {verb} better."))
+    sentences += _write_unshared_sentences(rows)
     sentences += _write_repeat_sentence(suites)
     if worse:
         sentences += _write_significance(decision)
@@ -270,8 +272,22 @@ def _write_tag_sentence(suites: Sequence[SuiteView]) -> list[Text]:
         return []
     tile, suite = worst
     where = write(" of ", DataPart(suite.label)) if len(suites) > 1 else Text()
-    values = f" lost most: their {tile.metric} fell from {tile.baseline} to {tile.compared}."
+    values = write(f" lost most: their {tile.metric} fell from {tile.baseline} to {tile.compared}.")
+    baseline = suite.evaluation.comparison.compared_search
+    if baseline:
+        values = write(f" are worst: their {tile.metric} is {tile.compared}, and {tile.baseline}")
+        values += write(" with ", DataPart(baseline), ".")
     return [write("Queries tagged '", DataPart(tile.tag), "'", where, values)]
+
+
+def _write_unshared_sentences(rows: Sequence[QueryRow]) -> Iterator[Text]:
+    """Name the queries for which only one of two searches finds relevant documents."""
+    for side in ("before", "now"):
+        unshared = [row for row in rows if row.only_found_by == side]
+        if unshared:
+            name = getattr(name_searches(unshared), side)
+            queries = list_some([row.part for row in unshared])
+            yield write("Only ", DataPart(name), " finds relevant documents for ", queries, ".")
 
 
 def _write_significance(decision: Decision) -> list[Text]:
@@ -319,8 +335,8 @@ def _write_ungraded_sentence(rows: Sequence[QueryRow]) -> list[Text]:
     if not changed:
         return []
     kept = sum(row.overlap for row in ungraded) / len(ungraded)
-    text = f"{changed:,} of {len(ungraded):,} rankings changed. On average, "
-    return [write(text + f"{kept * 100:.0f} % of the first ten results stayed the same.")]
+    text = f"{changed:,} of {len(ungraded):,} rankings differ. On average, "
+    return [write(text + f"{kept * 100:.0f}% of the first ten results are the same.")]
 
 
 def write_reasons(
@@ -499,9 +515,19 @@ def list_ungraded(rows: Sequence[QueryRow]) -> list[QueryRow]:
     return ungraded
 
 
+def _write_change(direction: str, count: str, rows: Sequence[QueryRow]) -> Text:
+    """Write for how many queries the search is worse or better, than before or than another one."""
+    names = name_searches(rows)
+    if names.is_one_search:
+        return write(f"Search got {direction} for {count}")
+    now, before = DataPart(names.now), DataPart(names.before)
+    return write(now, f" is {direction} than ", before, f" for {count}")
+
+
 def _describe_first_results(rows: Sequence[QueryRow]) -> str:
     changed = sum(row.is_first_hit_new for row in rows)
-    return f"the first result changed for {changed} of {_count_queries(len(rows))}"
+    verb = "changed" if name_searches(rows).is_one_search else "differs"
+    return f"the first result {verb} for {changed} of {_count_queries(len(rows))}"
 
 
 def _of_queries(count: int, rows: Sequence[QueryRow]) -> str:
@@ -609,7 +635,7 @@ def _iter_steps(
             yield Step(write(f"Remove 'known_issue' ({issue})"), location=str(result.location))
     if failures:
         yield _suggest_rerun(failures, settings)
-        yield from _suggest_acceptance(failures, settings)
+        yield from _suggest_acceptance(decision, settings)
     is_compared = decision.coverage.comparable or decision.facts.is_update
     if _needs_baseline(decision) and can_fail and not failures and not is_compared:
         text = write("Record a baseline to compare later changes with, and commit it")
@@ -639,9 +665,17 @@ def _suggest_rerun(failures: Sequence[CheckResult], settings: ViewSettings) -> S
     return Step(write("Rerun what failed"), command=quote_command(settings.command, targets))
 
 
-def _suggest_acceptance(failures: Sequence[CheckResult], settings: ViewSettings) -> Iterator[Step]:
-    """Suggest a new baseline if it makes most failed checks pass."""
-    accepted = [result for result in failures if _depends_on_baseline(result)]
+def _suggest_acceptance(decision: Decision, settings: ViewSettings) -> Iterator[Step]:
+    """Suggest a new baseline if it makes most failed checks pass, unless it is another search."""
+    stored_paths = {""}  # of checks that suites share
+    for evaluation in decision.current.evaluations:
+        if not evaluation.comparison.compared_search:
+            stored_paths.add(evaluation.suite.path)
+    failures = _list_failures(decision)
+    accepted = []
+    for result in failures:
+        if result.suite_path in stored_paths and _depends_on_baseline(result):
+            accepted.append(result)
     others = len(failures) - len(accepted)
     if not accepted or others > len(accepted):
         return

@@ -12,8 +12,8 @@ from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import disarm_commands, escape_log_line
 from pytest_irquality.io.text import CodePart, DataPart, DocPart, Part, Text, join, write
-from pytest_irquality.reports.numbers import MARKS, Tile
-from pytest_irquality.reports.query_rows import QUERY_COLUMNS, Direction, TextColumn
+from pytest_irquality.reports.numbers import MARKS
+from pytest_irquality.reports.query_rows import Direction, SearchNames, TextColumn, name_searches
 from pytest_irquality.reports.view_model import Step, SuiteView, View, find_label
 
 TERMINAL_COLUMNS = 80
@@ -30,7 +30,6 @@ MAX_FAILURE_DOCS = 10
 ARROWS = {Direction.WORSE: "▼", Direction.BETTER: "▲", Direction.CHANGED: "≠"}
 ELLIPSIS = "…"
 GAP = "  "
-CHANGE = tuple(TextColumn(heading, is_number=True) for heading in ("before", "now", "change"))
 MIN_COLUMN_WIDTH = 12
 MAX_TITLE = 40
 MIN_TITLE = 8
@@ -96,16 +95,16 @@ def _compose(view: View, columns: int, *, is_full: bool) -> Iterator[_Block]:
             reason = write(f"{MARKS[Outcome.FAILED]} ", text)
             yield _Block(1, [fit(render_plain(reason, max_title=MAX_TITLE), columns)])
     if len(view.suites) > 1:
-        yield from _format_suites(view.suites, columns, is_full)
+        yield from _format_suites(view, columns, is_full)
     for suite in view.suites:
         if len(view.suites) == 1:
             # Checks of the base branch have their values already, so queries come first.
             first_rank = 4 if view.base_checks else 1
-            yield from _format_tiles(suite.shown_tiles, columns, is_full, first_rank)
+            yield from _format_tiles(view, suite, columns, is_full, first_rank)
         elif is_full:
             title = write(DataPart(suite.label), ": ", suite.line)
             yield _Block(1, [render_plain(title)])
-            yield from _format_tiles(suite.shown_tiles, columns, is_full, 1)
+            yield from _format_tiles(view, suite, columns, is_full, 1)
     yield from _format_queries(view, columns, is_full)
     for check in view.checks if is_full else ():
         if check.outcome is not Outcome.PASSED or check.known_issue_id or check.is_warning:
@@ -173,10 +172,11 @@ def _rank_rows(table: Sequence[str], ranks: Sequence[int]) -> Iterator[_Block]:
 
 
 def _format_tiles(
-    tiles: Sequence[Tile], columns: int, is_full: bool, first_rank: int
+    view: View, suite: SuiteView, columns: int, is_full: bool, first_rank: int
 ) -> Iterator[_Block]:
     rows = []
     ranks = []
+    tiles = suite.shown_tiles
     for number, tile in enumerate(tiles if is_full else tiles[:MAX_ROWS]):
         finding = f"{tile.bound_name} {tile.bound}" if tile.bound else ""
         if tile.outcome is not Outcome.PASSED or tile.is_warning:
@@ -189,7 +189,8 @@ def _format_tiles(
         rows.append([mark, tile.label, *values, finding])
         is_loud = tile.outcome >= Outcome.FAILED or not number
         ranks.append(number + first_rank + (0 if is_loud else 4))
-    headings = (TextColumn(""), TextColumn("metric", width=24), *CHANGE, TextColumn("threshold"))
+    changes = [column for column in view.names.columns if column.is_number]
+    headings = (TextColumn(""), TextColumn("metric", width=24), *changes, TextColumn("threshold"))
     return _rank_rows(format_table(headings, rows, columns), ranks)
 
 
@@ -198,7 +199,8 @@ def _mark_failure(outcome: Outcome) -> str:
     return MARKS[outcome] if outcome is not Outcome.PASSED else ""
 
 
-def _format_suites(suites: Sequence[SuiteView], columns: int, is_full: bool) -> Iterator[_Block]:
+def _format_suites(view: View, columns: int, is_full: bool) -> Iterator[_Block]:
+    suites: Sequence[SuiteView] = view.suites
     shown = suites
     if not is_full and len(suites) > MAX_SUITES + 1:
         # Suites without changes follow from those that are shown.
@@ -216,7 +218,7 @@ def _format_suites(suites: Sequence[SuiteView], columns: int, is_full: bool) -> 
         TextColumn(""),
         TextColumn("suite", width=24),
         TextColumn("metric", rank=1),
-        *CHANGE,
+        *(column for column in view.names.columns if column.is_number),
         TextColumn("queries", width=24 if is_long else 0),
     )
     yield from _rank_rows(format_table(headings, rows, columns), [1] * len(rows))
@@ -231,7 +233,7 @@ def _format_queries(view: View, columns: int, is_full: bool) -> Iterator[_Block]
     for group in (view.worse, view.better, view.changed):
         for number, row in enumerate(group if is_full else group[:MAX_ROWS]):
             cells: list[str | Text] = [ARROWS[row.direction]]
-            for column in QUERY_COLUMNS:
+            for column in view.names.columns:
                 cell = column.read(row)
                 if column.key == "moved":
                     # One move with its title says more than two that are cut.
@@ -239,7 +241,8 @@ def _format_queries(view: View, columns: int, is_full: bool) -> Iterator[_Block]
                 cells.append(cell if isinstance(cell, Text) else str(cell or ""))
             rows.append(cells)
             ranks.append(2 + number)
-    return _rank_rows(format_table([TextColumn(""), *QUERY_COLUMNS], rows, columns), ranks)
+    headings = [TextColumn(""), *view.names.columns]
+    return _rank_rows(format_table(headings, rows, columns), ranks)
 
 
 def _format_base_checks(view: View, columns: int, is_full: bool) -> Iterator[_Block]:
@@ -278,14 +281,15 @@ def format_failure(results: Sequence[CheckResult], evaluation: Evaluation) -> st
         if query.why:
             lines.append(f"  why: {render_plain(write(DataPart(query.why)))}")
         if query.id in evaluation.comparison.answers:
-            lines += _format_documents(list_documents(evaluation.comparison, query.id))
+            documents = list_documents(evaluation.comparison, query.id)
+            lines += _format_documents(documents, name_searches([evaluation]))
     location = first.location
     if location.path:
         lines.append(f"  at {location}")
     return "\n".join(lines)
 
 
-def _format_documents(documents: Sequence[DocChange]) -> list[str]:
+def _format_documents(documents: Sequence[DocChange], names: SearchNames) -> list[str]:
     """Format the current ranking, then the expected documents that it lacks."""
     ranked = [doc for doc in documents if doc.rank_now is not None]
     ranked.sort(key=lambda doc: doc.rank_now or 0)
@@ -305,7 +309,7 @@ def _format_documents(documents: Sequence[DocChange]) -> list[str]:
         return ["  no results"]
     columns = (
         TextColumn("rank", is_number=True),
-        TextColumn("before", is_number=True),
+        TextColumn(names.before, is_number=True),
         TextColumn("document", width=24),
         TextColumn("grade", is_number=True),
         TextColumn("finding", width=24),

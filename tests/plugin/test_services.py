@@ -157,16 +157,32 @@ def test_bm25_needs_a_corpus(project: Project) -> None:
 
 def test_suite_is_compared_with_the_yardstick(project: Project) -> None:
     pytest.importorskip("bm25s")
-    rows = [{"id": "a", "text": "red leather shoes"}, {"id": "b", "text": "blue suede boots"}]
+    rows = [
+        {"id": "a", "text": "red leather shoes"},
+        {"id": "b", "text": "blue suede boots"},
+        {"id": "c", "text": "green rubber sandals"},
+    ]
     project.write("corpus.jsonl", "\n".join(map(json.dumps, rows)) + "\n")
     project.write_suite(
         "baseline: {retriever: bm25_retriever}\ncorpus: {files: corpus.jsonl}\n"
         "thresholds: {mrr@10: {max_drop: 0.1}}\n"
-        "queries:\n  - {query: red shoes, relevant: [a]}\n"
+        "queries:\n"
+        "  - {query: red shoes, relevant: [a]}\n"
+        "  - {query: blue boots, relevant: [b]}\n"
     )
-    project.write_rankings({"red shoes": ["b", "a"]})
+    project.write_rankings({"red shoes": ["c"], "blue boots": ["b", "a"]})
 
-    result = project.run()
+    result = project.run("--ir-markdown=report.md")
 
-    result.stdout.fnmatch_lines(["FAILED *"])
     assert result.ret == 1
+    headline = "retriever is worse than bm25_retriever for 1 of 2 queries"
+    output = result.stdout.str()
+    assert f'{headline}. Only bm25_retriever finds relevant documents for "red shoes".' in output
+    assert "bm25_retriever  retriever  difference  threshold" in output
+    assert "Search got worse" not in output
+    assert "lost all" not in output
+    assert "accept" not in output  # An update would not change what BM25 returns.
+    markdown = project.read("report.md")
+    assert "| query | bm25\\_retriever | retriever | difference |" in markdown
+    assert "**Worse than bm25\\_retriever**" in markdown
+    assert "| red shoes |" in markdown.partition("Found only by bm25")[2]

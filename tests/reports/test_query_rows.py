@@ -64,7 +64,7 @@ def test_empty_answer_says_that_nothing_is_returned() -> None:
     (row,) = build_rows({"table": EMPTY}, {"table": GOOD})
 
     assert row.is_newly_empty
-    assert str(row.replacement) == "nothing is returned now"
+    assert str(row.replacement) == "nothing is returned"
 
 
 def test_query_without_an_answer_has_its_error() -> None:

@@ -217,7 +217,7 @@ def test_ungraded_rankings_are_described_in_words() -> None:
     view = make_view(suite, make_run(suite, worse=2, ranking=SWAPPED), make_run(suite))
 
     assert str(view.summary) == (
-        "2 of 20 rankings changed. On average, 100 % of the first ten results stayed the same."
+        "2 of 20 rankings differ. On average, 100% of the first ten results are the same."
     )
     assert view.suites[0].shown_tiles == ()
 

@@ -15,6 +15,7 @@
   const ROWS_PER_PAGE = 100;
   const ENTRIES_PER_DOCUMENT = 5;
 
+  const headings = Object.fromEntries(page.columns.map(({ key, heading }) => [key, heading]));
   const tabButtons = [...document.querySelectorAll("[role=tab]")];
   const tabKeys = tabButtons.map((button) => button.dataset.tab);
   const panels = tabKeys.map((key) => document.getElementById(key));
@@ -353,11 +354,11 @@
     const rankBefore = documents.filter((doc) => doc.before).sort((one, other) => one.before - other.before);
     const rankNow = documents.filter((doc) => doc.now).sort((one, other) => one.now - other.now);
     const missing = documents.filter((doc) => !doc.now && doc.isRelevant);
-    const sideNow = createElement("div", { class: "side-now" }, createRanking("Now", rankNow, "now", suite.topK));
+    const sideNow = createElement("div", { class: "side-now" }, createRanking(page.isOneSearch ? "Now" : headings.now, rankNow, "now", suite.topK));
     if (missing.length) sideNow.append(...createRanking("Relevant, but not retrieved", missing, "missing", 0));
     const isCompared = rankBefore.length > 0;
     const rankings = createElement("div", { class: "rankings" }, [
-      isCompared ? createElement("div", { class: "side-before" }, createRanking("Before", rankBefore, "before", suite.topK)) : null,
+      isCompared ? createElement("div", { class: "side-before" }, createRanking(page.isOneSearch ? "Before" : headings.before, rankBefore, "before", suite.topK)) : null,
       sideNow,
     ]);
     if (isCompared) drawLines(rankings);
@@ -412,10 +413,11 @@
 
   function describeMove(doc, side) {
     if (side === "before") return doc.now && doc.now !== doc.before ? `→ ${doc.now}` : "";
-    if (side === "missing") return doc.before ? `was ${doc.before}` : "";
-    if (!doc.before) return "new";
+    const rankBefore = page.isOneSearch ? `was ${doc.before}` : `${doc.before} there`;
+    if (side === "missing") return doc.before ? rankBefore : "";
+    if (!doc.before) return page.isOneSearch ? "new" : "only here";
     if (doc.before === doc.now) return "";
-    return `${doc.now < doc.before ? "▲" : "▼"} was ${doc.before}`;
+    return `${doc.now < doc.before ? "▲" : "▼"} ${rankBefore}`;
   }
 
   function createFields(fields, title) {
@@ -476,7 +478,7 @@
   function createValues(suite, values) {
     if (!values.length) return null;
     const expand = (cells) => (cells.length === 1 ? [cells[0], cells[0], ""] : cells); // unchanged
-    const heading = ["metric", "before", "now", "change"].map((text) => createElement("th", { scope: "col" }, text));
+    const heading = ["metric", headings.before, headings.now, headings.change].map((text) => createElement("th", { scope: "col" }, text));
     const lines = values.map((cells, index) => createElement("tr", {}, [
       createElement("th", { scope: "row" }, suite.metrics[index + 1]),
       expand(cells).map((cell) => createElement("td", { class: "number" }, cell)),

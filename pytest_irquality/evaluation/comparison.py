@@ -95,9 +95,7 @@ class MetricChange:
     @property
     def delta(self) -> float:
         """Return ``now - before``, and 0 if they differ by rounding only."""
-        delta = self.now - self.before
-        # The mean of equal values can differ from them in the last digit.
-        return delta if abs(delta) > constants.ROUNDING_ERROR else 0.0
+        return _drop_rounding_error(self.now - self.before)
 
     @property
     def improvement(self) -> float:
@@ -110,6 +108,11 @@ class MetricChange:
         is_low = self.now < self.lowest_before - constants.ROUNDING_ERROR
         is_high = self.now > self.highest_before + constants.ROUNDING_ERROR
         return not (is_low or is_high)
+
+
+def _drop_rounding_error(delta: float) -> float:
+    """Return 0 for a rounding error: the mean of equal values can differ in the last digit."""
+    return delta if abs(delta) > constants.ROUNDING_ERROR else 0.0
 
 
 # -- One query -------------------------------------------------------------------------------------
@@ -576,16 +579,16 @@ class Comparison:
         for query_id, before in self.values(metric, Side.BEFORE).items():
             now = values_now[query_id]
             if before is not None and now is not None:
-                change = sign * (now - before)
-                improvements[query_id] = change if abs(change) > constants.ROUNDING_ERROR else 0.0
+                improvements[query_id] = _drop_rounding_error(sign * (now - before))
         return improvements
 
-    def collect_deltas(
+    def collect_weighted_improvements(
         self, metric: Metric, tag: str = "", *, includes_variants: bool = True
     ) -> dict[str, list[float]]:
-        """Return the changes of queries by test unit, negative for the worse.
+        """Return the improvements of queries times their weights, by test unit.
 
-        Weights are scaled to a mean of 1, so deltas of several suites can be pooled.
+        Weights are scaled to a mean of 1, so improvements of several suites can be pooled. If the
+        metric is not weighted, all weights are 1.
 
         Args:
             metric: A metric of relevance.
@@ -598,13 +601,13 @@ class Comparison:
             if query.id in improvements:
                 weights[query.id] = query.weight if metric.weighted else 1.0
         total = sum(weights.values())
-        deltas: dict[str, list[float]] = {}
+        weighted: dict[str, list[float]] = {}
         if total > 0:
             changes = self.get_stage(metric).changes_by_id
             for query_id, weight in weights.items():
-                delta = improvements[query_id] * weight * len(weights) / total
-                deltas.setdefault(changes[query_id].test_unit, []).append(delta)
-        return deltas
+                improvement = improvements[query_id] * weight * len(weights) / total
+                weighted.setdefault(changes[query_id].test_unit, []).append(improvement)
+        return weighted
 
 
 def _average(repeats: Sequence[float | None]) -> float | None:

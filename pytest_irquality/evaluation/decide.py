@@ -438,17 +438,20 @@ def _create_session_notices(decision: Decision) -> Iterator[Notice]:
     # What the command line leaves out is not held against a run.
     is_deselected = any(map(current.branch.is_deselected, current.branch.suites))
     selection = CodePart(facts.addopts_selection)
-    outcome = Outcome.INCOMPLETE
     if not evaluations and not is_deselected and facts.addopts_selection:
         text = write("'addopts' has ", selection, ", which leaves nothing to evaluate")
         yield Notice("nothing-selected", text, Outcome.ERROR, is_cause=True)
     elif not evaluations and not is_deselected:
-        yield Notice("nothing-evaluated", write("No suite was evaluated"), outcome, is_cause=True)
+        yield Notice(
+            "nothing-evaluated", write("No suite was evaluated"), Outcome.INCOMPLETE, is_cause=True
+        )
     elif facts.addopts_deselected_count:
         number = format_count(facts.addopts_deselected_count, "check")
         text = write(f"{number} did not run because of ", selection, " in 'addopts'")
         step = write("Remove the selection from 'addopts', or pass it on the command line")
-        yield Notice("deselected-in-addopts", text, outcome, is_cause=True, next_step=step)
+        yield Notice(
+            "deselected-in-addopts", text, Outcome.INCOMPLETE, is_cause=True, next_step=step
+        )
 
     provenances = [evaluation.run.provenance for evaluation in evaluations]
     other_commits = _list_other_commits(provenances, current.branch.commit)
@@ -458,7 +461,7 @@ def _create_session_notices(decision: Decision) -> Iterator[Notice]:
         commits = sorted({each.commit[:7] for each in provenances if each.commit})
         if commits:
             text += f", and the answers are from commit {', '.join(commits)}"
-        yield Notice("saved-runs-in-addopts", text, outcome, is_cause=True)
+        yield Notice("saved-runs-in-addopts", text, Outcome.INCOMPLETE, is_cause=True)
     elif other_commits:
         # Nobody may read the report of a strict build, which could pass with an old run forever.
         text = write(f"The answers are from commit {other_commits}, not from the current code")
@@ -466,11 +469,11 @@ def _create_session_notices(decision: Decision) -> Iterator[Notice]:
         yield Notice("saved-runs-of-another-commit", text, outcome, is_cause=True)
     if facts.is_interrupted or any(each.is_interrupted for each in provenances):
         text = write("The session was interrupted before all queries ran")
-        yield Notice("interrupted", text, outcome, is_cause=True)
+        yield Notice("interrupted", text, Outcome.INCOMPLETE, is_cause=True)
     if coverage.has_large_gap:
         number = format_count(coverage.comparable, "query", "queries")
         text = write(f"Only {coverage.compared} of {number} were compared")
-        yield Notice("large-gap", text, outcome, is_cause=True)
+        yield Notice("large-gap", text, Outcome.INCOMPLETE, is_cause=True)
 
 
 def _list_other_commits(provenances: Iterable[Provenance], commit: str) -> str:

@@ -21,6 +21,7 @@ from pytest_irquality.evaluation.results import CheckResult, EvaluationContext, 
 from pytest_irquality.evaluation.statistics import (
     SignificanceTest,
     create_drop_test,
+    format_p_value,
     select_rejecting,
 )
 from pytest_irquality.io.text import CodePart, DataPart, Text, format_count, list_some, write
@@ -260,7 +261,7 @@ class RequirementChecks:
         if outcome is Outcome.FAILED and (threshold, tag) not in self._significant_drops:
             outcome = Outcome.PASSED
             text += ", which may be chance"
-        text += f" (p = {self._drop_tests[threshold, tag].p_value:.3f})"
+        text += f" ({format_p_value(self._drop_tests[threshold, tag].p_value)})"
         return replace(finding, outcome=outcome, text=text)
 
     # -- Known issues ------------------------------------------------------------------------------
@@ -359,8 +360,10 @@ def _create_drop_tests(comparison: Comparison) -> dict[tuple[Threshold, str], Si
         if threshold is None or threshold.max_significant_drop is None or item.query_id:
             continue
         for tag in _list_tags(comparison, item):
-            deltas = comparison.collect_deltas(threshold.metric, tag, includes_variants=False)
-            means = [fmean(unit_deltas) for unit_deltas in deltas.values()]
+            improvements = comparison.collect_weighted_improvements(
+                threshold.metric, tag, includes_variants=False
+            )
+            means = list(map(fmean, improvements.values()))
             tests[threshold, tag] = create_drop_test(means, constants.SIGNIFICANT_DROP_ALPHA)
     return tests
 

@@ -27,6 +27,8 @@ INTERVAL_CONFIDENCE = 0.9
 MIN_INTERVAL_QUERIES = 5
 SKEWNESS_CORRECTION = 2.5  # times the correction of Johnson (1978), see compute_interval
 
+MIN_SHOWN_P_VALUE = 0.001
+
 TestName = TypeVar("TestName", bound=Hashable)
 
 
@@ -187,6 +189,13 @@ def select_rejecting(tests: Mapping[TestName, SignificanceTest]) -> list[TestNam
         if ratios[names[count - 1]] <= 1 / (len(names) - count + 1):
             return names[:count]
     return []
+
+
+def format_p_value(p_value: float) -> str:
+    """Format a p-value: ``p < 0.001``, ``p = 0.016``, ``p = 0.25``."""
+    if p_value < MIN_SHOWN_P_VALUE:
+        return f"p < {MIN_SHOWN_P_VALUE}"
+    return f"p = {p_value:.3f}" if p_value < 0.1 else f"p = {p_value:.2f}"
 
 
 # -- Interval --------------------------------------------------------------------------------------

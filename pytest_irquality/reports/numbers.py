@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
+from pytest_irquality.evaluation.statistics import format_p_value
 from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Metric
 from pytest_irquality.suite.model import Bound, BoundUnit, ItemKind, Threshold
@@ -24,7 +25,6 @@ MARKS = {
 }
 MINUS = "−"
 DIGITS = 3
-MIN_SHOWN_P_VALUE = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,6 @@ def format_bound(metric: Metric, bound: float, bound_text: str = "") -> str:
     if bound_text:
         return bound_text
     return f"{bound * 1000:g} ms" if metric.unit == "seconds" else f"{bound:g}"
-
-
-def format_p_value(p_value: float) -> str:
-    """Format a p-value: ``p < 0.001``, ``p = 0.016``."""
-    if p_value < MIN_SHOWN_P_VALUE:
-        return f"p < {MIN_SHOWN_P_VALUE}"
-    return f"p = {p_value:.3f}" if p_value < 0.1 else f"p = {p_value:.2f}"
 
 
 def get_digits(metric: Metric, *values: float) -> int:

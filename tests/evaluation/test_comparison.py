@@ -168,8 +168,10 @@ def test_means_leave_out_variants_unless_they_are_asked_for() -> None:
 def test_variants_are_one_test_unit_with_their_query() -> None:
     comparison = compare_variants()
 
-    assert comparison.collect_deltas(NDCG) == {"shoes": [0.0, -1.0]}
-    assert comparison.collect_deltas(NDCG, includes_variants=False) == {"shoes": [0.0]}
+    assert comparison.collect_weighted_improvements(NDCG) == {"shoes": [0.0, -1.0]}
+    assert comparison.collect_weighted_improvements(NDCG, includes_variants=False) == {
+        "shoes": [0.0]
+    }
 
 
 def test_queries_that_expect_no_results_are_in_no_mean() -> None:
@@ -186,7 +188,7 @@ def test_queries_that_expect_no_results_are_in_no_mean() -> None:
 
     assert comparison.get_mean(NDCG) == 1.0
     assert comparison.get_mean(parse_metric("zero_results")) == 0.0
-    assert comparison.collect_deltas(NDCG) == {"shoes": [0.0]}
+    assert comparison.collect_weighted_improvements(NDCG) == {"shoes": [0.0]}
 
 
 def test_repeats_count_by_their_mean() -> None:
@@ -217,7 +219,9 @@ def test_change_is_the_difference_of_the_means_over_repeats(
         suite, make_repeated_run(suite, now), make_repeated_run(suite, before)
     )
 
-    assert comparison.collect_deltas(NDCG)["shop 0"] == [pytest.approx(delta, abs=0.001)]
+    assert comparison.collect_weighted_improvements(NDCG)["shop 0"] == [
+        pytest.approx(delta, abs=0.001)
+    ]
 
 
 def test_range_of_the_baseline_is_over_the_means_of_its_repeats() -> None:
@@ -238,8 +242,8 @@ def test_weights_count_in_weighted_metrics_and_are_scaled_to_a_mean_of_one() -> 
     comparison = compare_runs(suite, answer({"heavy": EMPTY, "light": GOOD}), make_run(suite))
     weighted = parse_metric("weighted ndcg@10")
 
-    assert comparison.collect_deltas(NDCG) == {"heavy": [-1.0], "light": [0.0]}
-    assert comparison.collect_deltas(weighted) == {"heavy": [-1.5], "light": [0.0]}
+    assert comparison.collect_weighted_improvements(NDCG) == {"heavy": [-1.0], "light": [0.0]}
+    assert comparison.collect_weighted_improvements(weighted) == {"heavy": [-1.5], "light": [0.0]}
     assert comparison.get_mean(weighted) == 0.25
 
 
@@ -287,7 +291,7 @@ def test_stage_metrics_are_over_the_rankings_of_their_stage() -> None:
     assert comparison.get_mean(metric) == pytest.approx(1 / 3)
     assert change is not None
     assert change.before == 1.0
-    assert comparison.collect_deltas(metric) == {"shop 0": [pytest.approx(-2 / 3)]}
+    assert comparison.collect_weighted_improvements(metric) == {"shop 0": [pytest.approx(-2 / 3)]}
     assert compare_runs(suite, make_run(suite)).get_mean(metric) is None
 
 

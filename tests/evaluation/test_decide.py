@@ -16,7 +16,15 @@ from pytest_irquality.evaluation.results import DefaultCheck, EvaluationContext,
 from pytest_irquality.io.text import write
 from pytest_irquality.metrics import Judgments, parse_metric
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
-from pytest_irquality.suite.model import KnownIssue, Query, RetrieverId, RunKey, Suite, Threshold
+from pytest_irquality.suite.model import (
+    KnownIssue,
+    Query,
+    RetrieverId,
+    RunKey,
+    Settings,
+    Suite,
+    Threshold,
+)
 from pytest_irquality.suite.rules import ExpectNoResults, MustFind, Rule
 from tests.builders import (
     EMPTY,
@@ -1233,6 +1241,23 @@ def test_saved_runs_that_only_addopts_names_make_a_run_incomplete() -> None:
         "The current code did not run: 'addopts' has `--ir-runs=kept`,"
         " and the answers are from commit d49ba9d"
     )
+
+
+def test_saved_runs_of_another_commit_hide_no_gap() -> None:
+    """Sampled queries may lack answers, but an old run that has only half of them is a gap."""
+    queries = [make_query(f"shop {number}", is_sampled=True) for number in range(10)]
+    suite = make_suite(queries=queries, settings=Settings(max_errors=10))
+    errors = {query.request: QueryError("down") for query in queries[:5]}
+    old = Provenance("kept", commit="d49ba9d0123", is_interrupted=True)
+    run = replace(answer(queries[5:], GOOD), errors=errors, provenance=old)
+    current = make_branch([suite], make_run(suite), commit="0123456789a")
+
+    decision = decide(current, make_runs(run))
+
+    assert (decision.outcome, decision.exit_status) == (Outcome.INCOMPLETE, 1)
+    outcomes = {notice.code: notice.outcome for notice in decision.notices}
+    assert outcomes["saved-runs-of-another-commit"] is Outcome.PASSED
+    assert outcomes["interrupted"] is outcomes["large-gap"] is Outcome.INCOMPLETE
 
 
 @pytest.mark.parametrize("is_known_by_run", [False, True])

@@ -14,6 +14,7 @@ from pytest_irquality.evaluation.evaluate import Branch
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import (
+    KnownIssue,
     LostQueriesMode,
     LostQueriesSetting,
     RetrieverId,
@@ -638,6 +639,22 @@ def test_lost_queries_from_files_fail_if_they_are_significantly_more(
     (result,) = get_results(decision, DefaultCheck.LOST_QUERIES)
     assert result.query_ids == tuple(f"sample {number}" for number in range(lost))
     assert result.could_fail
+
+
+def test_known_issues_take_queries_from_files_out_of_check_1() -> None:
+    """Of six lost queries, five have a known issue, and one alone cannot reach the level."""
+    known = [
+        make_query(f"known {number}", is_sampled=True, known_issue=KnownIssue("SEARCH-212"))
+        for number in range(5)
+    ]
+    suite = make_suite(queries=[*known, make_query("boots", is_sampled=True)])
+
+    decision = decide_on([suite], make_run(suite, worse=6, ranking=EMPTY), make_run(suite))
+
+    (result,) = get_results(decision, DefaultCheck.LOST_QUERIES)
+    assert str(result.text).startswith("1 query from a file lost all relevant documents")
+    assert result.query_ids == ("boots",)
+    assert not result.could_fail
 
 
 @pytest.mark.parametrize(

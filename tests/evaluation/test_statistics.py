@@ -20,6 +20,7 @@ from pytest_irquality.evaluation.statistics import (
     compute_sign_p_value,
     create_drop_test,
     create_sign_test,
+    format_p_value,
     select_rejecting,
 )
 
@@ -237,3 +238,10 @@ def test_interval_is_that_of_a_paired_t_test_and_longer_at_a_long_tail() -> None
 )
 def test_few_or_equal_differences_have_no_interval(deltas: list[float]) -> None:
     assert compute_interval(deltas) is None
+
+
+@pytest.mark.parametrize(
+    ("p_value", "text"), [(0.0001, "p < 0.001"), (0.0157, "p = 0.016"), (0.25, "p = 0.25")]
+)
+def test_p_value(p_value: float, text: str) -> None:
+    assert format_p_value(p_value) == text

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_irquality.metrics import parse_metric
-from pytest_irquality.reports.numbers import format_change, format_p_value, format_value
+from pytest_irquality.reports.numbers import format_change, format_value
 
 NDCG = parse_metric("ndcg@10")
 
@@ -41,10 +41,3 @@ def test_change_is_the_difference_of_the_values_shown() -> None:
 
 def test_change_that_is_shown_as_nothing_has_no_sign() -> None:
     assert str(format_change(NDCG, 0.5001, 0.50012)) == "0.000"
-
-
-@pytest.mark.parametrize(
-    ("p_value", "text"), [(0.0001, "p < 0.001"), (0.0157, "p = 0.016"), (0.25, "p = 0.25")]
-)
-def test_p_value(p_value: float, text: str) -> None:
-    assert format_p_value(p_value) == text

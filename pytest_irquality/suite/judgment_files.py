@@ -181,7 +181,7 @@ class _FileParser:
                 line = self.result.find_line(query_key, doc_id, assessor)
                 message = _explain_conflict(query_key, doc_id, grade, first_grade)
                 who = f", from the same assessor {quote(assessor)}" if assessor else ""
-                self.reader.fail(record.line, f"{message} in line {line}{who}")
+                self.reader.fail(record.line, f"{message} on line {line}{who}")
 
     def _parse_grade(self, record: Record, text: str) -> float | None:
         if text not in self.known_grades:

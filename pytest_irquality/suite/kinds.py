@@ -328,7 +328,7 @@ def read_entries(node: Node, name: str) -> Sequence[tuple[ScalarNode, Node]]:
     for key, value in node.entries:
         text = read_text(key, f"A key of {name}")
         if text in seen:
-            raise Mistake(key.line, f"{quote(text)} is already in line {seen[text]}")
+            raise Mistake(key.line, f"{quote(text)} is already on line {seen[text]}")
         seen[text] = key.line
         assert isinstance(key, ScalarNode)
         entries.append((key, value))
@@ -473,7 +473,7 @@ def read_fields(
                     raise Mistake(key.line, f"{message}. {hint}")
                 raise explain_unknown_key(key, keys, owner, elsewhere)
             if name in lines:
-                raise Mistake(key.line, f"'{name}' is already in line {lines[name]}")
+                raise Mistake(key.line, f"'{name}' is already on line {lines[name]}")
             lines[name] = key.line
             empty_key = name if isinstance(value, ScalarNode) and not value.text else ""
             values[name] = keys[name].kind.read(value, value_name.format(key=name))

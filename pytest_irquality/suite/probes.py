@@ -168,7 +168,7 @@ def make_probes(
     if len(queries) < len(drafts):
         left_out = format_count(len(drafts) - len(queries), "text is", "texts are")
         note += f"; {left_out} left out, because {MIN_COMMON_DOCUMENTS} other documents contain"
-        note += " all the words"
+        note += " all of their words"
     return queries, note
 
 

@@ -204,7 +204,7 @@ def check_repeated(threshold: Threshold, lines: dict[Metric, int]) -> None:
     """
     metric, line = threshold.metric, threshold.location.line
     if metric in lines:
-        raise Mistake(line, f"{metric} already has a threshold in line {lines[metric]}")
+        raise Mistake(line, f"{metric} already has a threshold on line {lines[metric]}")
     lines[metric] = line
 
 

@@ -1,4 +1,4 @@
-"""YAML as nodes with lines: this module does not know what a suite is.
+"""Read YAML as nodes with lines, and explain syntax errors in plain words.
 
 The nodes are built from PyYAML's events. They keep every scalar as written, so ``0123``, ``NO`` and
 ``2024-01-01`` stay as they are (YAML 1.1 would make a number, a boolean and a date of them), and
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import yaml
 
 MAX_NESTING = 40  # levels
+MAX_BRACKET_LINES = 100  # lines in which a closing bracket is looked for
 
 
 class ScalarNode(NamedTuple):
@@ -45,7 +46,7 @@ class ListNode(NamedTuple):
 
 
 class MappingNode(NamedTuple):
-    """A mapping. Keys may repeat, and may be any node, because the suite parser reports it.
+    """A mapping. Keys may repeat and may be any node. The suite parser reports both.
 
     Attributes:
         entries: Keys and values in the order of the file.
@@ -68,7 +69,7 @@ def read_yaml(text: str) -> Node | None:
         Mistake: The text is not valid YAML, has aliases or several documents, or is nested too
             deep.
     """
-    import yaml
+    import yaml  # Sessions without suites do not need it.
 
     try:
         from yaml import CBaseLoader as Loader
@@ -90,54 +91,56 @@ def _build_tree(events: Iterable[Any], text: str) -> Node | None:
         event_types.MappingEndEvent,
     )
     sequence, sequence_end = event_types.SequenceStartEvent, event_types.SequenceEndEvent
-    # The open collections: the children read so far, and the line where it begins. Children of a
-    # mapping are its keys and values in turn.
+    # The children of the innermost collection so far. Keys and values of a mapping alternate.
     nodes: list[Node] = []
+    # For each open collection: the children of its parent, and the line where it begins.
     stack: list[tuple[list[Node], int]] = []
     document_count = 0
     # Calling `ScalarNode(...)` would take three times as long, for a million scalars.
-    make = tuple.__new__
+    make_tuple = tuple.__new__
     has_comments = " #" in text
-    swallowed: Mistake | None = None
+    swallowed_item: Mistake | None = None
     for event in events:
-        kind = type(event)
-        if kind is scalar:
+        event_type = type(event)
+        if event_type is scalar:
             if event.anchor or event.tag:
                 raise _explain_indicator(event)
-            # Ids and keys occur again and again, each time in a string of its own.
+            # libyaml makes a new string for each occurrence of an id or key, so share them.
             value = intern(event.value)
             is_quoted = bool(event.style)
             comment = ""
             if not is_quoted and (has_comments or not value):
                 comment = _find_comment(event, text)
             line = event.start_mark.line + 1
-            if " - " in value and not is_quoted and event.end_mark.line >= line:
-                swallowed = swallowed or _explain_swallowed_item(event, text)
-            nodes.append(make(ScalarNode, (value, line, is_quoted, comment)))
-        elif kind is mapping or kind is sequence:
+            # An item below a text, without a key between them: YAML reads one text of two lines.
+            is_long = " - " in value and event.end_mark.line > event.start_mark.line
+            if is_long and not is_quoted:
+                swallowed_item = swallowed_item or _explain_swallowed_item(event, text)
+            nodes.append(make_tuple(ScalarNode, (value, line, is_quoted, comment)))
+        elif event_type is mapping or event_type is sequence:
             if event.anchor or event.tag:
                 raise _explain_indicator(event)
             stack.append((nodes, event.start_mark.line + 1))
             if len(stack) > MAX_NESTING:
                 raise Mistake(stack[-1][1], f"This is nested deeper than {MAX_NESTING} levels")
             nodes = []
-        elif kind is mapping_end:
+        elif event_type is mapping_end:
             entries = list(zip(nodes[::2], nodes[1::2], strict=True))
             nodes, line = stack.pop()
             nodes.append(MappingNode(entries, line))
-        elif kind is sequence_end:
+        elif event_type is sequence_end:
             items = nodes
             nodes, line = stack.pop()
             nodes.append(ListNode(items, line))
-        elif kind is event_types.AliasEvent:
-            raise _explain_indicator(event)
-        elif kind is event_types.DocumentStartEvent:
+        elif event_type is event_types.AliasEvent:
+            raise _explain_indicator(event, f"*{event.anchor}")
+        elif event_type is event_types.DocumentStartEvent:
             document_count += 1
             if document_count > 1:
                 message = "A second document begins here. Remove the line '---', or use two files."
                 raise Mistake(event.start_mark.line + 1, message)
-    if swallowed:
-        raise swallowed
+    if swallowed_item:  # Raised at the end, because a syntax error says more.
+        raise swallowed_item
     return nodes[0] if nodes else None
 
 
@@ -156,7 +159,9 @@ def _make_node(value: object, line: int, depth: int) -> Node:
     if isinstance(value, dict):
         entries: list[tuple[Node, Node]] = []
         for key, child in value.items():
-            entries.append((ScalarNode(key, line, True), _make_node(child, line, depth + 1)))
+            entries.append(
+                (ScalarNode(key, line, is_quoted=True), _make_node(child, line, depth + 1))
+            )
         return MappingNode(entries, line)
     if isinstance(value, list):
         return ListNode([_make_node(child, line, depth + 1) for child in value], line)
@@ -165,16 +170,16 @@ def _make_node(value: object, line: int, depth: int) -> Node:
     if isinstance(value, bool):
         return ScalarNode("true" if value else "false", line)
     # Numbers arrive as a subclass of `str` that keeps them as written.
-    return ScalarNode(str(value), line, type(value) is str)
+    return ScalarNode(str(value), line, is_quoted=type(value) is str)
 
 
 # -- Syntax errors ---------------------------------------------------------------------------------
 #
-# libyaml reports where its grammar broke, in words of its grammar. The functions below look at the
-# lines around that place for what people who write YAML twice a year get wrong.
+# libyaml reports where parsing failed, in terms of its grammar. The functions below look near that
+# line for the mistakes of people who rarely write YAML.
 
 _MISSING_SPACE = re.compile(r"\s*(?:- +)?([A-Za-z_]+):(?=[^\s:/\\])")
-# What is wrong with a line wherever it is. The message names the word in brackets.
+# Mistakes that a line shows by itself. '{}' in the message is the group of the pattern.
 _LINE_MISTAKES = (
     (re.compile(r"\s*(?:- *)?\t"), "This line is indented with a tab. Use spaces."),
     (_MISSING_SPACE, "Write a space after the colon of '{}:'"),
@@ -198,7 +203,7 @@ def explain_line(text: str) -> str:
 
 
 def _find_comment(event: Any, text: str) -> str:
-    """Return the comment behind a scalar: one space behind it, or anywhere behind an empty one."""
+    """Return the comment after a scalar: after one space or, if it is empty, anywhere."""
     start = event.end_mark.index
     if event.value and text[start : start + 2] != " #":
         return ""
@@ -217,19 +222,16 @@ def _explain_swallowed_item(event: Any, text: str) -> Mistake | None:
     return None
 
 
-def _explain_indicator(event: Any) -> Mistake:
+def _explain_indicator(event: Any, alias: str = "") -> Mistake:
     """Explain a value that begins with ``*``, ``&`` or ``!``, which suites do not use."""
     line = event.start_mark.line + 1
-    anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
-    written = f"!{str(tag).lstrip('!')}" if tag else f"&{anchor}"
-    if type(event).__name__ == "AliasEvent":
-        written = f"*{anchor}"
+    written = alias or (f"!{event.tag.lstrip('!')}" if event.tag else f"&{event.anchor}")
     message = f"{quote(written)} is YAML syntax that suites do not support"
     return Mistake(line, f"{message}. Put the text in quotes, or write the value out.")
 
 
 class _Failure(NamedTuple):
-    """Where libyaml failed, and where the text begins that it could not read to its end."""
+    """Where libyaml failed, and where the value begins that it was reading."""
 
     lines: Sequence[str]
     row: int
@@ -258,25 +260,30 @@ def _explain_syntax_error(error: yaml.YAMLError, text: str) -> Mistake:
         position = error.position if isinstance(error.position, int) else 0
         line = text.count("\n", 0, position) + 1
         return Mistake(line, "This line has a control character, which YAML does not allow")
-    problem, context = str(getattr(error, "problem", "")), str(getattr(error, "context", ""))
-    mark = getattr(error, "problem_mark", None)
-    row, column = (min(mark.line, len(lines) - 1), mark.column) if mark else (0, 0)
-    if mark and mark.line >= len(lines):
-        column = len(lines[-1])
-    open_mark = getattr(error, "context_mark", None) or mark
-    open_row, open_column = (min(open_mark.line, row), open_mark.column) if open_mark else (0, 0)
-    for index, line_text in enumerate(lines[: row + 1]):
+    failure = _locate_failure(error, lines)
+    for index, line_text in enumerate(lines[: failure.row + 1]):
         if line_text.startswith(_CONFLICT_MARKERS):
             return Mistake(index + 1, "A merge conflict begins here. Resolve it.")
-    for index in (open_row, _find_row_above(lines, row), row):
+    for index in (failure.open_row, _find_row_above(lines, failure.row), failure.row):
         explanation = explain_line(lines[index])
         if explanation:
             return Mistake(index + 1, explanation)
-    failure = _Failure(lines, row, column, open_row, open_column, problem)
+    context = str(getattr(error, "context", ""))
     for context_pattern, problem_pattern, explain in _EXPLANATIONS:
-        if re.search(context_pattern, context) and re.search(problem_pattern, problem):
-            return explain(failure) if callable(explain) else Mistake(row + 1, explain)
+        if re.search(context_pattern, context) and re.search(problem_pattern, failure.problem):
+            return explain(failure) if callable(explain) else Mistake(failure.row + 1, explain)
     return _explain_character(failure)
+
+
+def _locate_failure(error: yaml.YAMLError, lines: Sequence[str]) -> _Failure:
+    mark = getattr(error, "problem_mark", None)
+    row, column = (min(mark.line, len(lines) - 1), mark.column) if mark else (0, 0)
+    if mark and mark.line >= len(lines):  # libyaml counts a line after the last line end.
+        column = len(lines[-1])
+    open_mark = getattr(error, "context_mark", None) or mark
+    open_row, open_column = (min(open_mark.line, row), open_mark.column) if open_mark else (0, 0)
+    problem = str(getattr(error, "problem", ""))
+    return _Failure(lines, row, column, open_row, open_column, problem)
 
 
 def _find_row_above(lines: Sequence[str], row: int) -> int:
@@ -295,7 +302,7 @@ def _explain_escape(failure: _Failure) -> Mistake:
 
 def _explain_open_quote(failure: _Failure) -> Mistake:
     line = failure.open_row + 1
-    return Mistake(line, "The quote that opens in this line is never closed")
+    return Mistake(line, "The quote that opens on this line is never closed")
 
 
 def _explain_second_colon(failure: _Failure) -> Mistake:
@@ -316,8 +323,7 @@ def _explain_block(failure: _Failure) -> Mistake:
         if failure.rest:
             return _explain_indentation(failure.lines, failure.row)
     elif "node content" not in failure.problem:
-        message = _explain_rest_of_line(failure.before.rstrip(), failure.rest.strip())
-        return Mistake(failure.row + 1, message)
+        return _explain_rest_of_line(failure)
     return _explain_character(failure)
 
 
@@ -339,9 +345,11 @@ def _explain_brackets(failure: _Failure) -> Mistake:
         where = f"before {quote(rest)}" if rest else "at the end. A '[' or '{' is not closed."
         return Mistake(row + 1, f"A value is missing {where}")
     closing = _CLOSING_BRACKETS[bracket]
-    is_closed_later = any(line.strip().startswith(closing) for line in lines[row : row + 100])
+    is_closed_later = any(
+        line.strip().startswith(closing) for line in lines[row : row + MAX_BRACKET_LINES]
+    )
     if not rest or (row > open_row and not is_closed_later):
-        message = f"The '{bracket}' in this line is never closed with '{closing}'"
+        message = f"The '{bracket}' on this line is never closed with '{closing}'"
         return Mistake(open_row + 1, message)
     if rest.startswith(":"):
         return Mistake(row + 1, "A comma is missing, or text that contains ': ' needs quotes")
@@ -356,15 +364,17 @@ def _explain_line_without_key(lines: Sequence[str], row: int) -> Mistake:
     return Mistake(row + 1, f"{quote(lines[row].strip())} is not 'key: value'. {hint}")
 
 
-def _explain_rest_of_line(before: str, rest: str) -> str:
+def _explain_rest_of_line(failure: _Failure) -> Mistake:
     """Explain what follows a value that is complete."""
-    if before[-1:] in ("'", '"'):
-        other = '"' if before[-1:] == "'" else "'"
-        hint = f"If the text contains {before[-1:]}, put {other} around it."
-        return f"{quote(rest)} follows the closing quote. {hint}"
-    if rest[:1] in ("]", "}"):
-        return f"The '{rest[:1]}' closes nothing"
-    return f"{quote(rest)} follows a complete value. Put the whole value in quotes."
+    last, rest = failure.before.rstrip()[-1:], failure.rest.strip()
+    message = f"{quote(rest)} follows a complete value. Put the whole value in quotes."
+    if last in ("'", '"'):
+        other = '"' if last == "'" else "'"
+        hint = f"If the text contains {last}, put {other} around it."
+        message = f"{quote(rest)} follows the closing quote. {hint}"
+    elif rest[:1] in ("]", "}"):
+        message = f"The '{rest[:1]}' closes nothing"
+    return Mistake(failure.row + 1, message)
 
 
 def _explain_indentation(lines: Sequence[str], row: int) -> Mistake:
@@ -382,12 +392,13 @@ def _explain_indentation(lines: Sequence[str], row: int) -> Mistake:
             continue
         start = len(lines[above]) - len(candidate)
         if not is_item:
+            # The key of an item, as in "- key:", begins after the dash.
             while candidate.startswith("- "):
                 start += len(candidate) - len(candidate[1:].lstrip())
                 candidate = candidate[1:].lstrip()
         if start != column:
-            message = f"This line begins with {format_count(column, 'space')}. Write {start}"
-            return Mistake(row + 1, f"{message}, to match line {above + 1}")
+            message = f"This line is indented by {format_count(column, 'space')}. Use {start}"
+            return Mistake(row + 1, f"{message}, to match line {above + 1}.")
         break
     return Mistake(row + 1, "This line is indented differently from the lines above it")
 
@@ -397,7 +408,7 @@ _EXPLANATIONS: Sequence[tuple[str, str, str | Callable[[_Failure], Mistake]]] = 
     ("quoted scalar", "escape", _explain_escape),
     ("quoted scalar", "", _explain_open_quote),
     ("flow", "", _explain_brackets),
-    ("", "unexpected ':'", "Write a space after each colon and each comma of this line"),
+    ("", "unexpected ':'", "Write a space after each colon and each comma on this line"),
     ("", "document start", "The line '...' above ends the YAML document. Remove it."),
     ("", "mapping values are not allowed", _explain_second_colon),
     ("simple key", "", lambda failure: _explain_line_without_key(failure.lines, failure.open_row)),

@@ -288,7 +288,7 @@ def test_two_grades_of_one_assessor_are_an_error(folder: SuiteFolder) -> None:
     (mistake,) = folder.find_mistakes(f"{QUERIES}judgments: q.csv\n")
 
     assert mistake == (
-        "q.csv:3: 'a' has grade 1 for '1' here, and 3 in line 2, from the same assessor 'anna'"
+        "q.csv:3: 'a' has grade 1 for '1' here, and 3 on line 2, from the same assessor 'anna'"
     )
 
 
@@ -319,7 +319,7 @@ def test_rows_without_a_grade_are_still_to_grade(folder: SuiteFolder) -> None:
         ("q.trec", "1 0 d1 1\n1 0 d2\n", "q.trec:2: A line of TREC qrels is 'query 0 document grade', but this has 3 columns"),
         ("q.trec", "1 0 d1 1\n1 0 d2 high\n", "q.trec:2: A grade must be a number, not 'high'"),
         ("q.trec", "1 0 d1 1\n1 0 d2 nan\n", "q.trec:2: A grade must be a number, not 'nan'"),
-        ("q.trec", "1 0 d1 1\n2 0 d1 1\n1 0 d1 2\n", "q.trec:3: 'd1' has grade 2 for '1' here, and 1 in line 1"),
+        ("q.trec", "1 0 d1 1\n2 0 d1 1\n1 0 d1 2\n", "q.trec:3: 'd1' has grade 2 for '1' here, and 1 on line 1"),
         ("q.tsv", "query-id\tcorpus-id\tscore\n1\td1\n", "q.tsv:2: The line has 2 cells, and the header has 3"),
         ("q.csv", "query,docid,rating\na,d1,goood\n", "q.csv:2: A grade must be a number or a word of 'grades' ('good'), not 'goood'. Did you mean 'good'?"),
         ("q.csv", "query,docid,rating\na,,1\n", "q.csv:2: This line has a grade, but no document"),

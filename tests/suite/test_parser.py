@@ -302,12 +302,12 @@ def test_a_known_issue_needs_an_id(folder: SuiteFolder, value: str) -> None:
         ("queries:\n  - query:\n", "2: 'query' is empty"),
         ("queries:\n  - query: #tea\n", "2: 'query' is empty, because '#' begins a comment. Put '#tea' in quotes."),
         ("queries:\n  - {query: [a]}\n", "2: 'query' must be text, not a list"),
-        ("queries:\n  - {query: a, query: b}\n", "2: 'query' is already in line 2"),
-        ("queries:\n  - query: a\n  - query: a\n", "3: The id 'a' is already used in line 2. Give one of the two queries an 'id'."),
+        ("queries:\n  - {query: a, query: b}\n", "2: 'query' is already on line 2"),
+        ("queries:\n  - query: a\n  - query: a\n", "3: The id 'a' is already used on line 2. Give one of the two queries an 'id'."),
         ("queries:\n  - {query: a, relevant: {d: high}}\n", "2: A grade must be a number, not 'high'"),
         ("grades: {perfect: 3}\nqueries:\n  - {query: a, relevant: {d: perfct}}\n", "3: A grade must be a number or a word of 'grades' ('perfect'), not 'perfct'. Did you mean 'perfect'?"),
         ("queries:\n  - {query: a, relevant: {d: nan}}\n", "2: A grade must be a number, not 'nan'"),
-        ("queries:\n  - {query: a, relevant: {d: 1, d: 2}}\n", "2: 'd' is already in line 2"),
+        ("queries:\n  - {query: a, relevant: {d: 1, d: 2}}\n", "2: 'd' is already on line 2"),
         ("queries:\n  - {query: a, relevant: {d: [1]}}\n", "2: The grade of 'd' must be a number, not a list"),
         ("queries:\n  - {query: a, relevant: {sku-609:3}}\n", "2: 'sku-609:3' has no grade. Write a space after the colon: 'sku-609: 3'."),
         ("queries:\n  - {query: a, must_find: {sku-609:3}}\n", "2: 'sku-609:3' has no rank. Write a space after the colon: 'sku-609: 3'."),
@@ -415,7 +415,7 @@ def test_at_most_ten_mistakes_are_listed(folder: SuiteFolder) -> None:
 def test_a_syntax_error_is_reported_alone(folder: SuiteFolder) -> None:
     mistakes = folder.find_mistakes("queries:\n  - {query: a, foo: 1}\n  - {query: b\n")
 
-    assert mistakes == ["shop.ir.yaml:3: The '{' in this line is never closed with '}'"]
+    assert mistakes == ["shop.ir.yaml:3: The '{' on this line is never closed with '}'"]
 
 
 def test_messages_have_no_control_characters(folder: SuiteFolder) -> None:

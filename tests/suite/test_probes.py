@@ -236,7 +236,7 @@ def test_a_title_that_many_documents_contain_is_left_out(folder: SuiteFolder) ->
     assert not {"guide title", "sign title"} & set(suite.queries_by_id)
     assert suite.notes == (
         "12 probes for 14 of 14 documents; 2 texts are left out, because 10 other documents"
-        " contain all of the words",
+        " contain all of their words",
     )
 
 

@@ -155,7 +155,7 @@ def test_passages_need_a_suite_that_finds_passages(folder: SuiteFolder) -> None:
         ("q.csv", "id,query\n1,\n", "q.csv:2: This line has no query"),
         ("q.csv", "query,weight\na,heavy\n", "q.csv:2: 'weight' must be a number of 0 or more, not 'heavy'"),
         ("q.csv", "query,weight\na,-1\n", "q.csv:2: 'weight' must be a number of 0 or more, not '-1'"),
-        ("q.csv", "id,query\n1,a\n1,b\n", "q.csv:3: The id '1' is already used in line 2"),
+        ("q.csv", "id,query\n1,a\n1,b\n", "q.csv:3: The id '1' is already used on line 2"),
         ("q.jsonl", '{"query": "a", "relevent": ["d"]}\n', "q.jsonl:1: 'relevent' is not a key of a query or judgment. Did you mean 'relevant'?"),
         ("q.jsonl", '\n{"query": "a", "must_find": {"d1": 0}}\n', "q.jsonl:2: The rank of 'd1' must be a whole number from 1 to 10,000, not '0'"),
         ("q.jsonl", '{"query": "a", "params": ' + '{"a": ' * 50 + "1" + "}" * 51, "q.jsonl:1: This is nested deeper than 40 levels"),

@@ -72,7 +72,7 @@ def test_a_drop_that_the_suite_limits_is_known(folder: SuiteFolder) -> None:
         ("thresholds: {ndcg@10: {min: 0%}}", "A minimum of 0 can never fail for ndcg@10. Remove it."),
         ("thresholds: {ndcg@10: {max: 90%}}", "'max' would reject good results, because a higher ndcg@10 is better. Use 'min'."),
         ("thresholds: {rank_of_first@10: 0}", "rank_of_first@10 is always at least 1, so 0 cannot be a bound"),
-        ("thresholds: {ndcg: 0.5, ndcg@10: 0.6}", "ndcg@10 already has a threshold in line 2"),
+        ("thresholds: {ndcg: 0.5, ndcg@10: 0.6}", "ndcg@10 already has a threshold on line 2"),
         ("thresholds: {ndcg@10: {}}", "ndcg@10 has no bound. Write min, max, max_drop or max_significant_drop."),
         ("thresholds: {ndcg@10: [1]}", "'min' of ndcg@10 must be a number, not a list"),
         ("thresholds: {ndcg@10: '0.5'}", "'min' of ndcg@10 must be a number without quotes, not '0.5'"),
@@ -90,7 +90,7 @@ def test_a_drop_that_the_suite_limits_is_known(folder: SuiteFolder) -> None:
         ("each_query: {ndcg@10: {max_significant_drop: 0.1}}", "'max_significant_drop' is a test over many queries. Use 'max_drop' for a single query."),
         ("each_query: {latency_p95: 1s}", "latency_p95 is about many queries, so a single query cannot have it"),
         ("each_query: {weighted ndcg@10: 0.1}", "weighted ndcg@10 is about many queries, so a single query cannot have it"),
-        ("each_query: {ndcg: 0.1, ndcg@10: 0.2}", "ndcg@10 already has a threshold in line 2"),
+        ("each_query: {ndcg: 0.1, ndcg@10: 0.2}", "ndcg@10 already has a threshold on line 2"),
         ("match: text\nthresholds: {judged@10: 0.5}", "judged@10 cannot be used with 'match: text': passages are not results"),
     ],
 )  # fmt: skip

@@ -305,11 +305,11 @@ class QueryParser:
                 continue
             key = "id" if "id" in entry.fields.lines else "query"
             line = entry.fields.get_line(key)
-            place: object = f"line {other.fields.get_line(key)}"
+            place = f"on line {other.fields.get_line(key)}"
             if other.location.path != entry.location.path:
-                place = other.location
+                place = f"in {other.location}"
             hint = "" if key == "id" else ". Give one of the two queries an 'id'."
-            message = f"The id {quote(entry.id)} is already used in {place}{hint}"
+            message = f"The id {quote(entry.id)} is already used {place}{hint}"
             self.mistakes.add(Mistake(line, message), entry.location.path)
 
     def _parse_query(self, entry: _QueryEntry, files: JudgmentFiles) -> Query:

@@ -21,6 +21,7 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
+from pytest_irquality.io.escaping import escape_log_line, escape_workflow_commands
 from pytest_irquality.io.files import FileError
 from pytest_irquality.io.git import GitError, Repository, find_checkout
 
@@ -133,6 +134,26 @@ class FileAccess:
         patterns = [*self.allowed_files]
         patterns += [f"{pattern.rstrip('/')}/*" for pattern in self.allowed_files]
         return any(fnmatchcase(name.as_posix(), pattern) for pattern in patterns)
+
+
+def check_suite_path(path: str) -> None:
+    """Refuse the path of a suite that could act on a terminal, a CI system or a command line.
+
+    Raises:
+        FileError: A name contains control characters, line breaks or a workflow command, or starts
+            with ``-``. The message shows the name escaped.
+    """
+    shown = escape_log_line(path)
+    for name in path.replace("\\", "/").split("/"):
+        problem = ""
+        if not name.isprintable():
+            problem = "contains control characters or line breaks"
+        elif escape_workflow_commands(name) != name:
+            problem = "contains a command of a CI system"
+        elif name.startswith("-"):
+            problem = "starts with '-', so it could be taken for an option"
+        if problem:
+            raise FileError(shown, f"The name '{escape_log_line(name)}' {problem}. Rename it.")
 
 
 def is_in_ci() -> bool:

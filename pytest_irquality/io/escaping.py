@@ -1,4 +1,4 @@
-"""Make texts from data harmless for the medium that shows them: one function for each medium.
+"""Escape texts from data. There is one function for each medium that shows them.
 
 A query, a title, a tag or the name of a file may contain what a terminal, a CI system, Markdown, a
 spreadsheet or a file system acts on.
@@ -12,24 +12,29 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from pytest_irquality.io.files import FileError
-
 MAX_FILE_NAME_BYTES = 120
+_DIGEST_BYTES = 20  # enough for "~" and 16 digits
 
-# Characters without width: two ids that differ only in them look the same.
-_INVISIBLE = (0xAD, 0x180E, 0x200B, *range(0x2060, 0x2065), 0xFEFF, *range(0xE0000, 0xE0080))
+
+def _name_code_point(character: str) -> str:
+    return f"⟨U+{ord(character):04X}⟩"
+
+
 _CONTROLS = (
     *(code for code in range(0x20) if code not in (0x09, 0x0A)),
     *range(0x7F, 0xA0),
-    *range(0x202A, 0x202F),
-    *range(0x2066, 0x206A),
-    *_INVISIBLE,
+    *range(0x202A, 0x202F),  # embeddings and overrides of the direction
+    *range(0x2066, 0x206A),  # isolates of the direction
+    # Characters without width: two ids that differ only in them look the same.
+    *(0xAD, 0x180E, 0x200B, 0xFEFF),  # soft hyphen, vowel separator, zero-width space, BOM
+    *range(0x2060, 0x2065),  # word joiner and operators without a sign
+    *range(0xE0000, 0xE0080),  # tags
 )
-_VISIBLE = {code: f"⟨U+{code:04X}⟩" for code in _CONTROLS}
+_VISIBLE = {code: _name_code_point(chr(code)) for code in _CONTROLS}
 _VISIBLE.update(dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}"))
 
 # Joiners, direction marks and variation selectors belong to some scripts. Between letters of ASCII,
-# Latin, Greek and Cyrillic they are only there to deceive, as are letters that are blank.
+# Latin, Greek and Cyrillic they only deceive. So do blank letters.
 # Letters of other scripts are written as "not before U+0590": a class of a million characters takes
 # 3 ms to compile, and every run would wait for it.
 _OTHER_SCRIPT = r"[^\0-\u058f]"
@@ -37,24 +42,27 @@ _MARKS = "[\u061c\u200c-\u200f\ufe00-\ufe0f\U000e0100-\U000e01ef]+"
 _NO_SCRIPT_AFTER = rf"(?!\s*{_OTHER_SCRIPT})"
 _BLANK_LETTERS = "[\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0]"
 _DECEPTIVE_MARKS = re.compile(
-    rf"(?<=[\w-])(?<!{_OTHER_SCRIPT}){_MARKS}{_NO_SCRIPT_AFTER}"
-    rf"|(?<![^\s\"]){_MARKS}(?=[\w-]){_NO_SCRIPT_AFTER}|{_BLANK_LETTERS}"
+    rf"(?<=[\w-])(?<!{_OTHER_SCRIPT}){_MARKS}{_NO_SCRIPT_AFTER}"  # inside or after a word
+    rf"|(?<![^\s\"]){_MARKS}(?=[\w-]){_NO_SCRIPT_AFTER}"  # before a word
+    rf"|{_BLANK_LETTERS}"
 )
 # Letters of Cyrillic, Greek and Armenian that look like ASCII, in a word that looks like ASCII.
 _LOOKALIKES = "аеорсухіјѕһԁԛԝӏАВЕЅІЈКМНОРСТУХӀοΑΒΕΖΗΙΚΜΝΟΡΤΥΧօոսհ"
-_LOOKALIKE_NAMES = {ord(letter): f"⟨U+{ord(letter):04X}⟩" for letter in _LOOKALIKES}
+_LOOKALIKE_NAMES = {ord(letter): _name_code_point(letter) for letter in _LOOKALIKES}
 _MIXED_WORD = re.compile(
-    rf"(?<![\w-])(?=[\w-]*[A-Za-z])[A-Za-z0-9_-]*[{_LOOKALIKES}]"
-    rf"[A-Za-z0-9_{_LOOKALIKES}-]*(?!\w)"
+    r"(?<![\w-])(?=[\w-]*[A-Za-z])"  # the beginning of a word with an ASCII letter
+    rf"[A-Za-z0-9_-]*[{_LOOKALIKES}][A-Za-z0-9_{_LOOKALIKES}-]*(?!\w)"
 )
 _SPACES = dict.fromkeys((0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000), " ")
 
-# GitHub reads a command where a line begins with "::", also indented, and GitHub wherever "##[" is.
-# Azure reads "##vso[" and TeamCity "##teamcity[".
+# GitHub reads a command if a line begins with "::", even after spaces, or contains "##[". Azure
+# reads "##vso[" and TeamCity "##teamcity[".
 _WORKFLOW_COMMAND = re.compile(r"^\s*:(?=:)|##(?=\w*\[)", re.MULTILINE)
 _HASH_COMMAND = re.compile(r"##(?=\w*\[)")
 _TERMINAL_SEQUENCE = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]"
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colors and cursor moves (CSI of ECMA-48)
+    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles and links (OSC)
+    r"|\x1b[ -/]*[0-~]"  # other escape sequences
 )
 
 
@@ -73,13 +81,13 @@ def escape_log_line(text: str) -> str:
     text = _reveal_deceptions(text)
     if not text.isprintable():
         text = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
-    return disarm_commands(text)
+    return escape_workflow_commands(text)
 
 
 def escape_log_lines(text: str) -> str:
     """Make the output of another program harmless and keep its lines.
 
-    Colors and cursor moves are removed, first, so a sequence inside ``##[`` cannot hide a command.
+    Colors and cursor moves are removed first. Otherwise one inside ``##[`` could hide a command.
     """
     lines = _TERMINAL_SEQUENCE.sub("", text).splitlines()
     return "\n".join(escape_log_line(line.expandtabs()) for line in lines)
@@ -97,10 +105,14 @@ def escape_workflow_property(text: str) -> str:
     return escape_workflow_message(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def disarm_commands(text: str) -> str:
-    """Escape what a CI system would take for a command, as where a line was wrapped before it."""
+def escape_workflow_commands(text: str) -> str:
+    """Escape text that a CI system would read as a command.
+
+    Wrapping can move ``::`` to the start of a line, so wrapped lines need it again.
+    """
     if ":" not in text and "##" not in text:
         return text
+    # One escaped character is enough, and keeps the text readable.
     return _WORKFLOW_COMMAND.sub(lambda match: f"{match[0][:-1]}\\x{ord(match[0][-1]):02x}", text)
 
 
@@ -110,19 +122,17 @@ def disarm_commands(text: str) -> str:
 def escape_page_text(text: str) -> str:
     """Replace what a page would not show: controls, directions, invisible and deceptive letters.
 
-    Their names appear instead, such as ``⟨U+200B⟩``. Marks that letters of a script need stay.
+    Their code points appear instead, such as ``⟨U+200B⟩``. Marks that a script needs are kept.
     """
     text = _reveal_deceptions(text)
     return text if text.isprintable() else text.translate(_VISIBLE)
 
 
 def _reveal_deceptions(text: str) -> str:
-    """Replace marks and letters that make a word look like another one by their names."""
+    """Show the code points of marks and letters that make a word look like another one."""
     if text.isascii():
         return text
-    text = _DECEPTIVE_MARKS.sub(
-        lambda match: "".join(f"⟨U+{ord(character):04X}⟩" for character in match[0]), text
-    )
+    text = _DECEPTIVE_MARKS.sub(lambda match: "".join(map(_name_code_point, match[0])), text)
     return _MIXED_WORD.sub(lambda match: match[0].translate(_LOOKALIKE_NAMES), text)
 
 
@@ -132,7 +142,10 @@ _MARKUP = re.compile(r"([\\`*_\[\]|~#$])")
 _ENTITIES = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
 # What GitHub turns into a mention, a link or a reference anywhere in a text.
 _AUTOLINK = re.compile(
-    r"(?<![A-Za-z0-9_])@(?=\w)|@(?=[\w-]+\.\w)|#(?=\d)|:(?=//)|\bwww(?=\.)|\bgh-(?=\d)",
+    r"(?<![A-Za-z0-9_])@(?=\w)"  # a mention: @name
+    r"|@(?=[\w-]+\.\w)"  # an address: name@example.org
+    r"|#(?=\d)|\bgh-(?=\d)"  # an issue: #12, GH-12
+    r"|:(?=//)|\bwww(?=\.)",  # a URL: https://…, www.…
     re.IGNORECASE,
 )
 
@@ -147,16 +160,20 @@ def escape_markdown(text: str) -> str:
 def escape_markdown_code(text: str) -> str:
     """Make an inline code span, fenced by more backticks than the text has in a row."""
     plain = re.sub(r"[\n\t]", " ", escape_page_text(text))
-    longest_run = max((len(run) for run in re.findall("`+", plain)), default=0)
-    fence = "`" * (longest_run + 1)
+    longest_fence = max(map(len, re.findall("`+", plain)), default=0)
+    fence = "`" * (longest_fence + 1)
     padding = " " if plain.startswith("`") or plain.endswith("`") else ""
     return f"{fence}{padding}{plain}{padding}{fence}"
 
 
 # -- CSV -------------------------------------------------------------------------------------------
 
-# The file may be opened with another separator, which then begins cells inside ours.
-_FORMULA = re.compile(r"(?:^|(?<=[;|\t\r\n]))[ \"]*'*(?=[=+\-@＝＋－＠])|^'*(?=[\t\r\n])")
+# A spreadsheet may split at another separator, so a formula can also begin inside a cell. The
+# pattern passes over "'", which is the escape, so that escaping twice can be undone twice.
+_FORMULA = re.compile(
+    r"(?:^|(?<=[;|\t\r\n]))[ \"]*'*(?=[=+\-@＝＋－＠])"
+    r"|^'*(?=[\t\r\n])"  # Some programs skip these before a formula.
+)
 
 
 def escape_csv_cell(text: str) -> str:
@@ -176,35 +193,18 @@ _WINDOWS_DEVICE = re.compile(r"^(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])$",
 
 
 def make_file_name(text: str) -> str:
-    """Make a part of a file name, percent-encoded, different for every text up to case."""
+    """Make a part of a file name by percent-encoding.
+
+    Different texts have different names. Two names may differ in case alone.
+    """
     name = _UNSAFE_IN_NAME.sub(lambda match: _percent_encode(match[0]), text)
     if _WINDOWS_DEVICE.match(name):
         name = _percent_encode(name[0]) + name[1:]
     if len(name.encode()) <= MAX_FILE_NAME_BYTES:
         return name
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    start = name.encode()[: MAX_FILE_NAME_BYTES - 20].decode(errors="ignore")
+    start = name.encode()[: MAX_FILE_NAME_BYTES - _DIGEST_BYTES].decode(errors="ignore")
     return f"{start}~{digest}"
-
-
-def check_file_name(path: str) -> None:
-    """Refuse the path of a suite that could act on a terminal, a CI system or a command line.
-
-    Raises:
-        FileError: A name contains control characters, line breaks or a workflow command, or starts
-            with ``-``. The message shows the name escaped.
-    """
-    shown = escape_log_line(path)
-    for name in path.replace("\\", "/").split("/"):
-        problem = ""
-        if not name.isprintable():
-            problem = "contains control characters or line breaks"
-        elif disarm_commands(name) != name:
-            problem = "contains a command of a CI system"
-        elif name.startswith("-"):
-            problem = "starts with '-', so it could be taken for an option"
-        if problem:
-            raise FileError(shown, f"The name '{escape_log_line(name)}' {problem}. Rename it.")
 
 
 def _percent_encode(text: str) -> str:
@@ -213,7 +213,7 @@ def _percent_encode(text: str) -> str:
 
 # -- Command lines ---------------------------------------------------------------------------------
 
-# What cmd acts on outside quotes. Inside quotes it still replaces `%NAME%`.
+# Characters that cmd interprets outside quotes. Inside quotes, it still expands `%NAME%`.
 _ACTIVE_IN_CMD = re.compile(r'[()%!^"<>&|]')
 
 
@@ -222,8 +222,8 @@ def quote_command(words: Sequence[str], paths: Sequence[str] = ()) -> str:
 
     Args:
         words: The program and its options.
-        paths: Files that follow them. One whose name could be an option or, starting with ``@``, a
-            file of arguments gets ``./`` in front.
+        paths: Files that follow them. If a path starts with ``-`` or ``@``, ``./`` is put in front,
+            so that it is not read as an option or as a file of arguments.
     """
     quoted = [quote_word(word) for word in words]
     for path in paths:
@@ -233,7 +233,7 @@ def quote_command(words: Sequence[str], paths: Sequence[str] = ()) -> str:
 
 
 def quote_word(word: str) -> str:
-    """Quote a word of a command, also one whose characters would not survive being copied."""
+    """Quote a word of a command. Unprintable characters, which cannot be copied, are escaped."""
     if sys.platform == "win32":
         return word if re.fullmatch(r"[\w./\\:=-]+", word) else _quote_for_cmd(word)
     if word.isprintable():

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality.io.escaping import check_file_name, escape_log_line, escape_log_lines
+from pytest_irquality.io.access import check_suite_path
+from pytest_irquality.io.escaping import escape_log_line, escape_log_lines
 from pytest_irquality.io.files import FileError
 from pytest_irquality.io.text import find_closest
 from pytest_irquality.metrics import Definition, MetricError
@@ -45,7 +46,7 @@ class SuiteModule(compat.SynthesizedModule):
         """Create the module of a suite, under a name that pytest can print."""
         relative_path = get_state(parent.config).get_relative_path(path)
         try:
-            check_file_name(relative_path)
+            check_suite_path(relative_path)
             if "::" in relative_path:
                 raise FileError(
                     escape_log_line(relative_path), "The name contains '::'. Rename it."

@@ -10,7 +10,7 @@ from unicodedata import category, combining, east_asian_width
 from pytest_irquality.evaluation.documents import DocChange, list_documents
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, Outcome
-from pytest_irquality.io.escaping import disarm_commands, escape_log_line
+from pytest_irquality.io.escaping import escape_log_line, escape_workflow_commands
 from pytest_irquality.io.text import CodePart, DataPart, DocPart, Part, Text, join, write
 from pytest_irquality.reports.numbers import MARKS
 from pytest_irquality.reports.query_rows import Direction, SearchNames, TextColumn, name_searches
@@ -64,7 +64,7 @@ def render_terminal(view: View, *, verbosity: int = 0, columns: int = TERMINAL_C
             blocks = _select_blocks(blocks, MAX_LINES - len(last))
         lines = [line for block in blocks for line in block.lines] + last
     # Wrapping may put a query's "::" at the start of a line, where GitHub reads commands.
-    return "".join(f"{disarm_commands(line)}\n" for line in lines)
+    return "".join(f"{escape_workflow_commands(line)}\n" for line in lines)
 
 
 def _select_blocks(blocks: Sequence[_Block], max_lines: int) -> list[_Block]:

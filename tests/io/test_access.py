@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality.io.access import FileAccess
+from pytest_irquality.io.access import FileAccess, check_suite_path
+from pytest_irquality.io.escaping import escape_log_line
 from pytest_irquality.io.files import FileError
 
 from .helpers import commit_all, make_repository, run_git, write_file
@@ -225,3 +226,31 @@ def test_baselines_are_in_their_own_folder(project: Path) -> None:
     other = project / "other" / ".ir-baseline"
     with pytest.raises(FileError, match="A link leads out of"):
         access.check_baseline_file(other / "q.txt", other)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("a\n::error ::spoken.ir.yaml", r"contains control characters or line breaks"),
+        ("d/\n::stop-commands::x/s.ir.yaml", r"'\\n::stop-commands::x' contains control"),
+        ("b\x1b[2J.ir.yaml", r"b\\x1b\[2J.ir.yaml: The name"),
+        ("a\u202e.ir.yaml", r"'a\\u202e.ir.yaml' contains control"),
+        ("##[error]spoken.ir.yaml", "contains a command of a CI system"),
+        ("x##vso[task]y.ir.yaml", "contains a command of a CI system"),
+        ("::error ::x/s.ir.yaml", "contains a command of a CI system"),
+        ("-oir_command=sh run.ir.yaml", "starts with '-', so it could be taken for an option"),
+        ("sub/--junitxml=a.ir.yaml", "starts with '-'"),
+    ],
+)
+def test_a_name_that_could_act_is_refused_in_escaped_form(path: str, message: str) -> None:
+    with pytest.raises(FileError, match=message) as error:
+        check_suite_path(path)
+
+    assert escape_log_line(str(error.value)) == str(error.value)
+
+
+@pytest.mark.parametrize(
+    "path", ["shop.ir.yaml", "größe/тест.ir.yaml", "a b/c-d.ir.yaml", "../x::y.ir.yaml", "@a"]
+)
+def test_other_names_of_suites_are_allowed(path: str) -> None:
+    check_suite_path(path)

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pytest_irquality.io.escaping import (
-    check_file_name,
     clip,
     escape_csv_cell,
     escape_log_line,
@@ -27,7 +26,6 @@ from pytest_irquality.io.escaping import (
     quote_word,
     unescape_csv_cell,
 )
-from pytest_irquality.io.files import FileError
 
 ACTIVE_PARTS = (
     *("::", "##[", "##vso[", "\n", "\r", "\x1b[2J", "\x9b", "\u202e", "\u200b", " ", "a", "@"),
@@ -183,34 +181,6 @@ class TestFileNames:
     def test_a_name_is_readable_and_short(self, text: str, name: str) -> None:
         assert make_file_name(text) == name
         assert len(make_file_name(text * 500)) < 130
-
-    @pytest.mark.parametrize(
-        ("path", "message"),
-        [
-            ("a\n::error ::spoken.ir.yaml", r"contains control characters or line breaks"),
-            ("d/\n::stop-commands::x/s.ir.yaml", r"'\\n::stop-commands::x' contains control"),
-            ("b\x1b[2J.ir.yaml", r"b\\x1b\[2J.ir.yaml: The name"),
-            ("a\u202e.ir.yaml", r"'a\\u202e.ir.yaml' contains control"),
-            ("##[error]spoken.ir.yaml", "contains a command of a CI system"),
-            ("x##vso[task]y.ir.yaml", "contains a command of a CI system"),
-            ("::error ::x/s.ir.yaml", "contains a command of a CI system"),
-            ("-oir_command=sh run.ir.yaml", "starts with '-', so it could be taken for an option"),
-            ("sub/--junitxml=a.ir.yaml", "starts with '-'"),
-        ],
-    )
-    def test_a_name_that_could_act_is_refused_in_escaped_form(
-        self, path: str, message: str
-    ) -> None:
-        with pytest.raises(FileError, match=message) as error:
-            check_file_name(path)
-
-        assert escape_log_line(str(error.value)) == str(error.value)
-
-    @pytest.mark.parametrize(
-        "path", ["shop.ir.yaml", "größe/тест.ir.yaml", "a b/c-d.ir.yaml", "../x::y.ir.yaml", "@a"]
-    )
-    def test_other_names_are_allowed(self, path: str) -> None:
-        check_file_name(path)
 
 
 class TestCommands:

@@ -39,7 +39,7 @@ class FileError(Exception):
     """A file cannot or must not be read or written.
 
     Attributes:
-        path: The file as messages name it.
+        path: The name of the file in messages.
         message: What is wrong and what to do, without the file.
         line: The line in the file, from 1, or 0 if the message is about the file.
         column: The column in the line, from 1, or 0.
@@ -101,13 +101,13 @@ def _report_os_errors(path: Path) -> Iterator[None]:
 def _open_regular_file(path: Path) -> BinaryIO:
     real = Path(os.path.realpath(path))
     is_in_kernel = any(real.is_relative_to(folder) for folder in _KERNEL_FOLDERS)
-    # Some devices act when they are opened, so this looks before it opens …
+    # Check before opening, because some devices act when they are opened.
     if is_in_kernel or not stat.S_ISREG(os.stat(real).st_mode):
         raise FileError(path, "This is not a regular file")
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
     flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
     descriptor = os.open(real, flags)
-    # … and again afterwards, because the file may have been replaced.
+    # Check again, because the file may have been replaced in between.
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise FileError(path, "This is not a regular file")
@@ -120,32 +120,32 @@ def _open_regular_file(path: Path) -> BinaryIO:
 def find_matching_files(pattern: str, folder: Path) -> list[str]:
     """Return the paths in a folder that a glob pattern matches, sorted.
 
-    ``*`` stays within a name and does not match hidden files.
+    ``*`` does not match ``/`` or hidden files.
 
     Raises:
-        FileError: Too many files match, or too many would have to be looked at.
+        FileError: Too many files match, or the folders contain too many.
     """
     if len(pattern) > MAX_PATH_LENGTH:
         raise FileError(pattern[:80], f"A path has more than {MAX_PATH_LENGTH:,} characters")
     anchor = PurePath(pattern).anchor
     matches = [anchor]
     listed_count = 0
-    for part in PurePath(pattern).parts[bool(anchor) :]:
-        deeper: list[str] = []
+    for part in PurePath(pattern).relative_to(anchor).parts:
+        next_matches: list[str] = []
         for base in matches:
             names, entry_count = _match_names(folder / base, part)
             listed_count += entry_count
             if listed_count > MAX_LISTED_ENTRIES:
                 raise FileError(pattern, f"There are more than {MAX_LISTED_ENTRIES:,} files")
-            deeper += [os.path.join(base, name) for name in names]
-        matches = deeper
+            next_matches += [os.path.join(base, name) for name in names]
+        matches = next_matches
     if len(matches) > MAX_MATCHING_FILES:
         raise FileError(pattern, f"More than {MAX_MATCHING_FILES:,} files match")
     return sorted(match for match in matches if match)
 
 
 def list_files_below(folder: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
-    """Yield the files with one of the suffixes in a folder, at any depth, hidden ones left out.
+    """Yield the files with one of the suffixes in a folder, at any depth, except hidden ones.
 
     Raises:
         FileError: There are too many files.
@@ -162,7 +162,7 @@ def list_files_below(folder: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
 
 
 def _match_names(folder: Path, part: str) -> tuple[list[str], int]:
-    """Return the names in a folder that match a part of a pattern, and how many were looked at."""
+    """Return the names in a folder that match a part of a pattern, and the number of names read."""
     names: list[str] = []
     count = 0
     # A folder that is missing, unreadable or a loop of links has no files.
@@ -188,12 +188,12 @@ def write_atomically(
 ) -> None:
     """Replace a file. If the process dies at any moment, the old or the new file is there.
 
-    A device or a pipe is written to as it is. Missing folders are created.
+    A device or a pipe is written to directly. Missing folders are created.
 
     Args:
         path: The file. Links are followed, except those that git tracks.
         data: The content. A text is written as UTF-8 with its own line ends.
-        is_durable: Whether to wait for the disk, so the file also survives a power cut. Not needed
+        is_durable: Whether to wait for the disk, so that the file survives a power cut. Not needed
             for reports, which can be written again.
 
     Raises:
@@ -232,13 +232,14 @@ def write_new_file(path: Path, text: str) -> None:
         FileExistsError: The file exists, or a link of this name.
         OSError: The file cannot be written.
     """
+    # Not atomic, which does not matter for a file that a person asks for.
     if os.path.lexists(path):
         raise FileExistsError(f"'{path.name}' exists and is not overwritten")
     write_atomically(path, text)
 
 
 def append_text(path: Path, text: str) -> None:
-    """Append to a file that the machine itself names, such as the summary of a CI job."""
+    """Append to a file that the environment names, such as ``$GITHUB_STEP_SUMMARY``."""
     with path.open("ab") as file:
         file.write(encode_text(text))
 
@@ -254,7 +255,7 @@ def resolve_target(path: Path) -> Path:
     Raises:
         OSError: A link on the way is tracked by git. It could lead to a file that runs later.
     """
-    link = _find_committed_link(path)
+    link = _find_tracked_link(path)
     if link:
         raise OSError(f"'{link}' is a link that git tracks, so nothing is written through it")
     return Path(os.path.realpath(path))
@@ -265,7 +266,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
     """Wait until no other process holds the lock of a folder, which is created if missing.
 
     Processes that read a file and write it again need this. Windows and some network drives cannot
-    lock a folder, so nobody waits there.
+    lock a folder, so processes do not wait there.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if sys.platform != "win32":
@@ -280,8 +281,8 @@ def lock_folder(folder: Path) -> Iterator[None]:
         yield
 
 
-def _find_committed_link(path: Path) -> str | None:
-    """Return the name of a link in the path that git tracks, or of any if git cannot tell."""
+def _find_tracked_link(path: Path) -> str | None:
+    """Return the name of a link in the path that git tracks. If git fails, any link counts."""
     absolute = Path(os.path.abspath(path))
     top = find_checkout(absolute.parent)
     if top is None:
@@ -362,7 +363,7 @@ def _is_tracked(target: Path) -> bool:
     try:
         return repository.is_tracked(target)
     except GitError:
-        # A repository that git cannot read may track anything. Without git, nobody can tell.
+        # If git is installed but fails, assume that it tracks the file.
         return repository.is_available and target.exists()
 
 

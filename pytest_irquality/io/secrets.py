@@ -25,7 +25,7 @@ class MaskedText(str):
 
 
 class Secrets:
-    """Texts that may appear in no report, log or file.
+    """Texts that must not appear in a report, log or file.
 
     Args:
         values: The secrets. Values of fewer than eight characters are ignored, because they would
@@ -33,16 +33,17 @@ class Secrets:
     """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        secrets = sorted({value for value in values if len(value) >= MIN_SECRET_LENGTH})
+        secrets = {value for value in values if len(value) >= MIN_SECRET_LENGTH}
         alternatives: list[str] = []
-        for secret in sorted(secrets, key=len, reverse=True):
+        # The longest first, because one secret may begin with another.
+        for secret in sorted(secrets, key=lambda secret: (-len(secret), secret)):
             alternatives += _make_alternatives(secret)
         self._pattern = re.compile("|".join(alternatives)) if alternatives else None
         self._numbers = {number for number in map(_parse_number, secrets) if number is not None}
 
     @classmethod
     def from_environment(cls, templates: Iterable[str]) -> Secrets:
-        """Take the values of the environment variables that templates such as ``$TOKEN`` name."""
+        """Create it from the environment variables that templates such as ``$TOKEN`` name."""
         values = []
         for template in templates:
             for name in find_variables(template):
@@ -106,9 +107,8 @@ def _make_alternatives(secret: str) -> list[str]:
     alternatives = [first + rest for first in _encode_character(secret[0])]
     data = secret.encode()
     alternatives += [_match_base64(data, offset) for offset in range(3)]
-    hex_digits = data.hex()
-    rest = "".join(f"[{digit}{digit.upper()}]" for digit in hex_digits[1:])
-    alternatives += [first + rest for first in {hex_digits[0], hex_digits[0].upper()}]
+    first, rest = data.hex()[0], _ignore_case(data.hex()[1:])
+    alternatives += [digit + rest for digit in {first, first.upper()}]
     return alternatives
 
 
@@ -150,13 +150,14 @@ def _ignore_case(digits: str) -> str:
 
 
 def _match_base64(data: bytes, offset: int) -> str:
-    """Return a pattern for base64 and base64url, with escapes of JSON and URLs or not.
+    """Return a pattern for base64 and base64url, with or without the escapes of JSON and URLs.
 
-    Only the characters that depend on the secret alone count, at one of three offsets.
+    Base64 encodes three bytes at a time, so a secret may begin at one of three offsets. Characters
+    that also encode bytes before or after the secret are left out.
     """
     encoded = b64encode(bytes(offset) + data).decode()
     first = (offset * 8 + 5) // 6
-    last = (offset + len(data)) * 8 // 6
+    end = (offset + len(data)) * 8 // 6
     plus, slash = r"(?:\+|-|%2[bB]|\\+u002[bB])", r"(?:\\*/|_|%2[fF]|\\+u002[fF])"
     patterns = {"+": plus, "/": slash}
-    return "".join(patterns.get(character, character) for character in encoded[first:last])
+    return "".join(patterns.get(character, character) for character in encoded[first:end])

@@ -1,15 +1,16 @@
 """Comparison of a run with a baseline: what every query returned before and now, and its values.
 
-Every value is computed from the rankings of one ``Side``. Say the baseline of a query is ``a b``,
-and the retriever now returns ``b a c`` with equal scores for a and b:
+Every value is computed from one ``RankingVersion``. Say the baseline of a query is ``a b``, and the
+retriever now returns ``b a c`` with equal scores for a and b:
 
 - ``RETURNED`` is ``b a c``. Minimums are about what users see, and no baseline is needed.
 - ``ALIGNED`` is ``a b``: cut to the depth of the baseline, because a deeper ranking would seem
   better, and with ties in the order of the baseline, because their order is not a change.
 - ``BEFORE`` is ``a b``. If the baseline has repeats, their ties are aligned with the first of them.
 
-Changes are differences between ``BEFORE`` and ``ALIGNED``. ``QueryChange`` has the rankings that
-readers see: ``before`` and ``now`` as returned, but cut to the same depth, and ``aligned``.
+The change of a value is always the difference between ``BEFORE`` and ``ALIGNED``. ``QueryChange``
+has the rankings that readers see, cut to the same depth: ``before``, ``now`` (as returned) and
+``aligned``.
 
 Metrics are computed from the same rankings on demand, so a threshold on recall and a headline on
 nDCG are certain to read the same rankings.
@@ -57,14 +58,14 @@ class QueryStatus(Enum):
     NOT_RUN = "not run"
 
 
-class Side(Enum):
+class RankingVersion(Enum):
     """The rankings that a value is computed from.
 
     Attributes:
-        BEFORE: Those of the baseline, with the ties of its repeats in the order of the first. Only
-            queries with a baseline have values.
-        ALIGNED: The current ones of the same queries, with ties in the baseline's order.
-        RETURNED: The current ones of all answered queries, in the order as returned.
+        BEFORE: The baseline rankings, with the ties of repeats in the order of the first repeat.
+            Only queries with a baseline have values.
+        ALIGNED: The current rankings of the same queries, with ties in the baseline's order.
+        RETURNED: The current rankings of all answered queries, in the order returned.
     """
 
     BEFORE = "before"
@@ -82,7 +83,7 @@ class MetricChange:
         lowest_before: The lowest value among the repeats of the baseline. Current repeats do not
             count, or a search that became nondeterministic would excuse itself.
         highest_before: The highest value among them.
-        query_count: Over how many queries the values are.
+        query_count: The number of queries that the values combine.
     """
 
     metric: Metric
@@ -126,7 +127,7 @@ class QueryChange:
         query: The query.
         before: The rankings of the baseline, one for each repeat, cut to the compared depth and,
             with ``match: text``, in terms of passages.
-        now: The current rankings as returned, cut alike.
+        now: The current rankings as returned, cut to the same depth.
         aligned: The current rankings with ties in the baseline's order.
         test_unit: What the query shares with its variants and copies (see ``Comparison``).
         restored: The relevant documents that are taken to be in their old place, because a tie at
@@ -234,15 +235,16 @@ def _compute_fraction_with(doc_id: str, tops: Sequence[set[str]]) -> float:
 
 
 class _RankingPool:
-    """The rankings of all queries and sides of a suite, so that a metric scores them in one batch.
+    """The rankings of all queries of a suite in all versions, which a metric scores in one batch.
 
     Attributes:
-        positions: Where the rankings of each query are in the pool, by side and query id. Sides
-            with the same rankings share their positions, and these are scored once.
+        positions: Where the rankings of each query are in the pool, by version and query id. Equal
+            versions share their positions, so these rankings are scored once.
     """
 
     def __init__(self, suite: Suite) -> None:
-        self.positions: dict[Side, dict[str, tuple[int, ...]]] = {side: {} for side in Side}
+        self.positions: dict[RankingVersion, dict[str, tuple[int, ...]]]
+        self.positions = {version: {} for version in RankingVersion}
         self._metrics = [suite.primary_metric, *list_metrics(suite)]
         self._undefined = suite.settings.undefined
         self._rankings: list[Ranking] = []
@@ -250,17 +252,17 @@ class _RankingPool:
         self._references: list[Sequence[str] | None] = []
         self._scores: dict[Metric, list[float | None]] = {}
         self._batch: RankingBatch | None = None
-        self._duplicated: set[int] = set()
+        self._positions_with_duplicates: set[int] | None = None
 
-    def add(
+    def add_query(
         self,
         query: Query,
-        rankings_by_side: Mapping[Side, tuple[Ranking, ...]],
+        versions: Mapping[RankingVersion, tuple[Ranking, ...]],
         reference: Sequence[str] | None,
     ) -> None:
         """Add the rankings of a query. Metrics that compare read ``reference`` as well."""
         positions: dict[int, tuple[int, ...]] = {}
-        for side, rankings in rankings_by_side.items():
+        for version, rankings in versions.items():
             key = id(rankings)  # Comparing the rankings themselves would take longer than scoring.
             if key not in positions:
                 start = len(self._rankings)
@@ -268,7 +270,7 @@ class _RankingPool:
                 self._judgments += [query.judgments] * len(rankings)
                 self._references += [reference] * len(rankings)
                 positions[key] = tuple(range(start, len(self._rankings)))
-            self.positions[side][query.id] = positions[key]
+            self.positions[version][query.id] = positions[key]
 
     def score(self, metric: Metric) -> list[float | None]:
         """Return the value of every ranking, by position."""
@@ -282,12 +284,16 @@ class _RankingPool:
             self._batch = None if self._scores.keys() >= set(self._metrics) else batch
         return self._scores[metric]
 
-    def list_duplicated(self) -> list[str]:
-        """Return the queries of which a current ranking contains a document twice."""
-        if not self._scores:
+    def list_queries_with_duplicates(self) -> list[str]:
+        """Return the ids of queries with a current ranking that contains a document twice."""
+        if self._positions_with_duplicates is None:
             self._batch = self._create_batch()
-        returned = self.positions[Side.RETURNED].items()
-        return [query_id for query_id, at in returned if not self._duplicated.isdisjoint(at)]
+        duplicates = self._positions_with_duplicates or set()
+        query_ids = []
+        for query_id, positions in self.positions[RankingVersion.RETURNED].items():
+            if not duplicates.isdisjoint(positions):
+                query_ids.append(query_id)
+        return query_ids
 
     def _create_batch(self) -> RankingBatch:
         batch = RankingBatch(
@@ -297,7 +303,8 @@ class _RankingPool:
             sizes=[ranking.sizes for ranking in self._rankings],
         )
         batch.prepare(self._metrics)
-        self._duplicated = batch.find_duplicated()  # outlives the batch
+        # The batch is dropped after the last metric, and reports ask for duplicates later.
+        self._positions_with_duplicates = batch.find_positions_with_duplicates()
         return batch
 
     def _score_shared_hits(self, metric: Metric, scores: list[float | None]) -> None:
@@ -322,9 +329,10 @@ class Comparison:
         statuses: The status of every query of the suite, by id.
         is_new: Whether the base branch has no answer to any query. Every status is then ``NEW``,
             even if this change adds a baseline.
-        needed_depth: To which depth current rankings are evaluated.
-        compared_depth: To which depth both sides are compared, which is less if a run is shallower.
-        unusable_query_ids: Queries whose baseline answer is of no use, because it was stored
+        needed_depth: The number of results of a current ranking that are evaluated.
+        compared_depth: The number of results that are compared with the baseline. It is smaller
+            than ``needed_depth`` if a run is shallower.
+        unusable_query_ids: Queries whose baseline answer cannot be compared, because it was stored
             without texts before the suite had their passages.
         corpus: The text of every document or chunk, if known.
         stages: The comparisons of the stages of the retriever that metrics score, by name.
@@ -343,10 +351,10 @@ class Comparison:
     corpus: CorpusTexts | None = field(repr=False)
     stages: Mapping[str, Comparison] = field(repr=False)
     _pool: _RankingPool = field(repr=False)
-    _repeats: dict[tuple[Metric, Side], dict[str, list[float | None]]] = field(
+    _repeats: dict[tuple[Metric, RankingVersion], dict[str, list[float | None]]] = field(
         default_factory=dict, repr=False
     )
-    _values: dict[tuple[Metric, Side], dict[str, float | None]] = field(
+    _values: dict[tuple[Metric, RankingVersion], dict[str, float | None]] = field(
         default_factory=dict, repr=False
     )
 
@@ -383,7 +391,7 @@ class Comparison:
     @cached_property
     def query_ids_with_duplicates(self) -> list[str]:
         """Return the ids of queries whose answers contain a document twice."""
-        return self._pool.list_duplicated()
+        return self._pool.list_queries_with_duplicates()
 
     def get_stage(self, metric: Metric) -> Comparison:
         """Return the comparison of the stage that a metric scores, which has no stages itself."""
@@ -404,7 +412,7 @@ class Comparison:
         return changes
 
     def list_outdated(self, metric: Metric) -> list[QueryChange]:
-        """Return the changes of which the baseline no longer describes the current answers.
+        """Return the changes whose baseline no longer describes the current answers.
 
         With repeats, no ranking may ever recur, so only its value has to be within the range.
         """
@@ -420,55 +428,63 @@ class Comparison:
 
     # -- Values of queries -------------------------------------------------------------------------
 
-    def values(self, metric: Metric, side: Side) -> Mapping[str, float | None]:
+    def get_values(self, metric: Metric, version: RankingVersion) -> Mapping[str, float | None]:
         """Return the value of each query, the mean over its repeats, by query id."""
         stage = self.get_stage(metric)
-        key = (metric, side)
+        key = (metric, version)
         if key not in stage._values:
             values = {}
-            for query_id, repeats in stage._collect_repeats(metric, side).items():
+            for query_id, repeats in stage._collect_repeats(metric, version).items():
                 values[query_id] = repeats[0] if len(repeats) == 1 else _average(repeats)
             stage._values[key] = values
         return stage._values[key]
 
-    def repeats(self, metric: Metric, side: Side) -> Mapping[str, list[float | None]]:
+    def get_repeats(
+        self, metric: Metric, version: RankingVersion
+    ) -> Mapping[str, list[float | None]]:
         """Return the values of each query, one for each repeat, by query id."""
         stage = self.get_stage(metric)
-        key = (metric, side)
+        key = (metric, version)
         if key not in stage._repeats:
-            stage._repeats[key] = stage._collect_repeats(metric, side)
+            stage._repeats[key] = stage._collect_repeats(metric, version)
         return stage._repeats[key]
 
-    def _collect_repeats(self, metric: Metric, side: Side) -> dict[str, list[float | None]]:
+    def get_current_values(self, metric: Metric) -> Mapping[str, float | None]:
+        """Return the value of each query as minimums and maximums read it."""
+        return self.get_values(metric, _choose_current_version(metric))
+
+    def _collect_repeats(
+        self, metric: Metric, version: RankingVersion
+    ) -> dict[str, list[float | None]]:
         repeats: dict[str, list[float | None]] = {}
         if metric.unit == "seconds":
             # Equal rankings share their scores, but every call took its own time.
-            for query_id, rankings in self._get_rankings(side).items():
+            for query_id, rankings in self._get_rankings(version).items():
                 repeats[query_id] = [ranking.seconds for ranking in rankings]
             return repeats
-        if metric.compares and side is Side.BEFORE:
+        if metric.compares and version is RankingVersion.BEFORE:
             return {change.query.id: [None] for change in self.changes}
         scores = self._pool.score(metric)
-        for query_id, positions in self._pool.positions[side].items():
+        for query_id, positions in self._pool.positions[version].items():
             repeats[query_id] = [scores[position] for position in positions]
         return repeats
 
-    def _get_rankings(self, side: Side) -> Mapping[str, Sequence[Ranking]]:
-        if side is Side.BEFORE:
+    def _get_rankings(self, version: RankingVersion) -> Mapping[str, Sequence[Ranking]]:
+        if version is RankingVersion.BEFORE:
             return {change.query.id: change.before for change in self.changes}
-        if side is Side.ALIGNED:
-            return {change.query.id: change.now for change in self.changes}
+        if version is RankingVersion.ALIGNED:
+            return {change.query.id: change.aligned for change in self.changes}
         return self.answers
 
     def compare_query(self, metric: Metric, query_id: str) -> MetricChange | None:
-        """Return the change of a query, or ``None`` if it is undefined on one of the sides."""
-        before = self.values(metric, Side.BEFORE).get(query_id)
-        now = self.values(metric, Side.ALIGNED).get(query_id)
+        """Return the change of a query, or ``None`` if a value is undefined before or now."""
+        before = self.get_values(metric, RankingVersion.BEFORE).get(query_id)
+        now = self.get_values(metric, RankingVersion.ALIGNED).get(query_id)
         if before is None or now is None:
             return None
         lowest = highest = before
         if len(self.get_stage(metric).changes_by_id[query_id].before) > 1:
-            repeats = self.repeats(metric, Side.BEFORE)[query_id]
+            repeats = self.get_repeats(metric, RankingVersion.BEFORE)[query_id]
             defined = [value for value in repeats if value is not None]
             lowest, highest = min(defined), max(defined)
         return MetricChange(metric, before, now, lowest, highest)
@@ -481,14 +497,13 @@ class Comparison:
         """Return the queries of the suite or of a tag that enter the mean of a metric."""
         # Variants would weight their query several times in relevance. Other metrics, such as
         # latency, include them.
-        is_about_variants = not metric.needs_judgments or tag == VARIANT_TAG
-        includes_variants = includes_variants or is_about_variants
-        # No value of a query that expects no results is good, but its latency counts.
+        includes_variants |= not metric.needs_judgments or tag == VARIANT_TAG
+        # A query that expects no results has no meaningful score, but its latency counts.
         includes_all = metric.unit == "seconds"
         queries = []
         for query in self.suite.list_queries(tag):
-            is_expected = includes_all or query.id not in self._no_result_ids
-            if is_expected and (includes_variants or not query.variant_of):
+            can_have_value = includes_all or query.id not in self._no_result_ids
+            if can_have_value and (includes_variants or not query.variant_of):
                 queries.append(query)
         return queries
 
@@ -497,50 +512,51 @@ class Comparison:
         return frozenset(query.id for query in self.suite.queries if query.expects_no_results)
 
     def get_mean(self, metric: Metric, tag: str = "") -> float | None:
-        """Return the metric over all answered queries, with hits in the order as returned.
+        """Return the metric over all answered queries, with hits in the order returned.
 
         Metrics that compare with the baseline are over compared queries, with ties in its order.
         """
-        side = Side.ALIGNED if metric.compares else Side.RETURNED
-        return self._aggregate(metric, side, self._list_valued_queries(metric, tag, side))
+        version = _choose_current_version(metric)
+        return self._aggregate(metric, version, self._list_valued_queries(metric, tag, version))
 
     def compute_repeat_means(self) -> list[float]:
         """Compute the suite's mean of the primary metric for each repeat of all queries."""
         metric = self.suite.primary_metric
-        queries = self._list_valued_queries(metric, "", Side.RETURNED)
-        return self._aggregate_repeats(metric, Side.RETURNED, queries)
+        queries = self._list_valued_queries(metric, "", RankingVersion.RETURNED)
+        return self._aggregate_repeats(metric, RankingVersion.RETURNED, queries)
 
     def count_values(self, metric: Metric, tag: str = "") -> int:
         """Count the queries that ``get_mean`` is computed over."""
-        side = Side.ALIGNED if metric.compares else Side.RETURNED
-        return len(self._list_valued_queries(metric, tag, side))
+        return len(self._list_valued_queries(metric, tag, _choose_current_version(metric)))
 
     def compare_means(self, metric: Metric, tag: str = "") -> MetricChange | None:
         """Return the metric over the compared queries of the suite or of a tag.
 
-        Suite means leave variants out, and those of the tag ``variant`` do not. Latencies are over
-        all calls.
+        Suite means exclude variants, and the mean of the tag ``variant`` includes them. Latencies
+        are over all calls.
         """
-        queries = self._list_valued_queries(metric, tag, Side.BEFORE, Side.ALIGNED)
-        before = self._aggregate(metric, Side.BEFORE, queries)
-        now = self._aggregate(metric, Side.ALIGNED, queries)
+        queries = self._list_valued_queries(
+            metric, tag, RankingVersion.BEFORE, RankingVersion.ALIGNED
+        )
+        before = self._aggregate(metric, RankingVersion.BEFORE, queries)
+        now = self._aggregate(metric, RankingVersion.ALIGNED, queries)
         if before is None or now is None:
             return None
         means = [before]
         changes = self.get_stage(metric).changes_by_id
         has_repeats = any(len(changes[query.id].before) > 1 for query in queries)
         if has_repeats and metric.unit != "seconds":
-            means = self._aggregate_repeats(metric, Side.BEFORE, queries) or means
+            means = self._aggregate_repeats(metric, RankingVersion.BEFORE, queries) or means
         query_count = len(queries)
         if metric.weighted:
             query_count = sum(query.weight > 0 for query in queries)
         return MetricChange(metric, before, now, min(means), max(means), query_count)
 
     def _aggregate_repeats(
-        self, metric: Metric, side: Side, queries: Sequence[Query]
+        self, metric: Metric, version: RankingVersion, queries: Sequence[Query]
     ) -> list[float]:
         """Combine the values of queries in each repeat, as far as they are defined."""
-        repeats = self.repeats(metric, side)
+        repeats = self.get_repeats(metric, version)
         weights = [query.weight for query in queries]
         means = []
         # If queries have different numbers of repeats, the smallest number counts.
@@ -550,22 +566,26 @@ class Comparison:
                 means.append(mean)
         return means
 
-    def _list_valued_queries(self, metric: Metric, tag: str, *sides: Side) -> list[Query]:
-        """Return the queries in the mean of a metric that have a value on these sides."""
+    def _list_valued_queries(
+        self, metric: Metric, tag: str, *versions: RankingVersion
+    ) -> list[Query]:
+        """Return the queries in the mean of a metric that have a value in all these versions."""
         queries = self.list_queries_in_mean(metric, tag)
-        for side in sides:
-            values = self.values(metric, side)
+        for version in versions:
+            values = self.get_values(metric, version)
             queries = [query for query in queries if values.get(query.id) is not None]
         return queries
 
-    def _aggregate(self, metric: Metric, side: Side, queries: Sequence[Query]) -> float | None:
+    def _aggregate(
+        self, metric: Metric, version: RankingVersion, queries: Sequence[Query]
+    ) -> float | None:
         """Combine the values of queries. Percentiles of latencies are over all calls."""
         if metric.unit == "seconds":
             seconds: list[float | None] = []
             for query in queries:
-                seconds += self.repeats(metric, side)[query.id]
+                seconds += self.get_repeats(metric, version)[query.id]
             return aggregate_values(metric, seconds)
-        values = self.values(metric, side)
+        values = self.get_values(metric, version)
         weights = [query.weight for query in queries]
         return aggregate_values(metric, [values[query.id] for query in queries], weights)
 
@@ -574,9 +594,9 @@ class Comparison:
     def collect_improvements(self, metric: Metric) -> dict[str, float]:
         """Return how far each compared query changed for the better, by query id."""
         sign = 1 if metric.higher_is_better else -1
-        values_now = self.values(metric, Side.ALIGNED)
+        values_now = self.get_values(metric, RankingVersion.ALIGNED)
         improvements = {}
-        for query_id, before in self.values(metric, Side.BEFORE).items():
+        for query_id, before in self.get_values(metric, RankingVersion.BEFORE).items():
             now = values_now[query_id]
             if before is not None and now is not None:
                 improvements[query_id] = _drop_rounding_error(sign * (now - before))
@@ -608,6 +628,11 @@ class Comparison:
                 improvement = improvements[query_id] * weight * len(weights) / total
                 weighted.setdefault(changes[query_id].test_unit, []).append(improvement)
         return weighted
+
+
+def _choose_current_version(metric: Metric) -> RankingVersion:
+    """Return the version of current rankings that users see, or that the baseline can judge."""
+    return RankingVersion.ALIGNED if metric.compares else RankingVersion.RETURNED
 
 
 def _average(repeats: Sequence[float | None]) -> float | None:
@@ -656,7 +681,7 @@ class _Comparer:
     """Compares two runs, query by query.
 
     Args:
-        needed_depth: To which depth rankings are evaluated.
+        needed_depth: The number of results of a ranking that are evaluated.
     """
 
     def __init__(
@@ -696,7 +721,7 @@ class _Comparer:
                 before = ()
             statuses[query.id] = _find_status(request, run, bool(before) and not is_new)
             if request in run.answers and request not in run.errors:
-                self._add(query, run.answers[request], before)
+                self._add_query(query, run.answers[request], before)
         return Comparison(
             suite=self.suite,
             run=run,
@@ -713,14 +738,14 @@ class _Comparer:
             _pool=self._pool,
         )
 
-    def _add(
+    def _add_query(
         self, query: Query, rankings: Sequence[Ranking], baseline_rankings: Sequence[Ranking]
     ) -> None:
-        """Add the current rankings of a query, paired with those of the baseline if there are."""
+        """Add the current rankings of a query and, if there are any, the baseline rankings."""
         returned = self._answers[query.id] = self._prepare(rankings, query, self.needed_depth)
         before = self._prepare(baseline_rankings, query, self.compared_depth)
         if not before:
-            self._pool.add(query, {Side.RETURNED: returned}, None)
+            self._pool.add_query(query, {RankingVersion.RETURNED: returned}, None)
             return
 
         reference = before[0]
@@ -728,14 +753,18 @@ class _Comparer:
         if any(len(ranking.doc_ids) > self.compared_depth for ranking in returned):
             now = tuple(ranking.cut(self.compared_depth) for ranking in returned)
         is_unchanged = len(now) == len(before) == 1 and _are_equal(now[0], reference)
-        aligned = aligned_before = now
+        aligned = aligned_before = now  # Equal rankings are one object, which is scored once.
         restored: dict[str, int] = {}
         if not is_unchanged:
             aligned, restored = self._align(now, reference, query.judgments.relevant)
             # Repeats of the baseline differ by their ties as well.
             aligned_before, _ = self._align(before, reference, ())
-        sides = {Side.RETURNED: returned, Side.ALIGNED: aligned, Side.BEFORE: aligned_before}
-        self._pool.add(query, sides, reference.doc_ids)
+        versions = {
+            RankingVersion.RETURNED: returned,
+            RankingVersion.ALIGNED: aligned,
+            RankingVersion.BEFORE: aligned_before,
+        }
+        self._pool.add_query(query, versions, reference.doc_ids)
         original = self.suite.queries_by_id.get(query.variant_of, query)
         self._changes.append(
             QueryChange(query, before, now, aligned, original.request, restored, is_unchanged)

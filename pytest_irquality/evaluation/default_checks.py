@@ -26,7 +26,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from pytest_irquality.evaluation import constants
-from pytest_irquality.evaluation.comparison import Comparison, QueryChange, Side
+from pytest_irquality.evaluation.comparison import Comparison, QueryChange, RankingVersion
 from pytest_irquality.evaluation.requirement_checks import has_drop_threshold, is_excused
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome, assign_suites
 from pytest_irquality.evaluation.statistics import (
@@ -307,7 +307,7 @@ def _create_sample(members: Sequence[tuple[Comparison, set[str]]], metric: Metri
 
 def _find_droppable_units(comparison: Comparison, metric: Metric) -> set[str]:
     """Return the test units that could drop, because they are above 0 in the baseline."""
-    values = comparison.values(metric, Side.BEFORE)
+    values = comparison.get_values(metric, RankingVersion.BEFORE)
     return {change.test_unit for change in comparison.changes if values.get(change.query.id)}
 
 

@@ -14,7 +14,7 @@ from itertools import islice, product
 from typing import Any
 
 from pytest_irquality.evaluation import constants
-from pytest_irquality.evaluation.comparison import Comparison, QueryStatus, Side
+from pytest_irquality.evaluation.comparison import Comparison, QueryStatus, RankingVersion
 from pytest_irquality.evaluation.documents import diagnose, find_median_ranks, list_expected_doc_ids
 from pytest_irquality.evaluation.requirement_checks import is_expired
 from pytest_irquality.evaluation.results import (
@@ -302,7 +302,7 @@ def _create_nothing_can_fail_notice(facts: SuiteFacts) -> Iterator[Notice]:
         is_about_quality = result.check is not Requirement.ANSWERS
         if is_about_quality and result.could_fail and not result.is_warning:
             return
-    values = facts.comparison.values(suite.primary_metric, Side.BEFORE).values()
+    values = facts.comparison.get_values(suite.primary_metric, RankingVersion.BEFORE).values()
     # Checks 2 and 3, which suites share, can fail now or with the baseline that this run records.
     is_first_update = facts.context.is_update and not facts.comparison.changes
     if suite.has_stored_baseline and (any(values) or is_first_update):
@@ -530,7 +530,7 @@ def _create_assessor_notice(facts: SuiteFacts) -> Iterator[Notice]:
     """Name documents on which assessors disagree and which may have decided the outcome."""
     is_failed = any(result.outcome > Outcome.INCOMPLETE for result in facts.results)
     improvements = facts.comparison.collect_improvements(facts.suite.primary_metric)
-    values = facts.comparison.values(facts.suite.primary_metric, Side.RETURNED)
+    values = facts.comparison.get_values(facts.suite.primary_metric, RankingVersion.RETURNED)
     doc_ids: list[str] = []
     findings: list[Text] = []
     for query in facts.suite.queries:

@@ -16,7 +16,7 @@ from math import inf
 from statistics import fmean
 
 from pytest_irquality.evaluation import constants
-from pytest_irquality.evaluation.comparison import Comparison, MetricChange, QueryStatus, Side
+from pytest_irquality.evaluation.comparison import Comparison, MetricChange, QueryStatus
 from pytest_irquality.evaluation.results import CheckResult, EvaluationContext, Outcome, Requirement
 from pytest_irquality.evaluation.statistics import (
     SignificanceTest,
@@ -401,7 +401,7 @@ class _Subject:
 
     @cached_property
     def change(self) -> MetricChange | None:
-        """Return the value on both sides, or ``None`` if they cannot be compared."""
+        """Return the values before and now, or ``None`` if they cannot be compared."""
         if self.is_too_deep:
             return None
         if self.query is None:
@@ -410,11 +410,10 @@ class _Subject:
 
     @property
     def value(self) -> float | None:
-        """Return the current value, with hits in the order as returned."""
+        """Return the current value, with hits in the order returned."""
         if self.query is None:
             return self.comparison.get_mean(self.metric, self.tag)
-        side = Side.ALIGNED if self.metric.compares else Side.RETURNED
-        return self.comparison.values(self.metric, side).get(self.query.id)
+        return self.comparison.get_current_values(self.metric).get(self.query.id)
 
     @property
     def value_count(self) -> int:

@@ -102,12 +102,15 @@ class RankingBatch:
             self._judged_rankings = self._find_judged_documents()
         return self._judged_rankings
 
-    def find_duplicated(self) -> set[int]:
+    def find_positions_with_duplicates(self) -> set[int]:
         """Return the positions of rankings with a document twice, as deep as metrics read."""
-        # The search for judged documents copies only rankings with duplicates.
-        distinct = self.judged_rankings.rankings
-        pairs = zip(self._rankings, distinct, strict=True)
-        return {at for at, (ranking, without) in enumerate(pairs) if without is not ranking}
+        positions = set()
+        pairs = zip(self._rankings, self.judged_rankings.rankings, strict=True)
+        for position, (ranking, without_duplicates) in enumerate(pairs):
+            # The search for judged documents copies only rankings with duplicates.
+            if without_duplicates is not ranking:
+                positions.add(position)
+        return positions
 
     def _find_judged_documents(self) -> JudgedRankings:
         rankings: list[DocIds] = []

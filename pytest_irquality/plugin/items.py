@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from pytest_irquality.baselines.sources import BaselineError
-from pytest_irquality.evaluation.comparison import Side
 from pytest_irquality.evaluation.evaluate import SuiteKey
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import escape_log_line, escape_log_lines
@@ -290,14 +289,13 @@ class SuiteItem(ReportedItem, pytest.Function):
             return properties
         comparison = self.shared.evaluation.comparison
         for metric in suite.metrics:
-            value = comparison.values(metric, Side.RETURNED).get(query.id)
+            value = comparison.get_current_values(metric).get(query.id)
             if value is None:
                 continue
             properties.append((sys.intern(str(metric)), value))
-            before = comparison.values(metric, Side.BEFORE).get(query.id)
-            now = comparison.values(metric, Side.ALIGNED).get(query.id)
-            if before is not None and now is not None and before != now:
-                properties.append((f"{metric} change", now - before))
+            change = comparison.compare_query(metric, query.id)
+            if change and change.delta:
+                properties.append((f"{metric} change", change.delta))
         if query.tags:
             properties.append(("tags", ", ".join(query.tags)))
         # With `match: text`, judgments are about passages, which only these rankings name.

@@ -11,24 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_irquality.baselines.history import select_series
-from pytest_irquality.evaluation.comparison import Side
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.evaluate import BranchEvaluation, Evaluation, SuiteKey
 from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome, find_worst_outcome
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.text import DataPart, Text, format_count, write
 from pytest_irquality.reports import sentences
-from pytest_irquality.reports.numbers import (
-    Number,
-    build_tile,
-    build_tiles,
-    format_change,
-    format_value,
-)
+from pytest_irquality.reports.numbers import Number, build_tile, build_tiles
 from pytest_irquality.reports.query_rows import (
     Direction,
     QueryRow,
     build_query_rows,
+    format_query_values,
     group_results,
     name_searches,
 )
@@ -302,7 +296,7 @@ def _name_suite(notice: Notice, suites: Sequence[SuiteView]) -> Notice:
 
 @dataclass(frozen=True)
 class MetricValue:
-    """A metric of one query on both sides."""
+    """A metric of one query before and now."""
 
     metric: str
     before: Number | None = None
@@ -332,11 +326,6 @@ def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterat
     evaluation = suite_view.evaluation
     suite = evaluation.suite
     metrics = list(dict.fromkeys([suite.primary_metric, *suite.metrics]))
-    values_before = {}
-    values_now = {}
-    for metric in metrics:
-        values_before[metric] = evaluation.comparison.values(metric, Side.BEFORE)
-        values_now[metric] = evaluation.comparison.values(metric, Side.RETURNED)
     results = group_results(evaluation.results)
     items = {item.query_id: item.name for item in suite.items if item.query_id}
     # Queries from a file have no item, and so one command in common.
@@ -346,10 +335,8 @@ def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterat
         query_id = row.query.id
         values = []
         for metric in metrics:
-            before, now = values_before[metric].get(query_id), values_now[metric].get(query_id)
-            change = format_change(metric, before, now)
-            texts = (format_value(metric, before), format_value(metric, now))
-            values.append(MetricValue(str(metric), *texts, change))
+            formatted = format_query_values(evaluation.comparison, metric, query_id)
+            values.append(MetricValue(str(metric), *formatted))
         item = items.get(query_id, "")
         if item not in nodes:
             nodes[item] = sentences.create_node_id(settings, suite.path, row.retriever, item)

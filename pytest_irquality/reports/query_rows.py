@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+from typing import NamedTuple
 
-from pytest_irquality.evaluation.comparison import Comparison, QueryChange, QueryStatus, Side
+from pytest_irquality.evaluation.comparison import Comparison, QueryChange, QueryStatus
 from pytest_irquality.evaluation.documents import DocChange, list_documents
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
 from pytest_irquality.io.text import DataPart, DocPart, QueryPart, Text, join, list_some, write
+from pytest_irquality.metrics import Metric
 from pytest_irquality.reports.numbers import Number, format_change, format_value
 from pytest_irquality.suite.model import Query
 
@@ -284,7 +286,6 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
     suite, comparison = evaluation.suite, evaluation.comparison
     metric = suite.primary_metric
     own_results = group_results(evaluation.results)
-    values_now = comparison.values(metric, Side.RETURNED)
     changes = comparison.changes_by_id
     undecided = {change.query.id for change in comparison.list_decided_by_tie(metric)}
     # One text for all rows, of which there may be thousands.
@@ -299,8 +300,7 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
         error = evaluation.run.errors.get(query.request)
         results = own_results.get(query.id, ())
         worst = max(results, key=lambda result: result.outcome, default=None)
-        before = score.before if score else None
-        now = score.now if score else values_now.get(query.id)
+        values = format_query_values(comparison, metric, query.id)
         rows.append(
             QueryRow(
                 query=query,
@@ -311,9 +311,9 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
                 direction=direction,
                 outcome=worst.outcome if worst else Outcome.PASSED,
                 metric=metric_name,
-                before=format_value(metric, before),
-                now=format_value(metric, now),
-                change=format_change(metric, before, now) if score else None,
+                before=values.before,
+                now=values.now,
+                change=values.change,
                 improvement=improvement or 0.0,
                 finding=_drop_query(worst.text) if worst and worst.outcome else _NO_TEXT,
                 known_issue_id=max((each.known_issue_id for each in results), default=""),
@@ -325,6 +325,30 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
             )
         )
     return tuple(rows)
+
+
+class QueryValues(NamedTuple):
+    """A metric of a query, and its change if it is defined before and now."""
+
+    before: Number | None
+    now: Number | None
+    change: Number | None
+
+
+def format_query_values(comparison: Comparison, metric: Metric, query_id: str) -> QueryValues:
+    """Format the values of a query as its row and its details show them.
+
+    If it has a change, ``now`` has ties in the baseline's order, because their order is no change.
+    """
+    change = comparison.compare_query(metric, query_id)
+    if change is None:
+        now = comparison.get_current_values(metric).get(query_id)
+        return QueryValues(None, format_value(metric, now), None)
+    return QueryValues(
+        format_value(metric, change.before),
+        format_value(metric, change.now),
+        format_change(metric, change.before, change.now),
+    )
 
 
 def _find_direction(

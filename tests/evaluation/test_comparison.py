@@ -13,7 +13,7 @@ from pytest_irquality.evaluation.comparison import (
     Comparison,
     QueryChange,
     QueryStatus,
-    Side,
+    RankingVersion,
     compare_runs,
 )
 from pytest_irquality.evaluation.documents import list_unreturned_doc_ids
@@ -109,7 +109,7 @@ def test_queries_with_other_params_have_their_own_answers() -> None:
     suite = make_suite(queries=[french, english])
     run = answer({french.request: EMPTY, english.request: GOOD})
 
-    values = compare_runs(suite, run).values(NDCG, Side.RETURNED)
+    values = compare_runs(suite, run).get_values(NDCG, RankingVersion.RETURNED)
 
     assert values == {"fr": 0.0, "en": 1.0}
 
@@ -144,11 +144,15 @@ def test_columns_have_the_values_of_single_rankings(pairs: list[tuple[Ranking, R
 
     judgments = suite.queries[0].judgments
     for metric in suite.metrics:
-        for side, answers in ((Side.BEFORE, before), (Side.ALIGNED, now), (Side.RETURNED, now)):
+        for side, answers in (
+            (RankingVersion.BEFORE, before),
+            (RankingVersion.ALIGNED, now),
+            (RankingVersion.RETURNED, now),
+        ):
             expected = {}
             for text, ranking in answers.items():
                 expected[text] = score_rankings([metric], [judgments], [ranking.doc_ids])[0][0]
-            assert comparison.values(metric, side) == expected
+            assert comparison.get_values(metric, side) == expected
 
 
 def test_means_leave_out_variants_unless_they_are_asked_for() -> None:
@@ -271,7 +275,7 @@ def test_overlap_compares_with_the_baseline_in_its_order() -> None:
     comparison = compare_runs(suite, run, make_run(suite))
     overlap = suite.metrics[0]
 
-    assert comparison.values(overlap, Side.ALIGNED) == {
+    assert comparison.get_values(overlap, RankingVersion.ALIGNED) == {
         "shop 0": 1.0,
         "shop 1": pytest.approx(1 / 3),
     }
@@ -535,4 +539,4 @@ def test_same_request_in_two_queries_has_one_answer() -> None:
 
     comparison = compare_runs(suite, answer({"a": GOOD}), Run())
 
-    assert comparison.values(NDCG, Side.RETURNED) == {"1": 1.0, "2": 0.0}
+    assert comparison.get_values(NDCG, RankingVersion.RETURNED) == {"1": 1.0, "2": 0.0}

@@ -14,6 +14,7 @@ from pytest_irquality.io.files import MARKED_BYTES, OUTPUT_MARKER
 from pytest_irquality.reports.json_report import render_json, render_short_json
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS
 from pytest_irquality.reports.view_model import View
+from pytest_irquality.retrieval.run import Ranking, Run
 from tests.reports.builders import (
     LOST,
     SETTINGS,
@@ -82,6 +83,24 @@ def test_query_has_every_column_and_its_documents() -> None:
     first = row["documents"][0]
     assert (first["doc_id"], first["rank_before"], first["rank_now"]) == ("junk-1:q0", None, 1)
     assert row["values"][0]["metric"] == "ndcg@10"
+
+
+def test_row_and_values_of_a_query_agree_about_tied_documents() -> None:
+    """The baseline is `a b c`, and now a and b are tied and come as `b a c`."""
+    suite = make_suite(queries=[make_query("table", {"a": 1})], metrics=["mrr@10", "success@1"])
+    before = Ranking(("a:table", "b:table", "c:table"), (2.0, 2.0, 1.0))
+    now = Ranking(("b:table", "a:table", "c:table"), (2.0, 2.0, 1.0))
+
+    report = json.loads(
+        render_json(make_view(suite, Run({"table": (now,)}), Run({"table": (before,)})))
+    )
+
+    (row,) = report["suites"][0]["rows"]
+    assert (row["before"], row["now"], row["change"]) == (1.0, 1.0, 0.0)
+    assert row["values"] == [
+        {"metric": "mrr@10", "before": 1.0, "now": 1.0, "change": 0.0},
+        {"metric": "success@1", "before": 1.0, "now": 1.0, "change": 0.0},
+    ]
 
 
 def test_runs_differ_in_their_timing_only() -> None:

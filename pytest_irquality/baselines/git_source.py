@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pytest_irquality.baselines.sources import Baseline, BaselineError
-from pytest_irquality.baselines.store import BASELINE_FOLDER, read_baseline_files
+from pytest_irquality.baselines.store import BASELINE_FOLDER, index_own_files, read_baseline_files
 from pytest_irquality.io import files
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.decoding import split_lines
@@ -64,7 +64,7 @@ class GitSource:
         except GitError as error:
             raise BaselineError(f"--ir-baseline={self.label}: {error}") from None
         self._prefix = prefix
-        self._tree = CommitTree(self.repository, self.commit)
+        self.tree = CommitTree(self.repository, self.commit)
 
     def _find_merge_base(self, ref: str) -> str:
         if not _NO_COMMIT.fullmatch(ref):
@@ -88,16 +88,18 @@ class GitSource:
             return ""
 
     def list_files(self) -> tuple[str, ...]:
-        """Return the paths of all files of the commit below the root, relative to the root."""
+        """Return the paths of all files of the commit, relative to the root."""
         return self._paths
 
     @cached_property
     def _paths(self) -> tuple[str, ...]:
         try:
-            paths = self._tree.list_files(self._prefix or ".")
-            return tuple(path.removeprefix(self._prefix) for path in paths)
+            paths = tuple(self.tree.list_files())
         except GitError as error:
             raise BaselineError(f"--ir-baseline={self.label}: {error}") from None
+        if not self._prefix:
+            return paths
+        return tuple(posixpath.relpath(path, self._prefix) for path in paths)
 
     def read_file(self, path: str) -> bytes | None:
         """Return the bytes of a file of the commit, or ``None`` if it has none.
@@ -111,7 +113,7 @@ class GitSource:
             BaselineError: Git cannot read it, such as a file of LFS that was not fetched.
         """
         try:
-            return self._tree.read_file(posixpath.join(self._prefix, path))
+            return self.tree.read_file(posixpath.join(self._prefix, path))
         except GitError as error:
             raise BaselineError(f"{self.label} {path}: {error}") from None
 
@@ -156,12 +158,17 @@ class GitSource:
             return True
 
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
-        """Read every baseline file of the commit. Damaged files are in ``errors``."""
+        """Read every baseline file below the root, and those of suites in other folders.
+
+        Damaged files are in ``errors``.
+        """
         self.errors.clear()
+        own_files = index_own_files(suites)
         paths = []
         for path in self.list_files():
             folder, _, name = path.rpartition("/")
-            if posixpath.basename(folder) == BASELINE_FOLDER and name.endswith(".jsonl"):
+            is_baseline = posixpath.basename(folder) == BASELINE_FOLDER and name.endswith(".jsonl")
+            if is_baseline and (path in own_files or not path.startswith("../")):
                 paths.append(path)
         prefix = f"{self.label} "
 

@@ -122,7 +122,7 @@ def read_baseline_files(
         errors: Gets a message for each file that cannot be used.
         prefix: What messages write before the path of a file.
     """
-    own_files = _index_own_files(suites)
+    own_files = index_own_files(suites)
     for path in paths:
         suite = own_files.get(path)
         repair = _make_repair_hint(suite)
@@ -136,7 +136,7 @@ def read_baseline_files(
             yield make_baseline(stored, path, suite)
 
 
-def _index_own_files(suites: Iterable[Suite]) -> dict[str, Suite]:
+def index_own_files(suites: Iterable[Suite]) -> dict[str, Suite]:
     """Return the suites by the paths of their own baseline files."""
     return {get_baseline_path(suite.path, suite.retriever.parameter): suite for suite in suites}
 
@@ -158,7 +158,10 @@ class CommittedBaselines:
         self.notes: list[Text] = []
 
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
-        """Read every baseline file below the root. Damaged files are in ``errors``."""
+        """Read every baseline file below the root, and those of suites in other folders.
+
+        Damaged files are in ``errors``.
+        """
         self.errors.clear()
         access = FileAccess(self.root)
 
@@ -167,7 +170,9 @@ class CommittedBaselines:
             access.check_baseline_file(file, file.parent)
             return open_lines(file)
 
-        paths = list_baseline_files(self.root)
+        # A suite can be outside the rootdir, or in a folder that is a link.
+        own_files = [path for path in index_own_files(suites) if os.path.lexists(self.root / path)]
+        paths = dict.fromkeys([*list_baseline_files(self.root), *own_files])
         return tuple(read_baseline_files(paths, suites, read_lines, self.errors))
 
 
@@ -270,7 +275,7 @@ def remove_unused_baselines(root: Path, suites: Sequence[Suite]) -> list[Baselin
     Raises:
         OSError: A file cannot be removed.
     """
-    own_files = _index_own_files(suites)
+    own_files = index_own_files(suites)
     suite_paths = {suite.path for suite in suites}
     updates = []
     for path in list(list_baseline_files(root)):

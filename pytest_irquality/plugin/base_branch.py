@@ -9,12 +9,17 @@ branch's own code answers as well, in another process (``base_process``).
 from __future__ import annotations
 
 import os
+import posixpath
+import re
 import shlex
 import tempfile
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from functools import partial
+from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -31,7 +36,13 @@ from pytest_irquality.io.git import CommitTree, GitError
 from pytest_irquality.io.processes import split_command
 from pytest_irquality.metrics import Definition
 from pytest_irquality.plugin import compat, services
-from pytest_irquality.plugin.collection import SuiteModule, collect_own_metrics, is_declared
+from pytest_irquality.plugin.collection import (
+    PluginState,
+    SuiteModule,
+    collect_own_metrics,
+    get_state,
+    is_declared,
+)
 from pytest_irquality.plugin.items import (
     BASE_ITEM_NAME,
     ReportedItem,
@@ -40,13 +51,16 @@ from pytest_irquality.plugin.items import (
     run_queries,
 )
 from pytest_irquality.plugin.options import (
+    NAMED_SUFFIXES,
     SUITE_PATTERNS,
     get_command_line,
+    is_controller,
     is_run_without_tests,
+    is_worker,
     parse_arguments,
 )
-from pytest_irquality.plugin.session import Retrieval, SessionBranch, create_baseline_source
-from pytest_irquality.plugin.state import PluginState, get_state, is_controller, is_worker
+from pytest_irquality.plugin.query_plan import SessionBranch
+from pytest_irquality.plugin.session import ItemAnswers, create_baseline_source
 from pytest_irquality.suite.mistakes import SuiteError
 from pytest_irquality.suite.model import RetrieverId, Suite
 from pytest_irquality.suite.parser import load_suite
@@ -55,16 +69,8 @@ from pytest_irquality.suite.parser import load_suite
 COMMIT_INPUT = "ir_base_commit"
 ANSWERS_INPUT = "ir_base_answers"
 DEFAULT_SKIPPED_FOLDERS = (
-    "*.egg",
-    ".*",
-    "_darcs",
-    "build",
-    "CVS",
-    "dist",
-    "node_modules",
-    "venv",
-    "{arch}",
-)
+    "*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}",
+)  # fmt: skip
 
 
 class BaseBranchPlugin:
@@ -143,7 +149,7 @@ class BaseBranchPlugin:
         selected_keys = {item.shared.key for item in items if isinstance(item, SuiteItem)}
         created: list[BaseItem] = []
         for name in self.suite_names:
-            path = self.source.root / name
+            path = Path(os.path.normpath(self.source.root / name))
             if path not in self.state.modules and is_left_out_on_both_sides(self.source, name):
                 continue
             try:
@@ -178,7 +184,7 @@ class BaseBranchPlugin:
             key = self.branch.add_suite(suite, RetrieverId(fixture))
             self.branch.set_missing(key, f"'{fixture}' is not declared as a retriever")
             return []
-        current_suites = self.state.search.current.suites
+        current_suites = self.state.search_session.current.suites
         current_keys = {key for key in current_suites if key.path == suite.path}
         covered = set()
         for key in current_keys.intersection(selected_keys):
@@ -188,7 +194,8 @@ class BaseBranchPlugin:
                 covered.add(self.branch.add_suite(suite, key.retriever))
         if covered and covered == current_keys:
             return []
-        module: SuiteModule = SuiteModule.from_parent(folder, path=self.source.root / suite.path)
+        path = Path(os.path.normpath(self.source.root / suite.path))
+        module: SuiteModule = SuiteModule.from_parent(folder, path=path)
         module.suite = suite
         items: dict[SuiteKey, BaseItem] = {}
         for case in module.collect_cases():
@@ -205,14 +212,14 @@ class BaseBranchPlugin:
         Raises:
             BaselineError: The code cannot be run.
         """
-        code_source, search = self.code_source, self.state.search
+        code_source, search_session = self.code_source, self.state.search_session
         if code_source is None or is_run_without_tests(config):
             return
         if is_worker(config):
             # The controller runs the code, and has written the answers when the first item runs.
             code_source.load(Path(config.workerinput[ANSWERS_INPUT]))  # type: ignore[attr-defined]
             return
-        batches = search.list_query_batches()
+        batches = search_session.plan.list_query_batches()
         if batches:
             code_source.run(batches, partial(_say, config))
         if self.answers_folder is not None:
@@ -222,9 +229,12 @@ class BaseBranchPlugin:
             # A retriever that only this change adds has no answers there.
             if key.retriever.fixture in base_fixtures:
                 self.branch.add_error(f"{code_source.label} {key.retriever}", reason)
-        suite_files = [search.root / path for path in (*search.current.texts, *self.branch.texts)]
+        suite_files = [
+            search_session.root / path
+            for path in (*search_session.current.texts, *self.branch.texts)
+        ]
         if code_source.count_changed_files(suite_files):
-            search.facts = replace(search.facts, has_code_changes=True)
+            search_session.facts = replace(search_session.facts, has_code_changes=True)
 
 
 def _say(config: pytest.Config, line: str) -> None:
@@ -242,20 +252,20 @@ class BaseItem(ReportedItem, pytest.Function):
         """Run the queries. Whatever prevents it is recorded, and the item is skipped."""
         state = get_state(self.config)
         suite = state.base_plugin.branch.suites[self.key]
-        self.retrieval = Retrieval(self.key, is_base=True)
+        self.answers = ItemAnswers(self.key, is_base=True)
         try:
             super().setup()
             if self.config.getoption("setupplan", False):
                 return
-            run_queries(self, state, self.key, suite)
+            run_queries(self, state.search_session, self.key, suite)
             if is_worker(self.config):
-                self.retrieval = state.search.create_retrieval(self.key, is_base=True)
+                self.answers = state.search_session.get_item_answers(self.key, is_base=True)
         except (pytest.exit.Exception, KeyboardInterrupt):
             raise
         except BaseException as error:
-            self.retrieval.error = describe_error(error, suite).partition("\n")[0]
-            state.search.add_retrieval(self.retrieval)
-            pytest.skip(self.retrieval.error)
+            self.answers.error = describe_error(error, suite).partition("\n")[0]
+            state.search_session.add_item_answers(self.answers)
+            pytest.skip(self.answers.error)
 
 
 # -- The configuration of the base branch ----------------------------------------------------------
@@ -267,12 +277,14 @@ class BaseConfig:
 
     Attributes:
         paths: Where its pytest looks for tests, relative to the top of the repository.
-        ignored_paths: Paths that its ``addopts`` ignore.
+        ignored_paths: Paths that its ``addopts`` or the typed command line ignore.
+        ignored_globs: Patterns of such paths.
     """
 
     values: Mapping[str, str | list[str]]
     paths: tuple[str, ...]
     ignored_paths: tuple[str, ...] = ()
+    ignored_globs: tuple[str, ...] = ()
 
     @property
     def is_strict(self) -> bool:
@@ -288,6 +300,13 @@ class BaseConfig:
             names += services.list_names(value.splitlines() if isinstance(value, str) else value)
         return names
 
+    def is_ignored(self, path: PurePosixPath) -> bool:
+        """Return whether a file of the repository is ignored."""
+        for place in map(str, (path, *path.parents)):
+            if place in self.ignored_paths or any(map(partial(fnmatch, place), self.ignored_globs)):
+                return True
+        return False
+
 
 def read_base_config(config: pytest.Config, source: GitSource) -> BaseConfig:
     """Read the ini file that pytest would use on the base branch.
@@ -301,11 +320,11 @@ def read_base_config(config: pytest.Config, source: GitSource) -> BaseConfig:
         pytest.UsageError: The ini file cannot be read.
         GitError: Git cannot read it.
     """
-    tree = CommitTree(source.repository, source.commit)
+    tree = source.tree
     top = Path(os.path.realpath(source.repository.top))
     folder = Path(os.path.realpath(config.invocation_params.dir))
     typed = get_command_line(config)
-    typed_paths = [path.partition("::")[0] for path in typed.paths]
+    typed_paths = [_resolve_argument(config, path) for path in typed.paths]
     ini_name = config.option.inifilename
     with tempfile.TemporaryDirectory() as temporary:
         copy = Path(os.path.realpath(temporary)) / "checkout"
@@ -325,11 +344,34 @@ def read_base_config(config: pytest.Config, source: GitSource) -> BaseConfig:
     addopts = parse_arguments(config, _split_words(values.get("addopts")))
     values.update(addopts.overridden_ini_keys)
     values.update(typed.overridden_ini_keys)
-    paths = [_join(folder_name, name) for name in typed_paths or addopts.paths]
+    locate = partial(_locate, top, folder)
+    paths = [locate(_resolve_argument(config, name)) for name in typed_paths or addopts.paths]
     if not paths and root_name == folder_name:
         paths = list(_expand(tree, root_name, _split_words(values.get("testpaths"))))
-    ignored = [_join(folder_name, name) for name in addopts.namespace.ignore or ()]
-    return BaseConfig(values, tuple(paths) or (folder_name,), tuple(ignored))
+    ignored: dict[str, tuple[str, ...]] = {}
+    for key in ("ignore", "ignore_glob"):
+        given = [getattr(each.namespace, key, None) or () for each in (addopts, typed)]
+        ignored[key] = tuple(map(locate, chain.from_iterable(given)))
+    return BaseConfig(values, tuple(paths) or (folder_name,), *ignored.values())
+
+
+def _resolve_argument(config: pytest.Config, argument: str) -> str:
+    """Return the path that an argument names, which may be a module under ``--pyargs``."""
+    name = argument.partition("::")[0]
+    if config.option.pyargs and not (config.invocation_params.dir / name).exists():
+        with suppress(AttributeError, ImportError, ValueError):
+            spec = find_spec(name)
+            if spec is not None:
+                return next(iter(spec.submodule_search_locations or ()), spec.origin or name)
+    return name
+
+
+def _locate(top: Path, folder: Path, name: str) -> str:
+    """Return a path of the command line relative to the top. Links in the repository stay."""
+    path = Path(os.path.normpath(folder / name))
+    if not path.is_relative_to(top):
+        path = Path(os.path.realpath(path))
+    return os.path.relpath(path, top).replace(os.sep, "/")
 
 
 def _copy_ini_files(tree: CommitTree, path: Path, copy: Path) -> Path:
@@ -359,16 +401,20 @@ def _copy_ini_files(tree: CommitTree, path: Path, copy: Path) -> Path:
 
 
 def find_base_suites(base_config: BaseConfig, source: GitSource) -> list[str]:
-    """Find the suites of the base branch, as paths relative to the root of the project."""
+    """Find the suites of the base branch, as paths relative to the root of the project.
+
+    The command line can also name a list of queries, or a suite whose name matches no pattern.
+    """
     patterns = _split_words(base_config.values.get("ir_suite_files")) or SUITE_PATTERNS
     skipped = _split_words(base_config.values.get("norecursedirs")) or DEFAULT_SKIPPED_FOLDERS
-    root = PurePosixPath(source.repository.get_path(source.root / "file")).parent
+    root = posixpath.dirname(source.repository.get_path(source.root / "file"))
     found = []
     for name in source.list_files():
-        path = root / name
-        if not any(path.match(pattern) for pattern in patterns):
+        path = PurePosixPath(_join(root, name))
+        is_named = str(path) in base_config.paths and path.suffix in NAMED_SUFFIXES
+        if not is_named and not any(path.match(pattern) for pattern in patterns):
             continue
-        if any(_is_within(path, ignored) for ignored in base_config.ignored_paths):
+        if base_config.is_ignored(path):
             continue
         for start in base_config.paths:
             if _is_within(path, start) and not _is_skipped(path, start, skipped):
@@ -381,26 +427,36 @@ def is_left_out_on_both_sides(source: GitSource, path: str) -> bool:
     """Return whether a suite that is not collected was not collected on the base branch either.
 
     That is so if the suite, the ini files and the conftest files above it are unchanged, and a
-    conftest has code that could leave it out.
+    conftest with code that leaves files out has a name or pattern of a part of its path. Code that
+    reads such names from elsewhere may read others now.
 
     Args:
         source: The files of the base branch.
         path: The suite, relative to the root of the project.
     """
     suite = PurePosixPath(source.repository.get_path(source.root / path))
-    tree = CommitTree(source.repository, source.commit)
-    has_ignoring_code = False
+    is_named = False
     names = [suite]
     for folder in suite.parents:
         names += [folder / name for name in ("conftest.py", *compat.INI_NAMES)]
     for name in names:
-        content = tree.read_file(name.as_posix())
+        content = source.tree.read_file(name.as_posix())
         file = source.repository.top / name
         if content != (file.read_bytes() if file.is_file() else None):
             return False
         if name.name == "conftest.py" and content is not None:
-            has_ignoring_code = has_ignoring_code or b"ignore" in content or b"collect" in content
-    return has_ignoring_code
+            parts = suite.relative_to(name.parent).parts
+            is_named = is_named or _is_part_named(content.decode(errors="replace"), parts)
+    return is_named
+
+
+def _is_part_named(code: str, parts: Iterable[str]) -> bool:
+    """Return whether code that leaves files out has a text or pattern of a part of a path."""
+    if not re.search("collect_ignore|pytest_ignore_collect|pytest_collect", code):
+        return False
+    texts = re.findall(r"""["']([^"'\n]{3,})["']""", code)
+    patterns = [f"*{text.strip('*')}*" for text in texts]
+    return any(fnmatch(part, pattern) for part in parts for pattern in patterns)
 
 
 def load_base_suite(

@@ -14,7 +14,8 @@ from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.git import find_checkout
 from pytest_irquality.metrics import Definition
 from pytest_irquality.plugin.base_branch import load_base_suite
-from pytest_irquality.plugin.session import SearchSession, SessionBranch, create_baseline_source
+from pytest_irquality.plugin.query_plan import SessionBranch
+from pytest_irquality.plugin.session import SearchSession, create_baseline_source
 from pytest_irquality.reports.build_view import build_view
 from pytest_irquality.reports.terminal import format_failure, render_terminal
 from pytest_irquality.suite.model import RetrieverId
@@ -145,20 +146,21 @@ def check(
         if not isinstance(source, GitSource):
             session.current.source = source
         else:
-            session.base = SessionBranch(source, name=source.ref)
+            base = SessionBranch(source, name=source.ref)
+            session.add_base_branch(base)
             if source.read_file(loaded.path) is not None:
-                base_suite = load_base_suite(session.base, source, loaded.path, own_metrics=metrics)
+                base_suite = load_base_suite(base, source, loaded.path, own_metrics=metrics)
 
     named = {"": retriever} if retrievers is None else dict(retrievers)
-    compared = None
+    baseline_retriever = None
     if loaded.baseline_retriever:
         if loaded.baseline_retriever not in named:
             raise ValueError(
                 f"{loaded.path} compares with '{loaded.baseline_retriever}'. Pass it in"
                 " 'retrievers'."
             )
-        compared_id = RetrieverId(loaded.baseline_retriever)
-        compared = (compared_id, named.pop(loaded.baseline_retriever))
+        baseline_id = RetrieverId(loaded.baseline_retriever)
+        baseline_retriever = (baseline_id, named.pop(loaded.baseline_retriever))
     keys = {}
     for name, value in named.items():
         retriever_id = RetrieverId(loaded.retriever.fixture, "", name)
@@ -166,7 +168,7 @@ def check(
         if session.base is not None and base_suite is not None:
             session.base.add_suite(base_suite, retriever_id)
     for key, value in keys.items():
-        session.answer_queries(key, value, compared)
+        session.run_suite_queries(key, value, baseline_retriever)
         session.evaluate(key, value)
     decision = session.decide()
     if update_baseline:

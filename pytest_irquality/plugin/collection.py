@@ -1,13 +1,16 @@
-"""Collection of suites: each is a module whose items are made from the YAML."""
+"""Collection of suites, which are modules of items, and the plugin's state in a session."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pytest_irquality.io.access import check_suite_path
+from pytest_irquality.io.access import FileAccess, check_suite_path
 from pytest_irquality.io.escaping import escape_log_line, escape_log_lines
 from pytest_irquality.io.files import FileError
 from pytest_irquality.io.text import find_closest
@@ -19,13 +22,46 @@ from pytest_irquality.plugin.items import (
     SuiteItem,
     freeze_large_suite,
 )
+from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.services import USUAL_RETRIEVER
-from pytest_irquality.plugin.state import PluginState, get_state
+from pytest_irquality.plugin.session import SearchSession
 from pytest_irquality.suite.mistakes import Mistake, SuiteError
 from pytest_irquality.suite.model import RetrieverId, Suite
 from pytest_irquality.suite.parser import load_suite
 
+STATE_KEY = pytest.StashKey["PluginState"]()
 RETRIEVER_SUFFIX = "_retriever"
+
+
+@dataclass
+class PluginState:
+    """The state of the plugin in a pytest session.
+
+    Attributes:
+        options: The options and ini keys.
+        search_session: Suites, runs and evaluations.
+        file_access: Which files suites may name.
+        declared_retrievers: Fixtures that the ini file declares as retrievers. Names such as
+            ``x_retriever`` need no declaration.
+        modules: The module of each collected suite by absolute path, selected or not.
+        base_plugin: The ``BaseBranchPlugin`` of ``git:`` or ``run:``, if there is one.
+    """
+
+    options: Options
+    search_session: SearchSession
+    file_access: FileAccess
+    declared_retrievers: tuple[str, ...] = ()
+    modules: dict[Path, SuiteModule] = field(default_factory=dict)
+    base_plugin: Any = None
+
+    def get_relative_path(self, path: Path) -> str:
+        """Return a path relative to the root of the project, with ``/``."""
+        return os.path.relpath(path, self.search_session.root).replace(os.sep, "/")
+
+
+def get_state(config: pytest.Config) -> PluginState:
+    """Return the state of the session. The plugin must be activated."""
+    return config.stash[STATE_KEY]
 
 
 class SuiteModule(compat.SynthesizedModule):
@@ -60,7 +96,7 @@ class SuiteModule(compat.SynthesizedModule):
             module = cls.from_parent(parent, path=path)
         return module
 
-    def list_fixtures(self) -> Sequence[str]:
+    def load_fixture_names(self) -> Sequence[str]:
         """Load the suite, and return the fixtures that its items use."""
         self.add_marker(pytest.mark.ir_suite)
         state = get_state(self.config)
@@ -68,7 +104,7 @@ class SuiteModule(compat.SynthesizedModule):
             if self.suite is None and not self.error:
                 suite = load_suite(
                     self.path,
-                    root=state.search.root,
+                    root=state.search_session.root,
                     own_metrics=collect_own_metrics(self),
                     id_field_default=state.options.id_field,
                     access=state.file_access,
@@ -86,25 +122,25 @@ class SuiteModule(compat.SynthesizedModule):
         state = get_state(self.config)
         # Building the folder of a base suite creates modules that nobody collects.
         state.modules[self.path] = self
-        # collect_cases calls list_fixtures, which loads the suite.
+        # collect_cases calls load_fixture_names, which loads the suite.
         cases = self.collect_cases()
         if self.suite is None:
             broken: BrokenSuiteItem = BrokenSuiteItem.from_parent(self, name="suite")
             broken.text = escape_log_lines(self.error)
             message = broken.text.replace("\n", " ")
-            state.search.current.add_error(state.get_relative_path(self.path), message)
+            state.search_session.current.add_error(state.get_relative_path(self.path), message)
             return [broken]
         shared_states: dict[RetrieverId, SharedSuiteState] = {}
         state_of_case = []
         for case in cases:
             retriever = compat.find_retriever(self.suite.retriever.fixture, case)
             if retriever not in shared_states:
-                key = state.search.current.add_suite(self.suite, retriever)
-                shared_states[retriever] = SharedSuiteState(state, key)
+                key = state.search_session.current.add_suite(self.suite, retriever)
+                shared_states[retriever] = SharedSuiteState(state.search_session, key)
             state_of_case.append(shared_states[retriever])
         if state.options.compares_with_commit:
             text = self.path.read_text(encoding="utf-8", errors="replace")
-            state.search.current.texts[self.suite.path] = text
+            state.search_session.current.texts[self.suite.path] = text
         items = []
         for check in self.suite.items:
             for case, shared in zip(cases, state_of_case, strict=True):

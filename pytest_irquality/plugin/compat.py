@@ -25,14 +25,14 @@ class SynthesizedModule(pytest.Module):
     pytest's own machinery then provides fixtures of all scopes, parameters, marks and reports.
 
     Attributes:
-        fixtures: The fixtures that the function uses, unless ``list_fixtures`` is overridden.
+        fixtures: The fixtures that the function uses, unless ``load_fixture_names`` is overridden.
     """
 
     fixtures: Sequence[str] = ()
     _synthesized: ModuleType | None = None
 
-    def list_fixtures(self) -> Sequence[str]:
-        """Return the fixtures that the function uses. This is called once, before collecting."""
+    def load_fixture_names(self) -> Sequence[str]:
+        """Load the file, and return the fixtures that the function uses. Called once."""
         return self.fixtures
 
     def _getobj(self) -> ModuleType:
@@ -44,7 +44,7 @@ class SynthesizedModule(pytest.Module):
             function = _make_function(self.path)
             function.__module__ = module.__name__
             module.check = function  # type: ignore[attr-defined]
-            fixtures = self.list_fixtures()
+            fixtures = self.load_fixture_names()
             if fixtures:
                 self.add_marker(pytest.mark.usefixtures(*fixtures))
             hide_source(self.path)
@@ -170,7 +170,7 @@ def build_folder_node(session: pytest.Session, folder: Path) -> Any:
     if folder in known:
         return known[folder]
     root = session.config.rootpath
-    is_top = folder == root or root not in folder.parents
+    is_top = folder == root or {root, *known}.isdisjoint(folder.parents)
     parent = session if is_top else build_folder_node(session, folder.parent)
     kind = pytest.Package if (folder / "__init__.py").is_file() and not is_top else pytest.Dir
     node = kind.from_parent(parent, path=folder)

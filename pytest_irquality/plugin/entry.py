@@ -86,7 +86,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if CHILD_VARIABLE in os.environ:
         return
     needs_suites = not options.init and _needs_suites(config, options)
-    if needs_suites or options.suite is not None:
+    if needs_suites or options.init or options.suite is not None:
         plugin_options.check_options(config, options)
     if options.init:
         from pytest_irquality.plugin.first_suite import FirstSuitePlugin

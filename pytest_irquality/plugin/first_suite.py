@@ -88,7 +88,7 @@ class FirstSuiteModule(compat.SynthesizedModule):
     source: InitSource
     runs: list[Run]
 
-    def list_fixtures(self) -> Sequence[str]:
+    def load_fixture_names(self) -> Sequence[str]:
         """Read the list, and return the retriever if there are queries to run."""
         self.runs = []
         root = self.config.rootpath

@@ -18,8 +18,8 @@ from pytest_irquality.io.escaping import escape_log_line, escape_log_lines
 from pytest_irquality.io.text import find_closest
 from pytest_irquality.metrics import MetricError
 from pytest_irquality.plugin import compat
-from pytest_irquality.plugin.session import Retrieval, encode_retrieval
-from pytest_irquality.plugin.state import PluginState, is_worker
+from pytest_irquality.plugin.options import is_worker
+from pytest_irquality.plugin.session import ItemAnswers, SearchSession, encode_item_answers
 from pytest_irquality.retrieval.calling import ExceptionPolicy
 from pytest_irquality.retrieval.corpus import CorpusError
 from pytest_irquality.retrieval.errors import ResultError, RetrieverError
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 MIN_FROZEN_QUERIES = 1_000
 # The item of a suite of the base branch. No item of a current suite has a colon in its name.
 BASE_ITEM_NAME = "base:branch"
-# Our own fixture, which is never suggested for a misspelled name.
-YARDSTICK = "bm25_retriever"
+# This plugin's own fixture, which is never suggested for a misspelled name.
+BM25_FIXTURE = "bm25_retriever"
 SKIP_EXCEPTIONS = (pytest.skip.Exception, pytest.xfail.Exception)
 ERRORS_WITHOUT_TRACEBACK = (BaselineError, CorpusError, MetricError, ResultError, RetrieverError)
 
@@ -44,12 +44,16 @@ class SharedSuiteState:
     """State that all items of a suite and retriever share.
 
     Attributes:
-        attempt: Which run of its item ran the queries, as pytest-rerunfailures counts.
-        shown_causes: At which item an error was shown in full, by its cause.
+        is_ready: Whether the queries have run.
+        attempt: The attempt at which the queries ran, from 1, as pytest-rerunfailures counts.
+        error: Why the retriever cannot be used, or empty.
+        error_item: The item that shows this error in full.
+        skip: The exception by which the retriever skipped the suite, if it did.
+        shown_causes: The item that shows an error of queries in full, by the cause of the error.
         properties: The properties of all items, of which many are equal and share one tuple.
     """
 
-    state: PluginState
+    search_session: SearchSession
     key: SuiteKey
     is_ready: bool = False
     attempt: int = 0
@@ -59,38 +63,38 @@ class SharedSuiteState:
     shown_causes: dict[str, str] = field(default_factory=dict)
     properties: dict[tuple[str, object], tuple[str, object]] = field(default_factory=dict)
     _results: Mapping[str, Sequence[CheckResult]] = field(default_factory=dict)
-    _evaluation: Evaluation | None = None
+    _results_source: Evaluation | None = None
 
     @property
     def suite(self) -> Suite:
         """Return the suite."""
-        return self.state.search.current.suites[self.key]
+        return self.search_session.current.suites[self.key]
 
     @property
     def run(self) -> Run:
         """Return the answers."""
-        return self.state.search.runs.get(self.suite.run_key, Run())
+        return self.search_session.runs.get(self.suite.run_key, Run())
 
     @property
     def evaluation(self) -> Evaluation:
         """Return the evaluation of the suite."""
-        return self.state.search.evaluate(self.key)
+        return self.search_session.evaluate(self.key)
 
     def find_results(self, item_name: str) -> Sequence[CheckResult]:
         """Return the results that belong to an item."""
         evaluation = self.evaluation
-        if self._evaluation is not evaluation:
+        if self._results_source is not evaluation:
             results: dict[str, list[CheckResult]] = {}
             for result in evaluation.results:
                 results.setdefault(result.item, []).append(result)
-            self._results, self._evaluation = results, evaluation
+            self._results, self._results_source = results, evaluation
         return self._results.get(item_name, ())
 
 
 class ReportedItem:
-    """An item whose report is made safe to print, and brings what the item retrieved."""
+    """An item whose report is escaped, and carries the item's answers to the controller."""
 
-    retrieval: Retrieval | None = None
+    answers: ItemAnswers | None = None
 
 
 class SuiteItem(ReportedItem, pytest.Function):
@@ -102,10 +106,10 @@ class SuiteItem(ReportedItem, pytest.Function):
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the line of the check in the suite."""
         location = self.check_item.location
-        root = self.shared.state.search.root
+        root = self.shared.search_session.root
         path = root / location.path if location.path else self.path
         # pytest prints a dot as "::" if the node id ends with this name, and a copied node id would
-        # not be found. The invisible space at the end prevents that.
+        # not be found. The space at the end prevents that.
         name = f"{self.name} " if "." in self.name else self.name
         return path, location.line - 1, name
 
@@ -120,17 +124,18 @@ class SuiteItem(ReportedItem, pytest.Function):
     # -- Setup -------------------------------------------------------------------------------------
 
     def setup(self) -> None:
-        """Run the suite's queries unless they ran.
+        """Run the suite's queries unless they have run.
 
-        Raise errors and skips; failed checks are raised by ``runtest``.
+        Errors and skips are raised here, failed checks in ``runtest``.
         """
         shared = self.shared
         if self.config.getoption("setupplan", False):
             super().setup()  # pytest only shows the fixtures
             return
-        if self._needs_retrieval():
-            self._retrieve()
+        if self._needs_answers():
+            self._run_suite()
         if shared.skip is not None:
+            # A new exception, because the traceback grows if one is raised again.
             raise type(shared.skip)(str(shared.skip))
         if shared.error:
             self._fail(f"{shared.error} (see {shared.error_item})")
@@ -144,51 +149,52 @@ class SuiteItem(ReportedItem, pytest.Function):
             self._raise_missing_answers()
         self.user_properties += self._list_properties()
 
-    def _needs_retrieval(self) -> bool:
+    def _needs_answers(self) -> bool:
         shared = self.shared
         has_run = shared.is_ready or bool(shared.error) or shared.skip is not None
         is_rerun = getattr(self, "execution_count", 1) > shared.attempt
-        # A rerun repeats only queries without an answer, so it cannot turn a broken rule green.
+        # A rerun repeats only queries without an answer, so no failed check can pass by chance.
         is_unanswered = bool(shared.error) or (shared.is_ready and bool(self._find_errors()))
         return not has_run or (is_rerun and is_unanswered)
 
-    def _retrieve(self) -> None:
-        shared, search = self.shared, self.shared.state.search
+    def _run_suite(self) -> None:
+        """Run the queries, evaluate the suite, and share the result with the other items."""
+        shared, search_session = self.shared, self.shared.search_session
         shared.attempt = getattr(self, "execution_count", 1)
-        self.retrieval = Retrieval(shared.key)
+        self.answers = ItemAnswers(shared.key)
         try:
             retriever = None
-            if not search.uses_saved_runs:
+            if not search_session.uses_saved_runs:
                 super().setup()
-                retriever = run_queries(self, shared.state, shared.key, shared.suite)
+                retriever = run_queries(self, search_session, shared.key, shared.suite)
             # Evaluate now, while the retriever can explain what is missing.
-            search.evaluate(shared.key, retriever)
+            search_session.evaluate(shared.key, retriever)
         except get_exception_policy().skips as error:
             shared.skip = error
             raise
+        except (pytest.exit.Exception, KeyboardInterrupt):
+            raise
         except BaseException as error:
-            if not isinstance(error, (pytest.exit.Exception, KeyboardInterrupt)):
-                self._record_error(error)
+            text = describe_error(error, shared.suite)
+            self._record_error(text)
+            is_fixture_missing = getattr(error, "argname", "") == shared.suite.retriever.fixture
+            if is_fixture_missing or isinstance(error, ERRORS_WITHOUT_TRACEBACK):
+                self._fail(text)
             raise
         if is_worker(self.config):
-            self.retrieval = search.create_retrieval(shared.key)
+            self.answers = search_session.get_item_answers(shared.key)
         shared.error = ""
         shared.is_ready = True
-        # An empty retrieval clears the error of an earlier attempt.
-        search.add_retrieval(Retrieval(shared.key))
+        search_session.clear_error(shared.key)
         freeze_large_suite(shared.suite)
 
-    def _record_error(self, error: BaseException) -> None:
-        """Record why the retriever cannot be used, and fail if a traceback would not help."""
+    def _record_error(self, text: str) -> None:
+        """Record why the retriever cannot be used."""
         shared = self.shared
-        text = describe_error(error, shared.suite)
         shared.error = escape_log_line(text.partition("\n")[0])
         shared.error_item = self.name
-        self.retrieval = Retrieval(shared.key, error=shared.error)
-        shared.state.search.add_retrieval(self.retrieval)
-        is_missing = getattr(error, "argname", "") == shared.suite.retriever.fixture
-        if is_missing or isinstance(error, ERRORS_WITHOUT_TRACEBACK):
-            self._fail(text)
+        self.answers = ItemAnswers(shared.key, error=shared.error)
+        shared.search_session.add_item_answers(self.answers)
 
     def _find_errors(self) -> list[tuple[Query, QueryError]]:
         """Return the queries of this item that have no answer."""
@@ -220,8 +226,10 @@ class SuiteItem(ReportedItem, pytest.Function):
         if shown_at != self.name:
             self._fail(f"{text} (see {shown_at})\n  at {place}")
         errors = self.shared.run.errors.values()
-        alike_count = sum(other.cause == error.cause for other in errors)
-        suffix = f"\n{alike_count} queries failed with this error" if alike_count > 1 else ""
+        same_cause_count = sum(other.cause == error.cause for other in errors)
+        suffix = ""
+        if same_cause_count > 1:
+            suffix = f"\n{same_cause_count} queries failed with this error"
         # SystemExit and similar exceptions would corrupt pytest's setup state.
         if not isinstance(error.exception, Exception) or isinstance(
             error.exception, ERRORS_WITHOUT_TRACEBACK
@@ -249,8 +257,9 @@ class SuiteItem(ReportedItem, pytest.Function):
         if failed:
             self._fail(self._format(failed))
         reviewed = [result for result in results if result.outcome is Outcome.REVIEW]
-        if reviewed and self.shared.state.search.is_strict:
+        if reviewed and self.shared.search_session.is_strict:
             self._fail(self._format(reviewed))
+        # pytest has no outcome for "look at this", and a pass would hide it.
         expected = reviewed or [result for result in results if result.known_issue_id]
         if expected:
             text = str(expected[0].text)
@@ -263,12 +272,12 @@ class SuiteItem(ReportedItem, pytest.Function):
             self._skip(str(incomplete[0].text))
 
     def _format(self, results: Sequence[CheckResult]) -> str:
-        from pytest_irquality.reports.terminal import format_failure
+        from pytest_irquality.reports.terminal import format_failure  # only if something fails
 
         return format_failure(results, self.shared.evaluation)
 
     def _skip(self, reason: str) -> NoReturn:
-        # pytest names the place of the item then, not this one.
+        # With this flag, pytest shows the location of the item instead of this line.
         raise pytest.skip.Exception(escape_log_line(reason), _use_item_location=True)
 
     def _fail(self, text: str) -> NoReturn:
@@ -298,7 +307,7 @@ class SuiteItem(ReportedItem, pytest.Function):
                 properties.append((f"{metric} change", change.delta))
         if query.tags:
             properties.append(("tags", ", ".join(query.tags)))
-        # With `match: text`, judgments are about passages, which only these rankings name.
+        # With `match: text`, judgments are about passages, and only these rankings contain them.
         rankings = comparison.answers.get(query.id, ())
         for rank, doc_id in enumerate(rankings[0].doc_ids if rankings else (), start=1):
             if doc_id in query.judgments.relevant:
@@ -308,19 +317,21 @@ class SuiteItem(ReportedItem, pytest.Function):
         return [known.setdefault(each, each) for each in properties]
 
 
-def run_queries(item: pytest.Function, state: PluginState, key: SuiteKey, suite: Suite) -> object:
+def run_queries(
+    item: pytest.Function, search_session: SearchSession, key: SuiteKey, suite: Suite
+) -> object:
     """Run the queries of a suite with the fixtures that an item has set up.
 
     Returns:
         The retriever.
     """
     retriever = item.funcargs[suite.retriever.fixture]
-    compared = None
+    baseline_retriever = None
     if suite.baseline_retriever:
-        compared_id = compat.find_retriever(suite.baseline_retriever, item)
-        compared = (compared_id, item.funcargs[suite.baseline_retriever])
-    state.search.answer_queries(key, retriever, compared)
-    if state.search.is_interrupted:
+        baseline_id = compat.find_retriever(suite.baseline_retriever, item)
+        baseline_retriever = (baseline_id, item.funcargs[suite.baseline_retriever])
+    search_session.run_suite_queries(key, retriever, baseline_retriever)
+    if search_session.is_interrupted:
         item.session.shouldstop = "interrupted while queries ran"
     return retriever
 
@@ -347,15 +358,15 @@ class BrokenSuiteItem(ReportedItem, pytest.Item):
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Make errors safe to print, and add what this item retrieved to the report."""
+    """Escape errors, and add the answers that this item got to its report."""
     report = yield
     if not isinstance(item, ReportedItem):
         return report
     if not report.passed:
         compat.clean_report(report)
-    if report.when == "setup" and is_worker(item.config) and item.retrieval is not None:
-        vars(report)["ir_retrieval"] = encode_retrieval(item.retrieval)
-        item.retrieval = None
+    if report.when == "setup" and is_worker(item.config) and item.answers is not None:
+        vars(report)["ir_answers"] = encode_item_answers(item.answers)
+        item.answers = None
     return report
 
 
@@ -370,7 +381,8 @@ def get_exception_policy() -> ExceptionPolicy:
 def freeze_large_suite(suite: Suite) -> None:
     """Keep the garbage collector from visiting a large suite and its answers again and again.
 
-    They live until the end of the session, and each item makes it look at all of them.
+    These objects live until the end of the session, and collecting garbage between items would
+    visit all of them each time.
     """
     if len(suite.queries) >= MIN_FROZEN_QUERIES:
         gc.freeze()
@@ -380,7 +392,7 @@ def describe_error(error: BaseException, suite: Suite) -> str:
     """Describe why a retriever cannot be used. Callers that need one line cut the text."""
     fixture = suite.retriever.fixture
     if isinstance(error, pytest.FixtureLookupError) and error.argname == fixture:
-        available = set(compat.list_available_fixtures(error)) - {YARDSTICK}
+        available = set(compat.list_available_fixtures(error)) - {BM25_FIXTURE}
         closest = find_closest(fixture, sorted(available))
         hint = f" Did you mean '{closest}'?" if closest else ""
         return (

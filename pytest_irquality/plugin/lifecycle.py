@@ -2,8 +2,8 @@
 
 ``activate`` creates the ``SearchSession`` and registers the hooks. Once all items are known,
 ``prepare_runs`` records what is selected and reads saved runs. Then items run queries (``items``).
-After the last item, the process that reports decides, writes files, and sends test reports of its
-own for what no item can check. With pytest-xdist, workers send what they retrieved, and the
+After the last item, the process that reports decides, writes files, and reports findings that
+belong to no item as tests of their own. With pytest-xdist, workers send their answers, and the
 controller decides.
 """
 
@@ -30,34 +30,30 @@ from pytest_irquality.io.escaping import escape_log_line, escape_log_lines, quot
 from pytest_irquality.io.files import FileError, check_output
 from pytest_irquality.io.git import describe_commit
 from pytest_irquality.io.text import find_closest
-from pytest_irquality.plugin import (
-    collection,
-    compat,
-    items as plugin_items,
-    options as plugin_options,
-    services,
-)
-from pytest_irquality.plugin.collection import SuiteModule
-from pytest_irquality.plugin.items import BASE_ITEM_NAME, SuiteItem
+from pytest_irquality.plugin import compat, items as items_plugin, services
+from pytest_irquality.plugin.collection import STATE_KEY, PluginState, SuiteModule, get_state
+from pytest_irquality.plugin.items import BASE_ITEM_NAME, SuiteItem, get_exception_policy
 from pytest_irquality.plugin.options import (
     WORKER_INPUT,
     Options,
+    describe_addopts_selection,
+    format_command,
     get_command_line,
+    is_controller,
     is_only_in_addopts,
     is_run_without_tests,
+    is_suite_path,
+    is_worker,
 )
 from pytest_irquality.plugin.report_files import ReportWriter, list_annotations, render_section
-from pytest_irquality.plugin.session import SearchSession, create_baseline_source, decode_retrieval
-from pytest_irquality.plugin.state import (
-    STATE_KEY,
-    PluginState,
-    get_state,
-    is_controller,
-    is_worker,
+from pytest_irquality.plugin.session import (
+    SearchSession,
+    create_baseline_source,
+    decode_item_answers,
 )
 from pytest_irquality.reports.view_model import View
 from pytest_irquality.retrieval.collect import ReportProgress
-from pytest_irquality.suite.model import ItemKind
+from pytest_irquality.suite.model import ItemKind, Suite
 
 NODE_PREFIX = "search quality"
 PROGRESS_INTERVAL_S = 5.0
@@ -79,21 +75,22 @@ def activate(config: pytest.Config, options: Options) -> None:
         except FileError as error:
             raise pytest.UsageError(f"{flag}: {error}") from None
     gate = get_command_line(config).overridden_ini_keys.get("ir_gate")
-    search = SearchSession(
+    search_session = SearchSession(
         config.rootpath,
         is_strict=options.gate == "strict",
         strict_override=None if gate is None else gate == "strict",
         concurrency=options.concurrency,
         repeat=options.repeat,
         is_update=options.is_update,
-        rate_files=_get_shared_prefix(config) if is_worker(config) else None,
-        get_exceptions=plugin_items.get_exception_policy,
+        rate_file_prefix=_create_shared_prefix(config) if is_worker(config) else None,
+        get_exceptions=get_exception_policy,
         create_progress=lambda name: _create_progress(config, name),
     )
+    # A suite outside the project may name files next to it if the command line names the folder.
     named_paths = [folder / argument.partition("::")[0] for argument in config.args]
     named_folders = [path if path.is_dir() else path.parent for path in named_paths]
     access = FileAccess(config.rootpath, options.files, tuple(named_folders))
-    state = PluginState(options, search, access, tuple(services.list_declared(options)))
+    state = PluginState(options, search_session, access, tuple(services.list_declared(options)))
     config.stash[STATE_KEY] = state
     manager = config.pluginmanager
     try:
@@ -102,17 +99,17 @@ def activate(config: pytest.Config, options: Options) -> None:
         if options.shard:
             from pytest_irquality.baselines.saved_runs import parse_shard
 
-            search.shard = parse_shard(options.shard)
+            search_session.plan.shard = parse_shard(options.shard)
     except BaselineError as error:
         raise pytest.UsageError(str(error)) from None
-    # Fixtures may ask which side of `run:` they are on.
+    # Under `run:`, fixtures can read for which branch they run.
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
     patch.setenv("IRQUALITY_SIDE", os.environ.get("IRQUALITY_SIDE", "current"))
-    manager.register(collection, "irquality-collection")
+    # They are registered already if the ini file declares a retriever.
     if not manager.is_registered(services):
         manager.register(services, "irquality-services")
-    manager.register(plugin_items, "irquality-items")
+    manager.register(items_plugin, "irquality-items")
     manager.register(sys.modules[__name__], "irquality-lifecycle")
     if not is_worker(config):
         manager.register(ConclusionPlugin(config), "irquality-conclusion")
@@ -125,16 +122,19 @@ def _set_baseline_source(config: pytest.Config, state: PluginState) -> None:
         from pytest_irquality.plugin.base_branch import BaseBranchPlugin
 
         state.base_plugin = BaseBranchPlugin(config, state)
-        state.search.base = state.base_plugin.branch
+        state.search_session.add_base_branch(state.base_plugin.branch)
         config.pluginmanager.register(state.base_plugin, "irquality-base-branch")
     else:
-        state.search.current.source = create_baseline_source(
+        state.search_session.current.source = create_baseline_source(
             options.baseline, config.invocation_params.dir, root=config.rootpath
         )
 
 
-def _get_shared_prefix(config: pytest.Config) -> Path:
-    """Return the beginning of the names of files that all workers of a session share."""
+def _create_shared_prefix(config: pytest.Config) -> Path:
+    """Choose a beginning for the names of files that all workers share, and remove them at the end.
+
+    Each worker removes them. One that still runs creates them again, which only forgets pauses.
+    """
     session_id = getattr(config, "workerinput", {})["testrunuid"]
     prefix = Path(tempfile.gettempdir(), f"irquality-{session_id}")
 
@@ -182,11 +182,11 @@ def pytest_collection_modifyitems(
 ) -> Generator[None, object, object]:
     """Keep the items of the shard, after all other selection."""
     result = yield
-    search = get_state(config).search
-    deselected = [item for item in items if not _is_in_shard(search, item)]
+    search_session = get_state(config).search_session
+    deselected = [item for item in items if not _is_in_shard(search_session, item)]
     if deselected:
         config.hook.pytest_deselected(items=deselected)
-        items[:] = [item for item in items if _is_in_shard(search, item)]
+        items[:] = [item for item in items if _is_in_shard(search_session, item)]
     return result
 
 
@@ -207,7 +207,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a worker of pytest-xdist what was typed."""
+    """Send the typed command line to a worker of pytest-xdist."""
     node.workerinput[WORKER_INPUT] = list(get_command_line(node.config).arguments)
 
 
@@ -221,18 +221,19 @@ def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Take what a worker retrieved."""
-    if hasattr(report, "node") and hasattr(report, "ir_retrieval"):
-        search = get_state(report.node.config).search
-        search.add_retrieval(decode_retrieval(report.ir_retrieval))
+    """Add the answers that a worker of pytest-xdist collected."""
+    if hasattr(report, "node") and hasattr(report, "ir_answers"):
+        search_session = get_state(report.node.config).search_session
+        search_session.add_item_answers(decode_item_answers(report.ir_answers))
 
 
-def _is_in_shard(search: SearchSession, item: pytest.Item) -> bool:
+def _is_in_shard(search_session: SearchSession, item: pytest.Item) -> bool:
     """Return whether the queries of the shard are enough for an item."""
-    if search.shard is None or not isinstance(item, SuiteItem):
+    shard = search_session.plan.shard
+    if shard is None or not isinstance(item, SuiteItem):
         return True
     if item.check_item.kind is ItemKind.QUERY:
-        return search.shard.has_query(item.shared.suite.queries_by_id[item.check_item.query_id])
+        return shard.has_query(item.shared.suite.queries_by_id[item.check_item.query_id])
     return item.check_item.kind is ItemKind.ANSWERS
 
 
@@ -240,115 +241,117 @@ def _collect_suites(session: pytest.Session, ids: Sequence[str]) -> None:
     """Collect suites in the controller, which needs them to decide and collects nothing itself."""
     state = get_state(session.config)
     # With `--dist=loadgroup`, ids end with the name of a group.
-    selected = {*ids, *(node_id.rpartition("@")[0] for node_id in ids)}
+    selected_node_ids = {*ids, *(node_id.rpartition("@")[0] for node_id in ids)}
     # A base suite that the change leaves out must not become a current one.
     current_ids = [node_id for node_id in ids if f"::{BASE_ITEM_NAME}" not in node_id]
     for name in dict.fromkeys(node_id.partition("::")[0] for node_id in current_ids):
         path = session.config.rootpath / name
-        is_suite = plugin_options.is_suite_path(state.options, path, is_named=True)
+        is_suite = is_suite_path(state.options, path, is_named=True)
         if not (is_suite and path.is_file()):
             continue
         try:
             folder = compat.build_folder_node(session, path.parent)
             SuiteModule.create(folder, path).collect()
         except Exception as error:  # whatever a conftest raises
-            state.search.current.add_error(name, f"{type(error).__name__}: {error}")
+            state.search_session.current.add_error(name, f"{type(error).__name__}: {error}")
     if state.base_plugin is not None:
         all_items = [item for module in state.modules.values() for item in module.items]
-        selected_items = [item for item in all_items if item.nodeid in selected]
+        selected_items = [item for item in all_items if item.nodeid in selected_node_ids]
         state.base_plugin.create_items(session, selected_items)
-    prepare_runs(session.config, selected)
+    prepare_runs(session.config, selected_node_ids)
 
 
-def prepare_runs(config: pytest.Config, selected: Collection[str]) -> None:
-    """Prepare for the queries: record the selection, read saved runs, and run the base's code.
+def prepare_runs(config: pytest.Config, selected_node_ids: Collection[str]) -> None:
+    """Record the selection, read saved runs, and run the code of the base branch.
 
     Args:
-        config: The configuration of the session, of which all suites are collected.
-        selected: The node ids of the items that run.
+        config: The configuration of the session, whose suites are all collected.
+        selected_node_ids: The items that run.
 
     Raises:
-        pytest.UsageError: Saved runs cannot be read, or the base's code cannot be run.
+        pytest.UsageError: Saved runs cannot be read, the code of the base branch cannot be run, or
+            ``--ir-update-baseline`` names an unknown query.
     """
     state = get_state(config)
-    search, options = state.search, state.options
-    record_selection(config, state, selected)
-    suites = list(search.current.suites.values())
+    search_session, options = state.search_session, state.options
+    record_selection(config, state, selected_node_ids)
+    suites = list(search_session.current.suites.values())
     if options.update_baseline and suites:
-        query_ids = [query_id for suite in suites for query_id in suite.queries_by_id]
-        if options.update_baseline not in query_ids:
-            closest = find_closest(options.update_baseline, query_ids)
-            hint = f" Did you mean '{closest}'?" if closest else ""
-            raise pytest.UsageError(
-                f"--ir-update-baseline: no suite has a query '{options.update_baseline}'.{hint}"
-            )
+        _check_updated_query(options.update_baseline, suites)
     try:
         if options.runs:
             from pytest_irquality.baselines.saved_runs import read_saved_runs
 
             paths = [config.invocation_params.dir / name for name in options.runs]
-            base_suites = list(search.base.suites.values()) if search.base is not None else []
-            saved = read_saved_runs(paths, suites, base_suites=base_suites, root=search.root)
-            search.use_saved_runs(saved)
+            base = search_session.base
+            base_suites = list(base.suites.values()) if base is not None else []
+            saved = read_saved_runs(paths, suites, base_suites=base_suites, root=config.rootpath)
+            search_session.use_saved_runs(saved)
         if state.base_plugin is not None:
             state.base_plugin.run_code(config)
     except BaselineError as error:
         raise pytest.UsageError(str(error)) from None
 
 
-def record_selection(config: pytest.Config, state: PluginState, selected: Collection[str]) -> None:
-    """Record which items of each suite run, and which ones only ``addopts`` deselects.
+def _check_updated_query(query_id: str, suites: Sequence[Suite]) -> None:
+    """Refuse to update the baseline of a query that no suite has."""
+    query_ids = [known_id for suite in suites for known_id in suite.queries_by_id]
+    if query_id not in query_ids:
+        closest = find_closest(query_id, query_ids)
+        hint = f" Did you mean '{closest}'?" if closest else ""
+        raise pytest.UsageError(f"--ir-update-baseline: no suite has a query '{query_id}'.{hint}")
 
-    ==================  =========================================================================
-    ``module.items``    all items that were collected
-    ``selected``        the node ids that run, after every selection
-    ``typed_items``     the items that the typed command line alone would run
-    ``names``           the names of the items of a suite that run
-    ``typed_names``     these, and the items that only ``addopts`` or a conftest deselects
-    ==================  =========================================================================
-    """
-    left_out_count = 0
+
+def record_selection(
+    config: pytest.Config, state: PluginState, selected_node_ids: Collection[str]
+) -> None:
+    """Record which items of each suite run, and which ones only ``addopts`` deselects."""
+    search_session = state.search_session
+    deselected_count = 0
     for module in state.modules.values():
-        typed_items = _find_typed_items(config, state.search, module.items, selected)
+        typed_items = _find_typed_items(config, search_session, module.items, selected_node_ids)
         for key in {item.shared.key for item in module.items}:
             own_items = [item for item in module.items if item.shared.key == key]
-            names, typed_names = set(), set()
+            names, names_without_addopts = set(), set()
             for item in own_items:
-                if item.nodeid in selected:
+                is_selected = item.nodeid in selected_node_ids
+                if is_selected:
                     names.add(item.check_item.name)
-                if item.nodeid in selected or item in typed_items:
-                    typed_names.add(item.check_item.name)
-            state.search.select_items(key, names, typed_names)
-            left_out_count += len(typed_names - names)
-    if left_out_count:
-        selection = plugin_options.describe_addopts_selection(config) or "a conftest or plugin"
-        state.search.facts = replace(
-            state.search.facts, addopts_selection=selection, addopts_deselected_count=left_out_count
+                if is_selected or item in typed_items:
+                    names_without_addopts.add(item.check_item.name)
+            search_session.plan.select_items(key, names, names_without_addopts)
+            deselected_count += len(names_without_addopts - names)
+    if deselected_count:
+        selection = describe_addopts_selection(config) or "a conftest or plugin"
+        search_session.facts = replace(
+            search_session.facts,
+            addopts_selection=selection,
+            addopts_deselected_count=deselected_count,
         )
 
 
 def _find_typed_items(
     config: pytest.Config,
-    search: SearchSession,
+    search_session: SearchSession,
     items: Sequence[pytest.Item],
-    selected: Collection[str],
+    selected_node_ids: Collection[str],
 ) -> set[pytest.Item]:
     """Return the items that the typed command line alone selects."""
     typed = get_command_line(config)
     namespace = typed.namespace
     uses_cache = getattr(namespace, "lf", False) or getattr(namespace, "stepwise", False)
     if typed.has_node_ids or uses_cache:
-        # What these select cannot be recomputed, so no deselected item counts as a gap.
-        return {item for item in items if item.nodeid in selected}
+        # The selection by these cannot be recomputed, so no deselected item counts as a gap.
+        return {item for item in items if item.nodeid in selected_node_ids}
     candidates = compat.find_typed_items(config, items, namespace)
-    return {item for item in candidates if _is_in_shard(search, item)}
+    return {item for item in candidates if _is_in_shard(search_session, item)}
 
 
 # -- Decide and conclude ---------------------------------------------------------------------------
 
 
 class ConclusionPlugin:
-    """Hooks that decide once everything ran, in the process that reports."""
+    """Hooks that decide once everything has run, in the process that reports."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -362,42 +365,45 @@ class ConclusionPlugin:
         self.errors: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember whether anything is red."""
+        """Remember whether anything failed."""
         if report.failed:
             self.has_failures = True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Decide after the items ran, also if Ctrl-C or ``-x`` ended the session early."""
-        search = self.state.search
+        """Decide after the items ran, even if Ctrl-C or ``-x`` ended the session early."""
+        search_session = self.state.search_session
         try:
             return (yield)
         except (KeyboardInterrupt, session.Interrupted, session.Failed):
-            search.is_interrupted = True
+            search_session.is_interrupted = True
             raise
         finally:
-            if search.needs_decision and not is_run_without_tests(self.config):
+            if search_session.needs_decision and not is_run_without_tests(self.config):
                 self._conclude(session)
 
     def _conclude(self, session: pytest.Session) -> None:
         """Decide; write history, baselines, saved runs and reports; then report what fails."""
-        search, options = self.state.search, self.state.options
-        search.commit = describe_commit(search.root)
-        update_command = plugin_options.format_command(self.config, is_update=True)
+        search_session, options = self.state.search_session, self.state.options
+        search_session.commit = describe_commit(search_session.root)
+        update_command = format_command(self.config, is_update=True)
         runs = options.runs if is_only_in_addopts(self.config, "ir_runs") else ()
-        search.facts = replace(
-            search.facts,
+        search_session.facts = replace(
+            search_session.facts,
             addopts_saved_runs=" ".join(runs),
             update_command=quote_command(update_command),
         )
-        history = self._read_history() if options.history else ()
-        self.decision = search.decide()
-        self._write_records(self.decision)
-        self.view, errors = self.writer.write_reports(self.decision, history, update_command)
+        history = self._read_history() if options.history else None
+        self.decision = search_session.decide()
+        if history is not None:
+            self._append_history(self.decision)
+        self._write_answers()
+        self.view, errors = self.writer.write_reports(self.decision, history or (), update_command)
         self.errors += errors
-        self._log_findings(session, self.decision)
+        self._report_findings(session, self.decision)
 
-    def _read_history(self) -> Sequence[Any]:
+    def _read_history(self) -> Sequence[Any] | None:
+        """Return the entries of earlier builds, or ``None`` if they cannot be read."""
         from pytest_irquality.baselines.history import read_history
 
         path = self.config.invocation_params.dir / self.state.options.history
@@ -405,56 +411,61 @@ class ConclusionPlugin:
             entries = read_history(path)
         except BaselineError as error:
             self.errors.append(f"--ir-history: {error}")
-            return ()
-        self.state.search.add_history(entries)
+            return None
+        self.state.search_session.add_history(entries)
         return entries
 
-    def _write_records(self, decision: Decision) -> None:
-        """Write the history, the baselines and saved runs, as options say."""
-        search, options = self.state.search, self.state.options
-        folder = self.config.invocation_params.dir
-        if options.history and not self.errors:
-            from pytest_irquality.baselines.history import append_history
+    def _append_history(self, decision: Decision) -> None:
+        from pytest_irquality.baselines.history import append_history
 
-            try:
-                entries = search.create_history_entries(decision)
-                append_history(folder / options.history, entries)
-            except (OSError, BaselineError) as error:
-                self.errors.append(f"--ir-history: {error}")
+        path = self.config.invocation_params.dir / self.state.options.history
+        try:
+            append_history(path, self.state.search_session.create_history_entries(decision))
+        except (OSError, BaselineError) as error:
+            self.errors.append(f"--ir-history: {error}")
+
+    def _write_answers(self) -> None:
+        """Write the answers as baselines and saved runs, as options say."""
+        search_session, options = self.state.search_session, self.state.options
         if options.is_update:
             try:
-                for update in search.update_baselines(options.update_baseline or ""):
+                for update in search_session.update_baselines(options.update_baseline or ""):
                     line = escape_log_line(str(describe_update(update)))
                     (self.errors if update.refusal else self.update_lines).append(line)
             except OSError as error:
                 reason = error.strerror or error
                 self.errors.append(f"The baseline could not be written. {reason}")
-        if options.save_runs and search.runs:
+        if options.save_runs and search_session.runs:
             from pytest_irquality.baselines.saved_runs import save_runs
 
             try:
-                target = folder / options.save_runs
-                save_runs(target, search.runs, shard=search.shard, commit=search.commit)
+                save_runs(
+                    self.config.invocation_params.dir / options.save_runs,
+                    search_session.runs,
+                    shard=search_session.plan.shard,
+                    commit=search_session.commit,
+                )
             except (OSError, BaselineError) as error:
                 self.errors.append(f"--ir-save-runs: {error}")
 
-    def _log_findings(self, session: pytest.Session, decision: Decision) -> None:
-        """Report each finding that no item has, and the build if nothing else is red."""
+    def _report_findings(self, session: pytest.Session, decision: Decision) -> None:
+        """Report each finding that no item has, and the build if nothing else failed."""
         findings = [("", result) for result in decision.current.shared_results]
         base_name = decision.base.branch.name if decision.base else ""
         findings += [(base_name, failure) for failure in decision.base_failures]
         for branch_name, result in findings:
             if result.outcome < Outcome.REVIEW:
                 continue
+            # The label and the item are often equal. "::" would look like a part of the node id.
             words = filter(None, [branch_name, result.subject, result.label, result.item])
             name = " ".join(dict.fromkeys(words)).replace("::", ": :")
             is_failed = decision.strict or (result.outcome >= Outcome.FAILED and not branch_name)
-            _log_report(session, name, f"{result.subject}: {result.text}", is_failed=is_failed)
-        # _log_report above set has_failures if a finding failed.
+            _report_test(session, name, f"{result.subject}: {result.text}", is_failed=is_failed)
+        # _report_test above set has_failures if a finding failed.
         if not self.has_failures and (self.errors or decision.exit_status):
             last_paragraph = str(self.view.last_paragraph) if self.view else ""
             text = "\n".join([last_paragraph, *self.errors])
-            _log_report(session, "build", text, is_failed=True)
+            _report_test(session, "build", text, is_failed=True)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -484,7 +495,7 @@ class ConclusionPlugin:
             terminalreporter.write_line(line)
 
 
-def _log_report(session: pytest.Session, name: str, text: str, *, is_failed: bool) -> None:
+def _report_test(session: pytest.Session, name: str, text: str, *, is_failed: bool) -> None:
     """Report a test that no item ran, so that JUnit and the exit status have it too.
 
     Args:

@@ -18,6 +18,9 @@ from typing import Any, Literal, NamedTuple
 import pytest
 
 SUITE_PATTERNS = ("*.ir.yaml", "*.ir.yml")
+LIST_SUFFIXES = (".txt", ".csv")
+# What the endings of files are that the command line can name as suites.
+NAMED_SUFFIXES = (".yaml", ".yml", *LIST_SUFFIXES)
 DEFAULT_REPORT = "ir-report.html"
 NO_FILE = "none"
 STANDARD_OUTPUT = "-"
@@ -368,6 +371,16 @@ def check_options(config: pytest.Config, options: Options) -> None:
             "--ir-update-baseline comes from 'addopts' in the ini file, so every run would accept"
             " its own results. Remove it there, and type it when you want to update."
         )
+    if options.shard and is_only_in_addopts(config, "ir_save_runs"):
+        raise pytest.UsageError(
+            "The shard in --ir-save-runs comes from 'addopts' in the ini file, so only some queries"
+            " would run. Remove it there."
+        )
+    for name in config.option.plugins:
+        if name.startswith("no:irquality-"):
+            raise pytest.UsageError(
+                f"-p {name}: Parts of the plugin cannot be switched off. Use `-p no:irquality`."
+            )
     for name, flag in OPTIONS_WITHOUT_RUNNING.items():
         if is_only_in_addopts(config, name):
             raise pytest.UsageError(
@@ -409,12 +422,20 @@ def is_suite_path(options: Options, path: Path, *, is_named: bool) -> bool:
         is_named: Whether the command line names the file itself.
     """
     collects_suites = options.suite is not None
-    if path.suffix in (".txt", ".csv"):
-        return collects_suites and is_named
-    if path.suffix not in (".yaml", ".yml"):
+    if path.suffix not in NAMED_SUFFIXES:
         return False
-    matches = any(map(path.match, options.suite_files))
+    matches = path.suffix not in LIST_SUFFIXES and any(map(path.match, options.suite_files))
     return (collects_suites and (is_named or matches)) or (is_named and matches)
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Return whether this process is a worker of pytest-xdist."""
+    return hasattr(config, "workerinput")
+
+
+def is_controller(config: pytest.Config) -> bool:
+    """Return whether this process distributes tests to workers of pytest-xdist."""
+    return bool(getattr(config.option, "tx", None)) and not is_worker(config)
 
 
 # -- The typed command line, as opposed to 'addopts' -----------------------------------------------
@@ -447,6 +468,7 @@ OPTIONS_WITHOUT_RUNNING = {
     "version": "--version",
     "markers": "--markers",
     "cacheshow": "--cache-show",
+    "ir_init": "--ir-init",
 }
 
 # What a command that evaluates the same suites again does not need. The patterns are texts, because

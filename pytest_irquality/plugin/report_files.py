@@ -21,8 +21,8 @@ from pytest_irquality.evaluation.decide import Decision, decide
 from pytest_irquality.evaluation.evaluate import Branch
 from pytest_irquality.io.files import FileError, append_text, check_output, write_atomically
 from pytest_irquality.io.git import GitError, Repository
-from pytest_irquality.plugin.options import OPTIONS, format_command
-from pytest_irquality.plugin.state import PluginState
+from pytest_irquality.plugin.collection import PluginState
+from pytest_irquality.plugin.options import OPTIONS, format_command, is_worker
 from pytest_irquality.reports.build_view import build_view
 from pytest_irquality.reports.terminal import render_terminal
 from pytest_irquality.reports.view_model import View, ViewSettings
@@ -96,7 +96,7 @@ class ReportWriter:
     def _create_settings(
         self, decision: Decision, history: Sequence[HistoryEntry], update_command: Sequence[str]
     ) -> ViewSettings:
-        options, search = self.state.options, self.state.search
+        options, search_session = self.state.options, self.state.search_session
         written = options.reports
         grading_link = ""
         if options.grade:
@@ -104,7 +104,9 @@ class ReportWriter:
         if options.grade.endswith(".html") and "report" in written:
             folder = os.path.dirname(written["report"]) or "."
             grading_link = os.path.relpath(options.grade, folder).replace(os.sep, "/")
-        source = search.base.source if search.base else search.current.source
+        source = (
+            search_session.base.source if search_session.base else search_session.current.source
+        )
         compared_with = source.label
         if not compared_with and decision.current.branch.baselines:
             compared_with = ".ir-baseline"
@@ -119,8 +121,8 @@ class ReportWriter:
                 suffix = item.name.removeprefix(item.check_item.name)
                 suffixes.setdefault((key.path, str(key.retriever)), suffix)
         return ViewSettings(
-            branch=_read_branch(search.root),
-            commit=search.commit,
+            branch=_read_branch(search_session.root),
+            commit=search_session.commit,
             compared_with=compared_with,
             compared_commit=source.commit,
             now=self._now,
@@ -220,7 +222,7 @@ class StandardOutput:
         if self.descriptor >= 0:
             os.dup2(self.descriptor, 1)
             os.close(self.descriptor)
-        if hasattr(self.config, "workerinput"):
+        if is_worker(self.config):
             return
         error = sys.exc_info()[1]
         session = self.config.pluginmanager.get_plugin("session")

@@ -1,7 +1,7 @@
-"""The session's state, from the first suite to the decision.
+"""The state of a session about search quality, from the first suite to the decision.
 
-It does not know pytest, so ``check()`` uses it as well. Suites are added, retrievers answer their
-queries, suites are evaluated one by one, and in the end all of them are decided on together.
+It does not know pytest, so ``check()`` uses it as well. Suites are added to a branch, their queries
+run on retrievers, suites are evaluated one by one, and ``decide`` decides on all of them together.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from pytest_irquality.baselines.sources import Baseline, BaselineError, BaselineSource
+from pytest_irquality.baselines.sources import BaselineError, BaselineSource
 from pytest_irquality.baselines.store import (
     BaselineUpdate,
     CommittedBaselines,
@@ -30,11 +30,10 @@ from pytest_irquality.evaluation.evaluate import (
     BuildFacts,
     Evaluation,
     SuiteKey,
-    find_baseline,
 )
 from pytest_irquality.evaluation.results import EvaluationContext
-from pytest_irquality.io.text import DataPart, Text, write
 from pytest_irquality.metrics import MetricError
+from pytest_irquality.plugin.query_plan import QueryPlan, SessionBranch
 from pytest_irquality.retrieval.calling import ExceptionPolicy
 from pytest_irquality.retrieval.collect import (
     ReportProgress,
@@ -46,36 +45,25 @@ from pytest_irquality.retrieval.collect import (
 from pytest_irquality.retrieval.corpus import has_corpus, load_corpus
 from pytest_irquality.retrieval.rate_limit import RateLimiters
 from pytest_irquality.retrieval.run import Run, merge_runs
-from pytest_irquality.suite.model import ItemKind, Query, RetrieverId, RunKey, Settings, Suite
-from pytest_irquality.suite.parser import get_needed_depth, get_needed_fields, list_metrics
+from pytest_irquality.suite.model import Query, RetrieverId, RunKey, Suite
+from pytest_irquality.suite.parser import list_metrics
 
 if TYPE_CHECKING:
     from pytest_irquality.baselines.history import HistoryEntry
-    from pytest_irquality.baselines.saved_runs import SavedRuns, Shard
-    from pytest_irquality.baselines.worktree import QueryBatch
+    from pytest_irquality.baselines.saved_runs import SavedRuns
 
 
 MAX_EXPLAINED_QUERIES = 100
 
 
-class Needs(NamedTuple):
-    """What all suites together need of the answer to a request, as ``collect_run`` takes it."""
-
-    settings: Settings
-    depth: int
-    fields: tuple[str, ...]
-    size_units: tuple[str, ...]
-    stages: tuple[str, ...] | None
-
-
 @dataclass
-class Retrieval:
-    """What one item retrieved for the queries of a suite, or why it could not.
+class ItemAnswers:
+    """The answers that one item got for the queries of a suite, or why it got none.
 
     Attributes:
         corpus: The texts of the retriever's own corpus, if evaluating the suite needs them.
         error: Why the retriever cannot be used, or empty.
-        is_base: Whether the suite is the base branch's.
+        is_base: Whether the suite is on the base branch.
     """
 
     key: SuiteKey
@@ -85,16 +73,16 @@ class Retrieval:
     is_base: bool = False
 
 
-def encode_retrieval(retrieval: Retrieval) -> str:
-    """Encode what an item retrieved as one string, which is cheaper to send than nested data."""
+def encode_item_answers(item_answers: ItemAnswers) -> str:
+    """Encode the answers of an item as one string, which is cheaper to send than nested data."""
     from pytest_irquality.baselines.run_files import encode_run
 
-    runs = [[key, encode_run(run)] for key, run in retrieval.runs.items()]
-    return json.dumps({**vars(retrieval), "runs": runs})
+    runs = [[key, encode_run(run)] for key, run in item_answers.runs.items()]
+    return json.dumps({**vars(item_answers), "runs": runs})
 
 
-def decode_retrieval(text: str) -> Retrieval:
-    """Decode what a worker sent."""
+def decode_item_answers(text: str) -> ItemAnswers:
+    """Decode the answers that a worker of pytest-xdist sent."""
     from pytest_irquality.baselines.run_files import decode_run
 
     data = json.loads(text)
@@ -102,90 +90,7 @@ def decode_retrieval(text: str) -> Retrieval:
     runs = {}
     for (run_retriever, *others), run in data["runs"]:
         runs[RunKey(RetrieverId(*run_retriever), *others)] = decode_run(run)
-    return Retrieval(**{**data, "key": SuiteKey(path, RetrieverId(*retriever)), "runs": runs})
-
-
-@dataclass
-class SessionBranch:
-    """One side of a change, as far as the session knows it.
-
-    Attributes:
-        source: Where its baselines come from, and its suites if it is the base branch.
-        is_compared: Whether answers are compared with its baselines.
-        name: How the user names the base branch, such as ``main``.
-        is_strict: Whether its configuration says ``ir_gate = strict``.
-        code_source: The answers of the base branch's code (``run:``), in place of its baselines.
-        suites: Its suites by path and retriever.
-        texts: The texts of its suites by path, for the diff.
-        missing_retrievers: Why suites cannot run, by the key of their run.
-        deselected: The base suites that the typed command line leaves out.
-    """
-
-    source: BaselineSource
-    is_compared: bool = True
-    name: str = ""
-    is_strict: bool = False
-    code_source: BaselineSource | None = None
-    suites: dict[SuiteKey, Suite] = field(default_factory=dict)
-    errors: dict[str, Text] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
-    missing_retrievers: dict[RunKey, Text] = field(default_factory=dict)
-    deselected: set[SuiteKey] = field(default_factory=set)
-    notes: tuple[Text, ...] = ()
-    _baselines: tuple[Baseline, ...] | None = None
-    _committed: tuple[Baseline, ...] | None = None
-
-    def add_suite(self, suite: Suite, retriever: RetrieverId) -> SuiteKey:
-        """Add a suite for a retriever."""
-        key = SuiteKey(suite.path, retriever)
-        self.suites[key] = replace(suite, retriever=retriever)
-        self._baselines = None
-        return key
-
-    def add_error(self, path: str, message: str) -> None:
-        """Record that a suite, a baseline or a retriever cannot be used."""
-        self.errors.setdefault(path, write(DataPart(message)))
-
-    def set_missing(self, key: SuiteKey, reason: str) -> None:
-        """Record why a suite cannot run."""
-        self.missing_retrievers[self.suites[key].run_key] = write(DataPart(reason))
-
-    def create_branch(
-        self, contexts: Mapping[SuiteKey, EvaluationContext], commit: str = ""
-    ) -> Branch:
-        """Create the branch that the decision reads, with its baselines."""
-        if self._baselines is None:
-            self._baselines = self._read_baselines(self.source) if self.is_compared else ()
-            if self.code_source is not None:
-                self._committed = self._baselines
-                self._baselines = self._read_baselines(self.code_source)
-            elif not self.source.is_committed:
-                # Nothing is "out of date" if the user names the saved runs to compare with.
-                self._committed = ()
-        return Branch(
-            name=self.name,
-            commit=commit or self.source.commit,
-            # The order of the command line must not change a report.
-            suites=tuple(sorted(self.suites.values(), key=lambda suite: suite.path)),
-            baselines=self._baselines,
-            committed=self._committed,
-            contexts=contexts,
-            errors=self.errors,
-            missing_retrievers=self.missing_retrievers,
-            notes=(*self.notes, *self.source.notes),
-            texts=self.texts,
-            is_strict=self.is_strict,
-        )
-
-    def _read_baselines(self, source: BaselineSource) -> tuple[Baseline, ...]:
-        try:
-            baselines = source.read_baselines(tuple(self.suites.values()))
-        except BaselineError as error:
-            self.add_error(source.label or "baseline", str(error))
-            return ()
-        for path, message in source.errors.items():
-            self.add_error(path, message)
-        return baselines
+    return ItemAnswers(**{**data, "key": SuiteKey(path, RetrieverId(*retriever)), "runs": runs})
 
 
 def create_baseline_source(
@@ -223,13 +128,23 @@ class SearchSession:
     Args:
         root: The root of the project, to which the paths of suites are relative.
         is_strict: Whether the configuration says ``ir_gate = strict``.
-        strict_override: The gate on the command line, which counts over both branches, or ``None``.
-        concurrency: The number of calls at the same time, over the settings of suites.
-        repeat: How often each query runs, over the settings of suites.
+        strict_override: Whether the gate on the command line is strict, or ``None`` without one.
+            Overrides both branches.
+        concurrency: The number of calls at the same time. Overrides the settings of suites.
+        repeat: How often each query runs. Overrides the settings of suites.
         is_update: Whether baselines will be written.
-        rate_files: The beginning of the names of files that all workers share.
+        rate_file_prefix: The beginning of the names of files that all workers share.
         get_exceptions: Returns which exceptions skip a query or end the session.
         create_progress: Takes a suite's name, and returns a function that is called as calls end.
+
+    Attributes:
+        current: The current branch.
+        base: The base branch, if there is one.
+        plan: Which queries run.
+        runs: The current answers by run key.
+        corpora: The texts of documents by id, for each suite that needs them.
+        facts: What the decision needs to know about the session.
+        commit: The current commit.
     """
 
     def __init__(
@@ -241,114 +156,39 @@ class SearchSession:
         concurrency: int | None = None,
         repeat: int | None = None,
         is_update: bool = False,
-        rate_files: Path | None = None,
+        rate_file_prefix: Path | None = None,
         get_exceptions: Callable[[], ExceptionPolicy] = ExceptionPolicy,
         create_progress: Callable[[str], ReportProgress | None] | None = None,
     ) -> None:
         self.root = root
         self.current = SessionBranch(CommittedBaselines(root), is_strict=is_strict)
         self.base: SessionBranch | None = None
+        self.plan = QueryPlan(self.current, repeat=repeat, is_update=is_update)
         self.strict_override = strict_override
         self.concurrency = concurrency
-        self.repeat = repeat
         self.get_exceptions = get_exceptions
         self.create_progress = create_progress
-        self.selected_items: dict[SuiteKey, frozenset[str]] = {}
-        self.deselected_query_ids: dict[SuiteKey, frozenset[str]] = {}
-        self._typed_items: dict[SuiteKey, frozenset[str]] = {}
         self.runs: dict[RunKey, Run] = {}
         self.corpora: dict[SuiteKey, Mapping[str, str]] = {}
-        self.shard: Shard | None = None
         self.facts = BuildFacts(is_update=is_update)
         self.uses_saved_runs = False
         self.is_interrupted = False
         self.commit = ""
         self._evaluations: dict[SuiteKey, Evaluation] = {}
-        self._broken_suites: dict[SuiteKey, str] = {}
-        self._rate_limiters = RateLimiters(rate_files)
+        self._retriever_errors: dict[SuiteKey, str] = {}
+        self._rate_limiters = RateLimiters(rate_file_prefix)
 
-    # -- Which queries run -------------------------------------------------------------------------
-
-    def select_items(
-        self, key: SuiteKey, names: Collection[str], typed_names: Collection[str]
-    ) -> None:
-        """Record which items of a suite run.
-
-        Args:
-            key: The suite.
-            names: The items that run.
-            typed_names: The items that the typed command line selects. Items that only ``addopts``
-                deselects count as missing.
-        """
-        suite = self.current.suites[key]
-        if len(names) < len(suite.items):
-            self.selected_items[key] = frozenset(names)
-        if len(typed_names) < len(suite.items):
-            self._typed_items[key] = frozenset(typed_names)
-        query_ids = {query.id for query in suite.queries}
-        query_ids -= {query.id for query in self._select_queries(suite, typed_names)}
-        if query_ids:
-            self.deselected_query_ids[key] = frozenset(query_ids)
-
-    def _select_queries(
-        self, suite: Suite, item_names: Collection[str] | None
-    ) -> tuple[Query, ...]:
-        """Return the queries that some items need, or all items, and that are in the shard."""
-        queries = suite.queries if item_names is None else find_needed_queries(suite, item_names)
-        if self.shard is not None:
-            queries = tuple(query for query in queries if self.shard.has_query(query))
-        return queries
-
-    def _plan_queries(self, key: SuiteKey) -> list[tuple[Suite, tuple[Query, ...]]]:
-        """Return the queries that run for a suite of this branch and of the base branch."""
-        plan = []
-        if key in self.current.suites:
-            suite = self.current.suites[key]
-            plan.append((suite, self._select_queries(suite, self.selected_items.get(key))))
-        if self.base is not None and key in self.base.suites:
-            # A selection by the change itself must not spare the queries of the base branch.
-            suite, left_out = self.base.suites[key], self._find_deselected_base_ids(key)
-            plan.append((suite, tuple(q for q in suite.queries if q.id not in left_out)))
-        return plan
-
-    def _find_deselected_base_ids(self, key: SuiteKey) -> frozenset[str]:
-        """Find the queries of a base suite that the typed command line or the shard leaves out."""
-        assert self.base is not None
-        suite = self.base.suites[key]
-        if key in self.base.deselected:
-            return frozenset(query.id for query in suite.queries)
-        selected = self._find_selected_requests(key)
-        deselected = set()
-        for query in suite.queries:
-            runs_if_removed = self._runs_removed_query(query, has_selection=bool(selected))
-            if not selected.get(query.request, runs_if_removed):
-                deselected.add(query.id)
-        return frozenset(deselected)
-
-    def _find_selected_requests(self, key: SuiteKey) -> dict[str, bool]:
-        """Return whether each request of a current suite is selected, or nothing if all are."""
-        suite, left_out_ids = self.current.suites.get(key), self.deselected_query_ids.get(key)
-        selected: dict[str, bool] = {}
-        if suite is not None and left_out_ids:
-            for query in suite.queries:
-                is_selected = query.id not in left_out_ids
-                selected[query.request] = is_selected or selected.get(query.request, False)
-        return selected
-
-    def _runs_removed_query(self, query: Query, *, has_selection: bool) -> bool:
-        """Return whether a query that only the base suite has runs.
-
-        A shard runs its part of them. A selection on the command line is about current queries.
-        """
-        return not has_selection if self.shard is None else self.shard.has_query(query)
+    def add_base_branch(self, branch: SessionBranch) -> None:
+        """Add the base branch, whose suites and baselines decide as well."""
+        self.base = self.plan.base = branch
 
     @property
     def needs_decision(self) -> bool:
-        """Return whether an error or a query that was not deselected is left to decide on."""
+        """Return whether there is an error, or a query that is not deselected."""
         if self.current.errors:
             return True
         for key, suite in self.current.suites.items():
-            deselected = self.deselected_query_ids.get(key, frozenset())
+            deselected = self.plan.deselected_query_ids.get(key, frozenset())
             if not suite.queries or len(deselected) < len(suite.queries):
                 return True
         base = self.base
@@ -358,41 +198,52 @@ class SearchSession:
 
     # -- Running queries ---------------------------------------------------------------------------
 
-    def answer_queries(
-        self, key: SuiteKey, retriever: object, compared: tuple[RetrieverId, object] | None = None
+    def run_suite_queries(
+        self,
+        key: SuiteKey,
+        retriever: object,
+        baseline_retriever: tuple[RetrieverId, object] | None = None,
     ) -> None:
-        """Run the queries of a suite, on this branch and on the base branch.
+        """Run the queries that a suite has on the current branch and on the base branch.
 
         Requests that have an answer are not sent again.
 
         Args:
             key: The suite. The base branch's suite of the same key runs as well.
             retriever: The value of the retriever fixture.
-            compared: The retriever that the suite names under ``baseline``.
+            baseline_retriever: The retriever that the suite names under ``baseline``.
 
         Raises:
             RetrieverError: The retriever cannot be called.
             CorpusError: The corpus of the suite cannot be read.
         """
-        for suite, queries in self._plan_queries(key):
-            if compared is not None and compared[0].fixture == suite.baseline_retriever:
-                self._run_queries(compared[1], replace(suite, retriever=compared[0]), queries)
-            self._run_queries(retriever, suite, queries)
+        for suite, queries in self.plan.list_queries(key):
+            if baseline_retriever is not None:
+                baseline_id, value = baseline_retriever
+                if baseline_id.fixture == suite.baseline_retriever:
+                    self._collect_answers(value, replace(suite, retriever=baseline_id), queries)
+            self._collect_answers(retriever, suite, queries)
             if self.is_interrupted:
                 return
             if suite.settings.match == "text" and has_corpus(suite.settings, retriever):
                 documents = load_corpus(suite.settings, retriever)
                 self.corpora[key] = {document.doc_id: document.text for document in documents}
 
-    def _run_queries(self, retriever: object, suite: Suite, queries: Sequence[Query]) -> None:
+    def _collect_answers(self, retriever: object, suite: Suite, queries: Sequence[Query]) -> None:
+        # Suites of a retriever share its limiter, which is created once, with the lowest rate.
         rates = []
         for other in self.current.suites.values():
             if other.retriever == suite.retriever and other.settings.rate:
                 rates.append(other.settings.rate)
+        needs = self.plan.find_needs(suite)
         run = collect_run(
             retriever,
             queries,
-            **self._find_needs(suite)._asdict(),
+            needs.settings,
+            depth=needs.depth,
+            fields=needs.fields,
+            size_units=needs.size_units,
+            stages=needs.stages,
             concurrency=self.concurrency,
             rate_limiter=self._rate_limiters.get("/".join(suite.retriever), rates),
             exceptions=self.get_exceptions(),
@@ -402,71 +253,10 @@ class SearchSession:
         self.add_run(suite.run_key, run)
         self.is_interrupted = self.is_interrupted or run.provenance.is_interrupted
 
-    def _find_needs(self, *suites: Suite) -> Needs:
-        """Combine what all suites need that share answers with some suites of one retriever."""
-        requests = {query.request for suite in suites for query in suite.queries}
-        sharing = list(suites)
-        base_suites = self.base.suites.values() if self.base is not None else ()
-        for other in (*self.current.suites.values(), *base_suites):
-            is_sharing = other.run_key == suites[0].run_key and other not in suites
-            if is_sharing and any(query.request in requests for query in other.queries):
-                sharing.append(other)
-        fields: dict[str, None] = {}
-        units: dict[str, None] = {}
-        stages: dict[str, None] = {}
-        for other in sharing:
-            fields.update(dict.fromkeys(get_needed_fields(other)))
-            for metric in list_metrics(other):
-                if metric.budget:
-                    units[metric.budget[0]] = None
-                if metric.stage:
-                    stages[metric.stage] = None
-        repeat = self.repeat or max(other.settings.repeat for other in sharing)
-        return Needs(
-            replace(suites[0].settings, repeat=repeat),
-            depth=self._find_depth(sharing),
-            fields=tuple(fields),
-            size_units=tuple(units),
-            stages=tuple(stages) or None,
-        )
-
-    def _find_depth(self, suites: Sequence[Suite]) -> int:
-        """Return how many results some suites need, which are more if they have a baseline."""
-        if self.facts.is_update or (self.base is not None and self.base.code_source is not None):
-            # Baselines cannot be read yet: they do not exist, or their code runs later.
-            return max(get_needed_depth(suite, has_baseline=True) for suite in suites)
-        current, base = self._create_branches()
-        depth = 0
-        for suite in suites:
-            baseline_run = find_baseline(suite, current, base).run
-            has_baseline = baseline_run is not None and bool(baseline_run.answers)
-            depth = max(depth, get_needed_depth(suite, has_baseline=has_baseline))
-        return depth
-
-    def list_query_batches(self) -> list[QueryBatch]:
-        """Return what the code of the base branch has to answer: the queries of both branches."""
-        from pytest_irquality.baselines.worktree import QueryBatch
-
-        queries: dict[tuple[RunKey, str], dict[str, Query]] = {}
-        suites: dict[tuple[RunKey, str], list[Suite]] = {}
-        for key in (*self.current.suites, *(self.base.suites if self.base else ())):
-            for suite, needed in self._plan_queries(key):
-                # The base branch's fixture is run with all of its own parameters.
-                retriever = suite.retriever._replace(parameter="")
-                group = suite.run_key._replace(retriever=retriever), suite.path.rpartition("/")[0]
-                queries.setdefault(group, {}).update((query.request, query) for query in needed)
-                suites.setdefault(group, []).append(suite)
-        batches = []
-        for group, needed_queries in queries.items():
-            if needed_queries:
-                needs = self._find_needs(*suites[group])._asdict()
-                batches.append(QueryBatch(*group, tuple(needed_queries.values()), **needs))
-        return batches
-
     # -- Answers -----------------------------------------------------------------------------------
 
     def add_run(self, key: RunKey, run: Run) -> None:
-        """Add answers, of this process or of another one. Earlier errors give way to answers."""
+        """Add answers, from this process or another one. Answers replace earlier errors."""
         known = self.runs.get(key)
         self.runs[key] = run if known is None else merge_runs([run, known])
         for suite_key, suite in self.current.suites.items():
@@ -474,70 +264,68 @@ class SearchSession:
                 self._evaluations.pop(suite_key, None)
 
     def use_saved_runs(self, saved: SavedRuns) -> None:
-        """Take saved runs as the current answers, so no retriever runs."""
+        """Use saved runs as the current answers, so that no retriever runs."""
         self.runs.update(saved.runs)
         self.uses_saved_runs = True
         self.current.notes += tuple(saved.notes)
         for name, message in saved.errors.items():
             self.current.add_error(name, message)
 
-    def create_retrieval(self, key: SuiteKey, *, is_base: bool = False) -> Retrieval:
-        """Return what was retrieved for a suite, for the process that decides."""
+    def get_item_answers(self, key: SuiteKey, *, is_base: bool = False) -> ItemAnswers:
+        """Return the answers to a suite, for the process that decides."""
         requests: set[str] = set()
         run_keys = set()
-        compared = set()
-        for suite, queries in self._plan_queries(key):
+        baseline_retrievers = set()
+        for suite, queries in self.plan.list_queries(key):
             requests.update(query.request for query in queries)
             run_keys.add(suite.run_key)
-            compared.add(suite.baseline_retriever)
+            baseline_retrievers.add(suite.baseline_retriever)
         runs = {}
         for run_key, run in self.runs.items():
-            if run_key in run_keys or run_key.retriever.fixture in compared:
+            if run_key in run_keys or run_key.retriever.fixture in baseline_retrievers:
                 runs[run_key] = _select_requests(run, requests)
         current = self.current.suites.get(key)
         has_files = current is not None and bool(current.settings.corpus.files)
         corpus = None if has_files else self.corpora.get(key)
-        return Retrieval(key, runs, corpus, is_base=is_base)
+        return ItemAnswers(key, runs, corpus, is_base=is_base)
 
-    def add_retrieval(self, retrieval: Retrieval) -> None:
-        """Take what another process retrieved, or why it could not."""
-        for run_key, run in retrieval.runs.items():
+    def add_item_answers(self, item_answers: ItemAnswers) -> None:
+        """Add the answers of an item, maybe of another process, or the error of its retriever."""
+        key, error = item_answers.key, item_answers.error
+        for run_key, run in item_answers.runs.items():
             self.add_run(run_key, run)
             self.is_interrupted = self.is_interrupted or run.provenance.is_interrupted
-        if retrieval.corpus is not None:
-            self.corpora[retrieval.key] = retrieval.corpus
-        if not retrieval.is_base:
-            self._broken_suites.pop(retrieval.key, None)
-            if retrieval.error:
-                self._broken_suites[retrieval.key] = retrieval.error
-        elif retrieval.error and self.base is not None:
-            self.base.set_missing(retrieval.key, retrieval.error)
+        if item_answers.corpus is not None:
+            self.corpora[key] = item_answers.corpus
+        if not item_answers.is_base:
+            self.clear_error(key)
+            if error:
+                self._retriever_errors[key] = error
+        elif error and self.base is not None:
+            self.base.set_missing(key, error)
+
+    def clear_error(self, key: SuiteKey) -> None:
+        """Forget the error of an earlier attempt to run a suite."""
+        self._retriever_errors.pop(key, None)
 
     # -- Evaluating suites -------------------------------------------------------------------------
 
-    def create_current_branch(self) -> Branch:
-        """Create the current branch, as far as it is known. The first call reads its baselines."""
-        contexts = {key: self._create_context(key) for key in self.current.suites}
-        return self.current.create_branch(contexts, self.commit)
-
-    def create_base_branch(self) -> Branch | None:
-        """Create the base branch, as far as it is known, or return ``None`` without one."""
+    def _read_branches(
+        self, keys: Collection[SuiteKey], base_keys: Collection[SuiteKey] = ()
+    ) -> tuple[Branch, Branch | None]:
+        """Return both branches, with the contexts of the suites that will be evaluated."""
+        contexts = {key: self._create_context(key) for key in keys}
+        current = self.current.read_branch(contexts, self.commit)
         if self.base is None:
-            return None
-        contexts = {}
-        for key in self.base.suites:
-            contexts[key] = EvaluationContext(
-                selected_items=self._typed_items.get(key),
-                deselected_query_ids=self._find_deselected_base_ids(key),
+            return current, None
+        base_contexts = {}
+        for key in base_keys:
+            base_contexts[key] = EvaluationContext(
+                selected_items=self.plan.typed_items.get(key),
+                deselected_query_ids=self.plan.find_deselected_base_ids(key),
                 corpus_texts=self.corpora.get(key),
             )
-        return self.base.create_branch(contexts)
-
-    def _create_branches(self, *keys: SuiteKey) -> tuple[Branch, Branch | None]:
-        """Create both branches with the contexts of some current suites, which can be evaluated."""
-        contexts = {key: self._create_context(key) for key in keys}
-        base = self.base.create_branch({}) if self.base is not None else None
-        return self.current.create_branch(contexts, self.commit), base
+        return current, self.base.read_branch(base_contexts)
 
     def _create_context(self, key: SuiteKey) -> EvaluationContext:
         settings = self.current.suites[key].settings
@@ -546,8 +334,8 @@ class SearchSession:
             documents = load_corpus(settings)
             self.corpora[key] = {document.doc_id: document.text for document in documents}
         return EvaluationContext(
-            selected_items=self.selected_items.get(key),
-            deselected_query_ids=self.deselected_query_ids.get(key, frozenset()),
+            selected_items=self.plan.selected_items.get(key),
+            deselected_query_ids=self.plan.deselected_query_ids.get(key, frozenset()),
             corpus_texts=self.corpora.get(key),
         )
 
@@ -556,7 +344,7 @@ class SearchSession:
 
         Args:
             key: The suite.
-            retriever: The retriever, which can explain what is missing, if it is at hand.
+            retriever: The retriever, if it can still be called to explain what is missing.
 
         Raises:
             MetricError: A metric of the project's own failed.
@@ -565,19 +353,19 @@ class SearchSession:
             suite = self.current.suites[key]
             # A shard may have none of the queries of a suite.
             self.runs.setdefault(suite.run_key, Run())
-            current, base = self._create_branches(key)
+            current, base = self._read_branches([key])
             evaluator = BranchEvaluator(
                 current, self.runs, base, today=_get_today(), facts=self.facts
             )
             evaluation = evaluator.evaluate_suite(suite)
-            if retriever is not None and self._explain(evaluation, retriever):
+            if retriever is not None and self._explain_missing_documents(evaluation, retriever):
                 evaluation = evaluator.evaluate_suite(suite)
-            _compute_risky_metrics(evaluation)
+            _compute_fallible_metrics(evaluation)
             self._evaluations[key] = evaluation
         return self._evaluations[key]
 
-    def _explain(self, evaluation: Evaluation, retriever: object) -> bool:
-        """Ask the retriever about missing documents. Return whether it said anything."""
+    def _explain_missing_documents(self, evaluation: Evaluation, retriever: object) -> bool:
+        """Call ``exists`` and ``stages`` of the retriever. Return whether they explain anything."""
         suite = evaluation.suite
         run = self.runs[suite.run_key]
         missing: frozenset[str] = frozenset()
@@ -585,9 +373,9 @@ class SearchSession:
             missing = ask_exists(retriever, list_unreturned_doc_ids(evaluation.comparison))
         stages: Mapping[str, Run] = {}
         changes = evaluation.comparison.changes
-        lost = [change.query for change in changes if _misses_baseline_document(change)]
-        if lost and not run.stages and has_stages(retriever):
-            stages = collect_stages(retriever, lost[:MAX_EXPLAINED_QUERIES], suite.settings)
+        queries = [change.query for change in changes if _misses_baseline_document(change)]
+        if queries and not run.stages and has_stages(retriever):
+            stages = collect_stages(retriever, queries[:MAX_EXPLAINED_QUERIES], suite.settings)
         if missing or stages:
             self.runs[suite.run_key] = replace(
                 run, missing_doc_ids=run.missing_doc_ids | missing, stages={**run.stages, **stages}
@@ -603,36 +391,45 @@ class SearchSession:
         return is_gate_strict(self.strict_override, self.current.is_strict, is_base_strict)
 
     def decide(self) -> Decision:
-        """Decide on the build, with all runs so far."""
-        for key, error in self._broken_suites.items():
-            if self.current.suites[key].run_key in self.runs:
-                # It ran and cannot be evaluated, or another suite has answers of its retriever.
-                del self.current.suites[key]
-                self.current.add_error(key.path, error)
-            else:
-                self.current.set_missing(key, error)
-        self._broken_suites.clear()
+        """Decide on the build, with all answers so far.
+
+        Suites that cannot be evaluated become errors of their branch first.
+        """
+        self._record_retriever_errors()
         if self.base is not None:
             self._drop_broken_base_suites(self.base)
-        current = self.create_current_branch()
+        base_keys = list(self.base.suites) if self.base is not None else ()
+        current, base = self._read_branches(list(self.current.suites), base_keys)
         if self.facts.is_update:
-            # Creating the branch found damaged baselines. The update replaces them.
+            # Reading the branch found damaged baselines, which the update replaces.
             for suite in current.suites:
                 path = get_baseline_path(suite.path, suite.retriever.parameter)
                 self.current.errors.pop(path, None)
+            current = replace(current, errors=self.current.errors)
         return decide(
             current,
             self.runs,
-            self.create_base_branch(),
+            base,
             strict_override=self.strict_override,
             today=_get_today(),
             facts=replace(self.facts, is_interrupted=self.is_interrupted),
             evaluations=self._evaluations,
         )
 
+    def _record_retriever_errors(self) -> None:
+        """Record the suites whose retriever cannot be used on the current branch."""
+        for key, error in self._retriever_errors.items():
+            if self.current.suites[key].run_key in self.runs:
+                # Its retriever has answers, so the suite itself cannot be evaluated.
+                del self.current.suites[key]
+                self.current.add_error(key.path, error)
+            else:
+                self.current.set_missing(key, error)
+        self._retriever_errors.clear()
+
     def _drop_broken_base_suites(self, base: SessionBranch) -> None:
         """Leave out base suites in which a metric of the project's own fails now."""
-        base_branch = self.create_base_branch()
+        _, base_branch = self._read_branches((), list(base.suites))
         assert base_branch is not None
         for key, suite in list(base.suites.items()):
             has_own = any(metric.definition.is_own for metric in list_metrics(suite))
@@ -640,12 +437,12 @@ class SearchSession:
                 continue
             try:
                 evaluation = BranchEvaluator(base_branch, self.runs).evaluate_suite(suite)
-                _compute_risky_metrics(evaluation)
+                _compute_fallible_metrics(evaluation)
             except MetricError as error:
                 del base.suites[key]
                 base.add_error(key.path, str(error))
 
-    # -- Files of the answers ----------------------------------------------------------------------
+    # -- Baselines and history ---------------------------------------------------------------------
 
     def update_baselines(self, query_id: str = "") -> list[BaselineUpdate]:
         """Write the answers as baselines, after the decision.
@@ -668,8 +465,9 @@ class SearchSession:
                 query_ids = [query_id] if query_id in suite.queries_by_id else []
                 if not query_ids:
                     continue
-            elif key in self.selected_items:
-                query_ids = [q.id for q in self._select_queries(suite, self.selected_items[key])]
+            elif key in self.plan.selected_items:
+                selected = self.plan.select_queries(suite, self.plan.selected_items[key])
+                query_ids = [query.id for query in selected]
             updates.append(
                 update_baseline(
                     self.root,
@@ -679,12 +477,12 @@ class SearchSession:
                     compute_repeat_means=self.evaluate(key).comparison.compute_repeat_means,
                 )
             )
-        if not query_id and not self.selected_items and not self.current.errors:
+        if not query_id and not self.plan.selected_items and not self.current.errors:
             updates += remove_unused_baselines(self.root, list(self.current.suites.values()))
         return updates
 
     def add_history(self, entries: Sequence[HistoryEntry]) -> None:
-        """Take the earlier builds of a history, in which a slow loss shows."""
+        """Add the values of earlier builds, which reveal a slow drop."""
         from pytest_irquality.baselines.history import select_series
 
         history = {}
@@ -695,14 +493,16 @@ class SearchSession:
         self.facts = replace(self.facts, history=history)
 
     def create_history_entries(self, decision: Decision) -> list[HistoryEntry]:
-        """Create an entry of a history for each suite of which all queries ran."""
+        """Create a history entry for each suite whose queries all ran."""
         from pytest_irquality.baselines.history import HistoryEntry, compute_digest
 
-        entries = []
+        entries: list[HistoryEntry] = []
+        if self.plan.shard is not None or self.is_interrupted:
+            return entries
         for evaluation in decision.current.evaluations:
             suite, comparison = evaluation.suite, evaluation.comparison
             key = SuiteKey(suite.path, suite.retriever)
-            if key in self.selected_items or self.shard is not None or self.is_interrupted:
+            if key in self.plan.selected_items:
                 continue
             values: dict[str, float] = {}
             changes: dict[str, float] = {}
@@ -727,23 +527,8 @@ class SearchSession:
         return entries
 
 
-def find_needed_queries(suite: Suite, item_names: Collection[str]) -> tuple[Query, ...]:
-    """Return the queries that some items of a suite are about."""
-    query_ids: set[str] = set()
-    for item in suite.items:
-        if item.name not in item_names:
-            continue
-        if item.kind is ItemKind.QUERY:
-            query_ids.add(item.query_id)
-        elif item.tag:
-            query_ids.update(query.id for query in suite.queries_by_tag.get(item.tag, ()))
-        else:
-            return suite.queries
-    return tuple(query for query in suite.queries if query.id in query_ids)
-
-
-def _compute_risky_metrics(evaluation: Evaluation) -> None:
-    """Compute own metrics and those with a budget now, so no report is the first to fail."""
+def _compute_fallible_metrics(evaluation: Evaluation) -> None:
+    """Compute metrics that can raise, so that they raise here and not in a report."""
     for metric in evaluation.suite.metrics:
         if metric.definition.is_own or metric.budget:
             evaluation.comparison.get_mean(metric)
@@ -758,10 +543,10 @@ def _misses_baseline_document(change: QueryChange) -> bool:
     """Return whether a relevant document of the baseline is no longer returned."""
     if change.is_unchanged:
         return False
-    lost = change.doc_ids_before & change.query.judgments.relevant
+    missing = change.doc_ids_before & change.query.judgments.relevant
     for ranking in change.now:
-        lost.difference_update(ranking.doc_ids)
-    return bool(lost)
+        missing.difference_update(ranking.doc_ids)
+    return bool(missing)
 
 
 def _select_requests(run: Run, requests: Collection[str]) -> Run:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_irquality.evaluation.results import Outcome
-from pytest_irquality.plugin.session import Retrieval, SearchSession, find_needed_queries
+from pytest_irquality.plugin.query_plan import find_needed_queries
+from pytest_irquality.plugin.session import ItemAnswers, SearchSession
 from pytest_irquality.suite.model import RetrieverId, Suite
 from pytest_irquality.suite.parser import load_suite
 
@@ -50,7 +51,7 @@ def test_suite_is_run_evaluated_and_decided(tmp_path: Path, load: Callable[..., 
     key = session.current.add_suite(load(SUITE), RetrieverId())
     retriever = Recorder("a", "b")
 
-    session.answer_queries(key, retriever)
+    session.run_suite_queries(key, retriever)
 
     assert session.evaluate(key).outcome is Outcome.PASSED
     assert session.decide().outcome is Outcome.PASSED
@@ -66,8 +67,8 @@ def test_shared_request_is_asked_once_and_as_deep_as_any_suite_needs(
     two = session.current.add_suite(load(deep, "deep.ir.yaml"), RetrieverId())
     retriever = Recorder("a", "b")
 
-    session.answer_queries(one, retriever)
-    session.answer_queries(two, retriever)
+    session.run_suite_queries(one, retriever)
+    session.run_suite_queries(two, retriever)
 
     assert retriever.calls == [("red", 20), ("blue", 20)]
 
@@ -83,7 +84,7 @@ def test_retriever_is_asked_for_the_stages_that_metrics_name(
     text = SUITE.replace("[ndcg@3]", "[ndcg@3, candidates recall@2]")
     key = session.current.add_suite(load(text), RetrieverId())
 
-    session.answer_queries(key, Staged("a", "b"))
+    session.run_suite_queries(key, Staged("a", "b"))
 
     (run,) = session.runs.values()
     assert set(run.stages["candidates"].answers) == set(run.answers)
@@ -94,7 +95,7 @@ def test_update_asks_for_what_a_baseline_needs(tmp_path: Path, load: Callable[..
     key = session.current.add_suite(load(SUITE), RetrieverId())
     retriever = Recorder("a", "b")
 
-    session.answer_queries(key, retriever)
+    session.run_suite_queries(key, retriever)
     session.decide()
     session.update_baselines()
 
@@ -125,9 +126,9 @@ def test_answers_of_other_processes_are_merged(tmp_path: Path, load: Callable[..
     key = session.current.add_suite(load(SUITE), RetrieverId())
     worker = SearchSession(tmp_path)
     worker.current.add_suite(load(SUITE), RetrieverId())
-    worker.answer_queries(key, Recorder("a", "b"))
+    worker.run_suite_queries(key, Recorder("a", "b"))
 
-    session.add_retrieval(worker.create_retrieval(key))
+    session.add_item_answers(worker.get_item_answers(key))
 
     assert session.decide().outcome is Outcome.PASSED
 
@@ -138,7 +139,7 @@ def test_retriever_that_cannot_be_used_is_an_error(
     session = SearchSession(tmp_path)
     key = session.current.add_suite(load(SUITE), RetrieverId())
 
-    session.add_retrieval(Retrieval(key, error="OSError: no engine"))
+    session.add_item_answers(ItemAnswers(key, error="OSError: no engine"))
 
     decision = session.decide()
     assert decision.outcome is Outcome.ERROR
@@ -156,7 +157,7 @@ def test_unsteady_answers_are_refused_as_a_baseline(
         calls[query] = calls.get(query, 0) + 1
         return [] if calls[query] == 3 else ["a", "b"]
 
-    session.answer_queries(key, search)
+    session.run_suite_queries(key, search)
     (update,) = session.update_baselines()
 
     assert "Repeat 3" in update.refusal
@@ -168,7 +169,7 @@ def test_retriever_is_asked_whether_a_lost_document_exists(
 ) -> None:
     update = SearchSession(tmp_path, is_update=True)
     key = update.current.add_suite(load(SUITE), RetrieverId())
-    update.answer_queries(key, Recorder("a", "b"))
+    update.run_suite_queries(key, Recorder("a", "b"))
     update.update_baselines()
     session = SearchSession(tmp_path)
     session.current.add_suite(load(SUITE), RetrieverId())
@@ -178,7 +179,7 @@ def test_retriever_is_asked_whether_a_lost_document_exists(
             return doc_id != "b"
 
     retriever = Index("a")
-    session.answer_queries(key, retriever)
+    session.run_suite_queries(key, retriever)
 
     session.evaluate(key, retriever)
 

@@ -1,0 +1,313 @@
+"""The branches of a session, and the plan of their queries: which ones run, and what they need.
+
+A suite may be on the current branch, on the base branch, or on both. Its queries on both branches
+run on the same retriever, and suites that share a request share its answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_irquality.baselines.sources import Baseline, BaselineError, BaselineSource
+from pytest_irquality.evaluation.evaluate import Branch, SuiteKey, find_baseline
+from pytest_irquality.evaluation.results import EvaluationContext
+from pytest_irquality.io.text import DataPart, Text, write
+from pytest_irquality.suite.model import ItemKind, Query, RetrieverId, RunKey, Settings, Suite
+from pytest_irquality.suite.parser import get_needed_depth, get_needed_fields, list_metrics
+
+if TYPE_CHECKING:
+    from pytest_irquality.baselines.saved_runs import Shard
+    from pytest_irquality.baselines.worktree import QueryBatch
+
+
+@dataclass
+class SessionBranch:
+    """A branch, as far as the session knows it: its suites, baselines and errors.
+
+    Attributes:
+        source: Where its baselines come from, and its suites if it is the base branch.
+        is_compared: Whether answers are compared with its baselines.
+        name: How the user calls the base branch, such as ``main``. Empty for the current one.
+        is_strict: Whether its configuration says ``ir_gate = strict``.
+        code_source: The answers of the base branch's code (``run:``), in place of its baselines.
+        suites: Its suites by path and retriever.
+        errors: Why a suite, a baseline or a retriever cannot be used, by its path or name.
+        texts: The texts of its suites by path, for the diff.
+        missing_retrievers: Why suites cannot run, by the key of their run.
+        deselected: The base suites that the typed command line leaves out.
+        notes: Remarks about its answers, for the report.
+    """
+
+    source: BaselineSource
+    is_compared: bool = True
+    name: str = ""
+    is_strict: bool = False
+    code_source: BaselineSource | None = None
+    suites: dict[SuiteKey, Suite] = field(default_factory=dict)
+    errors: dict[str, Text] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    missing_retrievers: dict[RunKey, Text] = field(default_factory=dict)
+    deselected: set[SuiteKey] = field(default_factory=set)
+    notes: tuple[Text, ...] = ()
+    _baselines: tuple[Baseline, ...] | None = None
+    _committed: tuple[Baseline, ...] | None = None
+
+    def add_suite(self, suite: Suite, retriever: RetrieverId) -> SuiteKey:
+        """Add a suite for a retriever."""
+        key = SuiteKey(suite.path, retriever)
+        self.suites[key] = replace(suite, retriever=retriever)
+        self._baselines = None
+        return key
+
+    def add_error(self, path: str, message: str) -> None:
+        """Record that a suite, a baseline or a retriever cannot be used."""
+        self.errors.setdefault(path, write(DataPart(message)))
+
+    def set_missing(self, key: SuiteKey, reason: str) -> None:
+        """Record why a suite cannot run."""
+        self.missing_retrievers[self.suites[key].run_key] = write(DataPart(reason))
+
+    def read_branch(
+        self, contexts: Mapping[SuiteKey, EvaluationContext], commit: str = ""
+    ) -> Branch:
+        """Return the branch as the decision needs it. The first call reads its baselines.
+
+        Args:
+            contexts: What evaluating a suite needs to know about its selection and corpus.
+            commit: The commit of the branch, or empty for the commit of its source.
+        """
+        if self._baselines is None:
+            self._baselines = self._read_baselines(self.source) if self.is_compared else ()
+            if self.code_source is not None:
+                self._committed = self._baselines
+                self._baselines = self._read_baselines(self.code_source)
+            elif not self.source.is_committed:
+                # Nothing is "out of date" if the user names the saved runs to compare with.
+                self._committed = ()
+        return Branch(
+            name=self.name,
+            commit=commit or self.source.commit,
+            # The order of the command line must not change a report.
+            suites=tuple(sorted(self.suites.values(), key=lambda suite: suite.path)),
+            baselines=self._baselines,
+            committed=self._committed,
+            contexts=contexts,
+            errors=self.errors,
+            missing_retrievers=self.missing_retrievers,
+            notes=(*self.notes, *self.source.notes),
+            texts=self.texts,
+            is_strict=self.is_strict,
+        )
+
+    def _read_baselines(self, source: BaselineSource) -> tuple[Baseline, ...]:
+        try:
+            baselines = source.read_baselines(tuple(self.suites.values()))
+        except BaselineError as error:
+            self.add_error(source.label or "baseline", str(error))
+            return ()
+        for path, message in source.errors.items():
+            self.add_error(path, message)
+        return baselines
+
+
+class RetrievalNeeds(NamedTuple):
+    """The arguments of ``collect_run`` that satisfy all suites which share a request."""
+
+    settings: Settings
+    depth: int
+    fields: tuple[str, ...]
+    size_units: tuple[str, ...]
+    stages: tuple[str, ...] | None
+
+
+class QueryPlan:
+    """Which queries of both branches run, and what their answers must have.
+
+    Args:
+        current: The current branch.
+        repeat: How often each query runs. Overrides the settings of suites.
+        is_update: Whether baselines will be written.
+
+    Attributes:
+        base: The base branch, if there is one.
+        shard: The part of all queries that this job runs, or ``None`` for all.
+        selected_items: The items that run, for each suite of which not all items run.
+        typed_items: The items that the typed command line selects, for suites as above. Items that
+            only ``addopts`` deselects count as missing.
+        deselected_query_ids: The queries that the typed command line leaves out, by suite.
+    """
+
+    def __init__(
+        self, current: SessionBranch, *, repeat: int | None = None, is_update: bool = False
+    ) -> None:
+        self.current = current
+        self.repeat = repeat
+        self.is_update = is_update
+        self.base: SessionBranch | None = None
+        self.shard: Shard | None = None
+        self.selected_items: dict[SuiteKey, frozenset[str]] = {}
+        self.typed_items: dict[SuiteKey, frozenset[str]] = {}
+        self.deselected_query_ids: dict[SuiteKey, frozenset[str]] = {}
+
+    # -- Which queries run -------------------------------------------------------------------------
+
+    def select_items(
+        self, key: SuiteKey, names: Collection[str], typed_names: Collection[str]
+    ) -> None:
+        """Record the items of a suite that run, and those that the typed command line selects."""
+        suite = self.current.suites[key]
+        if len(names) < len(suite.items):
+            self.selected_items[key] = frozenset(names)
+        if len(typed_names) < len(suite.items):
+            self.typed_items[key] = frozenset(typed_names)
+        query_ids = {query.id for query in suite.queries}
+        query_ids -= {query.id for query in self.select_queries(suite, typed_names)}
+        if query_ids:
+            self.deselected_query_ids[key] = frozenset(query_ids)
+
+    def select_queries(self, suite: Suite, item_names: Collection[str] | None) -> tuple[Query, ...]:
+        """Return the queries that some items need, or all items, and that are in the shard."""
+        queries = suite.queries if item_names is None else find_needed_queries(suite, item_names)
+        if self.shard is not None:
+            queries = tuple(query for query in queries if self.shard.has_query(query))
+        return queries
+
+    def list_queries(self, key: SuiteKey) -> list[tuple[Suite, tuple[Query, ...]]]:
+        """Return a suite on each branch that has it, with the queries that run."""
+        pairs = []
+        if key in self.current.suites:
+            suite = self.current.suites[key]
+            pairs.append((suite, self.select_queries(suite, self.selected_items.get(key))))
+        if self.base is not None and key in self.base.suites:
+            # A selection by the change itself must not spare the queries of the base branch.
+            suite, deselected_ids = self.base.suites[key], self.find_deselected_base_ids(key)
+            pairs.append((suite, tuple(q for q in suite.queries if q.id not in deselected_ids)))
+        return pairs
+
+    def find_deselected_base_ids(self, key: SuiteKey) -> frozenset[str]:
+        """Find the queries of a base suite that the typed command line or the shard leaves out."""
+        assert self.base is not None
+        suite = self.base.suites[key]
+        if key in self.base.deselected:
+            return frozenset(query.id for query in suite.queries)
+        selected = self._find_selected_requests(key)
+        deselected = set()
+        for query in suite.queries:
+            is_selected = self._is_removed_query_selected(query, has_selection=bool(selected))
+            if not selected.get(query.request, is_selected):
+                deselected.add(query.id)
+        return frozenset(deselected)
+
+    def _find_selected_requests(self, key: SuiteKey) -> dict[str, bool]:
+        """Return whether each request of a current suite is selected, or nothing if all are."""
+        suite, deselected_ids = self.current.suites.get(key), self.deselected_query_ids.get(key)
+        selected: dict[str, bool] = {}
+        if suite is not None and deselected_ids:
+            for query in suite.queries:
+                is_selected = query.id not in deselected_ids
+                selected[query.request] = is_selected or selected.get(query.request, False)
+        return selected
+
+    def _is_removed_query_selected(self, query: Query, *, has_selection: bool) -> bool:
+        """Return whether a query that only the base suite has runs.
+
+        A shard runs its part of these queries. A selection on the command line names current
+        queries, so it runs none of them.
+        """
+        return not has_selection if self.shard is None else self.shard.has_query(query)
+
+    # -- What their answers must have --------------------------------------------------------------
+
+    def find_needs(self, *suites: Suite) -> RetrievalNeeds:
+        """Combine the needs of suites of one retriever, and of all that share a request with them.
+
+        Answers are filed by request, so the first suite that runs requests what all others need.
+        """
+        requests = {query.request for suite in suites for query in suite.queries}
+        sharing = list(suites)
+        base_suites = self.base.suites.values() if self.base is not None else ()
+        for other in (*self.current.suites.values(), *base_suites):
+            is_sharing = other.run_key == suites[0].run_key and other not in suites
+            if is_sharing and any(query.request in requests for query in other.queries):
+                sharing.append(other)
+        fields: dict[str, None] = {}
+        units: dict[str, None] = {}
+        stages: dict[str, None] = {}
+        for other in sharing:
+            fields.update(dict.fromkeys(get_needed_fields(other)))
+            for metric in list_metrics(other):
+                if metric.budget:
+                    units[metric.budget[0]] = None
+                if metric.stage:
+                    stages[metric.stage] = None
+        repeat = self.repeat or max(other.settings.repeat for other in sharing)
+        return RetrievalNeeds(
+            replace(suites[0].settings, repeat=repeat),
+            depth=self._find_depth(sharing),
+            fields=tuple(fields),
+            size_units=tuple(units),
+            stages=tuple(stages) or None,
+        )
+
+    def _find_depth(self, suites: Sequence[Suite]) -> int:
+        """Return how many results these suites need. Suites with a baseline need more."""
+        if self.is_update or (self.base is not None and self.base.code_source is not None):
+            # Baselines cannot be read yet: they do not exist, or their code runs later.
+            return max(get_needed_depth(suite, has_baseline=True) for suite in suites)
+        current = self.current.read_branch({})
+        base = self.base.read_branch({}) if self.base is not None else None
+        depth = 0
+        for suite in suites:
+            baseline_run = find_baseline(suite, current, base).run
+            has_baseline = baseline_run is not None and bool(baseline_run.answers)
+            depth = max(depth, get_needed_depth(suite, has_baseline=has_baseline))
+        return depth
+
+    def list_query_batches(self) -> list[QueryBatch]:
+        """Return the queries of both branches, which the code of the base branch has to answer."""
+        from pytest_irquality.baselines.worktree import QueryBatch
+
+        queries: dict[tuple[RunKey, str], dict[str, Query]] = {}
+        suites: dict[tuple[RunKey, str], list[Suite]] = {}
+        for key in (*self.current.suites, *(self.base.suites if self.base else ())):
+            for suite, needed in self.list_queries(key):
+                # The base branch's fixture is run with all of its own parameters.
+                retriever = suite.retriever._replace(parameter="")
+                group = suite.run_key._replace(retriever=retriever), suite.path.rpartition("/")[0]
+                queries.setdefault(group, {}).update((query.request, query) for query in needed)
+                suites.setdefault(group, []).append(suite)
+        batches = []
+        for group, needed_queries in queries.items():
+            if needed_queries:
+                key, folder = group
+                needs = self.find_needs(*suites[group])
+                batches.append(
+                    QueryBatch(
+                        key,
+                        folder,
+                        tuple(needed_queries.values()),
+                        needs.depth,
+                        needs.settings,
+                        fields=needs.fields,
+                        size_units=needs.size_units,
+                        stages=needs.stages,
+                    )
+                )
+        return batches
+
+
+def find_needed_queries(suite: Suite, item_names: Collection[str]) -> tuple[Query, ...]:
+    """Return the queries that some items of a suite are about."""
+    query_ids: set[str] = set()
+    for item in suite.items:
+        if item.name not in item_names:
+            continue
+        if item.kind is ItemKind.QUERY:
+            query_ids.add(item.query_id)
+        elif item.tag:
+            query_ids.update(query.id for query in suite.queries_by_tag.get(item.tag, ()))
+        else:
+            return suite.queries
+    return tuple(query for query in suite.queries if query.id in query_ids)

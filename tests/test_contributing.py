@@ -126,11 +126,11 @@ class MustNotPrecede(InOrder):
     key = "must_not_precede"
     help = "The first of two documents is never above the second."
 
-    def _iter_violations(self, answer: RankingView, context: _RuleContext) -> Iterator[Text]:
-        ranks = _find_ranks(answer)
+    def _iter_violations(self, ranking: RankingView, context: _RuleContext) -> Iterator[Text]:
+        ranks = _find_ranks(ranking)
         first, second = self.documents
         if ranks.get(first, 0) and ranks[first] < ranks.get(second, len(ranks) + 1):
-            yield context.write(": ", context.name_document(first), " must not be above ", second)
+            yield context.start_text(": ", context.name_document(first), " must not be above ", second)
 
 
 ''',

@@ -1,4 +1,4 @@
-"""Why a relevant passage is missing from a ranking. Nothing of this is ever credited."""
+"""Explain why a relevant passage is missing from a ranking. This never changes a score."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pytest_irquality.passages.matching import (
     ALL_PASSAGES,
     ChunkRanking,
-    compute_borders,
+    compute_prefix_table,
     find_contained_passages,
     get_letters,
     get_words,
@@ -24,18 +24,21 @@ from pytest_irquality.passages.matching import (
 )
 from pytest_irquality.passages.normalization import NormalizedText, extract_letters, normalize_text
 
-# Words between a part and the edge of its chunk: half a word and an ellipsis.
+# Words that may be between a part and the edge of its chunk, such as half a word and an ellipsis.
 MAX_WORDS_AT_EDGE = 2
-# A shorter part is a coincidence unless it is directly at the edge.
+# A shorter part is a coincidence unless it is directly at the edge of its chunk.
 MIN_PART_WORDS = 3
 # One part alone shows a split if it has at least this fraction of the passage.
 MIN_LONE_FRACTION = 1 / 3
-# Chunks of the corpus that are compared with a passage that no chunk contains.
+# If no chunk contains a passage, so many chunks of the corpus are searched for parts of it, and the
+# neighbors of the best ones.
 MAX_NEAR_CHUNKS = 50
-# The first chunks of a ranking in which the parts of a passage are looked for. The time grows with
-# the square of their number.
+MAX_CHUNKS_WITH_NEIGHBORS = 3
+# Only so many chunks of a ranking are searched for parts, because the time grows with the square of
+# their number.
 MAX_SPLIT_CHUNKS = 200
-_WORD_AT_A_GLANCE = r"[\u2e80-\ua4cf\uf900-\ufaff]|\w+"
+# One character of Chinese, Japanese or Korean, or a run of other letters and digits.
+_ROUGH_WORD = r"[\u2e80-\ua4cf\uf900-\ufaff]|\w+"
 
 
 class FindingKind(Enum):
@@ -59,8 +62,7 @@ class PassageFinding(NamedTuple):
     """What happened to one relevant passage of a query.
 
     Attributes:
-        rank: The rank of the passage: within ``top_k`` if found, below it if ranked lower (a metric
-            at that rank needs ``depth``).
+        rank: The rank of the passage: within ``top_k`` if found, below it if ranked lower.
         chunks: The chunk that contains the passage, or its parts in order if it is split.
         is_complete: Whether the chunks of a split passage contain all of it.
         stage: The last stage that had the passage, if the final ranking lacks it or has it lower.
@@ -90,13 +92,13 @@ class CorpusTexts:
     def __init__(self, texts: Mapping[str, str]) -> None:
         self.chunk_ids: tuple[str, ...] = tuple(texts)
         self.texts: tuple[str, ...] = tuple(texts.values())
-        self._found: dict[str, str | None] = {}
+        self._chunk_ids: dict[str, str | None] = {}
 
     def find_chunk(self, passage: str) -> str | None:
         """Return the id of the first chunk that contains a passage, or ``None``."""
-        if passage not in self._found:
-            self._found[passage] = self._find_chunk(passage)
-        return self._found[passage]
+        if passage not in self._chunk_ids:
+            self._chunk_ids[passage] = self._search_letters(passage)
+        return self._chunk_ids[passage]
 
     def find_near_chunks(self, passage: str) -> list[tuple[str, str]]:
         """Return the ids and texts of the chunks that may contain parts of a passage.
@@ -111,19 +113,21 @@ class CorpusTexts:
                 rarity = log(1 + len(self.texts) / len(positions))
                 weights[position] = weights.get(position, 0) + rarity
         best = nlargest(MAX_NEAR_CHUNKS, weights, key=weights.__getitem__)
-        neighbors = [position + step for position in best[:3] for step in (-1, 1)]
-        near = dict.fromkeys([*best, *neighbors])
-        count = len(self.texts)
-        return [(self.chunk_ids[at], self.texts[at]) for at in near if 0 <= at < count]
+        near = dict.fromkeys(best)
+        for position in best[:MAX_CHUNKS_WITH_NEIGHBORS]:
+            near.update(dict.fromkeys((position - 1, position + 1)))
+        indexes = [position for position in near if 0 <= position < len(self.texts)]
+        return [(self.chunk_ids[index], self.texts[index]) for index in indexes]
 
-    def _find_chunk(self, passage: str) -> str | None:
+    def _search_letters(self, passage: str) -> str | None:
         letters = get_letters(passage)
-        at = self._letters.find(letters)
-        while 0 <= at < len(self._letters):
-            position = bisect_right(self._letter_ends, at)
+        offset = self._letters.find(letters)
+        while 0 <= offset < len(self._letters):
+            position = bisect_right(self._letter_ends, offset)
+            # Letters ignore where words begin and end, so check each match.
             if has_passage(self.texts[position], passage):
                 return self.chunk_ids[position]
-            at = self._letters.find(letters, self._letter_ends[position])
+            offset = self._letters.find(letters, self._letter_ends[position])
         return None
 
     @cached_property
@@ -140,8 +144,9 @@ class CorpusTexts:
     def _positions_by_word(self) -> Mapping[str, list[int]]:
         positions: dict[str, list[int]] = {}
         for position, text in enumerate(self.texts):
-            # A glance at the words is enough here, and much faster than normalized words.
-            for word in set(re.findall(_WORD_AT_A_GLANCE, text.lower())):
+            # Much faster than normalizing, and enough to select candidates, although words that
+            # normalization changes are missed.
+            for word in set(re.findall(_ROUGH_WORD, text.lower())):
                 positions.setdefault(word, []).append(position)
         return positions
 
@@ -154,11 +159,11 @@ def diagnose_passage(
     stages: Mapping[str, ChunkRanking] | None = None,
     corpus: CorpusTexts | None = None,
 ) -> PassageFinding:
-    """Say what happened to a relevant passage.
+    """Return what happened to a relevant passage.
 
     Args:
         passage: The passage.
-        ranking: The final ranking as the retriever returned it (chunk ids and texts), not located.
+        ranking: The final ranking (chunk ids and texts), before ``locate_passages``.
         top_k: The last rank that counts as found.
         stages: The rankings of earlier stages by name, in their order.
         corpus: The corpus, if it is known.
@@ -174,17 +179,24 @@ def diagnose_passage(
 
     corpus_chunk = corpus.find_chunk(passage) if corpus else None
     if not stage and corpus_chunk is None:
-        parts, is_complete = _find_parts(passage, ranking, stages or {}, corpus)
-        if parts:
-            return PassageFinding(passage, FindingKind.SPLIT, chunks=parts, is_complete=is_complete)
+        split = _find_best_split(passage, ranking, stages or {}, corpus)
+        if split.chunk_ids:
+            chunks = _add_ranks(split.chunk_ids, ranking)
+            kind = FindingKind.SPLIT
+            return PassageFinding(passage, kind, chunks=chunks, is_complete=split.is_complete)
         if corpus is not None:
             return PassageFinding(passage, FindingKind.NOT_IN_CORPUS)
-    finding = PassageFinding(passage, FindingKind.NOT_RETRIEVED, stage=stage, stage_rank=stage_rank)
-    return finding._replace(corpus_chunk=corpus_chunk or "")
+    return PassageFinding(
+        passage,
+        FindingKind.NOT_RETRIEVED,
+        stage=stage,
+        stage_rank=stage_rank,
+        corpus_chunk=corpus_chunk or "",
+    )
 
 
 def _find_rank(passage: str, ranking: ChunkRanking) -> int | None:
-    indexes = find_contained_passages(ranking, [passage]).keys() - {ALL_PASSAGES}
+    indexes = find_contained_passages(ranking, [passage]).keys() - {ALL_PASSAGES}  # not a hit
     return min(indexes) + 1 if indexes else None
 
 
@@ -197,144 +209,159 @@ def _find_stage(passage: str, stages: Mapping[str, ChunkRanking]) -> tuple[str, 
     return "", None
 
 
+def _add_ranks(chunk_ids: Sequence[str], ranking: ChunkRanking) -> tuple[ChunkRank, ...]:
+    ranks: dict[str, int] = {}
+    for rank, doc_id in enumerate(ranking.doc_ids, start=1):
+        ranks.setdefault(doc_id, rank)
+    return tuple(ChunkRank(chunk_id, ranks.get(chunk_id)) for chunk_id in chunk_ids)
+
+
 # -- Passages that a chunker cut in parts ----------------------------------------------------------
 
 
-def _find_parts(
+class Split(NamedTuple):
+    """The chunks that have parts of a passage, in its order.
+
+    Attributes:
+        chunk_ids: The chunks. Empty if the passage was not cut. If only one part was found, at the
+            edge of its chunk, there is one.
+        is_complete: Whether the chunks contain all of the passage.
+    """
+
+    chunk_ids: tuple[str, ...] = ()
+    is_complete: bool = False
+
+
+def _find_best_split(
     passage: str,
     ranking: ChunkRanking,
     stages: Mapping[str, ChunkRanking],
     corpus: CorpusTexts | None,
-) -> tuple[tuple[ChunkRank, ...], bool]:
-    """Return the chunks that have the parts of a passage, and whether they have all of it."""
-    ranks = {doc_id: rank for rank, doc_id in reversed(list(enumerate(ranking.doc_ids, start=1)))}
+) -> Split:
+    """Look for parts of a passage in the ranking, then in the stages, then in the corpus."""
     pools = []
     for hits in (ranking, *reversed(list(stages.values()))):
         pools.append(dict(zip(hits.doc_ids[:MAX_SPLIT_CHUNKS], hits.texts, strict=False)))
     if corpus is not None:
         pools.append(dict(corpus.find_near_chunks(passage)))
-    chunk_ids: tuple[str, ...] = ()
-    is_complete = False
+    best = Split()
     for pool in pools:
-        found, is_complete = find_split(passage, pool)
-        if is_complete:
-            chunk_ids = found
-            break
-        chunk_ids = chunk_ids or found
-    return tuple(ChunkRank(chunk_id, ranks.get(chunk_id)) for chunk_id in chunk_ids), is_complete
+        split = find_split(passage, pool)
+        if split.is_complete:
+            return split
+        best = best if best.chunk_ids else split
+    return best
 
 
 class _Part(NamedTuple):
     """Words of a passage, from ``start`` to ``end`` (not included), in one chunk.
 
     Attributes:
-        is_cut_before: Whether the chunk begins with the part, so it was cut there.
-        is_cut_after: Whether the chunk ends with the part.
+        has_start: Whether nothing before the part is missing in the chunk: the passage or the
+            chunk begins with it.
+        has_end: Whether the passage or the chunk ends with the part.
     """
 
     start: int
     end: int
     chunk_id: str
-    is_cut_before: bool = True
-    is_cut_after: bool = True
+    has_start: bool
+    has_end: bool
 
     @property
     def is_long(self) -> bool:
         return self.end - self.start >= MIN_PART_WORDS
 
 
-def find_split(passage: str, texts: Mapping[str, str]) -> tuple[tuple[str, ...], bool]:
+def find_split(passage: str, texts: Mapping[str, str]) -> Split:
     """Find the chunks that a passage was cut into.
 
-    All words must be there except one at each cut. A chunk has to end where the passage was cut,
-    and the next one has to begin there. Of two long parts one such chunk is enough, because chunks
-    may begin with a heading.
+    At each cut, one word may be missing. One chunk must end at the cut, and the next one must begin
+    there. If both parts are long, one of the two is enough, because a chunk may begin with a
+    heading.
 
     Args:
         passage: The passage.
         texts: The texts by chunk id.
-
-    Returns:
-        The chunk ids in the order of the passage, and whether they have all of it. If only one
-        part was found, at the edge of its chunk, the other one was not returned. Nothing if the
-        passage was not cut.
     """
     words = get_words(passage)
     if len(words) < 2:
-        return (), False
+        return Split()
     parts = _list_parts(words, texts)
-    split = _join_parts(len(words), parts)
-    if split:
-        return split, True
+    chunk_ids = _cover_passage(len(words), parts)
+    if chunk_ids:
+        return Split(chunk_ids, is_complete=True)
     min_words = max(2, ceil(MIN_LONE_FRACTION * len(words)))
     for part in parts:
         is_outer = part.start == 0 or part.end == len(words)
-        is_cut = part.is_cut_before and part.is_cut_after
+        is_cut = part.has_start and part.has_end
         if is_outer and is_cut and part.end - part.start >= min_words:
-            return (part.chunk_id,), False
-    return (), False
+            return Split((part.chunk_id,))
+    return Split()
 
 
 def _list_parts(words: Sequence[str], texts: Mapping[str, str]) -> list[_Part]:
     """List the beginnings and ends of a passage in chunks, and the chunks that are inside it."""
     parts: list[_Part] = []
     count = len(words)
-    backwards = words[::-1]
-    borders, borders_backwards = compute_borders(words), compute_borders(backwards)
+    reversed_words = words[::-1]
+    table, reversed_table = compute_prefix_table(words), compute_prefix_table(reversed_words)
     passage_line = NormalizedText(tuple(words)).line
     for chunk_id, text in texts.items():
         chunk = normalize_text(text)
-        for length, is_cut in _find_edge_parts(words, chunk.words, borders):
-            parts.append(_Part(0, length, chunk_id, is_cut_after=is_cut))
-        for length, is_cut in _find_edge_parts(backwards, chunk.words[::-1], borders_backwards):
-            parts.append(_Part(count - length, count, chunk_id, is_cut_before=is_cut))
-        at = passage_line.find(chunk.line) if chunk.words else -1
-        if at >= 0:
-            start = passage_line.count("\n", 0, at)
-            parts.append(_Part(start, start + len(chunk.words), chunk_id))
+        for length, is_cut in _find_beginnings(words, chunk.words, table):
+            parts.append(_Part(0, length, chunk_id, has_start=True, has_end=is_cut))
+        for length, is_cut in _find_beginnings(reversed_words, chunk.words[::-1], reversed_table):
+            parts.append(_Part(count - length, count, chunk_id, has_start=is_cut, has_end=True))
+        offset = passage_line.find(chunk.line) if chunk.words else -1
+        if offset >= 0:
+            start = passage_line.count("\n", 0, offset)
+            end = start + len(chunk.words)
+            parts.append(_Part(start, end, chunk_id, has_start=True, has_end=True))
     return parts
 
 
-def _find_edge_parts(
-    words: Sequence[str], chunk: Sequence[str], borders: Sequence[int]
+def _find_beginnings(
+    words: Sequence[str], chunk: Sequence[str], table: Sequence[int]
 ) -> list[tuple[int, bool]]:
     """Find the longest beginning of a passage at the end of a chunk, and the longest anywhere.
 
     Returns:
-        The lengths, and whether the chunk ends there, so that it was cut.
+        The length of each, and whether it is at the end, so that the passage was cut there.
     """
-    lengths = list(match_prefixes(words, chunk, borders)) or [0]
-    at_end = max(lengths[-MAX_WORDS_AT_EDGE - 1 :])
-    if at_end < MIN_PART_WORDS:
-        at_end = lengths[-1]
-    found = [(at_end, True)] if at_end else []
+    lengths = list(match_prefixes(words, chunk, table)) or [0]
+    # A few words may follow at the end, but a short part must be directly there.
+    length_at_end = max(lengths[-MAX_WORDS_AT_EDGE - 1 :])
+    if length_at_end < MIN_PART_WORDS:
+        length_at_end = lengths[-1]
+    beginnings = [(length_at_end, True)] if length_at_end else []
     longest = max(lengths)
-    if longest >= MIN_PART_WORDS and longest != at_end:
-        found.append((longest, False))
-    return found
+    if longest >= MIN_PART_WORDS and longest != length_at_end:
+        beginnings.append((longest, False))
+    return beginnings
 
 
-def _join_parts(word_count: int, parts: Sequence[_Part]) -> tuple[str, ...]:
-    """Join parts to all words of a passage. Return their chunks, or nothing if some are missing."""
+def _cover_passage(word_count: int, parts: Sequence[_Part]) -> tuple[str, ...]:
+    """Choose parts that make up a passage. Return their chunks, or nothing if words are missing."""
     chain: list[_Part] = []
     end = 0
     while end < word_count:
-        candidates = [part for part in parts if part.end > end and _continues(chain, part)]
+        candidates = [part for part in parts if part.end > end and _can_follow(chain, part)]
         if not candidates:
             return ()
-        # A part at the edge of its chunk is no coincidence, so it goes before a longer one.
-        best = max(candidates, key=lambda part: (part.is_cut_before, part.is_cut_after, part.end))
+        # A part at the edge of its chunk is hardly a coincidence, so prefer it to a longer one.
+        best = max(candidates, key=lambda part: (part.has_start, part.has_end, part.end))
         chain.append(best)
         end = best.end
     return tuple(part.chunk_id for part in chain) if len(chain) > 1 else ()
 
 
-def _continues(chain: Sequence[_Part], part: _Part) -> bool:
-    """Return whether a part can follow the parts so far."""
+def _can_follow(chain: Sequence[_Part], part: _Part) -> bool:
+    """Return whether a part can follow the chosen parts."""
     if not chain:
         return part.start == 0
     last = chain[-1]
     if part.start > last.end + 1 or any(part.chunk_id == known.chunk_id for known in chain):
         return False
-    cuts = (last.is_cut_after, part.is_cut_before)
+    cuts = (last.has_end, part.has_start)
     return all(cuts) or (any(cuts) and last.is_long and part.is_long)

@@ -26,13 +26,13 @@ MAX_PASSAGE_LENGTH = 20_000
 MAX_GAPS = 20
 MAX_GAP_WORDS = 30
 MIN_WORDS_NEXT_TO_GAP = 3
-# Under this key, ``Ranking.passages`` of a stored ranking lists every passage that was looked for,
-# so that a passage that the suite got later is unknown rather than missing.
+# Under this key, ``Ranking.passages`` of a stored ranking lists every passage that was looked for.
+# A passage that the suite got later is unknown rather than missing.
 ALL_PASSAGES = -1
 _ID_MARK = " (id)"
 
 _GAP = re.compile(r"(?<=\s)(?:…|\.\.\.)(?=\s)|\[(?:…|\.\.\.)\]")
-# Without one of these, or with another, a sentence says something else, so a gap has none of them.
+# A sentence says something else without one of these words, so a gap must not skip any.
 _NEGATIONS = split_words(
     """
     not no none never nor neither nothing nobody nowhere without cannot except unless hardly
@@ -44,7 +44,8 @@ _NEGATIONS = split_words(
     不 没 沒 無 无 非 未 勿 莫 ん ず 안 않 못 없 لا ليس لم لن بدون לא אין בלי नहीं मत
     """
 )
-_NEGATED_WORD = re.compile(r"n't$|^non[^\W\d_]{3}")
+_NEGATED_WORD = re.compile(r"n't$|^non[^\W\d_]{3}")  # isn't, nonrefundable
+# Japanese and Thai negations, whose characters are separate words.
 _NEGATION_PAIRS = frozenset({("な", "い"), ("な", "く"), ("ไ", "ม่")})
 _NUMBER_WORDS = split_words(
     """
@@ -55,7 +56,12 @@ _NUMBER_WORDS = split_words(
 
 
 class _Pattern(NamedTuple):
-    """A passage that is looked for: its words, and its parts between gaps, or all of it."""
+    """A passage that is looked for.
+
+    Attributes:
+        text: The complete passage.
+        parts: The parts between its gaps. Without gaps, the complete passage.
+    """
 
     text: NormalizedText
     parts: tuple[NormalizedText, ...]
@@ -97,12 +103,12 @@ def has_passage(text: str, passage: str) -> bool:
 
 
 def get_words(passage: str) -> tuple[str, ...]:
-    """Return the normalized words of a passage, by which it is the same passage in any form."""
+    """Return the normalized words of a passage, which are equal for equal passages."""
     return _parse_passage(passage).text.words
 
 
 def get_letters(passage: str) -> str:
-    """Return the longest run of letters that a text with this passage must contain."""
+    """Return the longest sequence of letters that a text with this passage must contain."""
     pattern = _parse_passage(passage)
     return max((part.letters for part in pattern.parts), key=len)
 
@@ -118,12 +124,12 @@ def _parse_passage(passage: str) -> _Pattern:
 
 
 def _has_parts(words: Sequence[str], parts: Sequence[NormalizedText]) -> bool:
-    """Return whether all parts of a passage are there in order, with allowed gaps between them."""
+    """Return whether a text has all parts of a passage in order, with allowed gaps in between."""
     critical_counts = _count_critical_words(words)
     ends = list(_find_ends(parts[0].words, words))
     for part in parts[1:]:
-        # The nearest end before a part leaves the smallest gap. If that gap has a critical word, or
-        # is too long, so are all others. Therefore one candidate is enough for each place.
+        # The nearest end before a part leaves the smallest gap. If that gap has a critical word or
+        # is too long, all larger ones are not allowed, either. So one candidate is enough.
         nearest_end = -1
         candidates = iter([*ends, len(words) + 1])
         candidate = next(candidates)
@@ -140,45 +146,45 @@ def _has_parts(words: Sequence[str], parts: Sequence[NormalizedText]) -> bool:
 
 def _find_ends(pattern: Sequence[str], words: Sequence[str]) -> Iterator[int]:
     """Yield the end of every occurrence of some words, overlapping ones included, in order."""
-    lengths = match_prefixes(pattern, words, compute_borders(pattern))
+    lengths = match_prefixes(pattern, words, compute_prefix_table(pattern))
     for position, length in enumerate(lengths, start=1):
         if length == len(pattern):
             yield position
 
 
-def compute_borders(pattern: Sequence[str]) -> list[int]:
+def compute_prefix_table(pattern: Sequence[str]) -> list[int]:
     """Return, for each prefix, the length of its longest proper prefix that is also its suffix.
 
     See Knuth, Morris and Pratt (1977), "Fast pattern matching in strings".
     """
-    borders = [0] * len(pattern)
+    table = [0] * len(pattern)
     length = 0
     for position in range(1, len(pattern)):
         while length and pattern[position] != pattern[length]:
-            length = borders[length - 1]
+            length = table[length - 1]
         if pattern[position] == pattern[length]:
             length += 1
-        borders[position] = length
-    return borders
+        table[position] = length
+    return table
 
 
 def match_prefixes(
-    pattern: Sequence[str], words: Sequence[str], borders: Sequence[int]
+    pattern: Sequence[str], words: Sequence[str], table: Sequence[int]
 ) -> Iterator[int]:
     """Yield, for each word, the length of the longest prefix of a pattern that ends with it."""
     length = 0
     for word in words:
         if length == len(pattern):
-            length = borders[length - 1]
+            length = table[length - 1]
         while length and word != pattern[length]:
-            length = borders[length - 1]
+            length = table[length - 1]
         if word == pattern[length]:
             length += 1
         yield length
 
 
 def _count_critical_words(words: Sequence[str]) -> list[int]:
-    """Count the numbers and negations among the first words, for each number of words."""
+    """Return, for each ``n``, how many of the first ``n`` words are numbers or negations."""
     is_critical = [_is_critical(word) for word in words]
     for position, pair in enumerate(pairwise(words)):
         if pair in _NEGATION_PAIRS:
@@ -199,9 +205,9 @@ def _is_critical(word: str) -> bool:
 
 
 class ChunkRanking(Protocol):
-    """The part of a ``retrieval.run.Ranking`` that is read here."""
+    """The part of a ``Ranking`` that is read here, because this cannot import ``retrieval``."""
 
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]  # for ``dataclasses.replace``
 
     @property
     def doc_ids(self) -> Sequence[str]:
@@ -220,13 +226,13 @@ RankingT = TypeVar("RankingT", bound=ChunkRanking)
 
 
 def locate_passages(ranking: RankingT, passages: Mapping[str, float] | Iterable[str]) -> RankingT:
-    """Return a ranking in which hits that contain passages are named after them.
+    """Return a ranking in which hits that contain passages have a passage as their id.
 
-    A passage is found at the rank of the first hit that contains it. That hit is named after the
-    passage. If it is the first hit with several passages, it is named after the one with the
-    highest grade, and ``passages`` of the returned ranking lists all of them, that one first, by
-    the index of the hit. Further hits with the same passage keep their chunk ids, so a passage
-    counts once. Ranks never change. ``score_passages`` and ``find_ranks`` read this form.
+    A passage is found at the rank of the first hit that contains it, and becomes the id of that
+    hit. If a hit is the first one with several passages, the one with the highest grade becomes its
+    id, and ``passages`` of the returned ranking lists all of them by the index of the hit, that one
+    first. Further hits with the same passage keep their chunk ids, so a passage counts once. Ranks
+    never change. ``score_passages`` and ``find_ranks`` read this form.
 
     Args:
         ranking: The ranking of chunks, with ``texts``, or with stored ``passages``.
@@ -236,19 +242,19 @@ def locate_passages(ranking: RankingT, passages: Mapping[str, float] | Iterable[
     contained = find_contained_passages(ranking, grades)
     names = list(ranking.doc_ids)
     for index in range(len(names)):
-        while names[index] in grades:  # a chunk that is called like a passage is not the passage
+        while names[index] in grades:  # A chunk whose id is a passage is not the passage.
             names[index] += _ID_MARK
-    first_found: dict[int, tuple[str, ...]] = {}
-    found: set[str] = set()
+    located: dict[int, tuple[str, ...]] = {}
+    seen: set[str] = set()
     for index in sorted(contained):
-        new = [passage for passage in contained[index] if passage not in found]
-        if index < 0 or not new:
+        new_passages = [passage for passage in contained[index] if passage not in seen]
+        if index == ALL_PASSAGES or not new_passages:
             continue
-        new.sort(key=lambda passage: -grades[passage])
-        found.update(new)
-        first_found[index] = tuple(new)
-        names[index] = new[0]
-    return replace(ranking, doc_ids=tuple(names), passages=first_found)
+        new_passages.sort(key=lambda passage: -grades[passage])
+        seen.update(new_passages)
+        located[index] = tuple(new_passages)
+        names[index] = new_passages[0]
+    return replace(ranking, doc_ids=tuple(names), passages=located)
 
 
 def find_contained_passages(
@@ -256,7 +262,7 @@ def find_contained_passages(
 ) -> dict[int, tuple[str, ...]]:
     """Return the passages that each hit contains, by its index, in the order of ``passages``.
 
-    A stored ranking gets ``ALL_PASSAGES``, too, so the result can be stored.
+    The key ``ALL_PASSAGES`` lists all of ``passages``, so that the result can be stored.
     """
     wanted = tuple(passages)
     contained: dict[int, tuple[str, ...]] = {ALL_PASSAGES: wanted}
@@ -266,17 +272,17 @@ def find_contained_passages(
             if inside:
                 contained[index] = tuple(inside)
         return contained
-    # Stored passages may be written in another form by now.
+    # The suite may write a stored passage in another form now.
     by_words = {get_words(passage): passage for passage in wanted}
     for index, stored in ranking.passages.items():
-        now = [by_words[words] for words in map(get_words, stored) if words in by_words]
-        if now:
-            contained[index] = tuple(now)
+        inside = [by_words[words] for words in map(get_words, stored) if words in by_words]
+        if inside:
+            contained[index] = tuple(inside)
     return contained
 
 
 def list_unknown_passages(ranking: ChunkRanking, passages: Iterable[str]) -> tuple[str, ...]:
-    """Return the passages of which a ranking cannot say whether its hits contain them.
+    """Return the passages for which it is unknown whether hits of a ranking contain them.
 
     A stored ranking without texts knows only the passages that the suite had when it was stored.
     A query whose relevant passages are unknown has no usable baseline answer.
@@ -293,7 +299,7 @@ def has_shared_hits(ranking: ChunkRanking) -> bool:
 
 
 def find_ranks(ranking: ChunkRanking) -> dict[str, int]:
-    """Return the rank of every id and passage of a located ranking, for rules and reports.
+    """Return the rank of every id and passage of a located ranking.
 
     The passages of one hit share its rank.
     """
@@ -313,9 +319,9 @@ def score_passages(
 ) -> list[float | None]:
     """Score one located ranking, in which hits may contain several passages.
 
-    A hit has one gain, that of its best passage, and the ideal ranking leaves the other passages of
-    the hit out, so joining two chunks never costs. Recall counts every passage that is found within
-    the cutoff. If no hit is shared, the values are those of ``score_rankings``.
+    A hit has one gain, that of its best passage. The ideal ranking leaves out the other passages of
+    the hit, so joining two chunks never lowers a value. Recall counts every passage that is found
+    within the cutoff. If no hit has several passages, the values are those of ``score_rankings``.
 
     Returns:
         One value for each metric.
@@ -332,8 +338,9 @@ def score_passages(
     for position, metric in enumerate(metrics):
         if metric.name == "recall" and metric.cutoff is not None:
             cutoff = metric.cutoff
-            found = [name for name, rank in find_ranks(ranking).items() if rank <= cutoff]
-            deep_metric = metric.with_cutoff(max(cutoff, len(found)))
-            ((value,),) = score_rankings([deep_metric], [judgments], [found], undefined=undefined)
+            names = [name for name, rank in find_ranks(ranking).items() if rank <= cutoff]
+            # Passages of one hit share its rank, so there may be more of them than ranks.
+            deep_metric = metric.with_cutoff(max(cutoff, len(names)))
+            ((value,),) = score_rankings([deep_metric], [judgments], [names], undefined=undefined)
             values[position] = value
     return values

@@ -24,7 +24,6 @@ from pytest_irquality.reports.query_rows import (
     build_query_rows,
     format_query_values,
     group_results,
-    name_searches,
 )
 from pytest_irquality.reports.sentences import Headline
 from pytest_irquality.reports.view_model import (
@@ -78,7 +77,6 @@ def build_view(
         better=_list_rows(rows, Direction.BETTER),
         changed=_list_rows(rows, Direction.CHANGED),
         baseline_only=tuple(row for row in rows if row.only_found_by == "before"),
-        names=name_searches(rows),
         # Checks with a value, such as thresholds, come before rules of single queries.
         checks=tuple(sorted(results, key=lambda check: (-check.outcome, check.value is None))),
         base_checks=tuple(sentences.sort_base_failures(decision)),

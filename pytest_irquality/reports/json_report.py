@@ -127,8 +127,8 @@ HIDDEN_FIELDS: Mapping[str, frozenset[str]] = {
 
 def _encode(value: Any) -> Any:
     """Turn a part of the view into what JSON has."""
-    if isinstance(value, str):
-        return escape_page_text(value)
+    if isinstance(value, str | Text | RetrieverId):
+        return escape_page_text(str(value))
     if isinstance(value, Outcome):
         return value.name
     if value is None or isinstance(value, bool | int | float):
@@ -137,8 +137,6 @@ def _encode(value: Any) -> Any:
         return value.value
     if isinstance(value, Location):
         return escape_page_text(str(value)) if value.path else ""
-    if isinstance(value, Text | RetrieverId):
-        return escape_page_text(str(value))
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, QueryRow):

@@ -89,10 +89,8 @@ def format_check_values(result: CheckResult) -> tuple[str, str, str]:
     """Format what a check compares: the baseline's value, the current value, and the bound."""
     check = result.check
     if isinstance(check, Threshold):
-        values = [
-            format_value(check.metric, value) for value in (result.baseline_value, result.value)
-        ]
-        before, now = [str(value or "") for value in values]
+        before = format_value(check.metric, result.baseline_value)
+        now = format_value(check.metric, result.value)
         bound = ""
         if result.bound is not None:
             bound = format_bound(check.metric, result.bound, result.bound_text)

@@ -18,9 +18,10 @@ from pytest_irquality.evaluation.results import (
     Outcome,
     Requirement,
 )
+from pytest_irquality.evaluation.statistics import format_p_value
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.text import DataPart, QueryPart, Text, format_count, join, list_some, write
-from pytest_irquality.reports.numbers import Tile, format_check_values, format_p_value, format_value
+from pytest_irquality.reports.numbers import Tile, format_check_values, format_value
 from pytest_irquality.reports.query_rows import Direction, QueryRow, name_searches
 from pytest_irquality.reports.view_model import Step, SuiteView, ViewSettings, find_label
 from pytest_irquality.suite.model import Threshold
@@ -508,11 +509,7 @@ def count_direction(rows: Sequence[QueryRow], direction: Direction) -> int:
 
 def list_ungraded(rows: Sequence[QueryRow]) -> list[QueryRow]:
     """Return the compared queries whose metric is undefined, for which only changes are known."""
-    ungraded = []
-    for row in rows:
-        if row.direction is not Direction.NONE and row.change is None:
-            ungraded.append(row)
-    return ungraded
+    return [row for row in rows if row.direction is not Direction.NONE and row.change is None]
 
 
 def _write_change(direction: str, count: str, rows: Sequence[QueryRow]) -> Text:
@@ -562,10 +559,8 @@ def _count_evaluated(decision: Decision) -> Text:
 
 
 def _count_evaluated_checks(results: Sequence[CheckResult]) -> int:
-    count = 0
-    for result in results:
-        count += result.could_fail and result.outcome is not Outcome.INCOMPLETE
-    return count
+    evaluated = [result for result in results if result.outcome is not Outcome.INCOMPLETE]
+    return sum(result.could_fail for result in evaluated)
 
 
 def _needs_baseline(decision: Decision) -> bool:
@@ -635,7 +630,8 @@ def _iter_steps(
             yield Step(write(f"Remove 'known_issue' ({issue})"), location=str(result.location))
     if failures:
         yield _suggest_rerun(failures, settings)
-        yield from _suggest_acceptance(decision, settings)
+        if not any(each.comparison.compared_search for each in decision.current.evaluations):
+            yield from _suggest_acceptance(failures, settings)
     is_compared = decision.coverage.comparable or decision.facts.is_update
     if _needs_baseline(decision) and can_fail and not failures and not is_compared:
         text = write("Record a baseline to compare later changes with, and commit it")
@@ -665,17 +661,9 @@ def _suggest_rerun(failures: Sequence[CheckResult], settings: ViewSettings) -> S
     return Step(write("Rerun what failed"), command=quote_command(settings.command, targets))
 
 
-def _suggest_acceptance(decision: Decision, settings: ViewSettings) -> Iterator[Step]:
-    """Suggest a new baseline if it makes most failed checks pass, unless it is another search."""
-    stored_paths = {""}  # of checks that suites share
-    for evaluation in decision.current.evaluations:
-        if not evaluation.comparison.compared_search:
-            stored_paths.add(evaluation.suite.path)
-    failures = _list_failures(decision)
-    accepted = []
-    for result in failures:
-        if result.suite_path in stored_paths and _depends_on_baseline(result):
-            accepted.append(result)
+def _suggest_acceptance(failures: Sequence[CheckResult], settings: ViewSettings) -> Iterator[Step]:
+    """Suggest a new baseline if it makes most failed checks pass."""
+    accepted = [result for result in failures if _depends_on_baseline(result)]
     others = len(failures) - len(accepted)
     if not accepted or others > len(accepted):
         return

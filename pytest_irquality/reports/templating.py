@@ -5,21 +5,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import sys
 import zlib
-from contextlib import suppress
 from functools import cache
 from importlib.resources import files
-from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
-from jinja2.bccache import Bucket
+from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from pytest_irquality.io.escaping import escape_markdown, escape_markdown_code, escape_page_text
-from pytest_irquality.io.files import write_atomically
 from pytest_irquality.io.text import CodePart, DocPart, Part, QueryPart, Text
 
 PACKAGE = "pytest_irquality.reports"
@@ -68,13 +65,7 @@ def render_markdown_text(text: Text) -> str:
 def render_markdown_cell(value: object) -> Markup:
     """Render the cell of a table, in which a document with a title has no id."""
     if isinstance(value, Text):
-        parts: list[Part] = []
-        for part in value.parts:
-            if isinstance(part, DocPart):
-                parts.append(DocPart(part.title or part.doc_id))
-            else:
-                parts.append(part)
-        value = Text(tuple(parts))
+        return Markup(value.render(_render_cell_part))
     return Markup(_finalize_markdown(value))
 
 
@@ -92,35 +83,22 @@ def encode_script_json(value: object) -> Markup:
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
 
 
-class _BytecodeNextToTemplates(BytecodeCache):
-    """Keeps compiled templates in ``__pycache__``, as Python does with modules.
+def _create_bytecode_cache() -> FileSystemBytecodeCache | None:
+    """Keep compiled templates next to the bytecode of this module, if Python keeps that.
 
     Compiling takes longer than everything else about the page of a small suite. Like bytecode of
     modules, these files are as trustworthy as the package; a project's cache folder would not be.
     """
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        """Load what is kept. Jinja ignores it if the template or Python changed."""
-        with suppress(OSError):
-            bucket.load_bytecode(BytesIO(_get_bytecode_path(bucket).read_bytes()))
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep a compiled template, unless Python may not write its own bytecode either."""
-        if not sys.dont_write_bytecode:
-            with suppress(OSError):
-                data = bucket.bytecode_to_string()
-                write_atomically(_get_bytecode_path(bucket), data, is_durable=False)
-
-
-def _get_bytecode_path(bucket: Bucket) -> Path:
-    name = f"{bucket.key}.{sys.implementation.cache_tag}.jinja"
-    return Path(__file__).parent / "templates" / "__pycache__" / name
+    folder = Path(__file__).parent / "__pycache__"
+    if sys.dont_write_bytecode or not os.access(folder, os.W_OK):
+        return None
+    return FileSystemBytecodeCache(str(folder), f"%s.{sys.implementation.cache_tag}.jinja")
 
 
 def _create_environment(**options: Any) -> Environment:
     return Environment(
         loader=PackageLoader(PACKAGE),
-        bytecode_cache=_BytecodeNextToTemplates(),
+        bytecode_cache=_create_bytecode_cache(),
         undefined=StrictUndefined,  # A misspelled name fails instead of printing nothing.
         trim_blocks=True,
         lstrip_blocks=True,
@@ -161,6 +139,12 @@ def _render_html_part(part: Part) -> str:
         titled = Markup('<bdi title="{}">{}</bdi>')
         return titled.format(escape_page_text(part.doc_id), escape_page_text(part.title))
     return Markup("<bdi>{}</bdi>").format(escape_page_text(part.text))
+
+
+def _render_cell_part(part: Part) -> str:
+    if isinstance(part, DocPart):
+        return escape_markdown(part.title or part.doc_id)
+    return _render_markdown_part(part)
 
 
 def _render_markdown_part(part: Part) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from functools import cached_property
 
 from pytest_irquality.baselines.history import HistoryEntry
 from pytest_irquality.evaluation.decide import Coverage
@@ -18,7 +18,7 @@ from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome
 from pytest_irquality.io.text import Text
 from pytest_irquality.reports.numbers import Tile
-from pytest_irquality.reports.query_rows import Direction, QueryRow, SearchNames
+from pytest_irquality.reports.query_rows import Direction, QueryRow, SearchNames, name_searches
 
 
 @dataclass(frozen=True)
@@ -103,14 +103,6 @@ class TagRow:
         return self.tiles[0] if self.tiles else None
 
 
-class RowGroup(NamedTuple):
-    """Queries that reports list together, under a key of the filters of the HTML report."""
-
-    key: str
-    title: str
-    rows: tuple[QueryRow, ...]
-
-
 @dataclass(frozen=True)
 class Step:
     """What to do next: a sentence, and the command or the place for it."""
@@ -180,7 +172,6 @@ class View:
         changed: The queries that changed and have no judgments.
         baseline_only: The queries for which only the baseline finds relevant documents, if it is
             another search.
-        names: What reports call the searches that are compared.
         checks: Failed ones first.
         base_checks: The checks of the base branch that lead the report for ``REVIEW``.
         notices: Those that are no causes, most severe first. Like the causes, they begin with their
@@ -202,7 +193,6 @@ class View:
     better: tuple[QueryRow, ...]
     changed: tuple[QueryRow, ...]
     baseline_only: tuple[QueryRow, ...]
-    names: SearchNames
     checks: tuple[CheckResult, ...]
     base_checks: tuple[CheckResult, ...]
     edits: tuple[SuiteEdit, ...]
@@ -214,20 +204,25 @@ class View:
     quiet_line: Text
     settings: ViewSettings = field(repr=False, default=ViewSettings())
 
+    @cached_property
+    def names(self) -> SearchNames:
+        """Return what reports call the searches that are compared."""
+        return name_searches(suite.evaluation for suite in self.suites)
+
     @property
-    def groups(self) -> list[RowGroup]:
-        """Return the queries that differ from the baseline, without empty groups."""
+    def groups(self) -> list[tuple[str, str, tuple[QueryRow, ...]]]:
+        """Return the queries that differ from the baseline, in groups with a key and a title."""
         titles = ("What got worse", "What got better", "What changed at the top")
         name = self.names.before
         if not self.names.is_one_search:
             titles = (f"Worse than {name}", f"Better than {name}", "Other first results")
         groups = [
-            RowGroup("worse", titles[0], self.worse),
-            RowGroup("better", titles[1], self.better),
-            RowGroup("changed", titles[2], self.changed),
-            RowGroup("baseline-only", f"Found only by {name}", self.baseline_only),
+            ("worse", titles[0], self.worse),
+            ("better", titles[1], self.better),
+            ("changed", titles[2], self.changed),
+            ("baseline-only", f"Found only by {name}", self.baseline_only),
         ]
-        return [group for group in groups if group.rows]
+        return [group for group in groups if group[2]]
 
 
 def find_label(suites: Sequence[SuiteView], item: CheckResult | Notice) -> str:

@@ -1,4 +1,4 @@
-"""The normalized form of a text: its words, which loaders, chunkers and typesetters do not change.
+"""Normalize a text to its words, which loaders, chunkers and typesetters do not change.
 
 A word is a run of letters and digits with what belongs to it (``C++``, ``-5``, ``1.2.3``,
 ``snake_case``, ``List<String>``, ``5%``), an operator (``<=``), or one character of a script that
@@ -6,8 +6,8 @@ puts no spaces between words. Case, spacing, line breaks, hyphens between letter
 invisible characters, entities, Unicode forms and the marks of Markdown and HTML disappear.
 Punctuation separates words and disappears, too.
 
-Every pattern is bounded, or cannot start inside its own match, so the time is linear in the length
-of any text.
+Every pattern is bounded, or cannot start inside its own match. Therefore the time is linear in the
+length of any text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UNSPACED = (
 )
 MAX_MARKS_IN_A_ROW = 30
 MAX_SHORT_CHARS = 20_000
-# A private character in front of each digit of an index: H₂ is not H2, and 10₂ is not 102.
+# A character for private use in front of each subscript digit: H₂ is not H2, and 10₂ is not 102.
 SUBSCRIPT = "\ue000"
 
 _HYPHENS = "\u2010\u2011\u2012\u2013\u2043\u2212\ufe63\uff0d\u058a\u05be"
@@ -41,8 +41,9 @@ _REPLACEMENTS = {
     **dict.fromkeys(_HYPHENS, "-"),
     **dict.fromkeys(_EM_DASHES, "\u2014"),
     **dict.fromkeys(_APOSTROPHES, "'"),
-    **dict.fromkeys("\u2713\u2714\u2705\u2611", "\u2713"),
-    **dict.fromkeys("\u2717\u2718\u274c\u2612\u2715\u2716", "\u2717"),
+    **dict.fromkeys("\u2713\u2714\u2705\u2611", "\u2713"),  # check marks
+    **dict.fromkeys("\u2717\u2718\u274c\u2612\u2715\u2716", "\u2717"),  # crosses
+    # Comparisons, arrows and other operators.
     "\u2264": "<=", "\u2a7d": "<=", "\u2265": ">=", "\u2a7e": ">=", "\u2260": "!=", "\u2248": "~",
     "\u2192": "->", "\u27f6": "->", "\u2190": "<-", "\u21d2": "=>", "\u27f9": "=>",
     "\u2217": "*", "\u2044": "/", "\u2215": "/", "\u301c": "~", "\uff5e": "~",
@@ -51,8 +52,8 @@ _REPLACEMENTS = {
     "\u0130": "i",
     "\n": "\n",
 }  # fmt: skip
-_INVISIBLE_CATEGORIES = ("Cf", "Cs", "Cn", "Co")
-_SPACE_CATEGORIES = ("Zs", "Zl", "Zp", "Cc")
+_INVISIBLE_CATEGORIES = ("Cf", "Cs", "Cn", "Co")  # formats, surrogates, unassigned, private use
+_SPACE_CATEGORIES = ("Zs", "Zl", "Zp", "Cc")  # spaces, separators, controls
 _VARIATION_SELECTORS = frozenset(map(chr, range(0xFE00, 0xFE10)))
 _ORDINAL_LETTERS = "\u00aa\u00ba"
 
@@ -69,25 +70,25 @@ FOLD_TABLE = _FoldTable()
 
 
 def _fold_character(character: str) -> str:
-    """Return what a character is replaced with.
+    """Return the replacement of a character.
 
     Case and compatibility forms disappear unless that would change the meaning: 10² becomes
     ``10^2`` rather than 102, and ½ becomes a separate ``1/2``. Invisible characters disappear.
     """
     if character in _REPLACEMENTS:
         return _REPLACEMENTS[character]
-    kind = category(character)
-    if kind == "Nd":
-        return str(decimal(character))
-    if kind in _INVISIBLE_CATEGORIES or character in _VARIATION_SELECTORS:
+    general_category = category(character)
+    if general_category == "Nd":
+        return str(decimal(character))  # a digit of any script
+    if general_category in _INVISIBLE_CATEGORIES or character in _VARIATION_SELECTORS:
         return ""
-    if kind in _SPACE_CATEGORIES:
+    if general_category in _SPACE_CATEGORIES:
         return " "
     return _fold_compatibility(character)
 
 
 def _fold_compatibility(character: str) -> str:
-    """Return the plain form of a letter or sign. Superscripts stay raised."""
+    """Return the plain form of a letter or sign. A superscript keeps a ``^``."""
     plain = normalize("NFKC", character)
     form = decomposition(character).partition(" ")[0]
     if form == "<super>" and character not in _ORDINAL_LETTERS:
@@ -99,7 +100,7 @@ def _fold_compatibility(character: str) -> str:
         return f" {''.join(replaced)} ".casefold()
     if form == "<square>":
         raised = {"2": "\u00b2", "3": "\u00b3"}
-        if plain[-1:] in raised:  # A squared unit such as km², not km2.
+        if plain[-1:] in raised:  # a unit such as ㎢, which is km² rather than km2
             plain = plain[:-1] + raised[plain[-1]]
         return "".join(map(_fold_character, normalize("NFD", plain)))
     return normalize("NFKC", plain.casefold())
@@ -148,33 +149,33 @@ def split_words(text: str) -> frozenset[str]:
 
 # -- Marks of Markdown and HTML --------------------------------------------------------------------
 
-Remains = str | int | Callable[["re.Match[str]"], "str | int"]
-"""What remains of a match: a text, a group by its number, or a function that returns either."""
+# The replacement of a match: a text, a group by its number, or a function that returns either.
+Replacement = str | int | Callable[["re.Match[str]"], "str | int"]
 
 
 class Markup(NamedTuple):
-    """One kind of mark.
+    """A mark of Markdown or HTML.
 
     Attributes:
-        hint: What a text must contain for the pattern to be worth trying.
-        remains: What remains of a match. ``None`` for the numbers of lists, which depend on those
-            before.
+        hint: A part of every match. A text without it is not searched.
+        replacement: The replacement of a match. ``None`` for the number of an item in a list, which
+            depends on the number before.
     """
 
     hint: str
     pattern: re.Pattern[str]
-    remains: Remains | None
+    replacement: Replacement | None
 
     def remove(self, text: str) -> str:
-        """Return a text without marks of this kind."""
+        """Return a text without these marks."""
         if self.hint not in text:
             return text
-        remains = _make_number_remover() if self.remains is None else self.remains
-        if isinstance(remains, str):
-            return self.pattern.sub(remains, text)
+        replacement = _make_number_remover() if self.replacement is None else self.replacement
+        if isinstance(replacement, str):
+            return self.pattern.sub(replacement, text)
 
         def replace(match: re.Match[str]) -> str:
-            value = remains(match) if callable(remains) else remains
+            value = replacement(match) if callable(replacement) else replacement
             return value if isinstance(value, str) else match[value]
 
         return self.pattern.sub(replace, text)
@@ -193,8 +194,7 @@ _BLOCK_TAGS = split_words(
     " video"
 )
 _TAGS = _INLINE_TAGS | _BLOCK_TAGS
-# Directly after a word such a name is a type parameter, as in Array<object>. A real tag of these is
-# rare there.
+# Directly after a word, such a name is probably a type parameter, as in ``Array<object>``.
 _POSSIBLE_TYPES = split_words(
     "address button data dialog form header image input label link main map menu meta object option"
     " output param picture progress section select slot source style summary table template text"
@@ -203,35 +203,34 @@ _POSSIBLE_TYPES = split_words(
 
 
 def _remove_tag(match: re.Match[str]) -> str | int:
-    """Replace a block tag with a space and an inline tag with nothing. Keep what is no HTML tag."""
-    is_closing, written = match[1], match[2]
-    name = written.lower()
-    if name not in _TAGS:
+    """Replace a block tag with a space, and an inline tag with nothing. Keep other ``<words>``."""
+    slash, name, attributes = match.groups()
+    tag = name.lower()
+    if tag not in _TAGS:
         return 0
-    remains = "" if name in _INLINE_TAGS else " "
-    if is_closing:
-        return remains
+    replacement = "" if tag in _INLINE_TAGS else " "
+    if slash:
+        return replacement
     before = match.string[match.start() - 1 : match.start()]
-    if _is_word(before) and not match[3] and _may_be_type(written):
+    if _is_word(before) and not attributes and _may_be_type(name):
         return 0
-    if name == "sub" and match.string[match.end() : match.end() + 1].isdigit():
+    if tag == "sub" and match.string[match.end() : match.end() + 1].isdigit():
         return SUBSCRIPT
-    return remains
+    return replacement
 
 
-def _may_be_type(written: str) -> bool:
+def _may_be_type(name: str) -> bool:
     """Return whether a tag's name after a word may be a type parameter, as in ``Array<T>``."""
-    name = written.lower()
-    if name in _POSSIBLE_TYPES:
+    if name.lower() in _POSSIBLE_TYPES:
         return True
-    is_tag_in_capitals = len(name) > 1 and written == written.upper()
-    return written != name and not is_tag_in_capitals
+    is_tag_in_capitals = len(name) > 1 and name == name.upper()
+    return name != name.lower() and not is_tag_in_capitals
 
 
 def _make_number_remover() -> Callable[[re.Match[str]], str | int]:
-    """Return a function for numbers at the start of a line, which removes those of lists.
+    """Return a function that removes the numbers of list items at the start of lines.
 
-    A number belongs to a list if a list may begin there, or if it continues the item before.
+    A number belongs to a list if it is 1 or follows a blank line, or continues the item before.
     """
     last_number = -1
 
@@ -259,6 +258,7 @@ def _remove_stars(match: re.Match[str]) -> str | int:
     if _is_word(before) and _is_word(after):
         is_bold = match[0] == "**" and (before + after).isalpha()
         return "" if is_bold else 0
+    # As in ``count(*)``. A tuple, because the empty string is in every string.
     is_alone_in_brackets = before in tuple("([{") and after in tuple(")]},;")
     return 0 if is_alone_in_brackets else ""
 
@@ -284,19 +284,21 @@ def remove_markup(text: str) -> str:
 
 @cache
 def _get_markup() -> tuple[tuple[Markup, ...], tuple[Markup, ...]]:
-    """Return the marks that have letters, and the others, in the order in which they are removed.
+    """Return the marks that can have letters, and the others, in the order of removal.
 
-    They are compiled when the first text is read, since most projects have none.
+    They are compiled when the first text is read, because most projects have no passages.
     """
     boolean_attributes = (
         "async|autofocus|autoplay|checked|controls|default|defer|disabled|hidden|loop|multiple|muted"
         "|nowrap|open|readonly|required|reversed|selected"
     )
+    # name="value", name='value', name=value or one of the names above
     attribute = (
         r"\s{1,40}(?:[\w:@.-]{1,60}\s?=\s?"
         r"""(?:"[^"]{0,2000}"|'[^']{0,2000}'|[^\s"'<>=`]{1,500})"""
         rf"|(?:{boolean_attributes})\b)"
     )
+    # A URL may have parentheses. Only a target with one of / . # : is a link.
     url = r"[^\s()<>]{0,1000}(?:\([^\s()<>]{0,200}\)[^\s()<>]{0,300})?"
     link_title = r"""(?:\s{1,4}(?:"[^"]{0,300}"|'[^']{0,300}'))?"""
     link_target = rf"(?=[^\s()\[\]]{{0,1000}}[/.#:])<?{url}>?{link_title}\s?"
@@ -305,20 +307,25 @@ def _get_markup() -> tuple[tuple[Markup, ...], tuple[Markup, ...]]:
     list_number = re.compile(r"^[ \t]{0,40}(\d{1,3})[.)](?=[ \t])", lines)
     entity = re.compile(r"&(?:#x?[0-9A-Fa-f]{1,7}|[A-Za-z][A-Za-z0-9]{1,31});")
     comment = re.compile(r"<!--(?:(?!<!--|-->).)*-->", re.S)
+    # Only powers, as in 10<sup>6</sup>. Of others, the tag is removed below.
     superscript = re.compile(r"<(?:sup|SUP)>\s?([+\u2212-]?(?:\d{1,6}|n))\s?</(?:sup|SUP)>")
     autolink = re.compile(
         r"<((?:https?|ftp|mailto):[^<>\s]{1,2000}"
         r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8})>"
     )
     tag = re.compile(rf"<(/?)([A-Za-z][A-Za-z0-9]{{0,11}})((?:{attribute}){{0,20}})\s{{0,20}}/?>")
+    # Brackets directly after a word are an index, as in a[i](x).
     image = re.compile(r"(?<![\w)\]])!\[([^\[\]]{0,500})\]\(" + link_target + r"\)")
     link = re.compile(r"(?<![\w)\]])\[([^\[\]]{0,500})\]\(" + link_target + r"\)")
+    # [1]: https://example.org "Title"
     link_definition = re.compile(
         r"^[ ]{0,3}\[[^\[\]\n]{1,100}\]:[ \t]{1,8}<?[a-z./#][^\s]{0,1000}"
         r"(?:[ \t]{1,8}[\"'(][^\n]{0,300})?$",
         lines,
     )
+    # [text][1]
     reference = re.compile(r"(?<![\w)\]])\[([^\[\]]{1,500})\]\[[^\[\]\n]{0,100}\]")
+    # A bullet, and the box of a task: - [x]
     list_item = re.compile(
         r"^[ \t]{0,40}[-*+\u2022\u2023\u25e6\u25aa\u25cf\u25cb\u25a0\u2013\u2014](?=[ \t])"
         r"(?:[ \t]{1,8}\[[ xX]\](?=[ \t]))?",
@@ -326,23 +333,28 @@ def _get_markup() -> tuple[tuple[Markup, ...], tuple[Markup, ...]]:
     )
     with_letters = (
         Markup("\r", re.compile(r"\r\n?"), "\n"),
+        # A soft hyphen, also at the end of a line.
         Markup("\u00ad", re.compile("\u00ad[ \t]{0,40}\n?[ \t]{0,40}"), ""),
         Markup("&", entity, lambda match: unescape(match[0])),
         Markup("<!--", comment, " "),
         Markup("<", superscript, lambda match: f"^{match[1]}"),
         Markup("<", autolink, 1),
         Markup("<", tag, _remove_tag),
+        # Fences of code blocks.
         Markup("```", re.compile(r"^[ \t>]{0,20}`{3,}[^\n`]*$", lines), ""),
         Markup("~~~", re.compile(r"^[ \t>]{0,20}~{3,}[^\n~]*$", lines), ""),
         Markup("[", image, 1),
         Markup("[", link, 1),
         Markup("]:", link_definition, ""),
+        # Footnotes, and below them attributes such as {#anchor}.
         Markup("[^", re.compile(r"\[\^[^\[\]\s]{1,60}\]:?"), ""),
         Markup("][", reference, 1),
         Markup("{", re.compile(r"\{[#.][^{}\n]{1,80}\}"), ""),
     )
     others = (
+        # Backslashes before punctuation.
         Markup("\\", re.compile(r"\\([!-/:-@\[-`{-~])"), 1),
+        # Quotes, and below them rules and borders of tables.
         Markup(">", re.compile(r"^[ \t]{0,40}>(?!=)(?:[ \t]?>(?!=))*", lines), ""),
         Markup("", re.compile(r"^[-=*_+|:~ \t\u2500-\u257f]{3,}$", lines), ""),
         Markup(
@@ -365,6 +377,7 @@ def _get_markup() -> tuple[tuple[Markup, ...], tuple[Markup, ...]]:
 _LETTER = "[^\\W\\d_]"
 _UNITS = "%‰°€£¥₹₽"
 _CURRENCIES = "$€£¥₹"
+# Operators of programming languages and mathematics, longer ones first: <=>, **, =>, :=, +=, &&.
 _OPERATORS = (
     "<=>|<->|<-(?![0-9])|->|\\*\\*|(?<!=)=>|:=|[!<>]==?|[+*/%&|^-]=(?!=)|(?<!=)={1,3}(?!=)|<<|>>"
     "|&&|\\|\\||\\+\\+|!(?=[\\w(])|[<>+*%^~&±×÷√∞∈✓✗]"
@@ -387,7 +400,7 @@ class NormalizedText:
 
     @cached_property
     def line(self) -> str:
-        """Return the words, each between line ends, so words in a row are found as a string."""
+        """Return the words, each between line ends, so that words in a row are a substring."""
         return "\n" + "\n".join(self.words) + "\n"
 
     @cached_property
@@ -399,8 +412,8 @@ class NormalizedText:
 def normalize_text(text: str) -> NormalizedText:
     """Return the normalized form of a text, in time linear in its length.
 
-    The last few thousand texts are remembered, because a chunk is returned for many queries. Long
-    ones would take too much memory.
+    The last few thousand texts are remembered, because many queries return the same chunk. Of long
+    ones, which take more memory, only a few are.
     """
     return _normalize_short(text) if len(text) <= MAX_SHORT_CHARS else _normalize_long(text)
 
@@ -422,7 +435,7 @@ def extract_letters(text: str) -> str:
 
     A text that lacks the letters of a passage does not contain the passage.
     """
-    if "[x]" in text or "[X]" in text:  # A task's box is only recognized after other marks.
+    if "[x]" in text or "[X]" in text:  # The box of a task is recognized after other marks only.
         return normalize_text(text).letters
     for markup in _get_markup()[0]:  # without the marks that have no letters
         text = markup.remove(text)
@@ -432,7 +445,7 @@ def extract_letters(text: str) -> str:
 
 
 def _fold(text: str) -> str:
-    """Replace characters by what they mean, in canonical composed form."""
+    """Replace each character with its plain form, and compose letters and marks (NFC)."""
     if text.isascii():
         return text.translate(FOLD_TABLE)
     # Folding removes invisible characters, so it can join runs of marks to a longer one.
@@ -442,21 +455,22 @@ def _fold(text: str) -> str:
 
 @cache
 def _get_joints() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Return what is between the parts of one word, range, power or fraction of a folded text."""
+    """Return replacements that join the parts of a word, range, power or fraction."""
     space = "[ ]{0,40}"
     digit = "(?<=[0-9])"
     joints = [
-        # Hyphens in compounds and at the ends of lines.
+        # Hyphens in compounds and at the ends of lines: e-mail, e-\nmail.
         (f"(?<={_LETTER}{_LETTER})-{space}\n?{space}(?={_LETTER})", ""),
         (f"(?<={_LETTER})-{space}\n?{space}(?={_LETTER}{_LETTER})", ""),
-        # Ranges and differences.
+        # Ranges and differences: 3 – 5, 3--5, x - y.
         (f"{digit}(?:[ ]{{1,3}}[-—][ ]{{1,3}}|-{{1,2}}\n?[ ]?|—)(?=[0-9])", "-"),
         ("(?:(?<=\\b[a-z])|(?<=[0-9]))[ ]{1,3}-[ ]{1,3}(?=[a-z]\\b|[0-9])", "-"),
         # Typesetters turn the two hyphens of a command line option into one dash.
         (f"(?<![\\w)\\]-])--(?={_LETTER})", "-"),
+        # Fractions, and numbers with units: 1 / 2, 5 %, 20 °C.
         (f"{digit}[ ]{{0,3}}/[ ]{{0,3}}(?=[0-9])", "/"),
         (f"{digit}[ \n]{{1,3}}(?=[{_UNITS}](?!\\w)|°[cf]\\b)", ""),
-        # Each digit of an index or power is marked. One mark for all of them remains.
+        # Each digit of a subscript or power has a mark. One mark for all of them remains.
         (f"(?<={SUBSCRIPT}[0-9]){SUBSCRIPT}", ""),
         (f"(?:(?<=[0-9])|(?<=\\b[a-z])(?=.[0-9]{{1,9}}(?!\\w))){SUBSCRIPT}", "_"),
         (SUBSCRIPT, ""),
@@ -469,14 +483,18 @@ def _get_joints() -> tuple[tuple[re.Pattern[str], str], ...]:
 def _get_word_pattern() -> re.Pattern[str]:
     """Return the pattern of a word in a folded text."""
     mark = get_mark_class()
+    # A letter, digit or "_" of scripts with spaces, or a combining mark.
     character = f"(?:(?![{UNSPACED}])[\\w{mark}])"
+    # -5, +5, $5, .5; --option, -x; $variable
     prefix = (
         f"(?<![\\w)\\]])(?:[-+]?[{_CURRENCIES}]?\\.?(?=[0-9])|--?(?={_LETTER})|\\$(?={_LETTER}))"
     )
+    # don't, a.b, a@b; 1:2, 1,000, 1/2; a-b, R&D, x^2, c++11
     inside = (
         f"['.@]{character}|(?<=[0-9])[:,/](?=[0-9])|-(?={character})"
         f"|(?<={_LETTER})&(?={_LETTER})|\\^[-+]?(?={character})|\\+\\+(?=[0-9])"
     )
+    # C++, c#, 20°c, 5%; List<String>
     suffix = (
         "(?:\\+{1,2}(?![\\w+])|(?<=\\b[a-z])#(?!\\w)|(?<=[0-9])°[cf]?\\b"
         f"|(?<=[0-9])[{_UNITS}](?!\\w))?"

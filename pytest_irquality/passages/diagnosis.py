@@ -169,7 +169,9 @@ def diagnose_passage(
         corpus: The corpus, if it is known.
     """
     rank = _find_rank(passage, ranking)
-    chunks = () if rank is None else (ChunkRank(ranking.doc_ids[rank - 1], rank),)
+    chunks: tuple[ChunkRank, ...] = ()
+    if rank is not None:
+        chunks = (ChunkRank(ranking.doc_ids[rank - 1], rank),)
     if rank is not None and rank <= top_k:
         return PassageFinding(passage, FindingKind.FOUND, rank, chunks)
     stage, stage_rank = _find_stage(passage, stages or {})

@@ -10,7 +10,6 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from pytest_irquality.baselines.run_files import DamagedFileError, StoredRun
 from pytest_irquality.baselines.sources import Baseline, BaselineError
 from pytest_irquality.baselines.store import get_baseline_path
 from pytest_irquality.baselines.trec import TREC_ENDINGS, is_trec_path, read_trec_run
+from pytest_irquality.io import dataclass, replace
 from pytest_irquality.io.decoding import open_lines
 from pytest_irquality.io.escaping import make_file_name
 from pytest_irquality.io.files import FileError, list_files_below, write_atomically

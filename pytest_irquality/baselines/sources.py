@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
+from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.escaping import escape_log_lines
 from pytest_irquality.io.text import Text
 from pytest_irquality.retrieval.run import Run

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +29,7 @@ from sys import maxsize
 from pytest_irquality.baselines.trec import is_trec_path
 from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.ties import align_ties
+from pytest_irquality.io import dataclass, field
 from pytest_irquality.metrics import (
     Judgments,
     Metric,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 
@@ -39,6 +38,7 @@ from pytest_irquality.evaluation.results import (
     assign_suites,
     find_worst_outcome,
 )
+from pytest_irquality.io import dataclass, field, replace
 from pytest_irquality.io.text import CodePart, DataPart, Text, format_count, list_some, write
 from pytest_irquality.retrieval.run import Provenance, Run
 from pytest_irquality.suite.model import Query, RetrieverId, RunKey, Suite, Threshold

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
 from statistics import fmean
@@ -38,6 +37,7 @@ from pytest_irquality.evaluation.statistics import (
     select_changed,
     select_rejecting,
 )
+from pytest_irquality.io import dataclass, replace
 from pytest_irquality.io.text import DocPart, Text, format_count, join, list_some, write
 from pytest_irquality.metrics import Metric
 from pytest_irquality.suite.model import DEFAULT_METRIC, ItemKind, LostQueriesMode, RetrieverId

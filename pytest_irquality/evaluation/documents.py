@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.comparison import Comparison, sort_by_grade
+from pytest_irquality.io import dataclass
 from pytest_irquality.io.text import DataPart, DocPart, Part, Text, join, write
 from pytest_irquality.passages.diagnosis import FindingKind, PassageFinding, diagnose_passage
 from pytest_irquality.passages.matching import find_ranks

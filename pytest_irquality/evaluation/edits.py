@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
 from pytest_irquality.evaluation.evaluate import Branch, find_edited_answers
+from pytest_irquality.io import dataclass, field, fields, replace
 from pytest_irquality.io.text import DataPart, Text, format_count, join, write
 from pytest_irquality.suite.model import CHANGE_BOUNDS, VALUE_BOUNDS, Query, Suite, Threshold
 

@@ -8,7 +8,6 @@ the suites and baselines of the change, and against those of the base branch.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import chain
 from typing import NamedTuple
@@ -27,6 +26,7 @@ from pytest_irquality.evaluation.results import (
     assign_suites,
     find_worst_outcome,
 )
+from pytest_irquality.io import dataclass, field, replace
 from pytest_irquality.io.decoding import pause_garbage_collection
 from pytest_irquality.io.text import Text
 from pytest_irquality.metrics import Judgments

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any
 
@@ -25,6 +24,7 @@ from pytest_irquality.evaluation.results import (
     Requirement,
     assign_suites,
 )
+from pytest_irquality.io import dataclass
 from pytest_irquality.io.text import (
     CodePart,
     DataPart,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from itertools import chain
@@ -24,6 +23,7 @@ from pytest_irquality.evaluation.statistics import (
     format_p_value,
     select_rejecting,
 )
+from pytest_irquality.io import dataclass, replace
 from pytest_irquality.io.text import CodePart, DataPart, Text, format_count, list_some, write
 from pytest_irquality.metrics import Metric
 from pytest_irquality.retrieval.run import Ranking

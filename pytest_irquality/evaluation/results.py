@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import Enum, IntEnum
 from typing import TypeVar
 
+from pytest_irquality.io import dataclass, field, replace
 from pytest_irquality.io.text import Text
 from pytest_irquality.suite.mistakes import Location
 from pytest_irquality.suite.model import RetrieverId, Suite, Threshold

@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from math import comb, fsum, sqrt
 from random import Random
 from statistics import NormalDist, fmean
@@ -13,6 +12,7 @@ from sys import byteorder
 from typing import TypeVar
 
 from pytest_irquality.evaluation.constants import ROUNDING_ERROR
+from pytest_irquality.io import dataclass
 
 MAX_EXACT_CHANGES = 24  # Half of 2 to the 24th sums are never built: see _count_low_sums.
 SAMPLE_COUNT = 10_000

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from operator import sub
 
 from pytest_irquality.evaluation.constants import TIE_TOLERANCE
+from pytest_irquality.io import dataclass, field
 from pytest_irquality.retrieval.run import Ranking
 
 

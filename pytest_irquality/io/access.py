@@ -15,12 +15,12 @@ import inspect
 import os
 import types
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
+from pytest_irquality.io import dataclass
 from pytest_irquality.io.escaping import escape_log_line, escape_workflow_commands
 from pytest_irquality.io.files import FileError
 from pytest_irquality.io.git import GitError, Repository, find_checkout

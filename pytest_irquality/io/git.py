@@ -15,10 +15,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
+
+from pytest_irquality.io import dataclass, field
 
 GIT_TIMEOUT_S = 30.0
 MAX_LINKS = 20

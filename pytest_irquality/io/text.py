@@ -9,7 +9,8 @@ renders it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+from pytest_irquality.io import dataclass
 
 MAX_LISTED_PARTS = 3
 

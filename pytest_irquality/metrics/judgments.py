@@ -7,11 +7,12 @@ deeper than the deepest cutoff, and every metric then reads these short lists.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, compress
 from math import isfinite, log2
 from typing import NamedTuple
+
+from pytest_irquality.io import dataclass, replace
 
 
 class MetricError(ValueError):

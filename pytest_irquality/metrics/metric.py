@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
 
+from pytest_irquality.io import dataclass, replace
 from pytest_irquality.metrics.judgments import JudgedRankings, Judgments
 
 Value = float | str

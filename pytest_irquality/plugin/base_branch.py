@@ -15,7 +15,6 @@ import shlex
 import tempfile
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from functools import partial
 from importlib.util import find_spec
@@ -29,6 +28,7 @@ from pytest_irquality.baselines.git_source import GitSource
 from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.baselines.worktree import BaseCommand, WorktreeSource
 from pytest_irquality.evaluation.evaluate import SuiteKey
+from pytest_irquality.io import dataclass, replace
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.decoding import decode_text
 from pytest_irquality.io.files import FileError

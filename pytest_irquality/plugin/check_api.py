@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_irquality.baselines.git_source import GitSource
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome
+from pytest_irquality.io import dataclass
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.git import find_checkout
 from pytest_irquality.metrics import Definition

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.access import FileAccess, check_suite_path
 from pytest_irquality.io.escaping import escape_log_line, escape_log_lines
 from pytest_irquality.io.files import FileError

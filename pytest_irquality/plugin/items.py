@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -14,6 +13,7 @@ import pytest
 from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.evaluation.evaluate import SuiteKey
 from pytest_irquality.evaluation.results import CheckResult, Outcome
+from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.escaping import escape_log_line, escape_log_lines
 from pytest_irquality.io.text import find_closest
 from pytest_irquality.metrics import MetricError

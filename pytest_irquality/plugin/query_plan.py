@@ -7,12 +7,12 @@ run on the same retriever, and suites that share a request share its answer.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_irquality.baselines.sources import Baseline, BaselineError, BaselineSource
 from pytest_irquality.evaluation.evaluate import Branch, SuiteKey, find_baseline
 from pytest_irquality.evaluation.results import EvaluationContext
+from pytest_irquality.io import dataclass, field, replace
 from pytest_irquality.io.text import DataPart, Text, write
 from pytest_irquality.suite.model import ItemKind, Query, RetrieverId, RunKey, Settings, Suite
 from pytest_irquality.suite.parser import get_needed_depth, get_needed_fields, list_metrics

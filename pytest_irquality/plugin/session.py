@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +31,7 @@ from pytest_irquality.evaluation.evaluate import (
     SuiteKey,
 )
 from pytest_irquality.evaluation.results import EvaluationContext
+from pytest_irquality.io import dataclass, field, replace
 from pytest_irquality.metrics import MetricError
 from pytest_irquality.plugin.query_plan import QueryPlan, SessionBranch
 from pytest_irquality.retrieval.calling import ExceptionPolicy

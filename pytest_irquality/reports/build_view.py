@@ -8,12 +8,12 @@ report escapes in its own way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from pytest_irquality.baselines.history import select_series
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.evaluate import BranchEvaluation, Evaluation, SuiteKey
 from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome, find_worst_outcome
+from pytest_irquality.io import dataclass, replace
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.text import DataPart, Text, format_count, write
 from pytest_irquality.reports import sentences

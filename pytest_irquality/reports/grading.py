@@ -9,13 +9,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.evaluate import Evaluation
+from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.escaping import clip, escape_csv_cell, escape_page_text
 from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.reports.templating import (

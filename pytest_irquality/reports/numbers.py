@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
 from pytest_irquality.evaluation.statistics import format_p_value
+from pytest_irquality.io import dataclass, replace
 from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Metric
 from pytest_irquality.suite.model import Bound, BoundUnit, ItemKind, Threshold

@@ -6,7 +6,6 @@ To add a column, add it to ``QUERY_COLUMNS``. Every report reads its columns fro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from pytest_irquality.evaluation.comparison import Comparison, QueryChange, Quer
 from pytest_irquality.evaluation.documents import DocChange, list_documents
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
+from pytest_irquality.io import dataclass, field, replace
 from pytest_irquality.io.text import DataPart, DocPart, QueryPart, Text, join, list_some, write
 from pytest_irquality.metrics import Metric
 from pytest_irquality.reports.numbers import Number, format_change, format_value

@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.decide import Decision
@@ -19,6 +18,7 @@ from pytest_irquality.evaluation.results import (
     Requirement,
 )
 from pytest_irquality.evaluation.statistics import format_p_value
+from pytest_irquality.io import dataclass
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.text import DataPart, QueryPart, Text, format_count, join, list_some, write
 from pytest_irquality.reports.numbers import Tile, format_check_values, format_value

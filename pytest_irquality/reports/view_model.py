@@ -7,7 +7,6 @@ and word nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
@@ -16,6 +15,7 @@ from pytest_irquality.evaluation.decide import Coverage
 from pytest_irquality.evaluation.edits import SuiteEdit
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome
+from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.text import Text
 from pytest_irquality.reports.numbers import Tile
 from pytest_irquality.reports.query_rows import Direction, QueryRow, SearchNames, name_searches

@@ -10,11 +10,11 @@ import inspect
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from inspect import Parameter
 from typing import Any, NamedTuple
 
+from pytest_irquality.io import dataclass
 from pytest_irquality.io.escaping import clip
 from pytest_irquality.retrieval.errors import RetrieverError
 from pytest_irquality.retrieval.hit_reader import ResultReader, split_batch

@@ -10,11 +10,11 @@ import inspect
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Any
 
+from pytest_irquality.io import dataclass, field, replace
 from pytest_irquality.io.access import is_mapping
 from pytest_irquality.passages.normalization import normalize_text
 from pytest_irquality.retrieval.calling import (

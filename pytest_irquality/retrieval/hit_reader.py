@@ -24,7 +24,6 @@ from collections.abc import (
     Set as AbstractSet,
 )
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from itertools import islice
@@ -32,6 +31,7 @@ from math import isfinite
 from operator import attrgetter, countOf
 from typing import Any, Literal, NamedTuple
 
+from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.access import Step, get_field, is_data, is_mapping, settle_path
 from pytest_irquality.io.escaping import clip
 from pytest_irquality.io.secrets import MaskedText

@@ -17,10 +17,10 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from pytest_irquality.io import dataclass, field
 from pytest_irquality.retrieval.calling import (
     CallSettings,
     FinishJob,

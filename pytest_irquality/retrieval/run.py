@@ -7,10 +7,11 @@ have millions of hits. ``Ranking.hits`` gives objects to code that prefers them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import repeat
 from typing import Any, NamedTuple, TypeVar
+
+from pytest_irquality.io import dataclass, field, replace
 
 T = TypeVar("T")
 

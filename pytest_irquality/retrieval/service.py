@@ -16,13 +16,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from functools import cached_property
 from html import unescape
 from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
 
+from pytest_irquality.io import dataclass
 from pytest_irquality.io.processes import SupervisedProcess, find_free_port, split_command
 from pytest_irquality.io.secrets import Secrets, find_variables
 from pytest_irquality.retrieval.errors import CallTimeout, RetrieverError, ServiceError

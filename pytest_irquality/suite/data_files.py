@@ -11,11 +11,11 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.decoding import MAX_NESTING, exceeds_nesting, open_line_blocks, split_lines
 from pytest_irquality.io.escaping import unescape_csv_cell
 from pytest_irquality.io.files import FileError

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+from pytest_irquality.io import dataclass
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.escaping import clip, escape_log_line
 from pytest_irquality.suite.add_query import format_query, format_scalar

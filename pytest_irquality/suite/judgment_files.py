@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, groupby
 from math import fsum
 
+from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.text import format_count
 from pytest_irquality.suite.data_files import (
     BEIR_COLUMNS,

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
 from typing import Any, Generic, NoReturn, TypeVar
 
+from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.text import find_closest, format_count
 from pytest_irquality.suite.mistakes import Mistake, quote, shorten
 from pytest_irquality.suite.yaml_source import ListNode, MappingNode, Node, ScalarNode, explain_line

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from datetime import date
 from enum import Enum
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+from pytest_irquality.io import dataclass, field, fields
 from pytest_irquality.io.text import QueryPart
 from pytest_irquality.metrics import Judgments, Metric, parse_metric
 from pytest_irquality.suite.mistakes import Location

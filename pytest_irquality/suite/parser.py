@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pytest_irquality.io import dataclass, replace
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.decoding import pause_garbage_collection, read_text
 from pytest_irquality.io.files import FileError

@@ -11,11 +11,11 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from math import log
 from typing import Any, Literal, NamedTuple
 
+from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.access import get_field
 from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Judgments

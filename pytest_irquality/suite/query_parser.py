@@ -8,7 +8,6 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from glob import has_magic
@@ -16,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_irquality.io import dataclass, field, replace
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.files import FileError, find_matching_files
 from pytest_irquality.io.text import format_count

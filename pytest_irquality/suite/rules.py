@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from typing import Any, ClassVar, NamedTuple, Protocol
 
+from pytest_irquality.io import dataclass, field, replace
 from pytest_irquality.io.text import (
     DataPart,
     DocPart,

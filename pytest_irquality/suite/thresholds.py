@@ -7,11 +7,11 @@ cannot fail looks like protection.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from typing import Any
 
+from pytest_irquality.io import dataclass, field
 from pytest_irquality.metrics import Definition, Judgments, Metric, MetricError, parse_metric
 from pytest_irquality.suite import kinds
 from pytest_irquality.suite.keys import THRESHOLD_KEYS

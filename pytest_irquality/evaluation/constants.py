@@ -57,13 +57,13 @@ SIGNIFICANT_DROP_ALPHA = 0.05  # level that all `max_significant_drop` of a suit
 
 # -- Build -----------------------------------------------------------------------------------------
 
-MIN_COMPARED_PER_5 = 4  # of five comparable queries must be compared, or the exit status is 1
+MIN_COMPARED_FRACTION = 0.8  # of the comparable queries must be compared, or the exit status is 1
 
 # -- Notices ---------------------------------------------------------------------------------------
 
 MIN_FEW_CHANGES = 3  # changed queries, below which neither check 2 nor check 3 can fail
 MIN_MATCHED_FRACTION = 0.5  # of the baseline's documents must have a new id, so all ids changed
 MAX_RANK_DISTANCE = 2  # ranks that a document may have moved and still be matched by its title
-SLOW_LOSS_BUILDS = 30  # builds of the history that are searched for a slow drop
-MIN_SLOW_LOSS_BUILDS = 5  # fewest builds that a history needs
-MIN_SLOW_LOSS = 0.02  # drop over the builds of the history, above which a notice names it
+SLOW_DROP_BUILDS = 30  # builds of the history that are searched for a slow drop
+MIN_SLOW_DROP_BUILDS = 5  # fewest builds that a history needs
+MIN_SLOW_DROP = 0.02  # drop over the builds of the history, above which a notice names it

@@ -41,7 +41,7 @@ class SuiteEdit:
         counts: How many queries, rules and thresholds are edited in which way.
         details: Edits of the suite as a unit, such as another retriever.
         is_added: Whether the base branch does not have the suite.
-        is_nothing_left: Whether no request and no query id of the suite is left.
+        removes_all_queries: Whether no request and no query id of the suite is left.
         diff: The unified diff of the files, or empty if their texts are not known.
     """
 
@@ -50,7 +50,7 @@ class SuiteEdit:
     counts: Mapping[EditKind, int] = field(default_factory=dict)
     details: tuple[Text, ...] = ()
     is_added: bool = False
-    is_nothing_left: bool = False
+    removes_all_queries: bool = False
     diff: str = field(default="", repr=False)
 
     @property
@@ -137,7 +137,7 @@ def _compare_suites(
         base_suite.path,
         counts=Counter(kinds),
         details=tuple(details),
-        is_nothing_left=not has_requests and not has_ids,
+        removes_all_queries=not has_requests and not has_ids,
     )
 
 

@@ -148,6 +148,21 @@ class SuiteKey(NamedTuple):
     retriever: RetrieverId = RetrieverId()
 
 
+class AnswerKey(NamedTuple):
+    """What identifies an answer on a branch: its retriever and its request."""
+
+    retriever: RetrieverId
+    request: str
+
+
+def list_answer_keys(suites: Iterable[Suite]) -> set[AnswerKey]:
+    """Return the keys of the answers that suites need."""
+    keys: set[AnswerKey] = set()
+    for suite in suites:
+        keys.update(AnswerKey(suite.retriever, query.request) for query in suite.queries)
+    return keys
+
+
 @dataclass(frozen=True)
 class BuildFacts:
     """What the plugin knows about a build, and neither suites, runs nor baselines say.
@@ -271,7 +286,7 @@ class BranchEvaluator:
         runs: The current answers, to the queries of both branches.
         base: The base branch, if ``branch`` is the current one and there is a base branch. It
             defines which queries are new.
-        is_base_side: Whether ``branch`` is the base branch.
+        is_base_branch: Whether ``branch`` is the base branch.
         today: The date in UTC, or ``None`` if no known issue is to expire.
         facts: What the plugin knows about the build.
     """
@@ -279,7 +294,7 @@ class BranchEvaluator:
     branch: Branch
     runs: Mapping[RunKey, Run]
     base: Branch | None = None
-    is_base_side: bool = False
+    is_base_branch: bool = False
     today: date | None = None
     facts: BuildFacts = field(default=BuildFacts())
 
@@ -333,8 +348,8 @@ class BranchEvaluator:
             context,
             today=self.today,
             is_update=self.facts.is_update,
-            has_base_branch=self.is_base_side or self.base is not None,
-            is_base_side=self.is_base_side,
+            has_base_branch=self.is_base_branch or self.base is not None,
+            is_base_branch=self.is_base_branch,
         )
 
     def _evaluate_against(self, suite: Suite, baseline: ComparedAnswers) -> Evaluation:
@@ -381,7 +396,7 @@ class BranchEvaluator:
         - A conftest nearer to the suite has a ``search`` of its own now: that one is paired with
           the baselines in the suite's own files.
         """
-        if not self.is_base_side:
+        if not self.is_base_branch:
             return [(suite, suite.retriever)]
         key = suite.run_key
         available = [run_key.retriever for run_key in self.runs if _is_read_alike(run_key, key)]
@@ -417,8 +432,8 @@ def _match_parameters(retriever: RetrieverId, others: Iterable[RetrieverId]) -> 
     for other in dict.fromkeys(others):
         if other == retriever:
             return [retriever]
-        is_same_fixture = other._replace(parameter=retriever.parameter) == retriever
-        if is_same_fixture and not (retriever.parameter and other.parameter):
+        has_two_parameters = retriever.parameter and other.parameter
+        if retriever.has_same_fixture(other) and not has_two_parameters:
             matching.append(other)
     return matching or [retriever]
 

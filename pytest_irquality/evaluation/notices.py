@@ -20,6 +20,7 @@ from pytest_irquality.evaluation.results import (
     CheckResult,
     EvaluationContext,
     Notice,
+    NoticeCode,
     Outcome,
     Requirement,
     assign_suites,
@@ -142,7 +143,7 @@ def _create_no_answer_notices(facts: SuiteFacts) -> Iterator[Notice]:
         text = write(f"{count} no answer: ", DataPart(messages[cause]))
         if len(ids) < len(queries):
             text += write(" (", facts.name_queries(ids), ")")
-        yield Notice("no-answer", text, outcome, query_ids=tuple(ids), is_cause=is_failure)
+        yield Notice(NoticeCode.NO_ANSWER, text, outcome, query_ids=tuple(ids), is_cause=is_failure)
 
 
 def _create_unknown_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
@@ -174,7 +175,7 @@ def _create_unknown_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
     text += f". They differ in {difference}." if difference else "."
     step = write("Write the IDs as the retriever returns them, or name their field in ")
     step += write(CodePart("id_field"))
-    yield Notice("unknown-document-ids", text, is_cause=True, next_step=step)
+    yield Notice(NoticeCode.UNKNOWN_DOCUMENT_IDS, text, is_cause=True, next_step=step)
 
 
 def _find_relation(named: Iterable[str], returned: Iterable[str]) -> tuple[str, str, str] | None:
@@ -224,7 +225,7 @@ def _create_changed_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
     count = format_count(len(baseline_ids), "document ID")
     text = write(f"All {count} changed (", DocPart(old_id), " → ", DocPart(new_id), ")")
     step = write("Update grades and rules, or set ", CodePart("id_field"))
-    yield Notice("changed-document-ids", text, is_cause=True, next_step=step)
+    yield Notice(NoticeCode.CHANGED_DOCUMENT_IDS, text, is_cause=True, next_step=step)
 
 
 def _create_empty_notice(facts: SuiteFacts) -> Iterator[Notice]:
@@ -311,7 +312,9 @@ def _create_nothing_can_fail_notice(facts: SuiteFacts) -> Iterator[Notice]:
     step = write("Add a rule, a threshold or a baseline")
     if facts.comparison.changes:
         step = write("Add grades, a rule or a threshold")
-    yield Notice("nothing-can-fail", text, Outcome.INCOMPLETE, is_cause=True, next_step=step)
+    yield Notice(
+        NoticeCode.NOTHING_CAN_FAIL, text, Outcome.INCOMPLETE, is_cause=True, next_step=step
+    )
 
 
 def _create_no_judgments_notice(facts: SuiteFacts) -> Iterator[Notice]:
@@ -476,7 +479,7 @@ def _create_passage_notice(facts: SuiteFacts) -> Iterator[Notice]:
     if facts.comparison.changes:
         parts[0] += f" ({found_before} before)"
     total = format_count(counts.total(), "relevant passage")
-    yield Notice("passages", write(f"{total}: {', '.join(parts)}"))
+    yield Notice(NoticeCode.PASSAGES, write(f"{total}: {', '.join(parts)}"))
 
 
 def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:
@@ -517,7 +520,7 @@ def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:
         doc = facts.name_doc(doc_id)
         docs.setdefault(doc.title or doc_id, doc)
     yield Notice(
-        "unjudged-results",
+        NoticeCode.UNJUDGED_RESULTS,
         text,
         query_ids=tuple(query_ids),
         doc_ids=tuple(worst_first),

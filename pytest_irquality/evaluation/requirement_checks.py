@@ -279,7 +279,7 @@ class RequirementChecks:
         is_broken = any(r.outcome is Outcome.FAILED or r.is_warning for r in results)
         if is_broken:
             return [self._apply_to_failure(result, issue) for result in results]
-        if self.context.is_base_side or any(r.outcome is not Outcome.PASSED for r in results):
+        if self.context.is_base_branch or any(r.outcome is not Outcome.PASSED for r in results):
             return results
         text = write("Known issue ", DataPart(issue.id), " is fixed. Remove ")
         text += write(CodePart("known_issue"), " at ", CodePart(str(issue.location)), ".")

@@ -1,4 +1,4 @@
-"""What an evaluation is made of: its context, outcomes, results of checks, and notices."""
+"""What an evaluation is made of: context, outcomes, results of checks, notices, and coverage."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from datetime import date
 from enum import Enum, IntEnum
 from typing import TypeVar
 
+from pytest_irquality.evaluation import constants
 from pytest_irquality.io import dataclass, field, replace
-from pytest_irquality.io.text import Text
+from pytest_irquality.io.text import Text, format_count, write
 from pytest_irquality.suite.mistakes import Location
 from pytest_irquality.suite.model import RetrieverId, Suite, Threshold
 from pytest_irquality.suite.rules import Rule
@@ -24,7 +25,7 @@ class EvaluationContext:
         today: The date in UTC, or ``None`` if no known issue is to expire.
         has_base_branch: Whether the build compares with a branch (``git:``, ``run:``), in which an
             expired known issue is a notice, so that the calendar breaks no pull request.
-        is_base_side: Whether the suite is the base branch's. A known issue that holds again is no
+        is_base_branch: Whether the suite is the base branch's. A known issue that holds again is no
             failure of it.
         corpus_texts: The text of every document or chunk by id, to explain missing passages.
         selected_items: The names of the items that run, or ``None`` if all do. Checks of the
@@ -37,7 +38,7 @@ class EvaluationContext:
     is_update: bool = False
     today: date | None = None
     has_base_branch: bool = False
-    is_base_side: bool = False
+    is_base_branch: bool = False
     corpus_texts: Mapping[str, str] | None = field(default=None, repr=False)
     selected_items: frozenset[str] | None = None
     deselected_query_ids: Collection[str] = frozenset()
@@ -125,6 +126,32 @@ class CheckResult:
     could_fail: bool = True
     location: Location = field(default=Location())
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Return what identifies the check on both branches, whatever its bounds are."""
+        is_default = isinstance(self.check, DefaultCheck)
+        check = self.check if is_default else (type(self.check), self.label)
+        suite = self.suite_path or self.subject
+        return (check, suite, self.retriever, self.tag, self.item)
+
+
+class NoticeCode:
+    """The codes of notices that reports look for. Other codes are only where they are created."""
+
+    BASE_FAILS = "base-fails"
+    CANNOT_BE_USED = "cannot-be-used"
+    CHANGED_DOCUMENT_IDS = "changed-document-ids"
+    EQUAL_ANSWERS = "equal-answers"
+    LARGE_GAP = "large-gap"
+    NO_ANSWER = "no-answer"
+    NOTHING_CAN_FAIL = "nothing-can-fail"
+    NOTHING_EVALUATED = "nothing-evaluated"
+    PASSAGES = "passages"
+    STALE_BASELINE = "stale-baseline"
+    SUITES_EDITED = "suites-edited"
+    UNJUDGED_RESULTS = "unjudged-results"
+    UNKNOWN_DOCUMENT_IDS = "unknown-document-ids"
+
 
 @dataclass(frozen=True)
 class Notice:
@@ -149,6 +176,58 @@ class Notice:
     retriever: RetrieverId | None = None
     is_cause: bool = False
     next_step: Text = field(default=Text())
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The number of queries by status. Every current query has exactly one status.
+
+    A suite that runs on two retrievers counts twice.
+
+    Attributes:
+        compared: Current queries with an answer in both runs.
+        new: Current queries without a baseline answer, or without one on the base branch.
+        no_answer: Current queries whose call failed.
+        not_run: Current queries that were not selected, were skipped or could not run.
+        removed: Queries of the base branch that current suites no longer have.
+        comparable: Current queries that were to be compared: they have a baseline answer and were
+            not deselected on the command line.
+        base_only: Queries that ran only for the base branch.
+    """
+
+    compared: int = 0
+    new: int = 0
+    no_answer: int = 0
+    not_run: int = 0
+    removed: int = 0
+    comparable: int = 0
+    base_only: int = 0
+
+    @property
+    def total(self) -> int:
+        """Return the number of current queries."""
+        return self.compared + self.new + self.no_answer + self.not_run
+
+    @property
+    def has_large_gap(self) -> bool:
+        """Return whether too few of the comparable queries were compared."""
+        return self.compared < constants.MIN_COMPARED_FRACTION * self.comparable
+
+    def describe(self) -> Text:
+        """Describe the coverage in one line: ``20 queries: 19 compared, 1 new (and 2 removed)``."""
+        counts = [
+            (self.compared, "compared"),
+            (self.new, "new"),
+            (self.no_answer, "no answer"),
+            (self.not_run, "not run"),
+        ]
+        parts = [f"{count:,} {name}" for count, name in counts if count]
+        text = format_count(self.total, "query", "queries")
+        if parts:
+            text += f": {', '.join(parts)}"
+        if self.removed:
+            text += f" (and {self.removed:,} removed)"
+        return write(text)
 
 
 Part = TypeVar("Part", CheckResult, Notice)

@@ -459,7 +459,7 @@ class ConclusionPlugin:
             # The label and the item are often equal. "::" would look like a part of the node id.
             words = filter(None, [branch_name, result.subject, result.label, result.item])
             name = " ".join(dict.fromkeys(words)).replace("::", ": :")
-            is_failed = decision.strict or (result.outcome >= Outcome.FAILED and not branch_name)
+            is_failed = decision.is_strict or (result.outcome >= Outcome.FAILED and not branch_name)
             _report_test(session, name, f"{result.subject}: {result.text}", is_failed=is_failed)
         # _report_test above set has_failures if a finding failed.
         if not self.has_failures and (self.errors or decision.exit_status):

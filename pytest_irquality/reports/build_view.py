@@ -12,7 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pytest_irquality.baselines.history import select_series
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.evaluate import BranchEvaluation, Evaluation, SuiteKey
-from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome, find_worst_outcome
+from pytest_irquality.evaluation.results import (
+    CheckResult,
+    Notice,
+    NoticeCode,
+    Outcome,
+    find_worst_outcome,
+)
 from pytest_irquality.io import dataclass, replace
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.text import DataPart, Text, format_count, write
@@ -39,7 +45,9 @@ from pytest_irquality.suite.model import RetrieverId, Suite
 
 COMMIT_LENGTH = 10
 # The base checks, the edits and the last paragraph say what these say.
-REPEATED_NOTICES = frozenset({"base-fails", "suites-edited", sentences.STALE_BASELINE})
+REPEATED_NOTICES = frozenset(
+    {NoticeCode.BASE_FAILS, NoticeCode.SUITES_EDITED, NoticeCode.STALE_BASELINE}
+)
 
 
 def build_view(
@@ -277,8 +285,8 @@ def _show_causes(
     """Yield the causes as reports show them, without what the headline says."""
     for cause in causes:
         # The headline says that there are no answers.
-        is_known = cause.code == "large-gap" and not decision.coverage.compared
-        is_known |= cause.code == "nothing-evaluated" or cause.text == headline.sentence
+        is_known = cause.code == NoticeCode.LARGE_GAP and not decision.coverage.compared
+        is_known |= cause.code == NoticeCode.NOTHING_EVALUATED or cause.text == headline.sentence
         if not is_known:
             yield _name_suite(cause, suites)
 

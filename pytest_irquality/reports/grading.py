@@ -15,6 +15,7 @@ from typing import Any
 
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.evaluate import Evaluation
+from pytest_irquality.evaluation.results import NoticeCode
 from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.escaping import clip, escape_csv_cell, escape_page_text
 from pytest_irquality.io.files import OUTPUT_MARKER
@@ -69,7 +70,7 @@ def _collect_pools(decision: Decision) -> tuple[list[Suite], list[Pool]]:
     """
     deciding: set[tuple[str, str]] = set()
     for notice in decision.current.notices:
-        if notice.code == "unjudged-results":
+        if notice.code == NoticeCode.UNJUDGED_RESULTS:
             deciding.update((notice.suite_path, query_id) for query_id in notice.query_ids)
     suites: dict[str, Suite] = {}
     pools: dict[tuple[str, str], Pool] = {}

@@ -14,6 +14,7 @@ from pytest_irquality.evaluation.results import (
     CheckResult,
     DefaultCheck,
     Notice,
+    NoticeCode,
     Outcome,
     Requirement,
 )
@@ -27,15 +28,15 @@ from pytest_irquality.reports.view_model import Step, SuiteView, ViewSettings, f
 from pytest_irquality.suite.model import Threshold
 
 # Notices that make every number of a report misleading.
-ROOT_CAUSES = frozenset({"unknown-document-ids", "changed-document-ids", "equal-sides"})
+ROOT_CAUSES = frozenset(
+    {NoticeCode.UNKNOWN_DOCUMENT_IDS, NoticeCode.CHANGED_DOCUMENT_IDS, NoticeCode.EQUAL_ANSWERS}
+)
 
 UNCOMPARED = {
     QueryStatus.NEW: "new",
     QueryStatus.NO_ANSWER: "without an answer",
     QueryStatus.NOT_RUN: "not run",
 }
-STALE_BASELINE = "stale-baseline"
-PASSAGES = "passages"
 MAX_NAMED_SUITES = 5
 MAX_NAMED_FAILURES = 2
 MAX_NAMED_LOST = 2
@@ -88,7 +89,7 @@ def write_headline(
     outcome = decision.outcome
     for cause in causes:
         if _leads(cause, decision):
-            if cause.code == "no-answer":
+            if cause.code == NoticeCode.NO_ANSWER:
                 # The causes below list queries and errors, which are too long for a headline.
                 return Headline(_count_unanswered(decision))
             return _quote_finding(cause, suites)
@@ -112,9 +113,7 @@ def _leads(cause: Notice, decision: Decision) -> bool:
     """Return whether a cause explains the build better than any number does."""
     if cause.code in ROOT_CAUSES:
         return True
-    if cause.code == "same-rankings":
-        return decision.outcome >= Outcome.FAILED
-    if cause.code == "no-answer":
+    if cause.code == NoticeCode.NO_ANSWER:
         # A failed check over the other queries says more. A mean over fewer queries does not.
         for result in _list_failures(decision):
             is_mean = isinstance(result.check, Threshold) and not _depends_on_baseline(result)
@@ -201,7 +200,7 @@ def _is_accepted(result: CheckResult, decision: Decision) -> bool:
 
 
 def _quote_finding(item: Notice | CheckResult, suites: Sequence[SuiteView]) -> Headline:
-    if isinstance(item, Notice) and item.code == "cannot-be-used":
+    if isinstance(item, Notice) and item.code == NoticeCode.CANNOT_BE_USED:
         # The mistakes in a file are too long for a headline.
         return Headline(write("cannot be used"), item.subject, separator=" ")
     return Headline(item.text, find_label(suites, item))
@@ -220,7 +219,7 @@ def write_summary(decision: Decision, suites: Sequence[SuiteView], headline: Hea
     if worse and not headline.counts_changes:
         sentences.append(_write_change("worse", _of_queries(worse, rows), rows) + ".")
     for notice in decision.current.notices:
-        if notice.code == PASSAGES and len(suites) == 1:
+        if notice.code == NoticeCode.PASSAGES and len(suites) == 1:
             sentences.append(notice.text + ".")
     if worse and not is_passed:
         sentences += _write_tag_sentence(suites)
@@ -421,7 +420,7 @@ def write_last_paragraph(
     parts.append(coverage_line)
     # What readers must see even if they read nothing above.
     for notice in decision.notices:
-        if notice.code == STALE_BASELINE and notice.text != headline.sentence:
+        if notice.code == NoticeCode.STALE_BASELINE and notice.text != headline.sentence:
             parts.append(notice.text)
     parts.append(summarize_edits(edit for edit in decision.edits if edit.texts))
     if decision.exit_status:
@@ -616,12 +615,12 @@ def _iter_steps(
         yield Step(write("Check that the search engine is running and reachable"))
     can_fail = True
     for notice in causes:
-        if notice.code == "cannot-be-used":
+        if notice.code == NoticeCode.CANNOT_BE_USED:
             yield Step(write("Correct this file"), location=notice.suite_path)
         # To grade results may turn the outcome, but the search comes first.
-        if notice.next_step and notice.code != "unjudged-results":
+        if notice.next_step and notice.code != NoticeCode.UNJUDGED_RESULTS:
             is_first_run = not decision.coverage.comparable
-            can_fail = can_fail and notice.code != "nothing-can-fail"
+            can_fail = can_fail and notice.code != NoticeCode.NOTHING_CAN_FAIL
             command = "" if can_fail or not is_first_run else quote_command(settings.update_command)
             yield Step(notice.next_step, command=command)
     for result in failures:

@@ -11,10 +11,9 @@ from datetime import datetime
 from functools import cached_property
 
 from pytest_irquality.baselines.history import HistoryEntry
-from pytest_irquality.evaluation.decide import Coverage
 from pytest_irquality.evaluation.edits import SuiteEdit
 from pytest_irquality.evaluation.evaluate import Evaluation
-from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome
+from pytest_irquality.evaluation.results import CheckResult, Coverage, Notice, Outcome
 from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.text import Text
 from pytest_irquality.reports.numbers import Tile

@@ -41,6 +41,10 @@ class RetrieverId(NamedTuple):
     def __str__(self) -> str:
         return f"{self.fixture}[{self.parameter}]" if self.parameter else self.fixture
 
+    def has_same_fixture(self, other: RetrieverId) -> bool:
+        """Return whether both come from one fixture, whatever its parameter is."""
+        return (self.fixture, self.folder) == (other.fixture, other.folder)
+
 
 class RunKey(NamedTuple):
     """What suites must share to share answers: the retriever and how its results are read."""

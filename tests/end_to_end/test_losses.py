@@ -505,7 +505,7 @@ def test_broken_searches_fail_with_the_suites_of_the_example(shop: Shop) -> None
         assert QUERIES[5] in str(build.data["worse"])
 
 
-def test_slow_loss_over_many_builds_is_a_notice(shop: Shop) -> None:
+def test_slow_drop_over_many_builds_is_a_notice(shop: Shop) -> None:
     """S30: thirty changes, each −0.002."""
     shop.write_suite(make_suite())
     shop.record()

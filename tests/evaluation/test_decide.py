@@ -198,7 +198,7 @@ def test_broken_retrievers_fail(kind: str) -> None:
 
 
 @pytest.mark.parametrize("change_count", [30])
-def test_slow_loss_is_noticed(change_count: int) -> None:
+def test_slow_drop_is_noticed(change_count: int) -> None:
     """S30: thirty changes, each -0.002. With a history, a notice of the slow loss."""
     history = [2.0] + [1.0 - 0.002 * number for number in range(change_count)]
     low = merge(SHOP_RUN, answer(SHOP.queries[:2], WORSE))  # a mean of 0.951
@@ -207,32 +207,32 @@ def test_slow_loss_is_noticed(change_count: int) -> None:
     decision = decide_on([SHOP], low, low, facts=facts)
 
     assert decision.outcome is Outcome.PASSED
-    assert get_text(decision, "slow-loss") == (
+    assert get_text(decision, "slow-drop") == (
         "shop ndcg@10 is dropping slowly (−0.049 over 30 builds)"
     )
 
 
 @pytest.mark.parametrize("history", [[1.0] * 30, [0.95] * 30, [1.0, 0.95]])
-def test_drop_of_this_build_is_no_slow_loss(history: list[float]) -> None:
+def test_drop_of_this_build_is_no_slow_drop(history: list[float]) -> None:
     low = merge(SHOP_RUN, answer(SHOP.queries[:2], WORSE))
 
     decision = decide_on([SHOP], low, low, facts=BuildFacts(history={SHOP_KEY: history}))
 
-    assert "slow-loss" not in list_codes(decision)
+    assert "slow-drop" not in list_codes(decision)
 
 
 @pytest.mark.parametrize(
     ("loss", "builds", "is_noticed"),
     [(0.021, 5, True), (0.019, 5, False), (0.021, 4, False), (0.021, 31, False)],
 )
-def test_slow_loss_exceeds_a_limit_within_the_last_builds(
+def test_slow_drop_exceeds_a_limit_within_the_last_builds(
     loss: float, builds: int, is_noticed: bool
 ) -> None:
     history = [1.0 + loss] + [1.0] * (builds - 1)
 
     decision = decide_on([SHOP], SHOP_RUN, SHOP_RUN, facts=BuildFacts(history={SHOP_KEY: history}))
 
-    assert ("slow-loss" in list_codes(decision)) is is_noticed
+    assert ("slow-drop" in list_codes(decision)) is is_noticed
 
 
 def test_queries_that_newly_return_nothing_fail_without_judgments() -> None:
@@ -1275,7 +1275,7 @@ def test_interrupted_session_is_incomplete(is_known_by_run: bool) -> None:
     ("worse", "has_code_changes", "is_asked"),
     [(0, True, True), (0, False, False), (1, True, False)],
 )
-def test_equal_sides_are_questioned(worse: int, has_code_changes: bool, is_asked: bool) -> None:
+def test_equal_answers_are_questioned(worse: int, has_code_changes: bool, is_asked: bool) -> None:
     """S46: all rankings of both sides of `run:` are equal although code changed."""
     base = make_branch([SHOP], SHOP_RUN, committed=(Baseline(SHOP_RUN),), name="main")
     facts = BuildFacts(has_code_changes=has_code_changes)
@@ -1284,9 +1284,9 @@ def test_equal_sides_are_questioned(worse: int, has_code_changes: bool, is_asked
     decision = decide_on([SHOP], run, SHOP_RUN, base=base, facts=facts)
 
     assert decision.outcome is Outcome.PASSED
-    assert ("equal-sides" in list_codes(decision)) is is_asked
+    assert ("equal-answers" in list_codes(decision)) is is_asked
     if is_asked:
-        assert get_text(decision, "equal-sides") == (
+        assert get_text(decision, "equal-answers") == (
             "Code changed, but all 20 rankings match main. Do both branches search the same index?"
         )
 

@@ -136,14 +136,14 @@ def test_renamed_suite_is_a_removed_and_an_added_one() -> None:
 
     texts = [str(text) for text in old.texts]
     assert texts == ["suite removed", "1 query removed", "3 queries moved"]
-    assert not old.is_nothing_left
+    assert not old.removes_all_queries
     assert [str(text) for text in new.texts] == ["suite added"]
 
 
 def test_deleted_suite_leaves_nothing() -> None:
     (edit,) = find_edits(Branch(), Branch(suites=(SHOP,)))
 
-    assert edit.is_nothing_left
+    assert edit.removes_all_queries
     assert [str(text) for text in edit.texts] == ["suite removed", "4 queries removed"]
 
 
@@ -160,7 +160,7 @@ def test_same_ids_in_another_suite_are_other_queries() -> None:
 
     edits = find_edits(Branch(suites=(other,)), Branch(suites=(base,)))
 
-    assert edits[0].is_nothing_left
+    assert edits[0].removes_all_queries
 
 
 def test_reworded_suite_with_its_ids_is_still_there() -> None:
@@ -169,7 +169,7 @@ def test_reworded_suite_with_its_ids_is_still_there() -> None:
 
     (edit,) = find(suite, base)
 
-    assert not edit.is_nothing_left
+    assert not edit.removes_all_queries
 
 
 def test_suite_that_the_command_line_leaves_out_is_not_removed() -> None:

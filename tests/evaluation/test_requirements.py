@@ -188,9 +188,9 @@ def test_known_issue_covers_failures_until_its_date(
 
 
 @pytest.mark.parametrize(
-    ("is_base_side", "outcome"), [(False, Outcome.FAILED), (True, Outcome.PASSED)]
+    ("is_base_branch", "outcome"), [(False, Outcome.FAILED), (True, Outcome.PASSED)]
 )
-def test_known_issue_that_holds_again_fails(is_base_side: bool, outcome: Outcome) -> None:
+def test_known_issue_that_holds_again_fails(is_base_branch: bool, outcome: Outcome) -> None:
     """S35: it is no failure of the base side."""
     suite = make_rule_suite(MUST_FIND, known_issue=ISSUE)
 
@@ -198,7 +198,7 @@ def test_known_issue_that_holds_again_fails(is_base_side: bool, outcome: Outcome
         evaluate(
             suite,
             make_run(suite),
-            context=EvaluationContext(has_base_branch=True, is_base_side=is_base_side),
+            context=EvaluationContext(has_base_branch=True, is_base_branch=is_base_branch),
         )
     )
 

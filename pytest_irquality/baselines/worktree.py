@@ -465,7 +465,7 @@ class _BaseProcess:
                 output,
                 environment=environment,
                 end_signal=signal.SIGINT,
-                patience=END_TIMEOUT_S,
+                end_timeout_s=END_TIMEOUT_S,
             )
             try:
                 return process.wait()

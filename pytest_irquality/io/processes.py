@@ -1,11 +1,12 @@
-"""Run a command and end everything that it started, however this process ends.
+"""Run a command, and end everything that it started, even if this process is killed.
 
-This file is also the script of the supervising process. It holds the command, and whoever started
-it holds its standard input: when that closes, even through a kill, the command ends. On Linux the
-script adopts whatever the command leaves behind (PR_SET_CHILD_SUBREAPER), also in sessions of their
-own. On macOS it ends the process group, and on Windows only the command if that ends by itself.
+This file is also the script of a supervising process, which starts the command. When the standard
+input of the script closes, because this process closes it or ends, the script ends the command. On
+Linux, it then ends all processes that the command left running, even if they are in other sessions
+(PR_SET_CHILD_SUBREAPER). On macOS, it ends the process group. On Windows, it ends nothing else if
+the command has ended by itself.
 
-It imports the standard library only, because it runs isolated and must start fast.
+The script imports only the standard library, because it runs isolated and must start fast.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import IO
 CANNOT_START_STATUS = 127
 
 _PR_SET_CHILD_SUBREAPER = 36
-_GRACE_S = 1.0  # in which what the command left may end by itself
+_GRACE_S = 1.0  # for processes that the command left running, to end by themselves
 _KILL_TIMEOUT_S = 10.0
 
 
@@ -41,7 +42,7 @@ class SupervisedProcess:
         output: An open file for standard output and standard error, or ``subprocess.PIPE``.
         environment: The environment, or ``None`` for the one of this process.
         end_signal: The signal that ends the command.
-        patience: Seconds after the signal until the command is killed.
+        end_timeout_s: The seconds after the signal until the command is killed.
     """
 
     def __init__(
@@ -52,9 +53,9 @@ class SupervisedProcess:
         *,
         environment: Mapping[str, str] | None = None,
         end_signal: int = signal.SIGTERM,
-        patience: float = 10.0,
+        end_timeout_s: float = 10.0,
     ) -> None:
-        script = [sys.executable, "-IS", __file__, str(int(end_signal)), str(patience)]
+        script = [sys.executable, "-IS", __file__, str(int(end_signal)), str(end_timeout_s)]
         self.popen = subprocess.Popen(
             [*script, *command],
             cwd=folder,
@@ -136,7 +137,7 @@ def split_windows_command(line: str) -> list[str]:
 # -- The supervising process -----------------------------------------------------------------------
 
 
-def main(end_signal: str, patience: str, *command: str) -> int:
+def main(end_signal: str, end_timeout_s: str, *command: str) -> int:
     """Run a command and return its exit status."""
     if sys.platform == "linux":
         import ctypes
@@ -148,7 +149,7 @@ def main(end_signal: str, patience: str, *command: str) -> int:
     except OSError as error:
         print(f"{command[0]}: {error.strerror or error}", file=sys.stderr)
         return CANNOT_START_STATUS
-    arguments = (process, int(end_signal), float(patience))
+    arguments = (process, int(end_signal), float(end_timeout_s))
     threading.Thread(target=_end_on_request, args=arguments, daemon=True).start()
     status = process.wait()
     _end_remaining_processes()
@@ -156,15 +157,17 @@ def main(end_signal: str, patience: str, *command: str) -> int:
     return status if status >= 0 else 128 - status
 
 
-def _end_on_request(process: subprocess.Popen[bytes], end_signal: int, patience: float) -> None:
-    """End the command once standard input has a line or closes, and kill it at the next."""
+def _end_on_request(
+    process: subprocess.Popen[bytes], end_signal: int, end_timeout_s: float
+) -> None:
+    """End the command when standard input has a line or closes, and kill it the second time."""
     was_requested = os.read(0, 1)
     with suppress(OSError):
         if sys.platform == "win32":
             process.terminate()
         else:
             os.killpg(process.pid, end_signal)
-    timer = threading.Timer(patience, kill_tree, [process.pid])
+    timer = threading.Timer(end_timeout_s, kill_tree, [process.pid])
     timer.daemon = True
     timer.start()
     if was_requested:
@@ -188,7 +191,7 @@ def _end_remaining_processes() -> None:
 
 
 def _has_children() -> bool:
-    """Return whether any child still runs, and reap those that ended."""
+    """Return whether any child is running, and reap the others."""
     if sys.platform != "win32":
         with suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
@@ -198,7 +201,7 @@ def _has_children() -> bool:
 
 
 def _find_descendants() -> Iterator[int]:
-    """Yield the running processes that this one started directly or indirectly."""
+    """Yield the ids of running processes that this one started, directly or indirectly."""
     parents: dict[int, int] = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -208,6 +211,7 @@ def _find_descendants() -> Iterator[int]:
             state, parent, *_ = text.rpartition(")")[2].split()
             if state not in "XZ":
                 parents[int(name)] = int(parent)
+    # Children, then grandchildren, and so on.
     generation = {os.getpid()}
     while generation:
         generation = {pid for pid, parent in parents.items() if parent in generation}

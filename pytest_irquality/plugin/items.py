@@ -375,7 +375,7 @@ def get_exception_policy() -> ExceptionPolicy:
     skips: tuple[type[BaseException], ...] = SKIP_EXCEPTIONS
     if "unittest" in sys.modules:  # importing it takes as long as running a small suite
         skips = (*skips, sys.modules["unittest"].SkipTest)
-    return ExceptionPolicy(skips=skips, escapes=(pytest.exit.Exception,))
+    return ExceptionPolicy(skips=skips, exits=(pytest.exit.Exception,))
 
 
 def freeze_large_suite(suite: Suite) -> None:

@@ -81,7 +81,7 @@ def _create_fixture(name: str, params: Sequence[str] | None = None) -> Callable[
                     retriever.line, config.headers, config.folder, config.secrets, server
                 )
                 if server:
-                    server.wait_until_ready(service.probe)
+                    server.wait_until_ready(service.check_ready)
         yield service
         service.close()
 

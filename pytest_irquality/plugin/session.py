@@ -37,7 +37,7 @@ from pytest_irquality.plugin.query_plan import QueryPlan, SessionBranch
 from pytest_irquality.retrieval.calling import ExceptionPolicy
 from pytest_irquality.retrieval.collect import (
     ReportProgress,
-    ask_exists,
+    find_unindexed_documents,
     collect_run,
     collect_stages,
     has_stages,
@@ -370,7 +370,9 @@ class SearchSession:
         run = self.runs[suite.run_key]
         missing: frozenset[str] = frozenset()
         if callable(getattr(retriever, "exists", None)):
-            missing = ask_exists(retriever, list_unreturned_doc_ids(evaluation.comparison))
+            missing = find_unindexed_documents(
+                retriever, list_unreturned_doc_ids(evaluation.comparison)
+            )
         stages: Mapping[str, Run] = {}
         changes = evaluation.comparison.changes
         queries = [change.query for change in changes if _misses_baseline_document(change)]

@@ -1,6 +1,6 @@
-"""Call a retriever: how it takes a query and the cutoff, and calls one after the other.
+"""Find out how to call a retriever, and make calls one after the other.
 
-Calls in threads and calls that return something to await are left to ``loop``, which imports
+``loop`` makes calls in threads and calls that return something to await, because it imports
 asyncio.
 """
 
@@ -35,9 +35,9 @@ _CLEAR_CUTOFF_NAMES = (
 _SHORT_CUTOFF_NAMES = ("k", "n")
 _ADVISED_CUTOFF_NAMES = "k, top_k, limit, size, n or num_results"
 
-# Takes a query (or the queries of a batch), the cutoff and the parameters.
+# A function of a query (or the queries of a batch), the cutoff and the parameters.
 Call = Callable[[Any, int, Mapping[str, Any]], Any]
-# The calls of a retriever by the names of the parameters.
+# How to call a retriever, by the names of the parameters.
 Calls = dict[frozenset[str], Call]
 
 
@@ -47,18 +47,18 @@ def _find_function(retriever: object) -> tuple[Callable[..., Any], str, str]:
     if takes_batches(retriever):
         batch: Callable[..., Any] = retriever.batch  # type: ignore[attr-defined]
         return batch, f"{type(retriever).__name__}.batch", "queries"
-    found = _find_single_call(retriever)
-    if found is None:
+    single_call = _find_single_call(retriever)
+    if single_call is None:
         raise RetrieverError(
             f"The retriever fixture returned {clip(repr(retriever), MAX_REPR_CHARS)}"
             f" ({type(retriever).__name__}). It must return a function of (query) or (query, k), or"
             f" an object with one of the methods {', '.join(_METHODS)} or batch"
         )
-    return *found, "query"
+    return *single_call, "query"
 
 
 def takes_batches(retriever: object) -> bool:
-    """Return whether a retriever is called with several queries, by its ``batch(queries, k)``.
+    """Return whether ``batch(queries, k)`` of a retriever is called, with several queries.
 
     A ``batch`` whose first parameter is named ``queries`` is meant for this plugin. Any other, like
     that of a LangChain Runnable, is used only if nothing takes a single query.
@@ -74,7 +74,7 @@ def takes_batches(retriever: object) -> bool:
 
 
 def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], subject: str) -> Call:
-    """Settle how a function takes its subject (``query`` or ``queries``) and the cutoff."""
+    """Find out how a function takes its subject (``query`` or ``queries``) and the cutoff."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -101,15 +101,15 @@ def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], su
 
 
 def _find_cutoff(shown: str, names: Collection[str]) -> str | None:
-    found = [name for name in _CLEAR_CUTOFF_NAMES if name in names]
-    if not found:
-        found = [name for name in _SHORT_CUTOFF_NAMES if name in names]
-    if len(found) > 1:
+    cutoffs = [name for name in _CLEAR_CUTOFF_NAMES if name in names]
+    if not cutoffs:
+        cutoffs = [name for name in _SHORT_CUTOFF_NAMES if name in names]
+    if len(cutoffs) > 1:
         raise RetrieverError(
-            f"The retriever {shown} takes {' and '.join(map(repr, found))}, and each of them could"
-            " be the cutoff. Give the other one a value under 'params'"
+            f"The retriever {shown} takes {' and '.join(map(repr, cutoffs))}, and each of them"
+            " could be the cutoff. Give the other one a value under 'params'"
         )
-    return found[0] if found else None
+    return cutoffs[0] if cutoffs else None
 
 
 def _find_single_call(retriever: object) -> tuple[Callable[..., Any], str] | None:
@@ -144,17 +144,17 @@ class ExceptionPolicy:
     """Exceptions that are not errors of a query.
 
     Attributes:
-        skips: A call raises one of these to have its query left out (``pytest.skip``).
-        escapes: These end the pass and are raised again (``pytest.exit``). Ctrl-C is not one of
-            them: it keeps the answers so far and marks the run as interrupted.
+        skips: They leave out the query whose call raises them (``pytest.skip``).
+        exits: They end the run and are raised again (``pytest.exit``). Ctrl-C is not one of them:
+            it keeps the answers so far and marks the run as interrupted.
     """
 
     skips: tuple[type[BaseException], ...] = ()
-    escapes: tuple[type[BaseException], ...] = ()
+    exits: tuple[type[BaseException], ...] = ()
 
     def is_query_error(self, error: BaseException) -> bool:
         """Return whether an exception concerns only the query whose call raised it."""
-        return not isinstance(error, (KeyboardInterrupt, GeneratorExit, *self.escapes))
+        return not isinstance(error, (KeyboardInterrupt, GeneratorExit, *self.exits))
 
     def is_skip(self, error: BaseException | None) -> bool:
         """Return whether a call says that its query is to be left out."""
@@ -165,15 +165,15 @@ NO_EXCEPTIONS = ExceptionPolicy()
 
 
 class Job(NamedTuple):
-    """A call to make.
+    """A call to make, for one query or for a batch.
 
     Attributes:
         queries: The query of the call, or the queries of a batch.
         call: Makes the call.
-        read: Reads what the call returned, into one value for each query. This is part of the
-            call's time, since a generator works while it is read.
+        read: Reads the returned value into one value for each query. This is part of the call's
+            time, because a generator works while it is read.
         repeat: The number of the repeat, from 0, or ``STAGES_REPEAT``.
-        awaitable: What the call returned, if it was made already and has to be awaited.
+        awaitable: The returned value, if the call was made already and its value must be awaited.
     """
 
     queries: tuple[Query, ...]
@@ -183,12 +183,12 @@ class Job(NamedTuple):
     awaitable: Any = None
 
 
-class Reply(NamedTuple):
+class CompletedCall(NamedTuple):
     """How a call ended: with values or an error.
 
     Attributes:
-        values: One for each query of the job. A value may be an exception.
-        refusal_count: How often the engine refused the call before.
+        values: One value for each query of the job. A value may be an exception.
+        refusal_count: How often the engine had refused the call before.
     """
 
     values: list[Any] | None = None
@@ -197,12 +197,12 @@ class Reply(NamedTuple):
     refusal_count: int = 0
 
 
-FinishJob = Callable[[Job, Reply], None]
+FinishJob = Callable[[Job, CompletedCall], None]
 
 
 @dataclass(frozen=True)
 class CallSettings:
-    """How calls are made, whatever makes them.
+    """How calls are made, in sequence or in a loop.
 
     Attributes:
         concurrency: The number of calls in flight.
@@ -240,7 +240,7 @@ def make_jobs(
 def _make_batch_jobs(
     calls: Calls, size: int, queries: Sequence[Query], reader: ResultReader, depth: int
 ) -> Iterator[Job]:
-    """Make a job for the queries that share their parameters, or several if they are many."""
+    """Make jobs for the queries that share their parameters, each with at most ``size``."""
     groups: dict[str, list[Query]] = {}
     for query in queries:
         groups.setdefault(make_request("", query.params), []).append(query)
@@ -258,13 +258,13 @@ def _read_batch(reader: ResultReader, depth: int, count: int, result: object) ->
     for part in split_batch(result, count):
         try:
             answers.append(reader.read(part, depth))
-        except Exception as error:  # a result that cannot be read does not spoil the others
+        except Exception as error:  # The other queries of the batch still have answers.
             answers.append(error)
     return answers
 
 
 def _find_calls(retriever: object, queries: Sequence[Query]) -> Calls:
-    """Settle how to call the retriever, which depends on the names of parameters alone."""
+    """Find out how to call a retriever, which depends only on the names of parameters."""
     function, name, subject = _find_function(retriever)
     calls: Calls = {}
     for query in queries:
@@ -280,18 +280,18 @@ def _find_calls(retriever: object, queries: Sequence[Query]) -> Calls:
     return calls
 
 
-def make_call(job: Job, exceptions: ExceptionPolicy) -> Reply | Job:
+def make_call(job: Job, exceptions: ExceptionPolicy) -> CompletedCall | Job:
     """Make a call. If it returned something to await, return the job with that instead."""
     start = time.perf_counter()
     try:
         result = job.call()
         if inspect.isawaitable(result):
             return job._replace(awaitable=result)
-        return Reply(job.read(result), None, time.perf_counter() - start)
+        return CompletedCall(job.read(result), None, time.perf_counter() - start)
     except BaseException as error:
         if not exceptions.is_query_error(error):
             raise
-        return Reply(None, error, time.perf_counter() - start)
+        return CompletedCall(None, error, time.perf_counter() - start)
 
 
 def run_in_sequence(jobs: deque[Job], finish: FinishJob, settings: CallSettings) -> list[Job]:
@@ -300,23 +300,23 @@ def run_in_sequence(jobs: deque[Job], finish: FinishJob, settings: CallSettings)
     A call is made when the rate limit allows it, and again if the engine refuses it.
 
     Returns:
-        The jobs from the first one on that has to be awaited.
+        The jobs that are left if a call returns something to await: that one, and all after it.
     """
     while jobs:
         job = jobs.popleft()
-        first_began, refusal_count = time.monotonic(), 0
+        first_start, refusal_count = time.monotonic(), 0
         while True:
             while wait := settings.limiter.acquire():
                 time.sleep(min(wait, MAX_SLEEP_S))
-            began = time.monotonic()
-            reply = make_call(job, settings.exceptions)
-            if isinstance(reply, Job):
-                rest = [reply, *jobs]
+            start = time.monotonic()
+            completed = make_call(job, settings.exceptions)
+            if isinstance(completed, Job):
+                rest = [completed, *jobs]
                 jobs.clear()
                 return rest
-            is_skip = settings.exceptions.is_skip(reply.error)
-            if is_skip or not settings.limiter.record(reply.error, began, first_began):
-                finish(job, reply._replace(refusal_count=refusal_count))
+            is_skip = settings.exceptions.is_skip(completed.error)
+            if is_skip or not settings.limiter.record(completed.error, start, first_start):
+                finish(job, completed._replace(refusal_count=refusal_count))
                 break
             refusal_count += 1
     return []

@@ -1,7 +1,7 @@
-"""Collect a run: one pass over the queries, in which each request is sent once.
+"""Collect a run: send each request once, and read the answers.
 
-The other methods that a retriever may have are called here as well: ``stages`` with the queries,
-``tokens`` as results are read, and ``exists`` after comparing.
+The optional methods of a retriever are called here as well: ``stages`` for each query, ``tokens``
+while results are read, and ``exists`` after comparing.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from pytest_irquality.passages.normalization import normalize_text
 from pytest_irquality.retrieval.calling import (
     NO_EXCEPTIONS,
     CallSettings,
+    CompletedCall,
     ExceptionPolicy,
     FinishJob,
     Job,
-    Reply,
     make_jobs,
     run_in_sequence,
     takes_batches,
@@ -52,10 +52,10 @@ from pytest_irquality.retrieval.service import Service
 from pytest_irquality.retrieval.wrappers import describe_result
 from pytest_irquality.suite.model import Query, Settings
 
-# After so many calls in a row that timed out or were refused (HTTP 429), no more are made. If three
-# times the calls in flight is more, that counts.
+# No more calls are made after so many in a row timed out or were refused (HTTP 429), or after three
+# times the number of calls in flight, if that is more.
 MIN_FAILURES_TO_GIVE_UP = 20
-# In place of the number of a repeat: the call of ``stages``.
+# The ``repeat`` of a job that calls ``stages``.
 STAGES_REPEAT = -1
 MAX_EXISTS_CALLS = 1000
 MAX_CACHED_SIZES = 2**16
@@ -84,13 +84,13 @@ def collect_run(
 
     A call that raises, takes too long or returns a result that cannot be read becomes the error of
     its request; the other requests still run. If one repeat of a request fails, the request has an
-    error. Answers are in the order of the queries, whatever came first.
+    error. Answers are in the order of the queries, and not in the order in which calls ended.
 
     Args:
         retriever: The value of the retriever fixture: a function or coroutine function of
             ``(query)`` or ``(query, k)``, an object with such a method or with
             ``batch(queries, k)``, or a ``Service``.
-        queries: The queries. Those that share a request are sent once.
+        queries: The queries. Queries with the same request are sent once.
         settings: How the queries of the suite run, and how results are read.
         depth: How many results are requested.
         fields: Paths of fields that ``Ranking.fields`` needs.
@@ -100,14 +100,14 @@ def collect_run(
         stage_depth: How many results of each stage are requested.
         concurrency: The number of calls in flight, or ``None`` for that of the settings.
         rate_limiter: The limiter that all calls of this retriever share.
-        exceptions: Which exceptions skip a query or end the pass.
-        known: An earlier run. Requests that it answers are not sent again, and ids of chunks agree
-            with its own. ``merge_runs`` adds it to the result.
+        exceptions: Which exceptions skip a query or end the run.
+        known: An earlier run. Requests that it answers are not sent again, and the same chunks get
+            the same ids. ``merge_runs`` adds it to the result.
         report_progress: Called in this thread as calls end.
 
     Returns:
-        The new answers and errors. Ctrl-C ends the pass, and the run has the answers so far and is
-        marked as interrupted.
+        The new answers and errors. After Ctrl-C, the run has the answers so far, and is marked as
+        interrupted.
 
     Raises:
         RetrieverError: The retriever cannot be called, or not with these parameters.
@@ -174,22 +174,22 @@ def _make_reader(settings: Settings) -> ResultReader:
     return ResultReader(settings.id_field, settings.text_field, settings.match == "text")
 
 
-# -- The pass --------------------------------------------------------------------------------------
+# -- Calls -----------------------------------------------------------------------------------------
 
 
-# What came of a call for one query: an answer, the answers of all stages, or why there is none.
-_CallOutcome = ReadResult | dict[str, ReadResult | Exception] | BaseException
+# The result of a call for one query: an answer, the answers of all stages, or an exception.
+_QueryResult = ReadResult | dict[str, ReadResult | Exception] | BaseException
 
 
 @dataclass
 class _Collector:
-    """A pass over the queries: the jobs, and what came of them by repeat and request.
+    """Makes the calls of a run, and keeps their results by repeat and request.
 
     Attributes:
-        is_timed: Whether the time of a call is that of its query. It is not in a batch.
+        is_timed: Whether each call has one query, so that its time is the time of the query.
         needed_stages: The stages that metrics use, or ``None`` if no stages are called.
         retry_count: How many calls were made again.
-        failures_in_row: Calls in a row that timed out or were refused. Any other outcome resets it.
+        failures_in_row: How many calls in a row timed out or were refused.
         give_up_reason: Why no further call is made, or an empty string.
     """
 
@@ -200,7 +200,7 @@ class _Collector:
     needed_stages: Collection[str] | None = None
     jobs: list[Job] = field(default_factory=list)
     pending: deque[Job] = field(default_factory=deque)
-    results: dict[tuple[int, str], _CallOutcome] = field(default_factory=dict)
+    results: dict[tuple[int, str], _QueryResult] = field(default_factory=dict)
     retry_count: int = 0
     failures_in_row: int = 0
     give_up_reason: str = ""
@@ -224,8 +224,8 @@ class _Collector:
         """Make all calls, and failed ones again as often as the settings say."""
         result_count = sum(len(job.queries) for job in self.jobs)
 
-        def finish(job: Job, reply: Reply) -> None:
-            self._finish_job(job, reply)
+        def finish(job: Job, completed: CompletedCall) -> None:
+            self._finish_job(job, completed)
             if report_progress:
                 report_progress(len(self.results), result_count)
 
@@ -245,7 +245,7 @@ class _Collector:
             self.is_interrupted = True
 
     def _run(self, jobs: Iterable[Job], finish: FinishJob) -> None:
-        """Make calls. What the first call returns settles the way they are made."""
+        """Make calls in this thread if that is possible, and otherwise in an event loop."""
         self.pending = deque(jobs)
         in_threads = self.call_settings.concurrency > 1 or self.call_settings.timeout is not None
         if not in_threads:
@@ -255,30 +255,30 @@ class _Collector:
                 from pytest_irquality.retrieval.loop import run_in_loop  # imports asyncio
 
                 run_in_loop(self.pending, finish, self.call_settings, in_threads=in_threads)
-            except OSError as error:  # too many open files, since errors of calls are in replies
+            except OSError as error:  # Too many files are open. Errors of calls are not raised.
                 reason = error.strerror or error
                 raise RetrieverError(f"No event loop can be started. {reason}") from None
 
-    def _finish_job(self, job: Job, reply: Reply) -> None:
-        self.retry_count += reply.refusal_count
-        failure = _name_failure(reply.error, self.call_settings.exceptions)
+    def _finish_job(self, job: Job, completed: CompletedCall) -> None:
+        self.retry_count += completed.refusal_count
+        failure = _name_failure(completed.error, self.call_settings.exceptions)
         self.failures_in_row = self.failures_in_row + 1 if failure else 0
         limit = max(MIN_FAILURES_TO_GIVE_UP, 3 * self.call_settings.concurrency)
         if self.failures_in_row == limit:
             self.give_up_reason = f"Not run, because {limit} calls in a row {failure}"
             self.pending.clear()
         timeout = self.call_settings.timeout
-        values = reply.values or [reply.error] * len(job.queries)
+        values = completed.values or [completed.error] * len(job.queries)
         for query, value in zip(job.queries, values, strict=True):
             result = value
-            if reply.error is None and timeout and reply.seconds > timeout:
-                # A coroutine that blocks its loop cannot be ended, and answers all the same.
+            if completed.error is None and timeout and completed.seconds > timeout:
+                # A coroutine that blocks its loop cannot be cancelled, so it answers late.
                 result = CallTimeout(
-                    f"Answered after {reply.seconds:.1f} s, later than the 'timeout' of"
+                    f"Answered after {completed.seconds:.1f} s, later than the 'timeout' of"
                     f" {timeout:g} s allows"
                 )
             elif self.is_timed and isinstance(value, ReadResult):
-                result = replace(value, ranking=replace(value.ranking, seconds=reply.seconds))
+                result = replace(value, ranking=replace(value.ranking, seconds=completed.seconds))
             self.results[job.repeat, query.request] = result
 
     def _list_errors(self, job: Job) -> list[BaseException]:
@@ -295,7 +295,7 @@ class _Collector:
     # -- The run -----------------------------------------------------------------------------------
 
     def make_run(self, known: Run) -> Run:
-        """Make a run of the results so far. Its ids of chunks agree with those of a known run."""
+        """Make a run of the results so far. Chunks have the ids that they have in a known run."""
         texts: dict[str, str] = {}
         for rankings in known.answers.values():
             for ranking in rankings:
@@ -317,24 +317,24 @@ class _Collector:
         answers: dict[str, tuple[Ranking, ...]] = {}
         errors: dict[str, QueryError] = {}
         titles: dict[str, str] = {}
-        # Many queries return the same documents, each time in strings of their own.
+        # Many queries return the same ids, each time as new strings, so share one of them.
         known_ids: dict[str, str] = {}
         cut_count = 0
         for query in self.queries:
-            found: list[ReadResult] = []
+            query_answers: list[ReadResult] = []
             for repeat in repeats:
                 answer = self._get_answer(repeat, query, stage)
                 if isinstance(answer, ReadResult):
-                    found.append(answer)
+                    query_answers.append(answer)
                 elif answer is not None:
                     is_skipped = self.call_settings.exceptions.is_skip(answer)
                     error = make_query_error(answer, query.text, is_skipped=is_skipped)
                     if query.request not in errors or errors[query.request].is_skipped:
                         errors[query.request] = error
-            if len(found) < len(repeats):
+            if len(query_answers) < len(repeats):
                 continue
             rankings = []
-            for answer in found:
+            for answer in query_answers:
                 ranking = answer.ranking
                 doc_ids: Sequence[str] = ranking.doc_ids
                 if self.settings.match == "text":
@@ -353,27 +353,27 @@ class _Collector:
     def _get_answer(
         self, repeat: int, query: Query, stage: str
     ) -> ReadResult | BaseException | None:
-        """Return an answer, why there is none, or ``None`` if Ctrl-C came before."""
+        """Return an answer, its error, or ``None`` if Ctrl-C came before the call."""
         result = self.results.get((repeat, query.request))
         if result is None and self.give_up_reason:
             return NotRunError(self.give_up_reason)
         if isinstance(result, dict):
-            missing = NotRunError(f"The retriever returned no stage '{stage}' for this query")
-            return result.get(stage, missing)
+            error = NotRunError(f"The retriever returned no stage '{stage}' for this query")
+            return result.get(stage, error)
         return result
 
 
-def _add_titles(titles: dict[str, str], doc_ids: Sequence[str], raw: Sequence[str]) -> None:
+def _add_titles(titles: dict[str, str], doc_ids: Sequence[str], texts: Sequence[str]) -> None:
     """Add the titles of hits. The first title of a document counts."""
-    for doc_id, title in zip(doc_ids, raw, strict=False):
+    for doc_id, text in zip(doc_ids, texts, strict=False):
         if doc_id not in titles:
-            title = clean_title(title)  # noqa: PLW2901
+            title = clean_title(text)
             if title:
                 titles[doc_id] = title
 
 
 def _name_failure(error: BaseException | None, exceptions: ExceptionPolicy) -> str:
-    """Name the failure of a retriever that answers nothing, or return an empty string."""
+    """Return how a call failed if the retriever seems to be down, or an empty string."""
     if error is None or exceptions.is_skip(error):
         return ""
     if isinstance(error, CallTimeout):
@@ -381,13 +381,13 @@ def _name_failure(error: BaseException | None, exceptions: ExceptionPolicy) -> s
     return "were refused" if is_refusal(error) else ""
 
 
-# -- Methods that a retriever may have -------------------------------------------------------------
+# -- Optional methods of retrievers ----------------------------------------------------------------
 
 
-def ask_exists(
+def find_unindexed_documents(
     retriever: object, doc_ids: Iterable[str], exceptions: ExceptionPolicy = NO_EXCEPTIONS
 ) -> frozenset[str]:
-    """Return the documents that the index lacks, as ``exists(doc_id)`` of the retriever says.
+    """Return the documents that are not in the index, as the retriever's ``exists(doc_id)`` says.
 
     A document counts as present if the retriever has no such method or cannot tell. At most
     ``MAX_EXISTS_CALLS`` documents are looked up, in the given order.
@@ -410,7 +410,7 @@ def ask_exists(
                 answer = run_awaitable(answer)
             if not answer:
                 missing.append(doc_id)
-        except BaseException as error:  # pytest.skip() must not skip the item that reports this
+        except BaseException as error:  # `pytest.skip` must not skip the item that reports this.
             if not exceptions.is_query_error(error):
                 raise
     return frozenset(missing)
@@ -432,7 +432,7 @@ def read_stages(
         needed: The stages that metrics use.
 
     Returns:
-        An answer, or why there is none, by the name of each stage.
+        An answer or an exception, by the name of each stage.
 
     Raises:
         ResultError: The result is not a mapping.
@@ -444,7 +444,7 @@ def read_stages(
         name = str(key)
         try:
             answers[name] = read(result[key])  # type: ignore[index]
-        except Exception as error:  # a stage that cannot be read does not spoil the others
+        except Exception as error:  # The other stages still have answers.
             answers[name] = error
     for name in sorted(set(needed) - answers.keys()):
         known = ", ".join(answers) or "none"
@@ -455,7 +455,7 @@ def read_stages(
 def make_size_counters(
     retriever: object, units: Collection[str]
 ) -> dict[str, Callable[[str], float]]:
-    """Return the functions that measure how long a text is, by unit.
+    """Return the functions that measure the length of a text, by unit.
 
     Args:
         retriever: Its method ``tokens(text)`` returns a number, or a list of tokens.
@@ -473,15 +473,15 @@ def make_size_counters(
         tokens = getattr(retriever, "tokens", None)
         if not callable(tokens):
             raise RetrieverError("A budget of tokens needs the retriever's method tokens(text)")
-        counters["tokens"] = lru_cache(MAX_CACHED_SIZES)(lambda text: _count(tokens(text)))
+        counters["tokens"] = lru_cache(MAX_CACHED_SIZES)(lambda text: _count_tokens(tokens(text)))
     return counters
 
 
-def _count(tokens: Any) -> float:
+def _count_tokens(tokens: Any) -> float:
     return float(tokens if isinstance(tokens, (int, float)) else len(tokens))
 
 
 def read_version(retriever: object) -> str:
-    """Return what the retriever says about its own version, or an empty string."""
+    """Return the retriever's attribute ``version`` as text, or an empty string."""
     version = getattr(retriever, "version", None)
     return str(version) if isinstance(version, (str, int, float)) else ""

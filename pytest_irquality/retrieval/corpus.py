@@ -1,4 +1,4 @@
-"""The documents as indexed (``corpus`` or the retriever's ``texts()``), and BM25 over them."""
+"""The corpus: the documents as indexed (``corpus`` or ``texts()``), and a BM25 search in them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TOKEN_PATTERN = (
 
 
 class CorpusError(Exception):
-    """A corpus that cannot be read. The message is one line that begins with the place."""
+    """A corpus cannot be read. The message is one line that begins with the place."""
 
 
 class CorpusDocument(NamedTuple):
@@ -39,7 +39,7 @@ class CorpusDocument(NamedTuple):
 
 
 def has_corpus(settings: Settings, retriever: object = None) -> bool:
-    """Return whether a corpus is known: files, or a method ``texts()`` of the retriever."""
+    """Return whether there is a corpus: files, or a method ``texts()`` of the retriever."""
     return bool(settings.corpus.files) or callable(getattr(retriever, "texts", None))
 
 
@@ -50,9 +50,9 @@ def load_corpus(settings: Settings, retriever: object = None) -> Iterator[Corpus
     suffix.
 
     Args:
-        settings: Names the files, and how ids and texts are found.
-        retriever: Its ``texts()`` returns a mapping of ids to texts, or anything that a search
-            may return.
+        settings: The files, and the fields of ids and texts.
+        retriever: Its ``texts()`` returns a mapping of ids to texts, or anything that a search may
+            return.
 
     Raises:
         CorpusError: A file cannot be read, or a document has no id, or has no text although
@@ -109,7 +109,7 @@ def _parse_file(path: str) -> Iterator[tuple[str, Any]]:
 def _read_block(
     block: Sequence[tuple[str, Any]], block_reader: ResultReader, reader: ResultReader
 ) -> Iterator[CorpusDocument]:
-    """Read records whose shape is that of the first, or one by one where that does not work."""
+    """Read records together if all have the shape of the first, and otherwise one by one."""
     documents: list[CorpusDocument] = []
     with suppress(ResultError):
         documents = _read_records(block_reader, [record for _, record in block])
@@ -137,8 +137,8 @@ def _read_records(reader: ResultReader, records: Sequence[Any]) -> list[CorpusDo
 class BM25Retriever:
     """The yardstick: BM25 (Robertson and Zaragoza, 2009), without stemming and stop words.
 
-    A search engine that is not better has a problem, or its queries are too easy. The library is
-    bm25s.
+    If a search engine is not better, it has a problem, or its queries are too easy. The library
+    bm25s does the work.
 
     Args:
         documents: The documents to index, such as ``load_corpus`` yields.
@@ -185,7 +185,7 @@ class BM25Retriever:
 
 
 def _get_text(document: CorpusDocument) -> str:
-    """Return the title and the text. A title that was made of the text does not count twice."""
+    """Return the title and the text. If the title is the beginning of the text, leave it out."""
     start = document.title.rstrip("…")
     is_in_text = " ".join(document.text.split()).startswith(start)
     return document.text if is_in_text else f"{document.title}\n{document.text}"

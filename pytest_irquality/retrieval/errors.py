@@ -1,4 +1,4 @@
-"""Errors of retrievers and their results: how they become a line of a report, and their retries.
+"""Errors of retrievers: their messages and causes in reports, and when a call is made again.
 
 A failed call is made again if the suite's ``retry`` says so, or if the engine refused it because
 there were too many calls.
@@ -22,10 +22,10 @@ MAX_MESSAGE_CHARS = 300
 # The time limit of calls that can be ended, if a suite has no ``timeout``.
 DEFAULT_TIMEOUT_S = 60.0
 _RETRY_AFTER_ATTRIBUTES = ("retry_after", "retry_after_s")
-# The parts of a second in which headers are.
+# How many units of each header are a second.
 _RETRY_AFTER_HEADERS = {"retry-after": 1, "retry-after-ms": 1000}
 _STATUS_ATTRIBUTES = ("status_code", "status", "code", "http_status")
-# Ids, times, sizes and other words with a digit differ from call to call.
+# Words after "id", and words with a digit, such as times and sizes, differ between calls.
 _VARYING = re.compile(r"(?<=[ _.-]id)[\s:='\"]+[\w-]+|[\w.,:-]*\d[\w.,:-]*")
 _STATUS = re.compile(r"(?:HTTP|status|code)\W{1,3}([45]\d\d)\b|\b([45]\d\d): ", re.IGNORECASE)
 # The wait before the first round of retries. It doubles with each round.
@@ -36,15 +36,15 @@ _TIMEOUT_NAME = re.compile(r"timed?[ -]?out", re.IGNORECASE)
 
 
 class RetrieverError(Exception):
-    """The retriever, or what the ini file says of it, cannot be used for any query."""
+    """The retriever or its configuration cannot be used for any query."""
 
 
 class ResultError(Exception):
     """A result from which no document ids can be read.
 
     Attributes:
-        cause: What is wrong, worded alike for all results with this fault.
-        detail: What this result looks like, as a sentence without its period.
+        cause: What is wrong, in the same words for all results with this fault.
+        detail: A description of this result, as a sentence without its period.
     """
 
     def __init__(self, cause: str, detail: str = "") -> None:
@@ -55,10 +55,10 @@ class ResultError(Exception):
 
 
 class ServiceError(ResultError):
-    """A call of a URL or a program that gave no result.
+    """A call of a URL or a program returned no result.
 
     Attributes:
-        response: The response of HTTP, if there was one. ``retries`` looks for its status.
+        response: The HTTP response, if there was one. ``find_status`` reads its status.
     """
 
     def __init__(self, cause: str, detail: str = "", response: object = None) -> None:
@@ -75,7 +75,7 @@ class NotRunError(Exception):
 
 
 def make_timeout(seconds: float, detail: str) -> CallTimeout:
-    """Make the error of a call that did not end in time, with what became of it as a sentence."""
+    """Return the error of a call that did not end in time. ``detail`` says what happened then."""
     hint = " ('timeout' in the suite allows more)" if seconds == DEFAULT_TIMEOUT_S else ""
     return CallTimeout(f"No answer within {seconds:g} s{hint}. {detail}")
 
@@ -83,7 +83,7 @@ def make_timeout(seconds: float, detail: str) -> CallTimeout:
 def make_query_error(
     error: BaseException, query_text: str = "", *, is_skipped: bool = False
 ) -> QueryError:
-    """Describe what a call raised in one line, with the cause that similar errors share."""
+    """Describe an exception of a call in one line, with the cause that similar errors share."""
     if isinstance(error, (CallTimeout, NotRunError)):
         message = str(error)
         return QueryError(message, _VARYING.sub("#", message), error)
@@ -116,6 +116,7 @@ def find_status(error: BaseException) -> int | None:
 
 
 def _find_cause(message: str, error: BaseException, query_text: str) -> str:
+    """Return the message without its varying parts, after the HTTP status."""
     text = message
     if query_text:
         forms = {query_text, quote(query_text), quote_plus(query_text)}
@@ -133,16 +134,16 @@ def should_retry(error: BaseException, on: Iterable[str]) -> bool:
     """Return whether a failed call is made again.
 
     Args:
-        error: What the call raised.
+        error: The exception that the call raised.
         on: HTTP statuses (``429``), classes of them (``5xx``) and ``timeout``.
     """
-    kinds = set()
+    names = set()
     status = find_status(error)
     if status:
-        kinds = {str(status), f"{status // 100}xx"}
+        names = {str(status), f"{status // 100}xx"}
     if isinstance(error, (CallTimeout, TimeoutError)) or _TIMEOUT_NAME.search(type(error).__name__):
-        kinds.add("timeout")
-    return not kinds.isdisjoint(on)
+        names.add("timeout")
+    return not names.isdisjoint(on)
 
 
 def is_refusal(error: BaseException) -> bool:
@@ -158,14 +159,14 @@ def find_wait(round_number: int, errors: Iterable[BaseException]) -> float:
 
     Args:
         round_number: The number of the round, from 0.
-        errors: What the calls raised. The longest ``Retry-After`` counts.
+        errors: The exceptions that the calls raised. The longest ``Retry-After`` counts.
     """
-    wanted = []
+    waits = []
     for error in errors:
         seconds = find_retry_after(error)
         if seconds is not None:
-            wanted.append(seconds)
-    return min(max(wanted, default=FIRST_WAIT_S * 2**round_number), MAX_WAIT_S)
+            waits.append(seconds)
+    return min(max(waits, default=FIRST_WAIT_S * 2**round_number), MAX_WAIT_S)
 
 
 def find_retry_after(error: BaseException) -> float | None:

@@ -29,13 +29,14 @@ from pytest_irquality.retrieval.service import (
     parse_header,
 )
 
+# [METHOD ]http://HOST[:{port}]/PATH[ @FILE]. The host has no other placeholder and no credentials.
 _LINE = re.compile(
     r"(?:(?P<method>[A-Z]+)\s+)?(?P<origin>https?://)"
     r"(?P<host>[^/?#\s@{}]+(?::\{port\})?)(?P<target>/[^#\s]*)(?:\s+@(?P<file>.+))?"
 )
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _KNOWN_PLACEHOLDER = re.compile(r"query|k|params\.(?!(?:query|k)$)[A-Za-z_]\w*")
-# A gateway without its server, or a server that is loading.
+# The statuses of a gateway without its server, and of a server that is loading.
 _NOT_READY_STATUSES = (502, 503, 504)
 
 
@@ -45,8 +46,8 @@ class UrlRetriever(Service):
     Args:
         line: A line of ``ir_url`` without its name.
         headers: The lines of ``ir_headers``.
-        folder: The folder of the ini file, in which the file of the line is.
-        secrets: What must not appear in answers and errors.
+        folder: The folder of the ini file, to which the file in the line is relative.
+        secrets: Texts that must not appear in answers and errors.
         server: The server of ``ir_serve``, whose port replaces ``{port}``.
 
     Raises:
@@ -114,11 +115,11 @@ class UrlRetriever(Service):
                 reason = f"No answer: {self.secrets.mask(' '.join(said.split()))}"
             raise ServiceError(reason, shown) from None
 
-    def probe(self, timeout: float) -> str:
+    def check_ready(self, timeout: float) -> str:
         """Send a query, and return why the server is not ready, or an empty string.
 
         Raises:
-            CallTimeout: Nothing came back in time.
+            CallTimeout: There was no response in time.
         """
         try:
             self.call("ready", 1, dict.fromkeys(self._list_params(), "ready"), timeout)
@@ -140,7 +141,9 @@ class UrlRetriever(Service):
                 raise RetrieverError(f"Ini key ir_url: {{{name}}} is unknown. Use {known}")
         _fill_template(self._template, placeholders.append)
         if "query" not in placeholders:
-            raise RetrieverError("Ini key ir_url: write {query} in the URL, or as a whole string of the body")
+            raise RetrieverError(
+                "Ini key ir_url: write {query} in the URL, or as a whole string of the body"
+            )
         return placeholders
 
     def _make_request(self, values: Mapping[str, Any]) -> tuple[str, bytes | None]:
@@ -183,14 +186,14 @@ class UrlRetriever(Service):
                     data = _read_body(response)
             except Exception as error:
                 connection.close()
-                # A kept connection may have been closed just when it was used.
+                # The server may close an idle connection just when it is used again.
                 was_closed = was_used and isinstance(error, ConnectionError)
                 if not (is_over.is_set() or was_closed):
                     raise
         if is_over.is_set():
             connection.close()
             raise TimeoutError
-        if data is None:
+        if data is None:  # Only an idle connection failed, so use another one.
             return self._send(target, body, deadline)
         if connection.sock:
             self._idle.append(connection)
@@ -200,13 +203,13 @@ class UrlRetriever(Service):
         """Return a connection, and whether it was used before."""
         timeout = max(deadline - time.monotonic(), 0.001)
         for connection in self._take_idle():
-            # One with anything to read was closed, or holds what nobody asked for.
+            # If there is something to read, the server closed it, or sent what was not requested.
             if _has_nothing_to_read(connection.sock):
                 connection.sock.settimeout(timeout)
                 return connection, True
             connection.close()
-        kind = HTTPSConnection if self._origin.startswith("https") else HTTPConnection
-        connection = kind(self._host, timeout=timeout)
+        connect = HTTPSConnection if self._origin.startswith("https") else HTTPConnection
+        connection = connect(self._host, timeout=timeout)
         connection.connect()
         return connection, False
 
@@ -219,7 +222,7 @@ def _read_template(folder: Path, name: str) -> Any:
 
 
 def _fill_template(template: Any, get_value: Callable[[str], Any]) -> Any:
-    """Return a template with values in place of the strings that are only a placeholder."""
+    """Return a template in which each string that is a placeholder is replaced by its value."""
     if isinstance(template, dict):
         return {name: _fill_template(value, get_value) for name, value in template.items()}
     if isinstance(template, list):
@@ -238,7 +241,7 @@ def _read_body(response: HTTPResponse) -> bytes:
         body = response.read(MAX_ANSWER_BYTES + 1)
     if body is not None and len(body) > MAX_ANSWER_BYTES:
         raise ServiceError(f"The answer is larger than {MAX_ANSWER_BYTES >> 20} MB")
-    if body is None or response.length:  # the length that is left to read
+    if body is None or response.length:  # the number of bytes that were not read
         raise ServiceError("The answer was cut off")
     return body
 
@@ -250,6 +253,6 @@ def _has_nothing_to_read(sock: socket.socket) -> bool:
 
 
 def _cut_connection(sock: socket.socket) -> None:
-    """End whatever a connection waits for, from another thread."""
+    """End a connection from another thread, so that it stops waiting."""
     with suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)

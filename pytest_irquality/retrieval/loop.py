@@ -1,7 +1,7 @@
 """Make calls in one event loop: coroutines, and functions in threads if several run or may hang.
 
-It is the loop that the retriever's own fixture left current, if there is one, because clients are
-bound to the loop in which they were made.
+Clients are bound to the loop in which they were created. Therefore the loop that the retriever's
+fixture left as the current one is used, if there is one.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from typing import Any
 from pytest_irquality.io import dataclass, field
 from pytest_irquality.retrieval.calling import (
     CallSettings,
+    CompletedCall,
     FinishJob,
     Job,
-    Reply,
     close_jobs,
     make_call,
 )
@@ -52,27 +52,27 @@ def run_in_loop(
     Raises:
         RetrieverError: An event loop is running in this thread already.
     """
-    calls = _Pass(jobs, finish, settings, in_threads)
+    workers = _Workers(jobs, finish, settings, in_threads)
     try:
         with open_loop() as run:
-            run(calls.run())
+            run(workers.run())
     finally:
         # Threads may have returned coroutines after the last step of the loop.
-        for result in list(calls.results.values()):
+        for result in list(workers.results.values()):
             _discard(result)
         close_jobs(jobs)
 
 
-_Results = dict[asyncio.Future[Any], Reply | Job]
+_Results = dict[asyncio.Future[Any], CompletedCall | Job]
 
 
 @dataclass
-class _Pass:
-    """A pass over jobs by workers, of which each makes one call at a time.
+class _Workers:
+    """Workers that make the calls of jobs, each one call at a time.
 
     Attributes:
-        calls: The calls that are waited for.
-        results: What threads have returned and the loop has not seen yet.
+        calls: The calls in flight.
+        results: The results of threads that the loop has not received yet.
         abandoned: Cancelled coroutines, which may still clean up.
     """
 
@@ -92,12 +92,12 @@ class _Pass:
         finally:
             for call, job in self.calls.items():
                 if call.done() and not call.cancelled() and not call.exception():
-                    reply = call.result()
-                    _discard(reply)
-                    if isinstance(reply, Reply):
-                        self.finish(job, reply)
+                    completed = call.result()
+                    _discard(completed)
+                    if isinstance(completed, CompletedCall):
+                        self.finish(job, completed)
             await _cancel([*workers, *self.calls, *self.abandoned])
-            # A call that was cancelled before its first step never awaits what its job has.
+            # A call that was cancelled before its first step never awaits its job's awaitable.
             close_jobs(job for call, job in self.calls.items() if call.done())
 
     async def _work(self) -> None:
@@ -110,23 +110,23 @@ class _Pass:
 
     async def _run_job(self, job: Job, thread: _CallThread) -> None:
         """Make a call when the rate limit allows it, and again if the engine refuses it."""
-        first_began, refusal_count = time.monotonic(), 0
+        first_start, refusal_count = time.monotonic(), 0
         while True:
             while job.awaitable is None and (wait := self.settings.limiter.acquire()):
                 await asyncio.sleep(wait)
-            began = time.monotonic()
-            reply = await self._make_call(job, thread)
-            is_skip = self.settings.exceptions.is_skip(reply.error)
-            if is_skip or not self.settings.limiter.record(reply.error, began, first_began):
-                self.finish(job, reply._replace(refusal_count=refusal_count))
+            start = time.monotonic()
+            completed = await self._make_call(job, thread)
+            is_skip = self.settings.exceptions.is_skip(completed.error)
+            if is_skip or not self.settings.limiter.record(completed.error, start, first_start):
+                self.finish(job, completed._replace(refusal_count=refusal_count))
                 return
             refusal_count += 1
             job = job._replace(awaitable=None)
 
-    async def _make_call(self, job: Job, thread: _CallThread) -> Reply:
+    async def _make_call(self, job: Job, thread: _CallThread) -> CompletedCall:
         is_in_thread = self.in_threads and job.awaitable is None
         timeout = self.settings.timeout
-        call: asyncio.Future[Reply | Job]
+        call: asyncio.Future[CompletedCall | Job]
         if is_in_thread:
             call = thread.start(partial(make_call, job, self.settings.exceptions))
         else:
@@ -136,33 +136,35 @@ class _Pass:
         await asyncio.wait({call}, timeout=timeout)
         del self.calls[call]
         if call.cancelled():
-            return Reply(error=asyncio.CancelledError())
+            return CompletedCall(error=asyncio.CancelledError())
         if not call.done():
             call.cancel()
             if is_in_thread:
                 thread.end()
-                return Reply(error=make_timeout(timeout or 0.0, "Its thread was left running"))
+                return CompletedCall(
+                    error=make_timeout(timeout or 0.0, "Its thread was left running")
+                )
             self.abandoned.add(call)
-            return Reply(error=make_timeout(timeout or 0.0, "The call was cancelled"))
-        reply = call.result()
-        if isinstance(reply, Job):  # the function has returned something to await
+            return CompletedCall(error=make_timeout(timeout or 0.0, "The call was cancelled"))
+        completed = call.result()
+        if isinstance(completed, Job):  # The function has returned something to await.
             self.in_threads = False
-            return await self._make_call(reply, thread)
-        return reply
+            return await self._make_call(completed, thread)
+        return completed
 
 
 class _CallThread:
     """A thread that makes the calls of a worker, in which clients may keep their connections.
 
     ``ThreadPoolExecutor`` does not fit, because the interpreter waits for its threads when it
-    exits. A hung call would hold up the end of the test run.
+    exits, so a call that hangs would keep pytest from exiting.
     """
 
     def __init__(self, results: _Results) -> None:
         self._results = results
         self._calls: queue.SimpleQueue[Any] | None = None
 
-    def start(self, call: Callable[[], Reply | Job]) -> asyncio.Future[Reply | Job]:
+    def start(self, call: Callable[[], CompletedCall | Job]) -> asyncio.Future[CompletedCall | Job]:
         """Make a call, in a new thread if there is none."""
         future = asyncio.get_running_loop().create_future()
         if self._calls is None:
@@ -180,12 +182,12 @@ class _CallThread:
 
 
 def _make_calls(calls: queue.SimpleQueue[Any], results: _Results) -> None:
-    """Make calls until there is ``None`` instead of one. Each thread runs this."""
+    """Make the calls in a queue, until it has ``None``. Each thread runs this."""
     for call, future in iter(calls.get, None):
         error = None
         try:
             results[future] = call()
-        except BaseException as raised:  # not an error of the query, so the pass raises it again
+        except BaseException as raised:  # Not an error of the query, so the loop raises it again.
             error = raised
         try:
             future.get_loop().call_soon_threadsafe(_resolve, future, results, error)
@@ -208,18 +210,18 @@ def _discard(result: object) -> None:
         close_jobs([result])
 
 
-async def _attempt(job: Job, settings: CallSettings) -> Reply:
+async def _attempt(job: Job, settings: CallSettings) -> CompletedCall:
     start = time.perf_counter()
     try:
         result = job.call() if job.awaitable is None else job.awaitable
         if inspect.isawaitable(result):
             result = await result
-        return Reply(job.read(result), None, time.perf_counter() - start)
+        return CompletedCall(job.read(result), None, time.perf_counter() - start)
     except BaseException as error:
         is_cancelled = isinstance(error, asyncio.CancelledError)
         if is_cancelled or not settings.exceptions.is_query_error(error):
             raise
-        return Reply(None, error, time.perf_counter() - start)
+        return CompletedCall(None, error, time.perf_counter() - start)
 
 
 async def _cancel(calls: list[asyncio.Future[Any]]) -> None:
@@ -231,7 +233,7 @@ async def _cancel(calls: list[asyncio.Future[Any]]) -> None:
 
 
 def run_awaitable(awaitable: Any) -> Any:
-    """Run what an async function returned to its end."""
+    """Wait for an awaitable, such as the return value of an async function."""
 
     async def wait() -> Any:
         return await awaitable
@@ -261,7 +263,7 @@ def open_loop() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
         try:
             return loop.run_until_complete(task)
         except BaseException:
-            if not task.done():  # Ctrl-C came between two steps, so let the calls clean up
+            if not task.done():  # Ctrl-C came between two steps, so let the calls clean up.
                 task.cancel()
                 with suppress(BaseException):
                     loop.run_until_complete(task)
@@ -277,7 +279,7 @@ def open_loop() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
 
 def _find_current_loop() -> asyncio.AbstractEventLoop | None:
     """Return the loop that a fixture made current and left open, if any."""
-    # Up to Python 3.11, asking for the current loop makes one, which nobody would close.
+    # Up to Python 3.11, `get_event_loop` creates a loop if there is none, which nobody would close.
     policy = asyncio.get_event_loop_policy() if sys.version_info < (3, 12) else None
     try:
         if policy:

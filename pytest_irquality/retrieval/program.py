@@ -1,4 +1,4 @@
-"""A program as the retriever, kept running: ``ir_command = node search.mjs``.
+"""A program as the retriever, which keeps running: ``ir_command = node search.mjs``.
 
 It reads a query as a line of JSON, and answers with a line of JSON that has the same ``id``. All
 other lines that it writes are its log.
@@ -47,7 +47,7 @@ class CommandRetriever(Service):
     Args:
         line: A line of ``ir_command`` without its name.
         folder: The folder in which the command runs.
-        secrets: What must not appear in answers and errors.
+        secrets: Texts that must not appear in answers and errors.
 
     Raises:
         RetrieverError: The line cannot be split into words.
@@ -69,7 +69,7 @@ class CommandRetriever(Service):
         self._gave_up = ""
 
     def call(self, query: str, k: int, params: Mapping[str, Any], timeout: float) -> Any:
-        """Return the answer to a query. If its process ends instead, another one gets it, once."""
+        """Return the answer to a query. If the process ends instead, try another one, once."""
         if self._gave_up:
             raise ServiceError(f"{self.shown_name} was stopped", self._gave_up)
         request_id = f"irq-{next(self._numbers)}"
@@ -79,12 +79,12 @@ class CommandRetriever(Service):
                 return self._get_answer(request, timeout)
             return self._get_answer(request, timeout)
         except (_ProcessEnded, CallTimeout) as error:
-            if not self._has_answered:  # so it never will
+            if not self._has_answered:  # Further calls would fail in the same way.
                 self._gave_up = str(error)
             raise
 
     def close(self) -> None:
-        """End all processes, at first by closing their input."""
+        """End all processes. Close their input first, so that they can end by themselves."""
         processes = list(self._running)
         for process in processes:
             process.close_input()
@@ -95,7 +95,7 @@ class CommandRetriever(Service):
         process = self._get_process()
         limit = timeout + (0 if process.has_answered else START_TIMEOUT_S)
         with limit_time(limit, process.kill) as is_over:
-            answer = process.ask(request)
+            answer = process.send(request)
         if answer is not None and not is_over.is_set():
             process.has_answered = self._has_answered = True
             self._idle.append(process)
@@ -126,7 +126,7 @@ class CommandRetriever(Service):
 
 
 class _Process:
-    """A running program: what is written to it, and what it writes.
+    """A running program, with its input, its answers and its log.
 
     Args:
         command: The words of the command.
@@ -152,19 +152,19 @@ class _Process:
         self._running = running
         running.add(self)
 
-    def ask(self, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the object with the request's id, without it, or ``None`` if the process ended."""
+    def send(self, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Send a request. Return its answer without the id, or ``None`` if the process ended."""
         if self.has_answered:
             self._log.clear()
         self._request = request
-        with suppress(OSError):  # that it ended shows below
+        with suppress(OSError):  # The process has ended, which is noticed below.
             self._stdin.write(json.dumps(request).encode() + b"\n")
             self._stdin.flush()
         while True:
             has_ended = self.popen.poll() is not None
             with suppress(queue.Empty):
                 return self._answers.get(timeout=POLL_S)
-            if has_ended:  # its children may still hold its output open
+            if has_ended:  # Its children may still keep its output open.
                 return None
 
     def get_log(self) -> bytes:
@@ -178,7 +178,7 @@ class _Process:
         """End the process and what it started, and return how it ended.
 
         Args:
-            timeout: The seconds in which it may end by itself.
+            timeout: The number of seconds in which it may end by itself.
         """
         with suppress(subprocess.TimeoutExpired):
             self.popen.wait(timeout)
@@ -196,12 +196,12 @@ class _Process:
 
     def _read_output(self) -> None:
         for line in _read_lines(cast(IO[bytes], self.popen.stdout), MAX_ANSWER_BYTES):
-            if not self._take_answer(line) and len(line) < MAX_LOG_LINE_BYTES:
+            if not self._add_answer(line) and len(line) < MAX_LOG_LINE_BYTES:
                 self._log.append(line)
         self._answers.put(None)
 
-    def _take_answer(self, line: bytes) -> bool:
-        """Take a line if it is the answer. Programs may log the request itself, which is not."""
+    def _add_answer(self, line: bytes) -> bool:
+        """Add a line if it is the answer. A program may also log the request itself."""
         answer = None
         with suppress(JsonError):
             answer = parse_json(line)
@@ -219,9 +219,9 @@ class _Process:
 
 
 def _read_lines(pipe: IO[bytes], limit: int) -> Iterator[bytes]:
-    """Yield lines, without those that are longer than a limit. No line is cut.
+    """Yield lines, except lines that are longer than a limit.
 
-    Half a secret would not be masked.
+    Long lines are not cut, because half a secret would not be masked.
     """
     with pipe:
         is_inside_line = False

@@ -1,7 +1,7 @@
-"""Rate limiting: calls are spaced as ``rate`` says, and all of them pause if an engine refuses one.
+"""Limit the rate of calls to ``rate``, and pause all calls if an engine refuses one.
 
-An engine that gets too many calls answers 429, or says when to come back. No call begins before
-that, and the refused call is made again.
+An engine that gets too many calls answers 429, or says when to come back. No call starts before
+then, and the refused call is made again.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from pytest_irquality.io.escaping import make_file_name
 from pytest_irquality.io.files import lock_folder
 from pytest_irquality.retrieval.errors import MAX_WAIT_S, find_wait, is_refusal
 
-# The least pause after the second refusal in a row, even if the engine says "at once". It doubles.
+# The shortest pause after the second refusal in a row, even if the engine allows a call at once. It
+# doubles with each refusal.
 MIN_PAUSE_S = 0.25
 
 
 @dataclass
 class CallClock:
-    """When calls of a retriever may begin.
+    """When calls of a retriever may start.
 
-    Times are those of ``time.monotonic``, which the processes of a machine share.
+    Times are from ``time.monotonic``, which all processes of a machine share.
 
     Attributes:
-        next_start: No call begins before this time.
-        last_refusal: When a call was refused last, or 0.
-        silent_since: The first refusal after the last answer, or 0.
-        refusal_count: Refusals in a row, without an answer between them.
+        next_start: No call starts before this time.
+        last_refusal: The time of the last refusal, or 0.
+        silent_since: The time of the first refusal after the last answer, or 0.
+        refusal_count: The number of refusals in a row, without an answer between them.
     """
 
     next_start: float = 0.0
@@ -46,7 +47,7 @@ class RateLimiter:
 
     Args:
         rate: The highest number of calls a second, or ``None``.
-        file: A file that all processes share which call the same retriever.
+        file: A file that all processes which call this retriever share.
     """
 
     def __init__(self, rate: float | None = None, file: Path | None = None) -> None:
@@ -64,16 +65,16 @@ class RateLimiter:
             clock.next_start = now + self._interval
             return 0.0
 
-    def record(self, error: BaseException | None, began: float, first_began: float) -> bool:
-        """Record how a call ended, and return whether it was refused and is to be made again.
+    def record(self, error: BaseException | None, start: float, first_start: float) -> bool:
+        """Record how a call ended, and return whether it was refused and must be made again.
 
-        A call is not made again if two minutes have passed since it was made first, or since any
+        A call is not made again if two minutes have passed since its first attempt, or since any
         call was answered.
 
         Args:
-            error: What the call raised, or ``None``.
-            began: When the call began, in ``time.monotonic``.
-            first_began: When it was made for the first time.
+            error: The exception that the call raised, or ``None``.
+            start: When the call started, in ``time.monotonic``.
+            first_start: When its first attempt started.
         """
         with self._use_clock() as clock:
             now = time.monotonic()
@@ -81,10 +82,10 @@ class RateLimiter:
                 clock.silent_since, clock.refusal_count = 0.0, 0
                 return False
             clock.silent_since = clock.silent_since or now
-            if now - min(first_began, clock.silent_since) >= MAX_WAIT_S:
+            if now - min(first_start, clock.silent_since) >= MAX_WAIT_S:
                 return False
-            # Calls that were in flight at a refusal are refused for the same reason.
-            if began >= clock.last_refusal:
+            # Calls that were in flight at the last refusal are refused for the same reason.
+            if start >= clock.last_refusal:
                 clock.last_refusal = now
                 clock.refusal_count += 1
             doublings = clock.refusal_count - 1
@@ -94,7 +95,7 @@ class RateLimiter:
 
     @contextmanager
     def _use_clock(self) -> Iterator[CallClock]:
-        """Hold the clock. It is in the shared file as soon as any call has to wait."""
+        """Lock the clock. It is in the shared file as soon as any call must wait."""
         with self._lock:
             if self._file is None or not (self._interval or self._file.exists()):
                 yield self._clock
@@ -102,7 +103,7 @@ class RateLimiter:
                     self._save(self._file)
                 return
             with lock_folder(self._file.with_suffix(".lock")):
-                with suppress(OSError, ValueError, TypeError):  # missing, or written half
+                with suppress(OSError, ValueError, TypeError):  # missing, or written partly
                     self._clock = CallClock(**json.loads(self._file.read_text(encoding="ascii")))
                 yield self._clock
                 self._save(self._file)
@@ -115,19 +116,19 @@ class RateLimiters:
     """The limiter of each retriever.
 
     Args:
-        shared: The beginning of the names of files that the workers of pytest-xdist share.
+        file_prefix: The prefix of the paths of files that the workers of pytest-xdist share.
     """
 
-    def __init__(self, shared: Path | None = None) -> None:
-        self._shared = shared
+    def __init__(self, file_prefix: Path | None = None) -> None:
+        self._file_prefix = file_prefix
         self._limiters: dict[str, RateLimiter] = {}
 
     def get(self, retriever: str, rates: Iterable[float] = ()) -> RateLimiter:
         """Return the limiter of a retriever. The lowest of the rates of its suites applies."""
         if retriever not in self._limiters:
             file = None
-            if self._shared:
-                name = f"{self._shared.name}-{make_file_name(retriever)}"
-                file = self._shared.with_name(name)
+            if self._file_prefix:
+                name = f"{self._file_prefix.name}-{make_file_name(retriever)}"
+                file = self._file_prefix.with_name(name)
             self._limiters[retriever] = RateLimiter(min(rates, default=None), file)
         return self._limiters[retriever]

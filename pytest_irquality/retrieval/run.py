@@ -1,4 +1,4 @@
-"""What a retriever returned: rankings, filed by request, in plain texts and numbers.
+"""Runs: the rankings that a retriever returned, by request, in plain texts and numbers.
 
 A ranking keeps its columns (ids, scores) apart instead of an object per hit, because saved runs
 have millions of hits. ``Ranking.hits`` gives objects to code that prefers them.
@@ -26,10 +26,10 @@ class Hit(NamedTuple):
 
 
 class PackedIds(Sequence[str]):
-    """Document ids in one text, which take a fifth of the memory of a tuple.
+    """Document ids in one text, which takes a fifth of the memory of a tuple.
 
-    It equals a tuple of the same ids. The first ids (``ids[:10]``) are as fast as those of a tuple,
-    and anything else splits the text.
+    It equals a tuple of the same ids. Reading the first ids (``ids[:10]``) is as fast as with a
+    tuple. Anything else splits the text.
 
     Args:
         text: The ids with a line end after each, so no id may contain one.
@@ -44,11 +44,11 @@ class PackedIds(Sequence[str]):
     def __len__(self) -> int:
         return self._count
 
-    def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice) and at == slice(at.stop):
-            stop = at.indices(self._count)[1]
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice) and index == slice(index.stop):
+            stop = index.indices(self._count)[1]
             return tuple(self._text.split("\n", stop)[:stop])
-        return _split_ids(self._text)[at]
+        return _split_ids(self._text)[index]
 
     def __iter__(self) -> Iterator[str]:
         return iter(_split_ids(self._text))
@@ -69,14 +69,14 @@ class PackedIds(Sequence[str]):
         return hash(_split_ids(self._text))
 
 
-# Whoever reads a ranking id by id splits it once. A text remembers its hash, so this is fast.
+# A ranking that is read id by id is split once. A string caches its hash, so the look-up is fast.
 @lru_cache(maxsize=16)
 def _split_ids(text: str) -> tuple[str, ...]:
     return tuple(text.split("\n")[:-1])
 
 
 def _share_empty_mapping() -> Mapping[Any, Any]:
-    """Return one empty mapping for all rankings, of which there are often thousands."""
+    """Return the same empty mapping for all rankings, because there are often thousands."""
     return _EMPTY_MAPPING
 
 
@@ -133,10 +133,10 @@ class QueryError:
 
     Attributes:
         message: One line, secrets masked.
-        cause: The message without what varies between queries (ids, times, the query itself), so
-            queries that failed alike can be counted together.
-        exception: What was raised. It stays in the process.
-        is_skipped: Whether the call said that the query is to be left out, which is no failure.
+        cause: The message without its varying parts (ids, times, the query itself), so that queries
+            that failed in the same way can be counted together.
+        exception: The exception. It does not leave the process.
+        is_skipped: Whether the call left the query out (``pytest.skip``), which is not a failure.
     """
 
     message: str
@@ -150,10 +150,10 @@ class Provenance:
     """Where the answers of a run come from.
 
     Attributes:
-        source: What reports call it, such as ``git:main`` or ``runs/nightly``; empty if the current
+        source: The name in reports, such as ``git:main`` or ``runs/nightly``. Empty if the current
             code answered just now.
         commit: The commit whose code answered, if known.
-        version: What the retriever says about its own version.
+        version: The version of the retriever, if it has an attribute for it.
         depth: How many results were requested, if known.
         date: When the run was made, as an ISO date, if known.
         retry_count: How many calls were made again after a failure.
@@ -176,10 +176,10 @@ class Run:
     Attributes:
         answers: The rankings of each request: one for each repeat, and at least one.
         errors: Why other requests have no answer.
-        titles: What documents are called, by id.
+        titles: Titles of documents, by id.
         stages: Runs of the same requests by the name of a stage before the final ranking.
-        missing_doc_ids: Documents of which the retriever's ``exists`` says that the index lacks
-            them. The session asks after comparing.
+        missing_doc_ids: Documents that are not in the index, as the retriever's ``exists`` says.
+            The session adds them after comparing.
         notes: Remarks about reading the results, such as texts that were cut.
     """
 
@@ -221,7 +221,7 @@ def _merge_two(first: Run, second: Run) -> Run:
 
 
 def _join(first: Mapping[str, T], second: Mapping[str, T]) -> dict[str, T]:
-    """Join two mappings. The order and the values of the first one count."""
+    """Join two mappings. The first one decides on order and values."""
     return {**first, **{key: value for key, value in second.items() if key not in first}}
 
 

@@ -1,4 +1,4 @@
-"""Retrievers outside this process: what the ini file says of them, their server, what they share.
+"""Retrievers outside this process: their configuration, their server and their base class.
 
 ``http`` has the retriever of ``ir_url`` and ``program`` that of ``ir_command``.
 """
@@ -35,7 +35,7 @@ MAX_QUOTED_CHARS = 120
 # The time until a server has to answer. It may load or build an index before it listens.
 START_TIMEOUT_S = 300.0
 # The time that a server may take for the query that shows whether it is ready.
-PROBE_TIMEOUT_S = 5.0
+READY_TIMEOUT_S = 5.0
 # The time in which a server that listens has to answer any of these queries.
 SILENCE_TIMEOUT_S = 60.0
 SERVER_END_TIMEOUT_S = 2.0
@@ -59,7 +59,7 @@ class DeclaredRetriever(NamedTuple):
 
 @dataclass(frozen=True)
 class RetrieverConfig:
-    """What the ini file says of retrievers.
+    """The retrievers in the ini file, and what they need.
 
     Attributes:
         folder: The folder of the ini file, in which commands run.
@@ -97,7 +97,7 @@ class RetrieverConfig:
         return retrievers
 
     def refuse_shared_server(self) -> None:
-        """Refuse a URL at which both sides of ``run:`` would find one server.
+        """Refuse a URL at which both branches of ``run:`` would use one server.
 
         Raises:
             RetrieverError: A URL has no ``{port}``.
@@ -105,7 +105,7 @@ class RetrieverConfig:
         for retriever in self.list_retrievers().values():
             if retriever.key == "ir_url" and not retriever.has_port:
                 raise RetrieverError(
-                    "Ini key ir_url: both sides of run: would use one server. Compare with git:REF,"
+                    "Ini key ir_url: both branches would use one server. Compare with git:REF,"
                     f" or write {PORT} as its port and start it under 'ir_serve'"
                 )
 
@@ -145,7 +145,7 @@ class Server:
     Args:
         line: The command. ``{port}`` becomes a port at which nothing listens.
         folder: The folder in which it runs.
-        secrets: What must not appear in errors.
+        secrets: Texts that must not appear in errors.
 
     Raises:
         RetrieverError: The command cannot be started.
@@ -162,16 +162,16 @@ class Server:
                 folder,
                 self._output,
                 end_signal=signal.SIGTERM,
-                patience=SERVER_END_TIMEOUT_S,
+                end_timeout_s=SERVER_END_TIMEOUT_S,
             )
             stack.pop_all()  # the file stays open as long as the server runs
 
-    def wait_until_ready(self, probe: Callable[[float], str]) -> None:
+    def wait_until_ready(self, check_ready: Callable[[float], str]) -> None:
         """Wait until the server answers.
 
         Args:
-            probe: Sends a query, waits so many seconds for the answer, and returns why the server
-                is not ready, or an empty string. It raises ``CallTimeout`` if nothing came back.
+            check_ready: Sends a query, waits so many seconds for the answer, and returns why the
+                server is not ready, or an empty string. Raises ``CallTimeout`` if nothing came.
 
         Raises:
             RetrieverError: The server ended, or did not answer in time.
@@ -180,16 +180,16 @@ class Server:
         silent_since = None
         while True:
             try:
-                reason = probe(PROBE_TIMEOUT_S)
+                reason = check_ready(READY_TIMEOUT_S)
                 silent_since = None
             except CallTimeout:
-                silent_since = silent_since or time.monotonic() - PROBE_TIMEOUT_S
+                silent_since = silent_since or time.monotonic() - READY_TIMEOUT_S
                 reason = (
-                    f"It accepts connections, but answers no query within {PROBE_TIMEOUT_S:g} s"
+                    f"It accepts connections, but answers no query within {READY_TIMEOUT_S:g} s"
                 )
-            end = self.describe_end()
-            if end:
-                raise RetrieverError(end)
+            exit_message = self.describe_end()
+            if exit_message:
+                raise RetrieverError(exit_message)
             if not reason:
                 return
             now = time.monotonic()
@@ -199,7 +199,7 @@ class Server:
                 raise RetrieverError(f"{message}. {self._read_end()}")
 
     def describe_end(self) -> str:
-        """Return how the server ended and what it wrote last, or an empty string if it runs."""
+        """Return how the server ended, with its last output, or an empty string if it runs."""
         try:
             status = self._process.wait(SERVER_POLL_S)
         except subprocess.TimeoutExpired:
@@ -212,7 +212,7 @@ class Server:
         self._output.close()
 
     def _read_end(self) -> str:
-        """Quote the end of what the server wrote. It is cut at a line end, so no secret is cut."""
+        """Quote the end of the server's output, from a line end on, so that no secret is cut."""
         size = self._output.seek(0, 2)
         self._output.seek(max(0, size - MAX_OUTPUT_BYTES))
         data = self._output.read()
@@ -233,7 +233,7 @@ def _describe_output(data: bytes, secrets: Secrets) -> str:
     return f"It wrote {Service(secrets).quote(data) or 'nothing'}"
 
 
-# -- What retrievers outside this process share ----------------------------------------------------
+# -- The base class --------------------------------------------------------------------------------
 
 
 class Service:
@@ -267,7 +267,7 @@ class Service:
         return search
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close all connections or processes."""
         for idle in self._take_idle():
             idle.close()
 
@@ -285,9 +285,9 @@ class Service:
         return answer
 
     def quote(self, data: bytes | str) -> str:
-        """Quote what a service wrote: both ends on one line, without secrets and HTML tags.
+        """Quote output of a service: both ends on one line, without secrets and HTML tags.
 
-        Nothing is quoted of white space.
+        The quote of white space is empty.
         """
         text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
         text = self.secrets.mask(text)
@@ -318,7 +318,7 @@ def parse_header(line: str) -> tuple[str, str]:
 
 @contextmanager
 def limit_time(seconds: float, end: Callable[[], object]) -> Iterator[threading.Event]:
-    """Call a function from another thread after so many seconds, unless the block was left.
+    """Call ``end`` from another thread if the block takes more than so many seconds.
 
     Yields:
         An event that is set if the function was called.

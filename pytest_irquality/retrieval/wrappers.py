@@ -1,8 +1,8 @@
-"""Open what hits are wrapped in, until a list of hits is left.
+"""Find the list of hits in a result, by opening one wrapper after the other.
 
 Wrappers are responses of engines, outputs of pipelines, batches of one query, tables and cursors.
-Each opener knows one kind of thing: it returns what is inside, or ``None`` for any other thing.
-``PARTIAL_SIGNS`` says by which field each engine admits that its answer is partial.
+Each opener knows one kind of wrapper: it returns the content, or ``None`` for any other thing.
+``PARTIAL_SIGNS`` has the fields by which engines say that an answer is partial.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ MAX_TRIED_NAMES = 6
 _TO_LIST_METHODS = ("tolist", "to_list", "to_pylist", "read_all")
 
 
-class Request(NamedTuple):
-    """What is wanted of a result: the number of hits, and the names of columns of ids."""
+class HitRequest(NamedTuple):
+    """How many hits are requested, and the names of columns of ids."""
 
     depth: int
     id_columns: tuple[str, ...]
@@ -60,19 +60,19 @@ def open_hits(result: object, depth: int, id_field: str = "") -> Sequence[Any]:
     id_columns: tuple[str, ...] = ID_COLUMNS
     if id_field:
         id_columns = (id_field, id_field.partition(".")[0], *ID_COLUMNS)
-    request = Request(depth, id_columns)
+    wanted = HitRequest(depth, id_columns)
     for _ in range(MAX_NESTING):
         sign = find_partial_sign(result)
         if sign:
             raise ResultError(f"The engine reports a partial answer in '{sign}'")
         for opener in _OPENERS:
-            inside = opener(result, request)
+            inside = opener(result, wanted)
             if inside is not None:
                 break
         else:
             break
         result = inside
-    reason = _find_refusal(result)
+    reason = _explain_wrong_type(result)
     if reason:
         raise ResultError(reason)
     if is_mapping(result):
@@ -90,11 +90,11 @@ def open_batch(result: object, count: int) -> list[Any]:
     Raises:
         ResultError: There is not one list of hits for each query.
     """
-    reason = _find_refusal(result)
+    reason = _explain_wrong_type(result)
     if reason or is_mapping(result):
         raise ResultError(f"A batch must return one list of hits for each query. {reason}".strip())
     results = list(_to_plain(result))
-    # Two tables, as of documents and scores, have a row for each query.
+    # Two tables, such as documents and scores, have a row for each query.
     if isinstance(result, tuple) and (hasattr(result, "_fields") or all(map(_is_table, results))):
         results = list(zip(*map(_to_plain, results), strict=False))
     if len(results) != count:
@@ -112,8 +112,8 @@ def describe_result(result: object) -> str:
     return f"The retriever returned {text} ({kind})"
 
 
-def _find_refusal(thing: object) -> str:
-    """Return why a thing is no list of hits, or an empty string if it may be one."""
+def _explain_wrong_type(thing: object) -> str:
+    """Return why a thing is not a list of hits, or an empty string if it may be one."""
     if thing is None:
         return "None is not a list of hits. Does the function lack a 'return'?"
     if hasattr(thing, "__aiter__"):
@@ -134,7 +134,7 @@ def _take_hits(result: Any, depth: int) -> Sequence[Any]:
         result = chain(hits, iterator)
     elif not _may_have_groups(result):
         return result if len(result) <= depth else result[:depth]
-    # Most hits have a source, which groups lack, so few are looked at more closely.
+    # Most hits have a source, which groups lack, so only few hits need a closer look.
     only_hits = (
         hit for hit in result if (type(hit) is dict and "source" in hit) or not _is_group(hit)
     )
@@ -142,7 +142,7 @@ def _take_hits(result: Any, depth: int) -> Sequence[Any]:
 
 
 def _may_have_groups(hits: Sequence[Any]) -> bool:
-    # Vespa's groups stand in the same list as its hits, before or behind them.
+    # Vespa has groups in the list of hits, before or after them.
     return bool(hits) and type(hits[0]) is dict and "relevance" in hits[0]
 
 
@@ -154,7 +154,7 @@ def _is_group(hit: Any) -> bool:
 # -- Openers, in the order in which they are tried -------------------------------------------------
 
 
-def _open_array(thing: Any, request: Request) -> Any:
+def _open_array(thing: Any, wanted: HitRequest) -> Any:
     """Open an array, tensor, series or Arrow table. One row of two dimensions is a batch of one."""
     if isinstance(thing, (list, tuple)):
         return None
@@ -167,22 +167,22 @@ def _open_array(thing: Any, request: Request) -> Any:
     return inside
 
 
-def _open_cursor(thing: Any, request: Request) -> Any:
+def _open_cursor(thing: Any, wanted: HitRequest) -> Any:
     """Open a database cursor: rows by the names of their columns, if one is a column of ids."""
     description = getattr(thing, "description", None)
     if not description or not callable(getattr(thing, "fetchall", None)):
         return None
     names = [column[0] for column in description]
-    # A relation of DuckDB has only the latter.
+    # A relation of DuckDB has only `fetchall`.
     fetch_some = getattr(thing, "fetchmany", None)
-    rows = fetch_some(request.depth) if callable(fetch_some) else thing.fetchall()
-    has_ids = any(name in request.id_columns for name in names)
+    rows = fetch_some(wanted.depth) if callable(fetch_some) else thing.fetchall()
+    has_ids = any(name in wanted.id_columns for name in names)
     if has_ids and all(type(row) is tuple for row in rows):
         return [dict(zip(names, row, strict=True)) for row in rows]
     return rows
 
 
-def _open_frame(thing: Any, request: Request) -> Any:
+def _open_frame(thing: Any, wanted: HitRequest) -> Any:
     """Open a data frame, row by row. A named index is a column."""
     names = getattr(thing, "columns", None)
     if names is None or callable(names) or isinstance(thing, Mapping):
@@ -194,13 +194,13 @@ def _open_frame(thing: Any, request: Request) -> Any:
     index_name = getattr(index, "name", None)
     if isinstance(index_name, str):
         columns.setdefault(index_name, index)
-    cut = {name: _to_plain(column)[: request.depth] for name, column in columns.items()}
+    cut = {name: _to_plain(column)[: wanted.depth] for name, column in columns.items()}
     return Table(cut)
 
 
-def _open_two_columns(thing: Any, request: Request) -> Any:
+def _open_two_columns(thing: Any, wanted: HitRequest) -> Any:
     """Open a pair of columns: faiss's ``(scores, indices)``, bm25s's ``(documents, scores)``."""
-    # The length of bm25s's own results is that of the batch.
+    # `len()` of a result of bm25s is the size of the batch.
     if not isinstance(thing, tuple) or tuple.__len__(thing) != 2:
         return None
     if not all(map(_is_column, thing)):
@@ -208,7 +208,7 @@ def _open_two_columns(thing: Any, request: Request) -> Any:
     first, second = (_open_row(_to_plain(column)) for column in thing)
     if len(first) != len(second):
         return None
-    kinds = (_find_column_kind(first), _find_column_kind(second))
+    kinds = (_classify_column(first), _classify_column(second))
     # Two hits have the same kinds of values, and an id next to a score is a mixture.
     is_two_hits = "mixed" in kinds or (kinds[0] == kinds[1] and first)
     if is_two_hits and not hasattr(thing, "_fields"):
@@ -219,7 +219,7 @@ def _open_two_columns(thing: Any, request: Request) -> Any:
     return pairs
 
 
-def _open_vespa(thing: Any, request: Request) -> Any:
+def _open_vespa(thing: Any, wanted: HitRequest) -> Any:
     """Open Vespa's answer over HTTP, which has no list of hits if there are none."""
     root = _get(thing, "root") if is_mapping(thing) else None
     if _get(root, "id") != "toplevel":
@@ -227,17 +227,17 @@ def _open_vespa(thing: Any, request: Request) -> Any:
     return _get(root, "children") or []
 
 
-def _open_mapping(thing: Any, request: Request) -> Any:
-    """Open a table of columns, a response, or the one component of a pipeline with hits."""
+def _open_mapping(thing: Any, wanted: HitRequest) -> Any:
+    """Open a table of columns, a response, or the only component of a pipeline with hits."""
     if not is_mapping(thing):
         return None
     keys = list(thing.keys())
-    if any(name in keys and _is_column(_get(thing, name)) for name in request.id_columns):
+    if any(name in keys and _is_column(_get(thing, name)) for name in wanted.id_columns):
         columns = {}
         for name in keys:
             value = _get(thing, name)
             if _is_column(value):
-                columns[str(name)] = _open_row(_to_plain(value))[: request.depth]
+                columns[str(name)] = _open_row(_to_plain(value))[: wanted.depth]
         return Table(columns)
     inside = _find_hit_list(partial(_get, thing))
     if inside is not None:
@@ -245,15 +245,15 @@ def _open_mapping(thing: Any, request: Request) -> Any:
     return _find_component({str(key): _get(thing, key) for key in keys})
 
 
-def _open_attributes(thing: Any, request: Request) -> Any:
-    """Open a client's response object. One with a length is a list of its hits itself."""
+def _open_attributes(thing: Any, wanted: HitRequest) -> Any:
+    """Open a client's response object. An object with a length is itself a list of hits."""
     if hasattr(thing, "__iter__") and hasattr(thing, "__len__"):
         return None
     return _find_hit_list(lambda name: getattr(thing, name, None))
 
 
-def _open_batch_of_one(thing: Any, request: Request) -> Any:
-    """Open a list that has nothing but the list of hits. A single row of a table is not that."""
+def _open_batch_of_one(thing: Any, wanted: HitRequest) -> Any:
+    """Open a list whose only item is the list of hits, and not a row of a table."""
     if not isinstance(thing, (list, tuple)) or len(thing) != 1 or hasattr(thing[0], "_fields"):
         return None
     inside = thing[0]
@@ -261,7 +261,7 @@ def _open_batch_of_one(thing: Any, request: Request) -> Any:
         return None
     if _find_converter(inside) is not None:
         return inside
-    # The response of a request that could ask for several searches.
+    # The response of a request that can have several searches.
     if is_mapping(inside) and _get(inside, "id") is None and _get(inside, "_id") is None:
         hits = _get(inside, "hits")
         return inside if isinstance(hits, list) or _get(hits, "hits") is not None else None
@@ -269,7 +269,7 @@ def _open_batch_of_one(thing: Any, request: Request) -> Any:
     return inside if is_list_of_hits else None
 
 
-_OPENERS: tuple[Callable[[Any, Request], Any], ...] = (
+_OPENERS: tuple[Callable[[Any, HitRequest], Any], ...] = (
     _open_array, _open_cursor, _open_frame, _open_two_columns, _open_vespa, _open_mapping,
     _open_attributes, _open_batch_of_one,
 )  # fmt: skip
@@ -281,7 +281,7 @@ def _find_component(values: Mapping[str, object]) -> Any:
     for name, value in values.items():
         if name in _NOT_HITS:
             continue
-        # Next to others, only a component that names its hits is taken for one.
+        # If there are several components, one has hits only if it names them.
         is_component = len(values) == 1 and _looks_like_hits(value)
         if is_component or (is_mapping(value) and _find_hit_list(partial(_get, value)) is not None):
             found[name] = value
@@ -292,7 +292,7 @@ def _find_component(values: Mapping[str, object]) -> Any:
 
 
 def _looks_like_hits(value: object) -> bool:
-    """Return whether the only value of a mapping may be hits: not, if it is a list of scalars."""
+    """Return whether the only value of a mapping may be hits. A list of scalars is not."""
     if not _may_hold_hits(value):
         return False
     if isinstance(value, (list, tuple)) and value:
@@ -316,7 +316,7 @@ def _may_hold_hits(value: object) -> bool:
 
 
 def _is_single_row(inside: Sequence[Any]) -> bool:
-    """Tell a row of a database from a list of hits, which are no scalars or all ids."""
+    """Return whether a list is a row of a database, and not a list of objects or ids."""
     kinds = set(map(type, inside))
     if not any(issubclass(kind, (str, numbers.Number)) for kind in kinds):
         return False
@@ -328,7 +328,7 @@ def _is_single_row(inside: Sequence[Any]) -> bool:
 def _get(thing: Any, name: object) -> Any:
     try:
         return thing[name]
-    except Exception:  # rows and responses of clients raise errors of their own
+    except Exception:  # Rows and responses of clients may raise any error.
         return None
 
 
@@ -337,7 +337,7 @@ def _is_array(thing: object) -> bool:
 
 
 def _find_converter(thing: Any) -> Callable[[], Any] | None:
-    """Return the method that turns an array into lists, whatever its name."""
+    """Return the method that turns an array into lists. Its name depends on the library."""
     for name in _TO_LIST_METHODS:
         method = getattr(thing, name, None)
         if callable(method):
@@ -365,8 +365,8 @@ def _open_row(column: Any) -> Any:
     return column[0] if len(column) == 1 and isinstance(column[0], (list, tuple)) else column
 
 
-def _find_column_kind(column: Sequence[Any]) -> str:
-    """Return what a column has, by which two columns are told from two hits."""
+def _classify_column(column: Sequence[Any]) -> str:
+    """Return the kind of values in a column. It tells two columns from two hits."""
     is_number = {isinstance(value, numbers.Number) for value in column}
     if len(is_number) != 1:
         return "mixed" if is_number else "empty"
@@ -376,7 +376,7 @@ def _find_column_kind(column: Sequence[Any]) -> str:
 
 
 class Table(Sequence[Any]):
-    """The rows of a table, each a dict. Whoever reads all of them reads columns, which is faster.
+    """The rows of a table, each a dict. To read all rows, read the columns, which is faster.
 
     Args:
         columns: The columns by name. Shorter ones do not belong to the table.
@@ -392,15 +392,17 @@ class Table(Sequence[Any]):
     def __len__(self) -> int:
         return self._length
 
-    def __getitem__(self, at: Any) -> Any:
-        chosen = range(self._length)[at]
-        if isinstance(chosen, range):
-            return [self[index] for index in chosen]
-        return {name: column[chosen] for name, column in self.columns_by_name.items()}
+    def __getitem__(self, index: Any) -> Any:
+        rows = range(self._length)[index]
+        if isinstance(rows, range):
+            return [self[row] for row in rows]
+        return {name: column[rows] for name, column in self.columns_by_name.items()}
 
 
-# Answers that the engine itself calls partial. A ranking from a part of the index says nothing
-# about the quality of a search, so such an answer is an error of its query.
+# -- Partial answers -------------------------------------------------------------------------------
+
+# A ranking from a part of the index says nothing about the quality of a search, so an answer that
+# the engine itself calls partial is an error of its query.
 #
 # Other engines have no such field. A query of Pinecone, Chroma, LanceDB, DuckDB, SQLite or pgvector
 # is complete or fails. In Milvus a shard that does not answer fails the query; its clients see
@@ -436,8 +438,8 @@ def _has_entries(value: object) -> bool:
     return isinstance(value, (list, tuple, Mapping)) and len(value) > 0
 
 
-# The fields by engine, with the names on the way from the top of the response, and whether a value
-# means "partial". Values of other types do not, because the name may belong to another product.
+# For each engine, the paths of fields in a response, and the condition that means "partial". Values
+# of other types do not meet it, because another product may use the same name.
 PARTIAL_SIGNS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "Elasticsearch, OpenSearch, Manticore": {"timed_out": _is_true},
     "Elasticsearch, OpenSearch": {
@@ -455,7 +457,7 @@ PARTIAL_SIGNS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
     "Solr": {
         # 'timeAllowed' and other limits, or 'shards.tolerant'. 'segmentTerminatedEarly' is left
         # out: it affects the number of matches and not the results (SOLR-5730).
-        # "omitted": the engine kept the partial results to itself (Solr 9.8).
+        # "omitted": the engine did not return the partial results (Solr 9.8).
         "responseHeader.partialResults": lambda value: _is_true(value) or value == "omitted",
         "responseHeader.maxHitsTerminatedEarly": _is_true,
     },
@@ -502,7 +504,7 @@ _FIRST_NAMES = frozenset(names[0] for names, _ in _SIGNS)
 
 
 def find_partial_sign(response: object) -> str:
-    """Return the field by which a response says that it is partial, or an empty string.
+    """Return the field that says that a response is partial, or an empty string.
 
     Args:
         response: What an engine's client returned, or a part of it that contains hits: a mapping,
@@ -533,5 +535,5 @@ def _get_entry(thing: object, name: str) -> object:
         if hasattr(thing, "keys"):
             return thing[name]  # type: ignore[index]
         return getattr(thing, name, None)
-    except Exception:  # a client's own objects may raise anything for a name they lack
+    except Exception:  # Objects of clients may raise anything for an unknown name.
         return None

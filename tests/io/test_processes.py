@@ -29,8 +29,8 @@ START_CHILD = (
 )
 
 
-def start(folder: Path, *command: str, patience: float = 5.0) -> SupervisedProcess:
-    return SupervisedProcess(command, folder, subprocess.PIPE, patience=patience)
+def start(folder: Path, *command: str, end_timeout_s: float = 5.0) -> SupervisedProcess:
+    return SupervisedProcess(command, folder, subprocess.PIPE, end_timeout_s=end_timeout_s)
 
 
 def read_output(process: SupervisedProcess) -> str:
@@ -97,7 +97,7 @@ def test_a_command_is_ended_by_its_signal(tmp_path: Path) -> None:
         tmp_path,
         subprocess.PIPE,
         end_signal=signal.SIGINT,
-        patience=60,
+        end_timeout_s=60,
     )
     assert read_line(process) == "started"
     assert process.popen.poll() is None
@@ -109,7 +109,7 @@ def test_a_command_is_ended_by_its_signal(tmp_path: Path) -> None:
 
 def test_a_command_that_ignores_the_signal_is_killed(tmp_path: Path) -> None:
     code = "trap '' TERM; echo started; while true; do sleep 0.05; done"
-    process = start(tmp_path, "sh", "-c", code, patience=0.2)
+    process = start(tmp_path, "sh", "-c", code, end_timeout_s=0.2)
     assert read_line(process) == "started"
 
     assert process.end() == 128 + signal.SIGKILL
@@ -132,7 +132,7 @@ def test_everything_ends_if_the_starter_is_killed(tmp_path: Path) -> None:
         "import subprocess, sys, time; from pathlib import Path; "
         "from pytest_irquality.io.processes import SupervisedProcess; "
         f"SupervisedProcess([sys.executable, '-c', {START_CHILD + 'import time; time.sleep(60)'!r}],"
-        " Path('.'), None, patience=1.0); time.sleep(60)"
+        " Path('.'), None, end_timeout_s=1.0); time.sleep(60)"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", starter], cwd=tmp_path, stdout=subprocess.PIPE, text=True

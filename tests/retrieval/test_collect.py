@@ -276,7 +276,7 @@ def test_an_exception_that_ends_the_pass_is_raised(concurrency: int, is_async: b
         collect_run(
             search_async if is_async else search,
             QUERIES,
-            exceptions=ExceptionPolicy(escapes=(Skipped,)),
+            exceptions=ExceptionPolicy(exits=(Skipped,)),
             concurrency=concurrency,
         )
 

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_irquality.retrieval.collect import (
     MAX_EXISTS_CALLS,
-    ask_exists,
+    find_unindexed_documents,
     make_size_counters,
     read_version,
 )
@@ -36,7 +36,7 @@ class Index:
 def test_missing_documents_are_those_that_exists_denies(answer: Any) -> None:
     index = Index(answer)
 
-    assert ask_exists(index, ["d1", "d2", "d3", "d1"]) == {"d2"}
+    assert find_unindexed_documents(index, ["d1", "d2", "d3", "d1"]) == {"d2"}
     assert index.asked == ["d1", "d2", "d3"]
 
 
@@ -46,7 +46,7 @@ def test_exists_may_be_async() -> None:
             raise OSError("down")
         return doc_id != "d2"
 
-    assert ask_exists(Index(answer), ["d1", "d2", "d3"]) == {"d2"}
+    assert find_unindexed_documents(Index(answer), ["d1", "d2", "d3"]) == {"d2"}
 
 
 def test_a_document_counts_as_present_if_nobody_can_tell() -> None:
@@ -54,15 +54,15 @@ def test_a_document_counts_as_present_if_nobody_can_tell() -> None:
         def __bool__(self) -> bool:
             raise ValueError
 
-    assert ask_exists(object(), ["d1"]) == frozenset()
-    assert ask_exists(Index(lambda doc_id: NoTruth()), ["d1"]) == frozenset()
-    assert ask_exists(Index(lambda doc_id: 1 / 0), ["d1"]) == frozenset()
+    assert find_unindexed_documents(object(), ["d1"]) == frozenset()
+    assert find_unindexed_documents(Index(lambda doc_id: NoTruth()), ["d1"]) == frozenset()
+    assert find_unindexed_documents(Index(lambda doc_id: 1 / 0), ["d1"]) == frozenset()
 
 
 def test_no_more_documents_are_looked_up_than_stated() -> None:
     index = Index(lambda doc_id: False)
 
-    missing = ask_exists(index, map(str, range(5_000)))
+    missing = find_unindexed_documents(index, map(str, range(5_000)))
 
     assert len(missing) == len(index.asked) == MAX_EXISTS_CALLS
 

@@ -45,7 +45,7 @@ def open_retriever(config: RetrieverConfig, server: Server) -> UrlRetriever:
     """Wait for the server of a configuration, as a fixture does."""
     line = config.list_retrievers()["retriever"].line
     retriever = UrlRetriever(line, config.headers, config.folder, config.secrets, server)
-    server.wait_until_ready(retriever.probe)
+    server.wait_until_ready(retriever.check_ready)
     return retriever
 
 
@@ -95,7 +95,7 @@ def test_both_sides_of_a_run_must_not_share_a_server() -> None:
     RetrieverConfig(urls=[URL], serve="node {port}").refuse_shared_server()
     RetrieverConfig(commands=["node x"]).refuse_shared_server()
 
-    with pytest.raises(RetrieverError, match="both sides of run: would use one server"):
+    with pytest.raises(RetrieverError, match="both branches would use one server"):
         RetrieverConfig(urls=["http://h/?q={query}"]).refuse_shared_server()
 
 
@@ -162,7 +162,7 @@ while True:
 def test_a_server_that_accepts_but_never_answers_is_not_waited_for_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "PROBE_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(service, "READY_TIMEOUT_S", 0.1)
     monkeypatch.setattr(service, "SILENCE_TIMEOUT_S", 0.3)
     (tmp_path / "server.py").write_text(LISTENER)
     config = RetrieverConfig([URL], serve=f"{PYTHON} server.py {{port}}", folder=tmp_path)
@@ -184,7 +184,7 @@ def test_a_server_that_is_loading_is_not_ready(status: str, reason: str) -> None
     with open_server(lambda request: make_response({}, status)) as server:
         retriever = UrlRetriever(server.url(), (), Path(), RetrieverConfig().secrets)
 
-        assert retriever.probe(60) == reason
+        assert retriever.check_ready(60) == reason
         retriever.close()
 
 

@@ -160,7 +160,7 @@
       const open = countOpen(query);
       const status = isSkipped(query) ? "skipped" : open ? String(open) : "✓";
       const current = position === state.position ? "true" : null;
-      const button = createElement("button", { type: "button", "aria-current": current, onclick: () => visitQuery(position) }, [
+      const button = createElement("button", { type: "button", class: "wide", "aria-current": current, onclick: () => visitQuery(position) }, [
         createElement("span", { dir: "auto" }, query.text),
         createElement("small", {}, status),
       ]);
@@ -245,7 +245,7 @@
       createElement("li", { "data-level": getLevel(query, grade) }, createElement("b", { dir: "auto" }, name || "the suite"), ` ${getWord(query, grade)}`)) : [];
     return [
       createElement("h2", { dir: "auto" }, doc.title),
-      ...(doc.title === doc.id ? [] : [createElement("p", { class: "id", dir: "auto" }, doc.id)]),
+      ...(doc.title === doc.id ? [] : [createElement("p", { class: "muted", dir: "auto" }, doc.id)]),
       content,
       ...(opinions.length ? [createElement("ul", { class: "opinions" }, opinions)] : []),
       createNoteField(query, doc.id),
@@ -266,7 +266,7 @@
     const { known } = data.suites[query.suite];
     const matches = createElement("div", { class: "matches" });
     const input = createElement("input", { type: "search", id: "missing", autocomplete: "off", oninput: () => drawMatches() });
-    const createMatch = (docId, title) => createElement("button", { type: "button", onclick: () => addDocument(docId) },
+    const createMatch = (docId, title) => createElement("button", { type: "button", class: "wide", onclick: () => addDocument(docId) },
       createElement("span", { dir: "auto" }, title || docId), createElement("small", { dir: "auto" }, docId));
     const drawMatches = () => {
       const word = input.value.trim();

@@ -157,7 +157,7 @@
         spellcheck: "false",
         oninput: () => navigate({ find: this.search.value, open: "" }, false),
       });
-      this.chips = createElement("div", { class: "chips", role: "group", "aria-label": "Which queries" });
+      this.chips = createElement("div", { class: "chips flex", role: "group", "aria-label": "Which queries" });
       this.sort = createElement("select", { "aria-label": "Order", class: "order", onchange: () => navigate({ sort: this.sort.value }) }, [
         createElement("option", { value: "" }, "worst first"),
         page.columns.flatMap(({ key, heading }) => [
@@ -166,7 +166,7 @@
         ]),
       ]);
       this.count = createElement("span", { role: "status" });
-      const saveButton = createElement("button", { type: "button", class: "link", onclick: () => this.save() }, "Save as CSV");
+      const saveButton = createElement("button", { type: "button", class: "bare link", onclick: () => this.save() }, "Save as CSV");
       this.body = createElement("tbody", { onclick: (event) => this.click(event) });
       this.headings = page.columns.map((column) => this.createHeading(column));
       this.table = createElement("table", { class: "queries" }, [
@@ -176,12 +176,12 @@
       ]);
       this.empty = createElement("p", { class: "empty", hidden: true }, [
         "No query matches. ",
-        createElement("button", { type: "button", class: "link", onclick: () => navigate({ show: "all", find: "", open: "" }) }, "Show all queries"),
+        createElement("button", { type: "button", class: "bare link", onclick: () => navigate({ show: "all", find: "", open: "" }) }, "Show all queries"),
       ]);
       this.pages = createElement("p", { class: "pages" });
       const card = createElement("div", { class: "card" }, this.table, this.empty, this.pages);
-      const tools = createElement("div", { class: "tools" }, suiteSelect, this.chips, this.search, this.sort);
-      container.append(tools, createElement("p", { class: "found" }, this.count, saveButton), card);
+      const tools = createElement("div", { class: "tools flex" }, suiteSelect, this.chips, this.search, this.sort);
+      container.append(tools, createElement("p", { class: "found flex" }, this.count, saveButton), card);
       new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.drawMore()).observe(this.pages);
     }
 
@@ -190,7 +190,7 @@
     }
 
     createHeading({ key, heading, isNumber }) {
-      const button = createElement("button", { type: "button", onclick: () => navigate({ sort: this.getNextSort(key), open: "" }) }, heading);
+      const button = createElement("button", { type: "button", class: "bare", onclick: () => navigate({ sort: this.getNextSort(key), open: "" }) }, heading);
       return createElement("th", { scope: "col", class: getColumnClass(key, isNumber), "data-key": key }, button);
     }
 
@@ -264,7 +264,7 @@
     createOpener(row, position) {
       const mark = this.suite.kinds[row] & (1 << page.kinds.indexOf("failed"));
       const failed = mark ? createElement("span", { class: "mark FAILED", role: "img", "aria-label": "FAILED" }, page.marks.FAILED, " ") : null;
-      const attributes = { type: "button", class: "query-text", dir: "auto", "aria-expanded": "false", tabindex: position === this.position ? 0 : -1 };
+      const attributes = { type: "button", class: "bare query-text", dir: "auto", "aria-expanded": "false", tabindex: position === this.position ? 0 : -1 };
       return [failed, createElement("button", attributes, this.suite.texts[row])];
     }
 
@@ -381,7 +381,7 @@
 
   /** Offer the command that accepts the current ranking of one query, and a button that copies it. */
   function createAcceptance(command) {
-    const button = createElement("button", { type: "button", class: "copy" }, "Copy");
+    const button = createElement("button", { type: "button" }, "Copy");
     button.addEventListener("click", async () => {
       await navigator.clipboard.writeText(command);
       button.textContent = "Copied";
@@ -492,7 +492,7 @@
       const place = other === suite || other.path !== suite.path ? -1 : other.ids.indexOf(suite.ids[row]);
       if (place < 0) return [];
       const open = () => navigate({ suite: index, open: other.ids[place], show: "all", find: "" });
-      return [createElement("button", { type: "button", class: "link", onclick: open }, other.retriever), ` ${other.cells.now[place] || "–"} `];
+      return [createElement("button", { type: "button", class: "bare link", onclick: open }, other.retriever), ` ${other.cells.now[place] || "–"} `];
     });
     return others.length ? createElement("p", { class: "about" }, "Other retrievers: ", others) : null;
   }

@@ -22,6 +22,7 @@ from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.reports.templating import (
     create_html_environment,
     encode_script_json,
+    format_field,
     load_asset,
 )
 from pytest_irquality.retrieval.corpus import CorpusError, load_corpus
@@ -130,7 +131,7 @@ def _add_content(doc: dict[str, Any], ranking: Ranking, index: int) -> None:
         doc["text"] = escape_page_text(clip(ranking.texts[index], MAX_TEXT_LENGTH))
     if index < len(ranking.fields):
         for name, value in ranking.fields[index].items():
-            doc["fields"].append([name, escape_page_text(clip(str(value), MAX_TEXT_LENGTH))])
+            doc["fields"].append([name, format_field(value)])
 
 
 # -- Rendering -------------------------------------------------------------------------------------

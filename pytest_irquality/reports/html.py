@@ -23,6 +23,7 @@ from pytest_irquality.reports.query_rows import QUERY_COLUMNS, Cell, Direction, 
 from pytest_irquality.reports.sentences import collect_rows, list_ungraded
 from pytest_irquality.reports.templating import (
     create_html_environment,
+    format_field,
     load_asset,
     pack_script_data,
 )
@@ -45,6 +46,7 @@ MAX_CHART_TICKS = 4
 # Titles of very many documents are cut, or they would be most of the page.
 MAX_TITLE_CHARACTERS = 1_000_000
 MIN_TITLE_LENGTH = 24
+MAX_EXCERPT_LENGTH = 200  # of the text of a chunk
 
 # The columns that the script draws from the texts and tags of queries.
 OWN_COLUMNS = frozenset({"query", "tags"})
@@ -505,16 +507,22 @@ def _build_details(row: QueryRow, details: QueryDetails, shared: _Shared) -> dic
 
 
 def _collect_fields(view: View, doc_ids: Sequence[str]) -> list[Any]:
-    """Return the fields that suites show of each document, or nothing if no suite shows any."""
+    """Return what suites show of each document: fields, and the beginning of a chunk's text.
+
+    The text has no name. It is that of the current run, since baselines have no texts.
+    """
     known: dict[str, list[list[str]]] = {}
     for suite in view.suites:
         shown = suite.evaluation.suite.settings.show
-        for answers in suite.evaluation.run.answers.values() if shown else ():
-            for doc_id, fields in zip(answers[0].doc_ids, answers[0].fields, strict=False):
-                values = [
-                    [escape_page_text(name), escape_page_text(str(fields[name]))]
-                    for name in shown
-                    if fields.get(name) is not None
-                ]
-                known.setdefault(doc_id, values)
-    return [known.get(doc_id, []) for doc_id in doc_ids] if known else []
+        for answers in suite.evaluation.run.answers.values():
+            ranking = answers[0]
+            for doc_id, text in zip(ranking.doc_ids, ranking.texts, strict=False):
+                excerpt = clip(text.strip(), MAX_EXCERPT_LENGTH)
+                known.setdefault(doc_id, [["", escape_page_text(excerpt)]])
+            for doc_id, fields in zip(ranking.doc_ids, ranking.fields, strict=False):
+                entries = known.setdefault(doc_id, [])
+                names = [name for name, _ in entries]
+                for name in shown:
+                    if name not in names and fields.get(name) is not None:
+                        entries.append([escape_page_text(name), format_field(fields[name])])
+    return [known.get(doc_id, []) for doc_id in doc_ids] if any(known.values()) else []

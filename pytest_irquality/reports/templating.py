@@ -16,10 +16,16 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from pytest_irquality.io.escaping import escape_markdown, escape_markdown_code, escape_page_text
+from pytest_irquality.io.escaping import (
+    clip,
+    escape_markdown,
+    escape_markdown_code,
+    escape_page_text,
+)
 from pytest_irquality.io.text import CodePart, DocPart, Part, QueryPart, Text
 
 PACKAGE = "pytest_irquality.reports"
+MAX_FIELD_LENGTH = 4_000
 
 
 class Asset(NamedTuple):
@@ -67,6 +73,14 @@ def render_markdown_cell(value: object) -> Markup:
     if isinstance(value, Text):
         return Markup(value.render(_render_cell_part))
     return Markup(_finalize_markdown(value))
+
+
+def format_field(value: object) -> str:
+    """Format a field that a suite shows. A picture is data, of which a part shows nothing."""
+    text = str(value)
+    if text.startswith("data:image/"):
+        return "a picture that is too large to show" if text.endswith("…") else text
+    return escape_page_text(clip(text, MAX_FIELD_LENGTH))
 
 
 def pack_script_data(value: object) -> Markup:

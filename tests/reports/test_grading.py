@@ -133,3 +133,16 @@ def test_build_without_suites_has_a_page() -> None:
     data = parse_page(render_grading(make_decision([], make_run([])), "grade.html"))
 
     assert data["queries"] == []
+
+
+def test_picture_is_never_cut() -> None:
+    """Half of its data is no picture, and as a text it would fill the page."""
+    picture = f"data:image/png;base64,{'A' * 10_000}"
+    fields = ({"picture": picture}, {"picture": f"{picture}…"})
+    answer = Ranking(("d1", "d2"), fields=fields)
+    suite = make_suite(queries=[make_query("table")])
+
+    (query,) = render(suite, Run({"table": (answer,)}))["queries"]
+
+    shown = [doc["fields"] for doc in query["documents"]]
+    assert shown == [[["picture", picture]], [["picture", "a picture that is too large to show"]]]

@@ -12,8 +12,8 @@ from pytest_irquality.baselines.history import HistoryEntry
 from pytest_irquality.io.files import MARKED_BYTES, OUTPUT_MARKER
 from pytest_irquality.reports.html import render_html
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS
-from pytest_irquality.retrieval.run import Ranking
-from pytest_irquality.suite.model import RetrieverId
+from pytest_irquality.retrieval.run import Ranking, Run
+from pytest_irquality.suite.model import RetrieverId, Settings
 from pytest_irquality.suite.rules import MustFind
 from tests.reports.builders import (
     LOST,
@@ -256,3 +256,21 @@ def test_opened_query_has_both_values_of_the_other_metrics() -> None:
     changed, unchanged = page.unpack()["suites"][0]["details"]
     assert changed["values"] == [["1.000", "0.250", "−0.750"]]
     assert unchanged["values"] == [["1.000"]]
+
+
+def test_documents_have_the_fields_of_the_suite_and_chunks_their_text() -> None:
+    picture = f"data:image/png;base64,{'A' * 10_000}"
+    fields = ({"picture": picture, "price": 7}, {"price": None})
+    shop = make_suite("shop", [make_query("lamp")], settings=Settings(show=("price", "picture")))
+    answer = Ranking(("d1", "d2"), fields=fields)
+    chunk = Ranking(("help#1",), texts=("  Returns are free. " + "x" * 300,))
+    guide = make_suite("guide", [make_query("refund")], settings=Settings(match="text"))
+    run = Run({"lamp": (answer,), "refund": (chunk,)})
+
+    data = Page(render_html(make_view([shop, guide], run))).unpack()
+
+    shown = dict(zip(data["ids"], data["fields"], strict=True))
+    assert shown["d1"] == [["price", "7"], ["picture", picture]]
+    assert shown["d2"] == []
+    ((name, text),) = shown["help#1"]
+    assert (name, text[:17], len(text)) == ("", "Returns are free.", 200)

@@ -130,7 +130,7 @@ class MustNotPrecede(InOrder):
         ranks = _find_ranks(ranking)
         first, second = self.documents
         if ranks.get(first, 0) and ranks[first] < ranks.get(second, len(ranks) + 1):
-            yield context.start_text(": ", context.name_document(first), " must not be above ", second)
+            yield write(context.name_document(first), " must not be above ", second)
 
 
 ''',

@@ -163,7 +163,8 @@ class RequirementChecks:
         if gap := _describe_gap_of_query(self.comparison, query):
             outcome, text = Outcome.INCOMPLETE, gap
         elif violations := self._find_violations(rule, query):
-            outcome, text = Outcome.FAILED, list_some(violations)
+            outcome = Outcome.FAILED
+            text = write(query.part, ": ", list_some(violations, separator="; "))
         elif self._is_empty and not isinstance(rule, ExpectNoResults):
             # Nothing could break a rule that holds without results: a search that returns nothing
             # at all does not satisfy it.
@@ -190,7 +191,7 @@ class RequirementChecks:
             # A passage has no fields, the chunk that contains it has.
             rankings = self.comparison.run.answers[query.request]
         for ranking in rankings:
-            violations = rule.find_violations(ranking, query.part, query.params, top_k, titles)
+            violations = rule.find_violations(ranking, query.params, top_k, titles)
             if violations:
                 return violations
         return []

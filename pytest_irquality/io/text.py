@@ -104,11 +104,13 @@ def join(parts: Sequence[Part | Text], separator: str = ", ") -> Text:
     return write(*joined)
 
 
-def list_some(parts: Iterable[Part | Text], limit: int = MAX_LISTED_PARTS) -> Text:
+def list_some(
+    parts: Iterable[Part | Text], limit: int = MAX_LISTED_PARTS, separator: str = ", "
+) -> Text:
     """Join the first few parts and say how many others there are."""
-    every = list(parts)
-    text = join(every[:limit])
-    hidden = len(every) - limit
+    all_parts = list(parts)
+    text = join(all_parts[:limit], separator)
+    hidden = len(all_parts) - limit
     return text + f" and {hidden} more" if hidden > 0 else text
 
 

@@ -12,16 +12,7 @@ from itertools import chain, pairwise
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from pytest_irquality.io import dataclass, field, replace
-from pytest_irquality.io.text import (
-    DataPart,
-    DocPart,
-    Part,
-    QueryPart,
-    Text,
-    format_count,
-    join,
-    write,
-)
+from pytest_irquality.io.text import DataPart, DocPart, Text, format_count, join, write
 from pytest_irquality.suite import kinds
 from pytest_irquality.suite.kinds import CUTOFF, TEXT, Key, Kind
 from pytest_irquality.suite.mistakes import Location, Mistake, quote
@@ -109,7 +100,6 @@ class Rule:
     def find_violations(
         self,
         ranking: RankingView,
-        query: QueryPart,
         params: Mapping[str, object],
         top_k: int,
         titles: Mapping[str, str],
@@ -119,40 +109,35 @@ class Rule:
         Args:
             ranking: The results. With ``match: text``, the ids are passages, except for rules that
                 read fields.
-            query: The query.
             params: The parameters of the query.
             top_k: The rank for documents without one.
             titles: The titles of documents, by id.
 
         Returns:
-            One text for each violation, which names the query. Empty if the rule holds.
+            One text for each violation, without the query. Empty if the rule holds.
         """
-        return list(self._iter_violations(ranking, _RuleContext(query, params, top_k, titles)))
+        return list(self._iter_violations(ranking, _RuleContext(params, top_k, titles)))
 
     def _iter_violations(self, ranking: RankingView, context: _RuleContext) -> Iterator[Text]:
         raise NotImplementedError
 
 
 class _RuleContext(NamedTuple):
-    """The query that a rule checks, and the beginnings of texts about its violations."""
+    """The values that a rule is checked with, and the names of documents in its texts."""
 
-    query: QueryPart
     params: Mapping[str, object]
     top_k: int
     titles: Mapping[str, str]
-
-    def start_text(self, *parts: Part | Text) -> Text:
-        return write(self.query, *parts)
 
     def name_document(self, doc_id: str) -> DocPart:
         title = self.titles.get(doc_id, "")
         return DocPart(doc_id, title if title != doc_id else "")
 
-    def start_text_at(self, hit: _Hit) -> Text:
-        return self.start_text(f": result {hit.rank}, ", self.name_document(hit.doc_id))
+    def name_hit(self, hit: _Hit) -> Text:
+        return write(f"result {hit.rank}, ", self.name_document(hit.doc_id))
 
     def describe_missing_field(self, hit: _Hit, path: str) -> Text:
-        return self.start_text_at(hit) + f", has no field '{path}'"
+        return self.name_hit(hit) + f", has no field '{path}'"
 
 
 class _Hit(NamedTuple):
@@ -218,7 +203,7 @@ class DocumentRule(Rule):
         for doc_id, rank in self.iter_ranks(context.top_k):
             if _is_in_top(ranks, doc_id, rank) != self.wants_documents:
                 problem = f" {_describe_rank(ranks, doc_id)}, but {verb} be in the top {rank}"
-                yield context.start_text(": ", context.name_document(doc_id), problem)
+                yield write(context.name_document(doc_id), problem)
 
 
 def _find_ranks(ranking: RankingView) -> dict[str, int]:
@@ -266,7 +251,7 @@ class MustFindAny(DocumentRule):
                 return
             problem = f" in the top {rank} (it {_describe_rank(ranks, doc_id)})"
             problems.append(write(context.name_document(doc_id), problem))
-        yield context.start_text(" must find one of these: ", join(problems))
+        yield write("needs ", join(problems, " or "))
 
 
 class MustNotFind(DocumentRule):
@@ -298,13 +283,12 @@ class InOrder(Rule):
         if ranks.keys().isdisjoint(self.documents):
             # Otherwise an empty ranking would satisfy the rule.
             named = list(map(context.name_document, self.documents))
-            yield context.start_text(": none of ", join(named), " was returned")
+            yield write("none of ", join(named), " was returned")
             return
         after_last = len(ranking.doc_ids) + 1
         for above, below in pairwise(self.documents):
             if below in ranks and ranks.get(above, after_last) > ranks[below]:
-                yield context.start_text(
-                    ": ",
+                yield write(
                     context.name_document(above),
                     f" {_describe_rank(ranks, above)}, but must be above ",
                     context.name_document(below),
@@ -334,9 +318,7 @@ class ExpectNoResults(Rule):
         if ranking.doc_ids:
             count = format_count(len(ranking.doc_ids), "result")
             first = context.name_document(ranking.doc_ids[0])
-            yield context.start_text(
-                f" must return nothing, but returned {count}, starting with ", first
-            )
+            yield write(f"must return nothing, but returned {count}, starting with ", first)
 
 
 # -- Rules about fields ----------------------------------------------------------------------------
@@ -490,7 +472,7 @@ class EveryResult(FieldRule):
                 problem = condition.explain_violation(value, context.params)
                 if problem:
                     has = write(f", has {condition.path} ", _show_values((value,)), ", but ")
-                    yield context.start_text_at(hit) + has + problem
+                    yield context.name_hit(hit) + has + problem
 
 
 @dataclass(frozen=True)
@@ -525,7 +507,7 @@ class MaxPer(FieldRule):
                     number = f", is number {limit + 1} of {len(group)} with {path} "
                     value = _show_values((group[limit].fields[path],))
                     allowed = f", but at most {limit} may have it"
-                    yield context.start_text_at(group[limit]) + number + value + allowed
+                    yield context.name_hit(group[limit]) + number + value + allowed
 
 
 @dataclass(frozen=True)
@@ -577,7 +559,7 @@ class NewestFirst(FieldRule):
             order = _compare_versions(above_version, version)
             if order is None or order < 0:
                 problem = "is above" if order else "cannot be compared with"
-                yield context.start_text_at(above) + write(
+                yield context.name_hit(above) + write(
                     f", has {self.version_path} ",
                     _show_values((above_version,)),
                     f", and {problem} result {hit.rank}, ",

@@ -64,8 +64,8 @@ class ForbidBad(Rule):
 
     key = "forbid_bad"
 
-    def _iter_violations(self, answer: RankingView, context: object) -> Iterator[Text]:
-        if "bad" in answer.doc_ids:
+    def _iter_violations(self, ranking: RankingView, context: object) -> Iterator[Text]:
+        if "bad" in ranking.doc_ids:
             yield write("bad was returned")
 
 
@@ -94,6 +94,17 @@ def test_every_repeat_must_satisfy_a_rule() -> None:
 
     assert result.outcome is Outcome.FAILED
     assert "good was not retrieved" in str(result.text)
+
+
+def test_a_rule_that_is_broken_twice_names_its_query_once() -> None:
+    suite = make_rule_suite(MustFind({"a": 1, "b": 1}))
+
+    result = get_rule_result(evaluate(suite, answer({"red shoes": EMPTY})))
+
+    assert str(result.text) == (
+        '"red shoes": a was not retrieved, but must be in the top 1;'
+        " b was not retrieved, but must be in the top 1"
+    )
 
 
 @pytest.mark.parametrize(

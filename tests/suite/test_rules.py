@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.io.text import DataPart, DocPart, QueryPart
+from pytest_irquality.io.text import DataPart, DocPart
 from pytest_irquality.retrieval.run import Ranking
 from pytest_irquality.suite.mistakes import Location, Mistake
 from pytest_irquality.suite.rules import (
@@ -24,7 +24,6 @@ from pytest_irquality.suite.rules import (
 from pytest_irquality.suite.yaml_source import read_yaml
 
 TITLES = {"a": "Blue shoe"}
-QUERY = QueryPart("q1", "red shoes")
 
 
 def parse_rule(key: str, value: str) -> Rule:
@@ -47,7 +46,7 @@ def find_violations(
 ) -> list[str]:
     ids = tuple(doc_ids.split()) or tuple("abcdefghij"[: len(fields)])
     ranking = Ranking(ids, fields=tuple(fields), passages=passages or {})
-    violations = rule.find_violations(ranking, QUERY, params or {}, 3, TITLES)
+    violations = rule.find_violations(ranking, params or {}, 3, TITLES)
     return [str(violation) for violation in violations]
 
 
@@ -58,23 +57,23 @@ def find_violations(
     ("rule", "doc_ids", "violations"),
     [
         (MustFind({"a": 2, "b": None}), "b a", []),
-        (MustFind({"a": 2}), "b c a", ['"red shoes": Blue shoe (a) is at rank 3, but must be in the top 2']),
-        (MustFind({"b": None}), "a", ['"red shoes": b was not retrieved, but must be in the top 3']),
+        (MustFind({"a": 2}), "b c a", ['Blue shoe (a) is at rank 3, but must be in the top 2']),
+        (MustFind({"b": None}), "a", ['b was not retrieved, but must be in the top 3']),
         (MustFind({"a": 1, "b": 1}), "", [
-            '"red shoes": Blue shoe (a) was not retrieved, but must be in the top 1',
-            '"red shoes": b was not retrieved, but must be in the top 1',
+            'Blue shoe (a) was not retrieved, but must be in the top 1',
+            'b was not retrieved, but must be in the top 1',
         ]),
         (MustFindAny({"a": 1, "b": 2}), "c b", []),
-        (MustFindAny({"a": 1, "b": 2}), "c a", ['"red shoes" must find one of these: Blue shoe (a) in the top 1 (it is at rank 2), b in the top 2 (it was not retrieved)']),
+        (MustFindAny({"a": 1, "b": 2}), "c a", ['needs Blue shoe (a) in the top 1 (it is at rank 2) or b in the top 2 (it was not retrieved)']),
         (MustNotFind({"a": 2}), "b c a", []),
-        (MustNotFind({"a": 2}), "b a", ['"red shoes": Blue shoe (a) is at rank 2, but must not be in the top 2']),
+        (MustNotFind({"a": 2}), "b a", ['Blue shoe (a) is at rank 2, but must not be in the top 2']),
         (InOrder(("a", "b", "c")), "a x b c", []),
         (InOrder(("a", "b")), "a", []),
-        (InOrder(("a", "b", "c")), "b a c", ['"red shoes": Blue shoe (a) is at rank 2, but must be above b, which is at rank 1']),
-        (InOrder(("a", "b")), "b", ['"red shoes": Blue shoe (a) was not retrieved, but must be above b, which is at rank 1']),
-        (InOrder(("a", "b")), "x", ['"red shoes": none of Blue shoe (a), b was returned']),
+        (InOrder(("a", "b", "c")), "b a c", ['Blue shoe (a) is at rank 2, but must be above b, which is at rank 1']),
+        (InOrder(("a", "b")), "b", ['Blue shoe (a) was not retrieved, but must be above b, which is at rank 1']),
+        (InOrder(("a", "b")), "x", ['none of Blue shoe (a), b was returned']),
         (ExpectNoResults(), "", []),
-        (ExpectNoResults(), "a b", ['"red shoes" must return nothing, but returned 2 results, starting with Blue shoe (a)']),
+        (ExpectNoResults(), "a b", ['must return nothing, but returned 2 results, starting with Blue shoe (a)']),
     ],
     ids=range(15),
 )  # fmt: skip
@@ -96,9 +95,8 @@ def test_data_in_a_violation_is_marked_for_escaping() -> None:
     rule = parse_rule("every_result", "{tenant: x}")
     ranking = Ranking(("a",), fields=({"tenant": "<b>"},))
 
-    (violation,) = rule.find_violations(ranking, QUERY, {}, 3, TITLES)
+    (violation,) = rule.find_violations(ranking, {}, 3, TITLES)
 
-    assert QUERY in violation.parts
     assert DocPart("a", "Blue shoe") in violation.parts
     assert DataPart("'<b>'") in violation.parts
 
@@ -186,7 +184,7 @@ def test_every_result_must_meet_the_condition(condition: str, value: object, pro
 
     if problem:
         shown = f"'{value}'" if not isinstance(value, list) else f'"{value}"'
-        expected = f'"red shoes": result 1, Blue shoe (a), has f {shown}, but {problem}'
+        expected = f"result 1, Blue shoe (a), has f {shown}, but {problem}"
         assert [violation.replace("'[", '"[').replace("]'", ']"') for violation in violations] == [
             expected
         ]
@@ -199,7 +197,7 @@ def test_a_result_without_the_field_breaks_the_rule() -> None:
 
     violations = find_violations(rule, fields=[{"status": "live"}, {"status": None}])
 
-    assert violations == ["\"red shoes\": result 2, b, has no field 'status'"]
+    assert violations == ["result 2, b, has no field 'status'"]
 
 
 def test_only_the_first_results_count() -> None:
@@ -214,11 +212,9 @@ def test_max_per_names_the_first_result_that_is_too_many() -> None:
     violations = find_violations(rule, fields=[{"source": "x"}, {"source": "y"}, {"source": "x"}])
 
     assert violations == [
-        "\"red shoes\": result 3, c, is number 2 of 2 with source 'x', but at most 1 may have it"
+        "result 3, c, is number 2 of 2 with source 'x', but at most 1 may have it"
     ]
-    assert find_violations(rule, fields=[{}]) == [
-        "\"red shoes\": result 1, Blue shoe (a), has no field 'source'"
-    ]
+    assert find_violations(rule, fields=[{}]) == ["result 1, Blue shoe (a), has no field 'source'"]
 
 
 NEWEST = NewestFirst("policy", "version")
@@ -255,8 +251,7 @@ def test_newest_first_names_both_results_and_both_values() -> None:
     fields = [{"policy": "p", "version": 1}, {"policy": "p", "version": 2}]
 
     assert find_violations(NEWEST, fields=fields) == [
-        "\"red shoes\": result 1, Blue shoe (a), has version '1', and is above result 2, b,"
-        " with version '2'"
+        "result 1, Blue shoe (a), has version '1', and is above result 2, b, with version '2'"
     ]
 
 

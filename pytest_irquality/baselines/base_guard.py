@@ -1,10 +1,10 @@
-"""The guard of the base branch's processes: no code of the current checkout answers for it.
+"""Keep code of the current checkout from answering for the base branch (``run:``).
 
-A copy of this file is ``sitecustomize.py`` in a folder that comes first on PYTHONPATH, so it runs
-before any code of the project, in the base's pytest and in every Python that it starts. It takes
-over imports: a module that would come from the current checkout is taken from the worktree, or not
-found. It notes modules that come from elsewhere all the same, and files of the current checkout
-that are read, for the process that evaluates.
+A copy of this file is ``sitecustomize.py`` in a folder that comes first on PYTHONPATH. So it runs
+before any code of the project, in the worktree's pytest and in every Python that pytest starts. The
+guard takes over imports: a module that would come from the current checkout is taken from the
+worktree, or not found. In the access log, it tells the process that evaluates which modules came
+from elsewhere all the same, and which files of the current checkout were read.
 
 It imports the standard library only, because ``ir_base_command`` may use any environment.
 """
@@ -24,7 +24,7 @@ from typing import Any
 
 VARIABLE = "PYTEST_IRQUALITY_BASE"
 MODULE_NAME = "pytest_irquality_base_guard"  # in sys.modules, where the plugin finds the guard
-_TOOL = "pytest_irquality"  # the current one on both sides, also if the checkout is its own
+_TOOL = "pytest_irquality"  # The current version runs on both branches, even in its own checkout.
 _INSTALLATION_PATHS = ("purelib", "platlib", "stdlib", "platstdlib", "scripts")
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR
 
@@ -35,51 +35,53 @@ def is_inside(path: str, folder: str) -> bool:
 
 
 class Guard:
-    """Maps the current checkout to the worktree, and notes what cannot be mapped.
+    """Maps the current checkout to the worktree, and logs what cannot be mapped.
 
     Args:
-        settings: ``head`` and ``tree`` are the real paths of both checkouts, ``notes`` the file for
-            notes, ``roots`` the folders that packages of the worktree may be in, and ``guard`` the
-            folder of the copy of this file.
+        settings: ``checkout`` and ``tree`` are the real paths of the current checkout and of the
+            worktree, ``access_log`` is the log, ``roots`` the folders that packages of the worktree
+            may be in, and ``guard`` the folder of the copy of this file.
     """
 
     def __init__(self, settings: dict[str, Any]) -> None:
-        self.head: str = settings["head"]
+        self.checkout: str = settings["checkout"]
         self.tree: str = settings["tree"]
-        self.notes: str = settings["notes"]
+        self.access_log: str = settings["access_log"]
         self.roots: Sequence[str] = settings["roots"]
         self.folder: str = settings["guard"]
         self.temporary_folder = os.path.dirname(self.tree)
         paths = map(sysconfig.get_path, _INSTALLATION_PATHS)
         self.installations = list(map(os.path.realpath, paths))
-        if not is_inside(self.head, os.path.realpath(sys.prefix)):
+        if not is_inside(self.checkout, os.path.realpath(sys.prefix)):
             self.installations.append(os.path.realpath(sys.prefix))
-        self.noted: set[tuple[str, ...]] = set()
+        self._logged_lines: set[tuple[str, ...]] = set()
 
-    def is_of_head(self, path: str) -> bool:
+    def is_in_checkout(self, path: str) -> bool:
         """Return whether a path is in the current checkout, but not in an environment there."""
         real = os.path.realpath(path)
         others = (*self.installations, self.temporary_folder)
-        return is_inside(real, self.head) and not any(is_inside(real, other) for other in others)
+        return is_inside(real, self.checkout) and not any(
+            is_inside(real, other) for other in others
+        )
 
     def map_path(self, path: str) -> str:
-        """Return the place in the worktree for a path of the current checkout."""
-        if not os.path.isabs(path) or is_inside(path, self.tree) or not self.is_of_head(path):
+        """Return a path of the current checkout in the worktree. Other paths stay."""
+        if not os.path.isabs(path) or is_inside(path, self.tree) or not self.is_in_checkout(path):
             return path
-        return self.tree + os.path.realpath(path)[len(self.head) :]
+        return self.tree + os.path.realpath(path)[len(self.checkout) :]
 
     def is_foreign(self, name: str, file: str) -> bool:
-        """Return whether a module is not the worktree's own.
+        """Return whether a module should have come from the worktree, but did not.
 
-        It is of the current checkout, or a copy of a module that the worktree has, which is
-        installed or belongs to another checkout.
+        It is in the current checkout, or it is installed or in another checkout although the
+        worktree has a module of its name.
         """
         parts = name.split(".")
         if parts[0] in sys.stdlib_module_names or parts[0] == _TOOL:
             return False
         if is_inside(os.path.abspath(file), self.tree):
             return False
-        if self.is_of_head(file):
+        if self.is_in_checkout(file):
             return True
         endings = (f"{parts[-1]}.py", os.path.join(parts[-1], "__init__.py"))
         for root in self.roots:
@@ -95,15 +97,15 @@ class Guard:
             if isinstance(file, str) and name != MODULE_NAME and self.is_foreign(name, file):
                 yield name, file
 
-    def note(self, *words: str) -> None:
-        """Add a line to the notes, once a process."""
-        if words not in self.noted:
-            self.noted.add(words)
-            with open(self.notes, "a", encoding="utf-8", errors="surrogateescape") as file:
-                file.write("\t".join(words) + "\n")
+    def log_access(self, *fields: str) -> None:
+        """Add a line to the access log, once in a process."""
+        if fields not in self._logged_lines:
+            self._logged_lines.add(fields)
+            with open(self.access_log, "a", encoding="utf-8", errors="surrogateescape") as file:
+                file.write("\t".join(fields) + "\n")
 
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note files of the current checkout that Python opens for reading."""
+        """Log files of the current checkout that Python opens for reading."""
         if event not in ("open", "sqlite3.connect") or not arguments:
             return
         path, *rest = arguments
@@ -111,19 +113,19 @@ class Guard:
         if not isinstance(path, (str, bytes)) or (isinstance(flags, int) and flags & _WRITE_FLAGS):
             return
         file = os.path.abspath(os.fsdecode(path).removeprefix("file:").partition("?")[0])
-        is_candidate = is_inside(file, self.head) and not is_inside(file, self.tree)
-        if is_candidate and self.is_of_head(file) and os.path.isfile(file):
-            self.note("file", file)
+        is_candidate = is_inside(file, self.checkout) and not is_inside(file, self.tree)
+        if is_candidate and self.is_in_checkout(file) and os.path.isfile(file):
+            self.log_access("file", file)
 
     # The guard is the first finder in sys.meta_path.
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> Any:
-        """Find a module with the other finders, and take it from the worktree if need be."""
+        """Find a module with the other finders, but in the worktree instead of the checkout."""
         if name.partition(".")[0] == _TOOL:
             return importlib.machinery.PathFinder.find_spec(name, path)
         spec = self._find(name, path, target)
         if spec is not None and spec.has_location and self.is_foreign(name, spec.origin):
-            self.note("module", name, spec.origin)
+            self.log_access("module", name, spec.origin)
         return spec
 
     def _find(self, name: str, path: Any, target: ModuleType | None) -> Any:
@@ -138,7 +140,7 @@ class Guard:
         return spec if spec and spec.has_location else None
 
     def _map_spec(self, name: str, spec: Any) -> Any:
-        """Return the spec in the worktree for one of the current checkout, or ``None``."""
+        """Map the spec of a module to the worktree. ``None`` if the worktree lacks the module."""
         folders = spec.submodule_search_locations
         mapped_folders = folders and list(dict.fromkeys(map(self.map_path, folders)))
         if spec.has_location:
@@ -160,12 +162,12 @@ class Guard:
 
 
 def install() -> None:
-    """Install the guard, as ``sitecustomize``."""
+    """Install the guard, and import the environment's own ``sitecustomize``."""
     guard = Guard(json.loads(os.environ[VARIABLE]))
     sys.path[:] = [path for path in sys.path if path != guard.folder]
     this = sys.modules.pop("sitecustomize")
     with contextlib.suppress(ImportError):
-        importlib.import_module("sitecustomize")  # that of the environment
+        importlib.import_module("sitecustomize")
     sys.modules.setdefault("sitecustomize", this)  # Python looks it up after the import.
     sys.modules[MODULE_NAME] = this
     this.__dict__["guard"] = guard

@@ -60,10 +60,10 @@ class GitSource:
         try:
             self.repository = Repository.find(root)
             self.commit = commit or self._find_merge_base(ref)
-            prefix = self.repository.get_path(root / "x").removesuffix("x")
+            prefix = posixpath.dirname(self.repository.get_path(root / "file"))
         except GitError as error:
-            raise BaselineError(f"--ir-baseline={self.label}: {error}") from None
-        self._prefix = prefix
+            raise BaselineError(f"{self.label}: {error}") from None
+        self.prefix = prefix
         self.tree = CommitTree(self.repository, self.commit)
 
     def _find_merge_base(self, ref: str) -> str:
@@ -96,10 +96,10 @@ class GitSource:
         try:
             paths = tuple(self.tree.list_files())
         except GitError as error:
-            raise BaselineError(f"--ir-baseline={self.label}: {error}") from None
-        if not self._prefix:
+            raise BaselineError(f"{self.label}: {error}") from None
+        if not self.prefix:
             return paths
-        return tuple(posixpath.relpath(path, self._prefix) for path in paths)
+        return tuple(posixpath.relpath(path, self.prefix) for path in paths)
 
     def read_file(self, path: str) -> bytes | None:
         """Return the bytes of a file of the commit, or ``None`` if it has none.
@@ -113,7 +113,7 @@ class GitSource:
             BaselineError: Git cannot read it, such as a file of LFS that was not fetched.
         """
         try:
-            return self.tree.read_file(posixpath.join(self._prefix, path))
+            return self.tree.read_file(posixpath.join(self.prefix, path))
         except GitError as error:
             raise BaselineError(f"{self.label} {path}: {error}") from None
 
@@ -146,7 +146,7 @@ class GitSource:
 
         A file that the change adds is none of the base branch, whether or not it is committed.
         """
-        in_repository = posixpath.join(self._prefix, path)
+        in_repository = posixpath.join(self.prefix, path)
         try:
             if self.repository.is_tracked(self.root / path):
                 return True

@@ -1,9 +1,9 @@
 """The base branch's own code (``--ir-baseline=run:REF``), run in a git worktree.
 
-The current process checks out the merge base into a temporary folder, starts a pytest there with
-the task in a file, and reads the answers from another one. ``base_guard`` takes care that no code
-of the current checkout answers for the base. ``read_child_task`` and ``write_child_answers`` are
-the other side of the exchange.
+The process that evaluates checks out the merge base into a temporary folder, starts a pytest there
+with the task in a file, and reads the answers from another file. ``base_guard`` makes sure that no
+code of the current checkout answers for the base branch. The other process, in the worktree, calls
+``read_child_task`` and ``write_child_answers``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +41,11 @@ _TREE_NAME = "tree"
 _TASK_NAME = "task.json"
 _ANSWERS_NAME = "answers.json"
 _OUTPUT_NAME = "output"
-_NOTES_NAME = "notes"
+_ACCESS_LOG_NAME = "access.log"
 _PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
-# What does not make a difference between the code of both sides.
-_NO_CODE_PARTS = frozenset(("tests", ".ir-baseline", "docs", "doc", "LICENSE"))
-_NO_CODE_SUFFIXES = (".md", ".rst", ".adoc")
+# Files that cannot change results.
+_IGNORED_PARTS = frozenset(("tests", ".ir-baseline", "docs", "doc", "LICENSE"))
+_IGNORED_SUFFIXES = (".md", ".rst", ".adoc")
 # Variables that belong to the current job, worker or environment.
 _DROPPED_VARIABLES = frozenset(
     (
@@ -72,11 +71,11 @@ _LINK_HINT = "Name files that git does not track in 'ir_base_link'."
 
 @dataclass(frozen=True)
 class QueryBatch:
-    """Queries that the base's code has to answer with one retriever.
+    """Queries that the code of the base branch has to answer with one retriever.
 
     Attributes:
-        key: The retriever and how its results are read. The parameter does not matter: the base's
-            fixture is run with all of its own.
+        key: The retriever and how its results are read. It has no parameter, because the fixture
+            of the base branch is run with all of its own.
         folder: The folder of the suites, relative to the root: its conftest files apply.
         queries: The queries of both branches.
         depth: How many results are requested.
@@ -99,52 +98,419 @@ class QueryBatch:
 
 
 @dataclass(frozen=True)
-class BaseCommand:
-    """How the base's pytest is started.
+class PytestInvocation:
+    """How pytest is started in the worktree.
 
     Attributes:
-        command: What runs pytest, from ``ir_base_command``; empty for this interpreter.
+        program: The program that runs pytest and its arguments, from ``ir_base_command``. Empty for
+            this interpreter.
         arguments: The arguments of the current pytest. Paths in them are moved to the worktree.
         folder: The folder that pytest was called in.
-        links: Untracked paths that both sides share (``ir_base_link``), from the top of the
+        links: Untracked paths that both branches share (``ir_base_link``), from the top of the
             repository.
-        options: Options of ours that the base takes over, such as ``{"ir_concurrency": 4}``.
+        options: Options of this plugin that the base branch's run uses too, such as
+            ``{"ir_concurrency": 4}``.
     """
 
-    command: tuple[str, ...] = ()
+    program: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     folder: Path = Path()
     links: tuple[str, ...] = ()
     options: Mapping[str, object] | None = None
 
 
-# -- The other side of the exchange ----------------------------------------------------------------
+class WorktreeSource:
+    """The answers of the base branch's code (a ``BaselineSource``).
+
+    ``run`` starts pytest in a worktree and waits for it. Then ``read_baselines`` returns its
+    answers.
+
+    Args:
+        git: The base branch in git, with its commit.
+        invocation: How pytest is started in the worktree.
+
+    Attributes:
+        name: The name of the base branch in messages.
+        retriever_errors: Why the base branch cannot use a retriever, such as a missing fixture.
+    """
+
+    def __init__(self, git: GitSource, invocation: PytestInvocation) -> None:
+        self.git = git
+        self.invocation = invocation
+        self.label = f"run:{git.ref}"
+        self.is_committed = False
+        self.commit = git.commit
+        self.name = f"the base branch ({git.commit[:7]})"
+        self.errors: dict[str, str] = {}
+        self.notes: list[Text] = []
+        self.retriever_errors: dict[RunKey, str] = {}
+        self._saved_folder: Path | None = None
+        self._batches: tuple[QueryBatch, ...] = ()
+        self._child_runs: tuple[ChildRun, ...] = ()
+        self._task_text = self._answers_text = ""
+
+    def run(self, batches: Sequence[QueryBatch], write_line: Callable[[str], None] = print) -> None:
+        """Run the queries with the base branch's code, in a temporary worktree.
+
+        Raises:
+            BaselineError: The code cannot be run, or used code of the current checkout.
+        """
+        self._batches = tuple(batches)
+        repository = self.git.repository
+        write_line(f"irquality: running the queries on {self.name} first")
+        with _open_folder(repository) as folder:
+            try:
+                repository.add_worktree(folder / _TREE_NAME, self.commit)
+                worktree_run = _WorktreeRun(self.invocation, folder, self.git)
+                linked_paths = worktree_run.link_files()
+                self._write_task(worktree_run)
+                status = worktree_run.run()
+                worktree_run.check_access_log(self.name)
+                self._read_answers(folder, status)
+            except (BaselineError, GitError, OSError) as error:
+                raise BaselineError(f"--ir-baseline={self.label}: {error}") from None
+        self.notes = []
+        if linked_paths:
+            paths = list_some([DataPart(path) for path in linked_paths])
+            text = "Both sides read the current files of 'ir_base_link': "
+            self.notes.append(write(text, paths))
+
+    def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
+        """Return the answers of the last ``run``, one baseline for each batch and retriever."""
+        self.errors.clear()
+        if self._saved_folder is not None:
+            self._load_answers(self._saved_folder)
+            self._saved_folder = None
+        baselines = []
+        for child_run in self._child_runs:
+            retriever = child_run.retriever
+            batch = self._batches[child_run.batch_index]
+            suite_paths = [s.path for s in suites if s.retriever.fixture == retriever.fixture]
+            suite_path = suite_paths[0] if suite_paths else ""
+            run = child_run.run
+            provenance = replace(
+                run.provenance, source=self.label, commit=self.commit, date=self.git.date
+            )
+            run = replace(run, provenance=provenance)
+            if run.errors and not run.answers:
+                error = next(iter(run.errors.values()))
+                self.errors[suite_path or batch.folder] = (
+                    f"{self.label}: {self.name} answered no query with '{retriever}':"
+                    f" {error.message}. {_LINK_HINT}"
+                )
+                continue
+            baselines.append(Baseline(run, retriever, suite_path))
+        return tuple(baselines)
+
+    def count_changed_files(self, suite_files: Collection[Path] = ()) -> int:
+        """Count the files of code and data that differ between both branches.
+
+        Documentation, tests, suites and their files do not count. If all rankings are equal
+        although some files differ, both branches may search one index.
+        """
+        top = os.path.realpath(self.git.repository.top)
+        suite_names = {os.path.relpath(os.path.realpath(file), top) for file in suite_files}
+        changed = self.git.repository.list_names("diff", "--name-only", "--no-renames", self.commit)
+        count = 0
+        for name in changed:
+            path = Path(name)
+            is_test = path.name.startswith("test_") or path.stem.endswith("_test")
+            is_ignored = path.suffix in _IGNORED_SUFFIXES or not _IGNORED_PARTS.isdisjoint(
+                path.parts
+            )
+            if not is_test and not is_ignored and name not in suite_names:
+                count += 1
+        return count
+
+    def save(self, folder: Path) -> None:
+        """Save the answers in a folder, for workers of pytest-xdist."""
+        (folder / _TASK_NAME).write_text(self._task_text, encoding="utf-8")
+        (folder / _ANSWERS_NAME).write_text(self._answers_text, encoding="utf-8")
+
+    def set_saved_folder(self, folder: Path) -> None:
+        """Set the folder from which a worker loads the answers when it reads baselines."""
+        self._saved_folder = folder
+
+    def _load_answers(self, folder: Path) -> None:
+        task = json.loads((folder / _TASK_NAME).read_text(encoding="utf-8"))
+        self._batches = tuple(map(_decode_batch, task["batches"]))
+        self._decode_answers((folder / _ANSWERS_NAME).read_text(encoding="utf-8"))
+
+    def _write_task(self, worktree_run: _WorktreeRun) -> None:
+        data = {
+            "batches": [_encode_batch(batch) for batch in self._batches],
+            "root": worktree_run.map_path(os.path.realpath(self.git.root)),
+            "options": dict(self.invocation.options or {}),
+        }
+        self._task_text = json.dumps(data, default=str)
+        (worktree_run.folder / _TASK_NAME).write_text(self._task_text, encoding="utf-8")
+
+    def _read_answers(self, folder: Path, status: int) -> None:
+        answers = folder / _ANSWERS_NAME
+        output = _read_last_lines(folder)
+        if not answers.exists() and status == CANNOT_START_STATUS:
+            raise BaselineError(f"'ir_base_command': {output.strip()}")
+        if not answers.exists():
+            raise BaselineError(
+                f"{self.name} gave no answers (exit status {status}). {_COMMAND_HINT} {_LINK_HINT}"
+                f"\n{output}"
+            )
+        if not self._decode_answers(answers.read_text(encoding="utf-8")):
+            raise BaselineError(
+                f"{self.name} did not check where its imports come from (exit status {status})."
+                f" {_COMMAND_HINT}\n{output}"
+            )
+
+    def _decode_answers(self, text: str) -> bool:
+        """Decode answers. Return whether the guard was active in the process that wrote them."""
+        data = json.loads(text)
+        self._answers_text = text
+        child_runs = []
+        for index, retriever, encoded in data["runs"]:
+            child_runs.append(ChildRun(index, RetrieverId(*retriever), decode_run(encoded)))
+        self._child_runs = tuple(child_runs)
+        self.retriever_errors = {}
+        for index, error in data["batch_errors"]:
+            self.retriever_errors[self._batches[index].key] = error
+        return bool(data["is_guarded"])
+
+
+class _WorktreeRun:
+    """One run of pytest in a worktree, which is in a temporary folder.
+
+    Attributes:
+        checkout: The top of the current checkout.
+        tree: The top of the worktree.
+    """
+
+    def __init__(self, invocation: PytestInvocation, folder: Path, git: GitSource) -> None:
+        self.invocation = invocation
+        self.repository = git.repository
+        self.folder = folder
+        self.commit = git.commit
+        self.checkout = os.path.realpath(git.repository.top)
+        self.tree = str(folder / _TREE_NAME)
+
+    # -- Paths of the current checkout in the worktree ---------------------------------------------
+
+    def map_path(self, path: str) -> str:
+        """Return the place in the worktree for an absolute path of the current checkout."""
+        real = os.path.realpath(path)
+        is_mapped = os.path.isabs(path) and is_inside(real, self.checkout)
+        if not is_mapped or is_inside(path, self.tree):
+            return path
+        return self.tree + real[len(self.checkout) :]
+
+    def map_argument(self, argument: str) -> str:
+        """Map the path in an argument: ``PATH``, ``PATH::ITEM`` or ``--option=PATH``."""
+        name, equals, value = argument.rpartition("=")
+        file, colons, item = value.partition("::")
+        # pytest starts in the same folder of the worktree, where relative paths stay valid unless
+        # the folder is outside the checkout.
+        called_in = os.path.realpath(self.invocation.folder)
+        if (
+            file
+            and not is_inside(called_in, self.checkout)
+            and os.path.exists(f"{called_in}/{file}")
+        ):
+            file = os.path.join(called_in, file)
+        return f"{name}{equals}{self.map_path(file)}{colons}{item}"
+
+    def link_files(self) -> list[str]:
+        """Link untracked files of the current checkout into the worktree, and return their paths.
+
+        Raises:
+            BaselineError: A path does not exist, or leads back to the code of the checkout.
+        """
+        linked_paths = []
+        for path in self.invocation.links:
+            source, target = Path(self.checkout, path), Path(self.tree, path)
+            if not source.exists() or not is_inside(os.path.normpath(source), self.checkout):
+                raise BaselineError(f"'ir_base_link': There is no '{path}' in the checkout")
+            link = self._find_link_into_checkout(source)
+            if link:
+                raise BaselineError(
+                    f"'ir_base_link': In '{path}', the link '{link}' leads back into the"
+                    " checkout, so current code would answer for the base branch"
+                )
+            if not os.path.lexists(target):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.symlink_to(source)
+                linked_paths.append(path)
+        return linked_paths
+
+    def _find_link_into_checkout(self, source: Path) -> str:
+        """Return a link at or below a path that leads to other files of the current checkout."""
+        named = [os.path.normpath(Path(self.checkout, path)) for path in self.invocation.links]
+        paths = [str(source)]
+        for folder, folder_names, file_names in os.walk(source):
+            paths += [os.path.join(folder, name) for name in (*folder_names, *file_names)]
+        for path in paths:
+            real = os.path.realpath(path)
+            is_link = os.path.islink(path) and is_inside(real, self.checkout)
+            if is_link and not any(is_inside(real, folder) for folder in named):
+                return os.path.relpath(path, self.checkout)
+        return ""
+
+    def _list_package_roots(self) -> Iterator[str]:
+        """Yield the folders of the worktree that may have packages: of projects, and ``src``."""
+        folders = {Path(self.tree): None}
+        for name in Repository(Path(self.tree)).list_names("ls-files"):
+            if name.rpartition("/")[2] in _PROJECT_FILES:
+                folders[Path(self.tree, name).parent] = None
+        for folder in folders:
+            yield str(folder / "src")
+            yield str(folder)
+
+    # -- The process -------------------------------------------------------------------------------
+
+    def run(self) -> int:
+        """Run pytest to its end, and return its exit status."""
+        called_in = Path(self.map_path(os.path.realpath(self.invocation.folder)))
+        called_in.mkdir(parents=True, exist_ok=True)
+        guard_folder = self._create_guard_folder()
+        (self.folder / "tmp").mkdir()
+        command = [*(self.invocation.program or _get_default_command())]
+        command += [self.map_argument(argument) for argument in self.invocation.arguments]
+        environment = {**self._make_environment(guard_folder), "PWD": str(called_in)}
+        with (self.folder / _OUTPUT_NAME).open("wb") as output:
+            process = SupervisedProcess(
+                command,
+                called_in,
+                output,
+                environment=environment,
+                end_signal=signal.SIGINT,
+                end_timeout_s=END_TIMEOUT_S,
+            )
+            try:
+                return process.wait()
+            finally:
+                process.end()
+
+    def _create_guard_folder(self) -> Path:
+        guard_folder = self.folder / "guard"
+        guard_folder.mkdir()
+        # Python imports sitecustomize before any other code, so the guard sees every import.
+        shutil.copyfile(base_guard.__file__, guard_folder / "sitecustomize.py")
+        package = Path(base_guard.__file__).resolve().parents[1]
+        if is_inside(str(package), self.checkout) and Path(self.tree, package.name).exists():
+            # The checkout is this plugin's own, and its current version runs on both branches.
+            (guard_folder / package.name).symlink_to(package)
+        return guard_folder
+
+    def _make_environment(self, guard_folder: Path) -> dict[str, str]:
+        settings = {
+            "checkout": self.checkout,
+            "tree": self.tree,
+            "guard": str(guard_folder),
+            "folder": str(self.folder),
+            "access_log": str(self.folder / _ACCESS_LOG_NAME),
+            "roots": list(self._list_package_roots()),
+        }
+        environment = {}
+        for name, value in os.environ.items():
+            if name not in _DROPPED_VARIABLES and not name.startswith("GIT_"):
+                environment[name] = value
+        inherited = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+        paths = [str(guard_folder), *map(self.map_path, inherited)]
+        return {
+            **environment,
+            "PYTHONPATH": os.pathsep.join(paths),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "TMPDIR": str(self.folder / "tmp"),
+            "IRQUALITY_SIDE": "base",
+            CHILD_VARIABLE: json.dumps(settings),
+        }
+
+    def check_access_log(self, name: str) -> None:
+        """Refuse answers for which code or changed files of the current checkout were used.
+
+        Raises:
+            BaselineError: The guard logged such a module or file.
+        """
+        log = self.folder / _ACCESS_LOG_NAME
+        if not log.exists():
+            return
+        text = log.read_text(encoding="utf-8", errors="surrogateescape")
+        for line in text.splitlines():
+            kind, *fields = line.split("\t")
+            if kind == "module":
+                raise BaselineError(
+                    f"{name} imported {fields[0]} from {fields[1]}, not from its own checkout."
+                    f" {_COMMAND_HINT}"
+                )
+            self._check_file(name, fields[0])
+
+    def _check_file(self, name: str, file: str) -> None:
+        relative = os.path.relpath(os.path.realpath(file), self.checkout)
+        links = map(os.path.normpath, self.invocation.links)
+        if any(is_inside(relative, link) for link in links) or ".git" in Path(relative).parts:
+            return
+        if self.repository.run("cat-file", "-e", f"{self.commit}:{relative}").returncode:
+            raise BaselineError(f"{name} read {file}, which is not in that commit. {_LINK_HINT}")
+        if self.repository.run("diff", "--quiet", self.commit, "--", relative).returncode:
+            raise BaselineError(
+                f"{name} read {file}, which this change edits. Build its path from `__file__`, not"
+                " from an absolute path."
+            )
+
+
+def _get_default_command() -> Sequence[str]:
+    """Return the command that starts pytest as the current one was started."""
+    program = Path(sys.argv[0]) if sys.argv else Path()
+    if program.parts[-2:] == ("pytest", "__main__.py"):
+        return (sys.executable, "-m", "pytest")
+    return (sys.executable, "-c", _START_PYTEST)
+
+
+def _read_last_lines(folder: Path) -> str:
+    """Return the end of the output, escaped for terminals and CI logs."""
+    try:
+        text = (folder / _OUTPUT_NAME).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return escape_log_lines("\n".join(f"  | {line}" for line in lines[-MAX_SHOWN_LINES:]))
+
+
+@contextmanager
+def _open_folder(repository: Repository) -> Iterator[Path]:
+    """Create a folder for a worktree, and remove both afterwards."""
+    folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=_FOLDER_PREFIX)))
+    try:
+        yield folder
+    finally:
+        repository.remove_worktree(folder / _TREE_NAME)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+# -- The exchange with the base branch's process ---------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ChildTask:
-    """What the base's pytest has to do.
+    """The task of the pytest in the worktree.
 
     Attributes:
         batches: The queries by retriever.
-        tree: The root of the project in the worktree.
-        options: Options of ours that the base takes over.
+        root: The root of the project in the worktree.
+        options: Options of this plugin that the base branch's run uses too.
         folder: The folder for the answers.
     """
 
     batches: tuple[QueryBatch, ...]
-    tree: Path
+    root: Path
     options: Mapping[str, object] = field(default_factory=dict)
     folder: Path = Path()
 
 
 @dataclass(frozen=True)
-class ChildAnswer:
-    """The answers of one parameter of a retriever.
+class ChildRun:
+    """The run of one parameter of a retriever.
 
     Attributes:
         batch_index: The index of the batch in the task.
-        retriever: The retriever as the base has it.
+        retriever: The retriever as the base branch has it.
     """
 
     batch_index: int
@@ -153,38 +519,36 @@ class ChildAnswer:
 
 
 def read_child_task() -> ChildTask:
-    """Read the task of this process, in the base's pytest."""
+    """Read the task of this process, which runs in the worktree."""
     settings = json.loads(os.environ[CHILD_VARIABLE])
     folder = Path(settings["folder"])
     data = json.loads((folder / _TASK_NAME).read_text(encoding="utf-8"))
     batches = tuple(map(_decode_batch, data["batches"]))
-    return ChildTask(batches, Path(data["tree"]), data["options"], folder)
+    return ChildTask(batches, Path(data["root"]), data["options"], folder)
 
 
 def write_child_answers(
-    task: ChildTask, answers: Sequence[ChildAnswer], missing: Mapping[int, str]
+    task: ChildTask, runs: Sequence[ChildRun], batch_errors: Mapping[int, str]
 ) -> None:
-    """Write the answers for the process that evaluates, in the base's pytest.
+    """Write the answers for the process that evaluates. Call this in the worktree's process.
 
     Args:
         task: The task.
-        answers: The answers of all retrievers.
-        missing: Why batches could not be run, by their index.
+        runs: The answers of all retrievers.
+        batch_errors: Why batches could not be run, by their index.
     """
+    # The guard was imported as sitecustomize, so importing it here would give another copy.
     guard = getattr(sys.modules.get(base_guard.MODULE_NAME), "guard", None)
     is_guarded = guard is not None and guard in sys.meta_path
     if guard is not None:
         for name, file in guard.list_foreign_modules():
-            guard.note("module", name, file)
+            guard.log_access("module", name, file)
     data = {
-        "answers": [
-            [answer.batch_index, list(answer.retriever), encode_run(answer.run)]
-            for answer in answers
-        ],
-        "missing": [[index, reason] for index, reason in missing.items()],
+        "runs": [[run.batch_index, list(run.retriever), encode_run(run.run)] for run in runs],
+        "batch_errors": list(batch_errors.items()),
         "is_guarded": is_guarded,
     }
-    # The answers are there completely or not at all, however this process ends.
+    # Write atomically: a killed process must not leave half of the answers.
     temporary = task.folder / f"{_ANSWERS_NAME}.part"
     temporary.write_text(json.dumps(data), encoding="utf-8")
     os.replace(temporary, task.folder / _ANSWERS_NAME)
@@ -213,355 +577,8 @@ def _decode_batch(data: dict[str, Any]) -> QueryBatch:
 
 
 def _restore_tuples(values: dict[str, Any]) -> dict[str, Any]:
-    """Return values in which lists, as which JSON has tuples, are tuples again."""
+    """Turn lists back into tuples, which JSON cannot represent."""
     restored = {}
     for name, value in values.items():
         restored[name] = tuple(value) if isinstance(value, list) else value
     return restored
-
-
-# -- The process that evaluates --------------------------------------------------------------------
-
-
-class WorktreeSource:
-    """The answers of the base's code (a ``BaselineSource``).
-
-    ``run`` starts the base's pytest and waits for it; ``read_baselines`` then returns its answers.
-
-    Args:
-        git: The base branch in git, with its commit.
-        command: How the base's pytest is started.
-
-    Attributes:
-        name: What messages call the base branch.
-        missing: Why the base could not answer with a retriever, such as a fixture that it lacks.
-    """
-
-    def __init__(self, git: GitSource, command: BaseCommand) -> None:
-        self.git = git
-        self.command = command
-        self.label = f"run:{git.ref}"
-        self.is_committed = False
-        self.commit = git.commit
-        self.name = f"the base branch ({git.commit[:7]})"
-        self.errors: dict[str, str] = {}
-        self.notes: list[Text] = []
-        self.missing: dict[RunKey, str] = {}
-        self._saved_folder: Path | None = None
-        self._batches: tuple[QueryBatch, ...] = ()
-        self._answers: tuple[ChildAnswer, ...] = ()
-        self._task_text = self._answers_text = ""
-
-    def run(self, batches: Sequence[QueryBatch], say: Callable[[str], None] = print) -> None:
-        """Let the base's code answer, in a worktree that is removed again.
-
-        Raises:
-            BaselineError: The base's code could not be run, or not without code of this checkout.
-        """
-        self._batches = tuple(batches)
-        repository = self.git.repository
-        say(f"irquality: running the queries on {self.name} first")
-        with _open_folder(repository) as folder:
-            try:
-                repository.add_worktree(folder / _TREE_NAME, self.commit)
-                process = _BaseProcess(self.command, repository, folder, self.git)
-                linked = process.link_files()
-                self._write_task(process)
-                status = process.run()
-                process.check_notes(self.name)
-                self._read_answers(folder, status)
-            except (BaselineError, GitError, OSError) as error:
-                raise BaselineError(f"--ir-baseline={self.label}: {error}") from None
-        self.notes = []
-        if linked:
-            paths = list_some([DataPart(path) for path in linked])
-            text = "Both sides read the current files of 'ir_base_link': "
-            self.notes.append(write(text, paths))
-
-    def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
-        """Return the answers of the last ``run``, one baseline for each batch and retriever."""
-        self.errors.clear()
-        if self._saved_folder is not None:
-            self._load(self._saved_folder)
-            self._saved_folder = None
-        baselines = []
-        for answer in self._answers:
-            batch = self._batches[answer.batch_index]
-            fixture = answer.retriever.fixture
-            same = [suite.path for suite in suites if suite.retriever.fixture == fixture]
-            suite_path = same[0] if same else ""
-            provenance = replace(
-                answer.run.provenance, source=self.label, commit=self.commit, date=self.git.date
-            )
-            run = replace(answer.run, provenance=provenance)
-            if run.errors and not run.answers:
-                error = next(iter(run.errors.values()))
-                self.errors[suite_path or batch.folder] = (
-                    f"{self.label}: {self.name} answered no query with '{answer.retriever}':"
-                    f" {error.message}. {_LINK_HINT}"
-                )
-                continue
-            baselines.append(Baseline(run, answer.retriever, suite_path))
-        return tuple(baselines)
-
-    def count_changed_files(self, suite_files: Collection[Path] = ()) -> int:
-        """Count the files of code and data that differ between both sides.
-
-        Documentation, tests, suites and their files do not count. If all rankings are equal
-        although some files differ, both sides may search one index.
-        """
-        top = os.path.realpath(self.git.repository.top)
-        suite_names = {os.path.relpath(os.path.realpath(file), top) for file in suite_files}
-        changed = self.git.repository.list_names("diff", "--name-only", "--no-renames", self.commit)
-        count = 0
-        for name in changed:
-            path = Path(name)
-            is_test = path.name.startswith("test_") or path.stem.endswith("_test")
-            is_text = path.suffix in _NO_CODE_SUFFIXES or not _NO_CODE_PARTS.isdisjoint(path.parts)
-            if not is_test and not is_text and name not in suite_names:
-                count += 1
-        return count
-
-    def save(self, folder: Path) -> None:
-        """Save the answers in a folder, for workers of xdist."""
-        (folder / _TASK_NAME).write_text(self._task_text, encoding="utf-8")
-        (folder / _ANSWERS_NAME).write_text(self._answers_text, encoding="utf-8")
-
-    def load(self, folder: Path) -> None:
-        """Load what ``save`` saves, in a worker of xdist, once baselines are read."""
-        self._saved_folder = folder
-
-    def _load(self, folder: Path) -> None:
-        task = json.loads((folder / _TASK_NAME).read_text(encoding="utf-8"))
-        self._batches = tuple(map(_decode_batch, task["batches"]))
-        self._accept((folder / _ANSWERS_NAME).read_text(encoding="utf-8"))
-
-    def _write_task(self, process: _BaseProcess) -> None:
-        data = {
-            "batches": [_encode_batch(batch) for batch in self._batches],
-            "tree": process.map_path(os.path.realpath(self.git.root)),
-            "options": dict(self.command.options or {}),
-        }
-        self._task_text = json.dumps(data, default=str)
-        (process.folder / _TASK_NAME).write_text(self._task_text, encoding="utf-8")
-
-    def _read_answers(self, folder: Path, status: int) -> None:
-        answers = folder / _ANSWERS_NAME
-        if status == CANNOT_START_STATUS and not answers.exists():
-            raise BaselineError(f"'ir_base_command': {_read_last_lines(folder).strip()}")
-        if not answers.exists() or not self._accept(answers.read_text(encoding="utf-8")):
-            reason, hint = "gave no answers", f"{_COMMAND_HINT} {_LINK_HINT}"
-            if answers.exists():
-                reason, hint = "did not check where its imports come from", _COMMAND_HINT
-            raise BaselineError(
-                f"{self.name} {reason} (exit status {status}). {hint}\n{_read_last_lines(folder)}"
-            )
-
-    def _accept(self, text: str) -> bool:
-        """Take the answers in a text. Return whether the guard was there when they were made."""
-        data = json.loads(text)
-        self._answers_text = text
-        answers = []
-        for index, retriever, encoded in data["answers"]:
-            answers.append(ChildAnswer(index, RetrieverId(*retriever), decode_run(encoded)))
-        self._answers = tuple(answers)
-        self.missing = {self._batches[index].key: reason for index, reason in data["missing"]}
-        return bool(data["is_guarded"])
-
-
-class _BaseProcess:
-    """One run of the base's pytest in a temporary folder."""
-
-    def __init__(
-        self, command: BaseCommand, repository: Repository, folder: Path, git: GitSource
-    ) -> None:
-        self.command = command
-        self.repository = repository
-        self.folder = folder
-        self.commit = git.commit
-        self.head = os.path.realpath(repository.top)
-        self.tree = str(folder / _TREE_NAME)
-
-    # -- Paths of the current checkout in the worktree ---------------------------------------------
-
-    def map_path(self, path: str) -> str:
-        """Return the place in the worktree for an absolute path of the current checkout."""
-        real = os.path.realpath(path)
-        is_mapped = os.path.isabs(path) and is_inside(real, self.head)
-        if not is_mapped or is_inside(path, self.tree):
-            return path
-        return self.tree + real[len(self.head) :]
-
-    def map_argument(self, argument: str) -> str:
-        """Map the path in an argument: ``PATH``, ``PATH::ITEM`` or ``--option=PATH``."""
-        name, equals, value = argument.rpartition("=")
-        file, colons, item = value.partition("::")
-        called_in = os.path.realpath(self.command.folder)
-        if file and not is_inside(called_in, self.head) and os.path.exists(f"{called_in}/{file}"):
-            file = os.path.join(called_in, file)
-        return f"{name}{equals}{self.map_path(file)}{colons}{item}"
-
-    def link_files(self) -> list[str]:
-        """Link untracked files of the current checkout into the worktree, and return their paths.
-
-        Raises:
-            BaselineError: A path does not exist, or leads back to the code of the checkout.
-        """
-        linked = []
-        for path in self.command.links:
-            source, target = Path(self.head, path), Path(self.tree, path)
-            if not source.exists() or not is_inside(os.path.normpath(source), self.head):
-                raise BaselineError(f"'ir_base_link': There is no '{path}' in the checkout")
-            way_back = self._find_way_back(source)
-            if way_back:
-                raise BaselineError(
-                    f"'ir_base_link': In '{path}', the link '{way_back}' leads back into the"
-                    " checkout, so current code would answer for the base branch"
-                )
-            if not os.path.lexists(target):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.symlink_to(source)
-                linked.append(path)
-        return linked
-
-    def _find_way_back(self, source: Path) -> str:
-        """Return a link at or below a path that leads to other files of the current checkout."""
-        named = [os.path.normpath(os.path.join(self.head, path)) for path in self.command.links]
-        inner = (
-            os.path.join(base, name) for base, *names in os.walk(source) for name in chain(*names)
-        )
-        for path in chain([str(source)], inner):
-            real = os.path.realpath(path)
-            is_link = os.path.islink(path) and is_inside(real, self.head)
-            if is_link and not any(is_inside(real, folder) for folder in named):
-                return os.path.relpath(path, self.head)
-        return ""
-
-    def _list_package_roots(self) -> Iterator[str]:
-        """Yield where packages of the base may be: next to project files, and in ``src`` there."""
-        folders = {Path(self.tree): None}
-        for name in Repository(Path(self.tree)).list_names("ls-files"):
-            if name.rpartition("/")[2] in _PROJECT_FILES:
-                folders[Path(self.tree, name).parent] = None
-        for folder in folders:
-            yield str(folder / "src")
-            yield str(folder)
-
-    # -- The process -------------------------------------------------------------------------------
-
-    def run(self) -> int:
-        """Run the base's pytest to its end and return its exit status."""
-        called_in = Path(self.map_path(os.path.realpath(self.command.folder)))
-        called_in.mkdir(parents=True, exist_ok=True)
-        guard_folder = self._create_guard_folder()
-        (self.folder / "tmp").mkdir()
-        command = [*(self.command.command or _get_default_command())]
-        command += [self.map_argument(argument) for argument in self.command.arguments]
-        environment = {**self._make_environment(guard_folder), "PWD": str(called_in)}
-        with (self.folder / _OUTPUT_NAME).open("wb") as output:
-            process = SupervisedProcess(
-                command,
-                called_in,
-                output,
-                environment=environment,
-                end_signal=signal.SIGINT,
-                end_timeout_s=END_TIMEOUT_S,
-            )
-            try:
-                return process.wait()
-            finally:
-                process.end()
-
-    def _create_guard_folder(self) -> Path:
-        guard_folder = self.folder / "guard"
-        guard_folder.mkdir()
-        shutil.copyfile(base_guard.__file__, guard_folder / "sitecustomize.py")
-        package = Path(base_guard.__file__).resolve().parents[1]
-        if is_inside(str(package), self.head) and Path(self.tree, package.name).exists():
-            # The checkout is this plugin's own, whose current version runs on both sides.
-            (guard_folder / package.name).symlink_to(package)
-        return guard_folder
-
-    def _make_environment(self, guard_folder: Path) -> dict[str, str]:
-        settings = {
-            "head": self.head,
-            "tree": self.tree,
-            "guard": str(guard_folder),
-            "folder": str(self.folder),
-            "notes": str(self.folder / _NOTES_NAME),
-            "roots": list(self._list_package_roots()),
-        }
-        environment = {}
-        for name, value in os.environ.items():
-            if name not in _DROPPED_VARIABLES and not name.startswith("GIT_"):
-                environment[name] = value
-        inherited = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-        paths = [str(guard_folder), *map(self.map_path, inherited)]
-        return {
-            **environment,
-            "PYTHONPATH": os.pathsep.join(paths),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "TMPDIR": str(self.folder / "tmp"),
-            "IRQUALITY_SIDE": "base",
-            CHILD_VARIABLE: json.dumps(settings),
-        }
-
-    def check_notes(self, name: str) -> None:
-        """Refuse answers for which code or changed files of the current checkout were used.
-
-        Raises:
-            BaselineError: The guard noted a module or a file.
-        """
-        notes = self.folder / _NOTES_NAME
-        if not notes.exists():
-            return
-        text = notes.read_text(encoding="utf-8", errors="surrogateescape")
-        for line in text.splitlines():
-            kind, *words = line.split("\t")
-            if kind == "module":
-                raise BaselineError(
-                    f"{name} imported {words[0]} from {words[1]}, not from its own checkout."
-                    f" {_COMMAND_HINT}"
-                )
-            self._check_file(name, words[0])
-
-    def _check_file(self, name: str, file: str) -> None:
-        inside = os.path.relpath(os.path.realpath(file), self.head)
-        is_linked = any(is_inside(inside, os.path.normpath(path)) for path in self.command.links)
-        if is_linked or ".git" in Path(inside).parts:
-            return
-        if self.repository.run("cat-file", "-e", f"{self.commit}:{inside}").returncode:
-            raise BaselineError(f"{name} read {file}, which is not in that commit. {_LINK_HINT}")
-        if self.repository.run("diff", "--quiet", self.commit, "--", inside).returncode:
-            raise BaselineError(
-                f"{name} read {file}, which this change edits. Read it relative to the code."
-            )
-
-
-def _get_default_command() -> Sequence[str]:
-    """Return the command that starts pytest as the current one was started."""
-    program = Path(sys.argv[0]) if sys.argv else Path()
-    if program.parts[-2:] == ("pytest", "__main__.py"):
-        return (sys.executable, "-m", "pytest")
-    return (sys.executable, "-c", _START_PYTEST)
-
-
-def _read_last_lines(folder: Path) -> str:
-    """Return the end of the base's output, without effect on terminals and CI systems."""
-    try:
-        text = (folder / _OUTPUT_NAME).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-    lines = [line for line in text.splitlines() if line.strip()]
-    return escape_log_lines("\n".join(f"  | {line}" for line in lines[-MAX_SHOWN_LINES:]))
-
-
-@contextmanager
-def _open_folder(repository: Repository) -> Iterator[Path]:
-    """Create a folder for a worktree, and remove both in the end."""
-    folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=_FOLDER_PREFIX)))
-    try:
-        yield folder
-    finally:
-        repository.remove_worktree(folder / _TREE_NAME)
-        shutil.rmtree(folder, ignore_errors=True)

@@ -9,7 +9,6 @@ branch's own code answers as well, in another process (``base_process``).
 from __future__ import annotations
 
 import os
-import posixpath
 import re
 import shlex
 import tempfile
@@ -26,7 +25,7 @@ import pytest
 
 from pytest_irquality.baselines.git_source import GitSource
 from pytest_irquality.baselines.sources import BaselineError
-from pytest_irquality.baselines.worktree import BaseCommand, WorktreeSource
+from pytest_irquality.baselines.worktree import PytestInvocation, WorktreeSource
 from pytest_irquality.evaluation.evaluate import SuiteKey
 from pytest_irquality.io import dataclass, replace
 from pytest_irquality.io.access import FileAccess
@@ -35,7 +34,7 @@ from pytest_irquality.io.files import FileError
 from pytest_irquality.io.git import CommitTree, GitError
 from pytest_irquality.io.processes import split_command
 from pytest_irquality.metrics import Definition
-from pytest_irquality.plugin import compat, services
+from pytest_irquality.plugin import compat, retriever_fixtures
 from pytest_irquality.plugin.collection import (
     PluginState,
     SuiteModule,
@@ -60,14 +59,15 @@ from pytest_irquality.plugin.options import (
     parse_arguments,
 )
 from pytest_irquality.plugin.query_plan import SessionBranch
-from pytest_irquality.plugin.session import ItemAnswers, create_baseline_source
+from pytest_irquality.plugin.session import ItemAnswers
 from pytest_irquality.suite.mistakes import SuiteError
 from pytest_irquality.suite.model import RetrieverId, Suite
 from pytest_irquality.suite.parser import load_suite
 
-# What workers of pytest-xdist learn from the controller.
-COMMIT_INPUT = "ir_base_commit"
-ANSWERS_INPUT = "ir_base_answers"
+# Keys of ``workerinput``, which the controller sends to workers of pytest-xdist.
+COMMIT_INPUT_KEY = "ir_base_commit"
+ANSWERS_FOLDER_KEY = "ir_base_answers"
+# The default of pytest's 'norecursedirs' (pytest 9).
 DEFAULT_SKIPPED_FOLDERS = (
     "*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}",
 )  # fmt: skip
@@ -78,9 +78,11 @@ class BaseBranchPlugin:
 
     Attributes:
         source: Its files in git.
-        config: Its configuration.
-        suite_names: Its suites, relative to the root.
-        branch: What the session knows of it.
+        base_config: Its configuration.
+        suite_paths: Its suites, relative to the root.
+        branch: Its suites, baselines and errors, as the session knows them.
+        code_source: The answers of its code (``run:``).
+        answers_folder: Where the controller of pytest-xdist saves these answers for workers.
 
     Raises:
         pytest.UsageError: Git does not know the revision, or its ini file cannot be read.
@@ -90,46 +92,49 @@ class BaseBranchPlugin:
         self.state = state
         options = state.options
         ref = options.baseline.partition(":")[2]
-        pinned = getattr(config, "workerinput", {}).get(COMMIT_INPUT, "")
+        commit = getattr(config, "workerinput", {}).get(COMMIT_INPUT_KEY, "")
         try:
-            source = create_baseline_source(
-                options.baseline, config.invocation_params.dir, root=config.rootpath, commit=pinned
-            )
-            assert isinstance(source, GitSource)
-            self.source = source
-            self.config = read_base_config(config, self.source)
-            self.suite_names = find_base_suites(self.config, self.source)
-        except (BaselineError, GitError, pytest.UsageError) as error:
-            prefix = f"--ir-baseline={options.baseline}: "
-            raise pytest.UsageError(prefix + str(error).removeprefix(prefix)) from None
-        self.branch = SessionBranch(self.source, name=ref, is_strict=self.config.is_strict)
+            self.source = GitSource(config.rootpath, ref, label=options.baseline, commit=commit)
+            self.base_config = read_base_config(config, self.source)
+            self.suite_paths = find_base_suites(self.base_config, self.source)
+        except BaselineError as error:  # which starts with the label
+            raise pytest.UsageError(f"--ir-baseline={error}") from None
+        except (GitError, pytest.UsageError) as error:
+            raise pytest.UsageError(f"--ir-baseline={options.baseline}: {error}") from None
+        self.branch = SessionBranch(self.source, name=ref, is_strict=self.base_config.is_strict)
         self.code_source: WorktreeSource | None = None
-        if options.runs_base_code:
-            command = BaseCommand(
-                command=tuple(split_command(options.base_command)),
-                arguments=get_command_line(config).arguments,
-                folder=config.invocation_params.dir,
-                links=options.base_link,
-                options={"ir_concurrency": options.concurrency},
-            )
-            self.code_source = self.branch.code_source = WorktreeSource(self.source, command)
         self.answers_folder: Path | None = None
-        if options.runs_base_code and is_controller(config):
+        if options.runs_base_code:
+            self._create_code_source(config)
+
+    def _create_code_source(self, config: pytest.Config) -> None:
+        options = self.state.options
+        invocation = PytestInvocation(
+            program=tuple(split_command(options.base_command)),
+            arguments=get_command_line(config).arguments,
+            folder=config.invocation_params.dir,
+            links=options.base_link,
+            options={"ir_concurrency": options.concurrency},
+        )
+        self.code_source = WorktreeSource(self.source, invocation)
+        self.branch.code_source = self.code_source
+        if is_controller(config):
             folder = tempfile.TemporaryDirectory(prefix="irquality-answers-")
             config.add_cleanup(folder.cleanup)
             self.answers_folder = Path(folder.name)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker which commit the base branch is, and where its answers will be."""
-        node.workerinput[COMMIT_INPUT] = self.source.commit
-        node.workerinput[ANSWERS_INPUT] = str(self.answers_folder)
+        """Send a worker the commit of the base branch and the folder of its answers."""
+        node.workerinput[COMMIT_INPUT_KEY] = self.source.commit
+        if self.answers_folder is not None:
+            node.workerinput[ANSWERS_FOLDER_KEY] = str(self.answers_folder)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(
         self, session: pytest.Session, items: list[pytest.Item]
     ) -> Generator[None, object, object]:
-        """Add base suites after every selection, so no selection of the change removes them."""
+        """Add base suites after every selection, so that the change cannot deselect them."""
         result = yield
         items += self.create_items(session, items)
         return result
@@ -147,28 +152,30 @@ class BaseBranchPlugin:
             The items that the typed command line does not exclude.
         """
         selected_keys = {item.shared.key for item in items if isinstance(item, SuiteItem)}
-        created: list[BaseItem] = []
-        for name in self.suite_names:
-            path = Path(os.path.normpath(self.source.root / name))
-            if path not in self.state.modules and is_left_out_on_both_sides(self.source, name):
+        created: list[BaseBranchItem] = []
+        for suite_path in self.suite_paths:
+            path = Path(os.path.normpath(self.source.root / suite_path))
+            is_collected = path in self.state.modules
+            if not is_collected and is_ignored_on_both_branches(self.source, suite_path):
                 continue
             try:
                 folder = compat.build_folder_node(session, path.parent)
                 own_metrics = collect_own_metrics(folder)
             except Exception as error:  # whatever a conftest raises
-                self.branch.add_error(name, f"{type(error).__name__}: {error}")
+                self.branch.add_error(suite_path, f"{type(error).__name__}: {error}")
                 continue
             suite = load_base_suite(
                 self.branch,
                 self.source,
-                name,
+                suite_path,
                 own_metrics=own_metrics,
-                id_field=str(self.config.values.get("ir_id_field", "")),
+                id_field=str(self.base_config.values.get("ir_id_field", "")),
                 access=self.state.file_access,
             )
             if suite is not None:
                 created += self._create_suite_items(suite, folder, selected_keys)
         typed = get_command_line(session.config)
+        # Node ids and `--lf` select items of current suites, so they include no base suite.
         included: Sequence[pytest.Item] = []
         if not typed.has_node_ids and not getattr(typed.namespace, "lf", False):
             included = compat.find_typed_items(session.config, created, typed.namespace)
@@ -177,9 +184,10 @@ class BaseBranchPlugin:
 
     def _create_suite_items(
         self, suite: Suite, folder: Any, selected_keys: Iterable[SuiteKey]
-    ) -> list[BaseItem]:
+    ) -> list[BaseBranchItem]:
+        """Create the items of a base suite for the retrievers that no selected item covers."""
         fixture = suite.retriever.fixture
-        declared = (*self.state.declared_retrievers, *self.config.declared_retrievers)
+        declared = (*self.state.declared_retrievers, *self.base_config.declared_retrievers)
         if not is_declared(fixture, declared):
             key = self.branch.add_suite(suite, RetrieverId(fixture))
             self.branch.set_missing(key, f"'{fixture}' is not declared as a retriever")
@@ -188,26 +196,27 @@ class BaseBranchPlugin:
         current_keys = {key for key in current_suites if key.path == suite.path}
         covered = set()
         for key in current_keys.intersection(selected_keys):
-            is_same_retriever = key.retriever.fixture == fixture
-            is_compared_alike = current_suites[key].baseline_retriever == suite.baseline_retriever
-            if is_same_retriever and is_compared_alike:
+            current_suite = current_suites[key]
+            has_same_retriever = key.retriever.fixture == fixture
+            has_same_baseline = current_suite.baseline_retriever == suite.baseline_retriever
+            if has_same_retriever and has_same_baseline:
                 covered.add(self.branch.add_suite(suite, key.retriever))
         if covered and covered == current_keys:
-            return []
+            return []  # Every retriever of the fixture is selected.
         path = Path(os.path.normpath(self.source.root / suite.path))
         module: SuiteModule = SuiteModule.from_parent(folder, path=path)
         module.suite = suite
-        items: dict[SuiteKey, BaseItem] = {}
+        items: dict[SuiteKey, BaseBranchItem] = {}
         for case in module.collect_cases():
             retriever = compat.find_retriever(fixture, case)
             key = self.branch.add_suite(suite, retriever)
             if key not in covered and key not in items:
-                items[key] = compat.create_item(BaseItem, case, BASE_ITEM_NAME)
+                items[key] = compat.create_item(BaseBranchItem, case, BASE_ITEM_NAME)
                 items[key].key = key
         return list(items.values())
 
     def run_code(self, config: pytest.Config) -> None:
-        """Run the code of the base branch (``run:``). In a worker, say where its answers will be.
+        """Run the code of the base branch (``run:``). Workers only set the folder of its answers.
 
         Raises:
             BaselineError: The code cannot be run.
@@ -217,39 +226,38 @@ class BaseBranchPlugin:
             return
         if is_worker(config):
             # The controller runs the code, and has written the answers when the first item runs.
-            code_source.load(Path(config.workerinput[ANSWERS_INPUT]))  # type: ignore[attr-defined]
+            worker_input: dict[str, str] = config.workerinput  # type: ignore[attr-defined]
+            code_source.set_saved_folder(Path(worker_input[ANSWERS_FOLDER_KEY]))
             return
         batches = search_session.plan.list_query_batches()
         if batches:
-            code_source.run(batches, partial(_say, config))
+            code_source.run(batches, partial(_print_progress, config))
         if self.answers_folder is not None:
             code_source.save(self.answers_folder)
         base_fixtures = {suite.retriever.fixture for suite in self.branch.suites.values()}
-        for key, reason in code_source.missing.items():
-            # A retriever that only this change adds has no answers there.
+        for key, reason in code_source.retriever_errors.items():
+            # The base branch has no answers of a retriever that only this change adds.
             if key.retriever.fixture in base_fixtures:
                 self.branch.add_error(f"{code_source.label} {key.retriever}", reason)
-        suite_files = [
-            search_session.root / path
-            for path in (*search_session.current.texts, *self.branch.texts)
-        ]
+        suite_paths = (*search_session.current.texts, *self.branch.texts)
+        suite_files = [config.rootpath / path for path in suite_paths]
         if code_source.count_changed_files(suite_files):
             search_session.facts = replace(search_session.facts, has_code_changes=True)
 
 
-def _say(config: pytest.Config, line: str) -> None:
+def _print_progress(config: pytest.Config, line: str) -> None:
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None and reporter.verbosity >= 0:
         reporter.write_line(line)
 
 
-class BaseItem(ReportedItem, pytest.Function):
+class BaseBranchItem(ReportedItem, pytest.Function):
     """Runs the queries of a base suite on one retriever. The decision evaluates them."""
 
     key: SuiteKey
 
     def setup(self) -> None:
-        """Run the queries. Whatever prevents it is recorded, and the item is skipped."""
+        """Run the queries. An error is recorded, and the item is skipped."""
         state = get_state(self.config)
         suite = state.base_plugin.branch.suites[self.key]
         self.answers = ItemAnswers(self.key, is_base=True)
@@ -262,7 +270,7 @@ class BaseItem(ReportedItem, pytest.Function):
                 self.answers = state.search_session.get_item_answers(self.key, is_base=True)
         except (pytest.exit.Exception, KeyboardInterrupt):
             raise
-        except BaseException as error:
+        except BaseException as error:  # `pytest.skip` in a fixture is no `Exception`
             self.answers.error = describe_error(error, suite).partition("\n")[0]
             state.search_session.add_item_answers(self.answers)
             pytest.skip(self.answers.error)
@@ -272,11 +280,13 @@ class BaseItem(ReportedItem, pytest.Function):
 
 
 @dataclass(frozen=True)
-class BaseConfig:
-    """What the base branch's own ini file says.
+class BaseBranchConfig:
+    """The settings in the ini file of the base branch.
 
     Attributes:
-        paths: Where its pytest looks for tests, relative to the top of the repository.
+        values: The ini keys, with those that ``-o`` on the typed command line sets.
+        paths: The folders and files in which pytest would look for tests, relative to the top of
+            the repository.
         ignored_paths: Paths that its ``addopts`` or the typed command line ignore.
         ignored_globs: Patterns of such paths.
     """
@@ -293,11 +303,12 @@ class BaseConfig:
 
     @property
     def declared_retrievers(self) -> list[str]:
-        """Return the fixtures that suites may use, besides those that are named like one."""
+        """Return the fixtures that the base branch's ini file declares as retrievers."""
         names = _split_words(self.values.get("ir_retrievers"))
         for key in ("ir_url", "ir_command"):
             value = self.values.get(key) or []
-            names += services.list_names(value.splitlines() if isinstance(value, str) else value)
+            lines = value.splitlines() if isinstance(value, str) else value
+            names += retriever_fixtures.list_names(lines)
         return names
 
     def is_ignored(self, path: PurePosixPath) -> bool:
@@ -308,7 +319,7 @@ class BaseConfig:
         return False
 
 
-def read_base_config(config: pytest.Config, source: GitSource) -> BaseConfig:
+def read_base_config(config: pytest.Config, source: GitSource) -> BaseBranchConfig:
     """Read the ini file that pytest would use on the base branch.
 
     Args:
@@ -334,10 +345,12 @@ def read_base_config(config: pytest.Config, source: GitSource) -> BaseConfig:
             path = Path(os.path.realpath(folder / name))
             if path.is_relative_to(top):
                 arguments.append(str(_copy_ini_files(tree, path, copy)))
-        if ini_name and Path(os.path.realpath(folder / ini_name)).is_relative_to(top):
-            ini_name = str(_copy_ini_files(tree, Path(os.path.realpath(folder / ini_name)), copy))
+        ini_path = Path(os.path.realpath(folder / (ini_name or "")))
+        if ini_name and ini_path.is_relative_to(top):
+            ini_name = str(_copy_ini_files(tree, ini_path, copy))
         rootdir, values = compat.read_ini_file(copied_folder, arguments, ini_name)
         if not rootdir.is_relative_to(copy):
+            # The ini file is outside the repository, so it is not the base branch's.
             rootdir, values = copied_folder, {}
         root_name = rootdir.relative_to(copy).as_posix()
         folder_name = copied_folder.relative_to(copy).as_posix()
@@ -346,13 +359,13 @@ def read_base_config(config: pytest.Config, source: GitSource) -> BaseConfig:
     values.update(typed.overridden_ini_keys)
     locate = partial(_locate, top, folder)
     paths = [locate(_resolve_argument(config, name)) for name in typed_paths or addopts.paths]
-    if not paths and root_name == folder_name:
-        paths = list(_expand(tree, root_name, _split_words(values.get("testpaths"))))
+    if not paths and root_name == folder_name:  # as pytest reads 'testpaths' only in its rootdir
+        paths = list(_expand_test_paths(tree, root_name, _split_words(values.get("testpaths"))))
     ignored: dict[str, tuple[str, ...]] = {}
     for key in ("ignore", "ignore_glob"):
         given = [getattr(each.namespace, key, None) or () for each in (addopts, typed)]
         ignored[key] = tuple(map(locate, chain.from_iterable(given)))
-    return BaseConfig(values, tuple(paths) or (folder_name,), *ignored.values())
+    return BaseBranchConfig(values, tuple(paths) or (folder_name,), *ignored.values())
 
 
 def _resolve_argument(config: pytest.Config, argument: str) -> str:
@@ -379,7 +392,7 @@ def _copy_ini_files(tree: CommitTree, path: Path, copy: Path) -> Path:
 
     Args:
         tree: The files of the base branch.
-        path: A folder, of which only the ini files are copied, or a file.
+        path: A file, or a folder, of which only the ini files are copied.
         copy: The folder to copy to.
 
     Returns:
@@ -390,52 +403,53 @@ def _copy_ini_files(tree: CommitTree, path: Path, copy: Path) -> Path:
     is_folder = path.is_dir() if entry is None else entry.is_folder
     target = copy / relative
     names = [] if is_folder else [relative]
-    for folder in (relative, *relative.parents) if is_folder else relative.parents:
+    folders = [relative, *relative.parents] if is_folder else relative.parents
+    for folder in folders:
         names += [folder / name for name in (*compat.INI_NAMES, "setup.py")]
     (target if is_folder else target.parent).mkdir(parents=True, exist_ok=True)
     for name in names:
         content = tree.read_file(name.as_posix())
+        # pytest needs paths that exist, so a file that the base branch lacks is created empty.
         if content is not None or name == relative:
             (copy / name).write_bytes(content or b"")
     return target
 
 
-def find_base_suites(base_config: BaseConfig, source: GitSource) -> list[str]:
+def find_base_suites(base_config: BaseBranchConfig, source: GitSource) -> list[str]:
     """Find the suites of the base branch, as paths relative to the root of the project.
 
     The command line can also name a list of queries, or a suite whose name matches no pattern.
     """
     patterns = _split_words(base_config.values.get("ir_suite_files")) or SUITE_PATTERNS
     skipped = _split_words(base_config.values.get("norecursedirs")) or DEFAULT_SKIPPED_FOLDERS
-    root = posixpath.dirname(source.repository.get_path(source.root / "file"))
-    found = []
+    suite_paths = []
     for name in source.list_files():
-        path = PurePosixPath(_join(root, name))
+        path = PurePosixPath(_join(source.prefix, name))
         is_named = str(path) in base_config.paths and path.suffix in NAMED_SUFFIXES
         if not is_named and not any(path.match(pattern) for pattern in patterns):
             continue
         if base_config.is_ignored(path):
             continue
         for start in base_config.paths:
-            if _is_within(path, start) and not _is_skipped(path, start, skipped):
-                found.append(name)
+            if _is_in_folder(path, start) and not _is_skipped(path, start, skipped):
+                suite_paths.append(name)
                 break
-    return found
+    return suite_paths
 
 
-def is_left_out_on_both_sides(source: GitSource, path: str) -> bool:
+def is_ignored_on_both_branches(source: GitSource, path: str) -> bool:
     """Return whether a suite that is not collected was not collected on the base branch either.
 
-    That is so if the suite, the ini files and the conftest files above it are unchanged, and a
-    conftest with code that leaves files out has a name or pattern of a part of its path. Code that
-    reads such names from elsewhere may read others now.
+    This is a guess on purpose, because no code of the base branch runs: the suite, the ini files
+    and the conftest files above it are unchanged, and a conftest that ignores files has a text or
+    pattern of a part of its path. Code that reads such names from elsewhere may read others now.
 
     Args:
         source: The files of the base branch.
         path: The suite, relative to the root of the project.
     """
     suite = PurePosixPath(source.repository.get_path(source.root / path))
-    is_named = False
+    is_ignored = False
     names = [suite]
     for folder in suite.parents:
         names += [folder / name for name in ("conftest.py", *compat.INI_NAMES)]
@@ -446,12 +460,12 @@ def is_left_out_on_both_sides(source: GitSource, path: str) -> bool:
             return False
         if name.name == "conftest.py" and content is not None:
             parts = suite.relative_to(name.parent).parts
-            is_named = is_named or _is_part_named(content.decode(errors="replace"), parts)
-    return is_named
+            is_ignored = is_ignored or _may_ignore(content.decode(errors="replace"), parts)
+    return is_ignored
 
 
-def _is_part_named(code: str, parts: Iterable[str]) -> bool:
-    """Return whether code that leaves files out has a text or pattern of a part of a path."""
+def _may_ignore(code: str, parts: Iterable[str]) -> bool:
+    """Return whether code that ignores files has a text or pattern of a part of a path."""
     if not re.search("collect_ignore|pytest_ignore_collect|pytest_collect", code):
         return False
     texts = re.findall(r"""["']([^"'\n]{3,})["']""", code)
@@ -471,7 +485,7 @@ def load_base_suite(
     """Load a suite of the base branch, or record why it cannot be read.
 
     Args:
-        branch: The base branch, which gets the text or the error.
+        branch: The base branch. The text or the error is added to it.
         source: Its files.
         path: The suite, relative to the root of the project.
         own_metrics: Metrics that the project defines.
@@ -496,7 +510,7 @@ def load_base_suite(
     return suite
 
 
-def _expand(tree: CommitTree, root: str, patterns: Sequence[str]) -> Iterator[str]:
+def _expand_test_paths(tree: CommitTree, root: str, patterns: Sequence[str]) -> Iterator[str]:
     """Expand the patterns of ``testpaths`` over the folders and files of a commit."""
     names: set[str] = set()
     if any(character in pattern for pattern in patterns for character in "*?["):
@@ -513,12 +527,12 @@ def _join(folder: str, name: str) -> str:
     return os.path.normpath(os.path.join(folder, name)).replace(os.sep, "/")
 
 
-def _is_within(path: PurePosixPath, folder: str) -> bool:
+def _is_in_folder(path: PurePosixPath, folder: str) -> bool:
     return folder == "." or path.as_posix() == folder or folder in map(str, path.parents)
 
 
 def _is_skipped(path: PurePosixPath, start: str, patterns: Iterable[str]) -> bool:
-    """Return whether a folder between a start and a file is one that pytest does not enter."""
+    """Return whether pytest would skip a folder between ``start`` and the file."""
     start_parts = () if start == "." else PurePosixPath(start).parts
     folders = path.parent.parts[len(start_parts) :]
     return any(fnmatch(folder, pattern) for folder in folders for pattern in patterns)

@@ -1,4 +1,4 @@
-"""The process that runs the base branch's own code, ``run:REF``.
+"""The process that runs the base branch's own code (``run:REF``).
 
 ``become_base_process`` turns a pytest in the worktree into one that only runs queries.
 """
@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from pytest_irquality.baselines.worktree import (
-    ChildAnswer,
+    ChildRun,
     ChildTask,
     QueryBatch,
     read_child_task,
     write_child_answers,
 )
-from pytest_irquality.plugin import compat, services
+from pytest_irquality.plugin import compat, retriever_fixtures
 from pytest_irquality.plugin.collection import is_declared
 from pytest_irquality.plugin.items import get_exception_policy
 from pytest_irquality.plugin.options import OPTIONS, read_options
@@ -63,25 +63,26 @@ def become_base_process(config: pytest.Config) -> None:
     options.update({name: value for name, value in _RESET_OPTIONS.items() if name in options})
     options.update({option.name: option.default for option in OPTIONS})
     options.update(task.options)
-    config.args = [str(task.tree)]
-    config.pluginmanager.register(BaseProcessPlugin(task), "irquality-base-process")
+    # Otherwise pytest would also collect the paths that the user typed.
+    config.args = [str(task.root)]
+    config.pluginmanager.register(QueryBatchPlugin(task), "irquality-base-process")
 
 
-class BaseProcessPlugin:
-    """Collects one module for each batch of queries, and writes the answers in the end.
+class QueryBatchPlugin:
+    """Collects one module for each batch of queries, and writes the answers at the end.
 
     It evaluates nothing, and none of the base branch's own suites and tests run.
     """
 
     def __init__(self, task: ChildTask) -> None:
         self.task = task
-        self.answers: list[ChildAnswer] = []
-        self.missing: dict[int, str] = {}
+        self.runs: list[ChildRun] = []
+        self.batch_errors: dict[int, str] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_ignore_collect(self, collection_path: Path) -> bool:
         """Collect none of the base branch's own tests."""
-        return collection_path != self.task.tree
+        return collection_path != self.task.root
 
     def pytest_collectstart(self, collector: pytest.Collector) -> None:
         """Remember the folders that pytest collects."""
@@ -93,21 +94,23 @@ class BaseProcessPlugin:
     ) -> None:
         """Collect the batches."""
         items.clear()
+        options = read_options(session.config)
+        declared = retriever_fixtures.list_declared_retrievers(options)
         for index, batch in enumerate(self.task.batches):
             try:
-                items += self._collect(session, index, batch)
+                items += self._collect_batch(session, index, batch, declared)
             except Exception as error:  # whatever a conftest raises
-                self.missing[index] = f"{type(error).__name__}: {error}"
+                self.batch_errors[index] = f"{type(error).__name__}: {error}"
 
-    def _collect(
-        self, session: pytest.Session, index: int, batch: QueryBatch
+    def _collect_batch(
+        self, session: pytest.Session, index: int, batch: QueryBatch, declared: Sequence[str]
     ) -> Sequence[pytest.Item]:
-        options = read_options(session.config)
         fixture = batch.key.retriever.fixture
-        if not is_declared(fixture, services.list_declared(options)):
-            self.missing[index] = f"'{fixture}' is not declared as a retriever"
+        if not is_declared(fixture, declared):
+            self.batch_errors[index] = f"'{fixture}' is not declared as a retriever"
             return ()
-        folder = self.task.tree / batch.folder
+        folder = self.task.root / batch.folder
+        # If the base branch lacks the folder, a conftest above it can define the fixture.
         while not folder.is_dir():
             folder = folder.parent
         node = compat.build_folder_node(session, folder)
@@ -117,7 +120,7 @@ class BaseProcessPlugin:
         items = []
         for case in module.collect_cases():
             if not compat.has_fixture(case, fixture):
-                self.missing[index] = f"there is no fixture '{fixture}'"
+                self.batch_errors[index] = f"there is no fixture '{fixture}'"
                 return ()
             item = compat.create_item(QueryBatchItem, case, "batch")
             item.process = self
@@ -127,17 +130,17 @@ class BaseProcessPlugin:
 
     def pytest_sessionfinish(self) -> None:
         """Write the answers for the process that evaluates."""
-        write_child_answers(self.task, self.answers, self.missing)
+        write_child_answers(self.task, self.runs, self.batch_errors)
 
 
 class QueryBatchItem(pytest.Function):
     """Runs the queries of a batch with one parameter of the fixture."""
 
-    process: BaseProcessPlugin
+    process: QueryBatchPlugin
     index: int
 
     def setup(self) -> None:
-        """Run the queries. Whatever prevents it is reported to the current process."""
+        """Run the queries. An error is sent to the process that evaluates."""
         batch = self.process.task.batches[self.index]
         fixture = batch.key.retriever.fixture
         try:
@@ -155,8 +158,8 @@ class QueryBatchItem(pytest.Function):
             )
         except (pytest.exit.Exception, KeyboardInterrupt):
             raise
-        except BaseException as error:
-            self.process.missing[self.index] = f"{type(error).__name__}: {error}"
+        except BaseException as error:  # `pytest.skip` in a fixture is no `Exception`
+            self.process.batch_errors[self.index] = f"{type(error).__name__}: {error}"
             raise
         retriever_id = compat.find_retriever(fixture, self)
-        self.process.answers.append(ChildAnswer(self.index, retriever_id, run))
+        self.process.runs.append(ChildRun(self.index, retriever_id, run))

@@ -23,7 +23,7 @@ from pytest_irquality.plugin.items import (
     freeze_large_suite,
 )
 from pytest_irquality.plugin.options import Options
-from pytest_irquality.plugin.services import USUAL_RETRIEVER
+from pytest_irquality.plugin.retriever_fixtures import DEFAULT_RETRIEVER
 from pytest_irquality.plugin.session import SearchSession
 from pytest_irquality.suite.mistakes import Mistake, SuiteError
 from pytest_irquality.suite.model import RetrieverId, Suite
@@ -164,7 +164,7 @@ def check_retriever(state: PluginState, suite: Suite) -> None:
     name = suite.retriever.fixture
     if is_declared(name, state.declared_retrievers):
         return
-    closest = find_closest(name, [USUAL_RETRIEVER, *state.declared_retrievers])
+    closest = find_closest(name, [DEFAULT_RETRIEVER, *state.declared_retrievers])
     hint = f" Did you mean '{closest}'?" if closest else ""
     message = (
         f"'{name}' is not declared as a retriever.{hint} Name the fixture"
@@ -175,7 +175,7 @@ def check_retriever(state: PluginState, suite: Suite) -> None:
 
 def is_declared(name: str, declared: Iterable[str]) -> bool:
     """Return whether suites may use a fixture as their retriever."""
-    return name == USUAL_RETRIEVER or name.endswith(RETRIEVER_SUFFIX) or name in declared
+    return name == DEFAULT_RETRIEVER or name.endswith(RETRIEVER_SUFFIX) or name in declared
 
 
 def collect_own_metrics(node: pytest.Collector) -> list[Definition]:

@@ -80,9 +80,9 @@ def pytest_configure(config: pytest.Config) -> None:
     options = plugin_options.read_options(config)
     config.stash[OPTIONS_KEY] = options
     if options.url or options.command:
-        from pytest_irquality.plugin import services
+        from pytest_irquality.plugin import retriever_fixtures
 
-        services.register(config, options)
+        retriever_fixtures.register(config, options)
     if CHILD_VARIABLE in os.environ:
         return
     needs_suites = not options.init and _needs_suites(config, options)

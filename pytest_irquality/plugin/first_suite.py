@@ -16,7 +16,7 @@ from pytest_irquality.io.text import format_count
 from pytest_irquality.plugin import compat
 from pytest_irquality.plugin.items import ERRORS_WITHOUT_TRACEBACK, get_exception_policy
 from pytest_irquality.plugin.options import Options
-from pytest_irquality.plugin.services import USUAL_RETRIEVER
+from pytest_irquality.plugin.retriever_fixtures import DEFAULT_RETRIEVER
 from pytest_irquality.retrieval.collect import collect_run
 from pytest_irquality.retrieval.run import Run
 from pytest_irquality.suite.first_suite import (
@@ -97,15 +97,15 @@ class FirstSuiteModule(compat.SynthesizedModule):
             self.source = read_init_source(self.path, root=root, access=access)
         except SuiteError as error:
             raise self.CollectError(escape_log_lines(str(error))) from None
-        return [USUAL_RETRIEVER] if self.source.kind == "queries" else []
+        return [DEFAULT_RETRIEVER] if self.source.kind == "queries" else []
 
     def collect(self) -> Sequence[pytest.Item]:
         """Collect an item for each parameter of the retriever."""
         cases = self.collect_cases()
         needs_retriever = self.source.kind == "queries"
-        if needs_retriever and not compat.has_fixture(cases[0], USUAL_RETRIEVER):
+        if needs_retriever and not compat.has_fixture(cases[0], DEFAULT_RETRIEVER):
             raise self.CollectError(
-                f"There is no fixture '{USUAL_RETRIEVER}'. Write it in a conftest.py next to the"
+                f"There is no fixture '{DEFAULT_RETRIEVER}'. Write it in a conftest.py next to the"
                 " list or above, or set 'ir_url' or 'ir_command' in the ini file."
             )
         return [compat.create_item(FirstSuiteItem, case, "write-suite") for case in cases]
@@ -131,7 +131,7 @@ class FirstSuiteItem(pytest.Function):
         __tracebackhide__ = True
         try:
             run = collect_run(
-                self.funcargs[USUAL_RETRIEVER],
+                self.funcargs[DEFAULT_RETRIEVER],
                 queries,
                 Settings(id_field=options.id_field),
                 depth=CANDIDATE_COUNT,

@@ -30,11 +30,11 @@ from pytest_irquality.io.escaping import escape_log_line, escape_log_lines, quot
 from pytest_irquality.io.files import FileError, check_output
 from pytest_irquality.io.git import describe_commit
 from pytest_irquality.io.text import find_closest
-from pytest_irquality.plugin import compat, items as items_plugin, services
+from pytest_irquality.plugin import compat, items as items_plugin, retriever_fixtures
 from pytest_irquality.plugin.collection import STATE_KEY, PluginState, SuiteModule, get_state
 from pytest_irquality.plugin.items import BASE_ITEM_NAME, SuiteItem, get_exception_policy
 from pytest_irquality.plugin.options import (
-    WORKER_INPUT,
+    TYPED_ARGUMENTS_KEY,
     Options,
     describe_addopts_selection,
     format_command,
@@ -90,7 +90,9 @@ def activate(config: pytest.Config, options: Options) -> None:
     named_paths = [folder / argument.partition("::")[0] for argument in config.args]
     named_folders = [path if path.is_dir() else path.parent for path in named_paths]
     access = FileAccess(config.rootpath, options.files, tuple(named_folders))
-    state = PluginState(options, search_session, access, tuple(services.list_declared(options)))
+    state = PluginState(
+        options, search_session, access, tuple(retriever_fixtures.list_declared_retrievers(options))
+    )
     config.stash[STATE_KEY] = state
     manager = config.pluginmanager
     try:
@@ -107,8 +109,8 @@ def activate(config: pytest.Config, options: Options) -> None:
     config.add_cleanup(patch.undo)
     patch.setenv("IRQUALITY_SIDE", os.environ.get("IRQUALITY_SIDE", "current"))
     # They are registered already if the ini file declares a retriever.
-    if not manager.is_registered(services):
-        manager.register(services, "irquality-services")
+    if not manager.is_registered(retriever_fixtures):
+        manager.register(retriever_fixtures, "irquality-retriever-fixtures")
     manager.register(items_plugin, "irquality-items")
     manager.register(sys.modules[__name__], "irquality-lifecycle")
     if not is_worker(config):
@@ -193,7 +195,7 @@ def pytest_collection_modifyitems(
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     """Say so if the command line asks for suites and there are none."""
     state = get_state(config)
-    has_base_suites = state.base_plugin is not None and state.base_plugin.suite_names
+    has_base_suites = state.base_plugin is not None and state.base_plugin.suite_paths
     if state.modules or has_base_suites or is_controller(config):
         return []
     patterns = " ".join(state.options.suite_files)
@@ -208,7 +210,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Send the typed command line to a worker of pytest-xdist."""
-    node.workerinput[WORKER_INPUT] = list(get_command_line(node.config).arguments)
+    node.workerinput[TYPED_ARGUMENTS_KEY] = list(get_command_line(node.config).arguments)
 
 
 @pytest.hookimpl(optionalhook=True)

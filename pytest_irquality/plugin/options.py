@@ -443,8 +443,9 @@ def is_controller(config: pytest.Config) -> bool:
 _PARSER_KEY = pytest.StashKey[pytest.Parser]()
 _COMMAND_LINE_KEY = pytest.StashKey["CommandLine"]()
 
-# Workers of pytest-xdist get parsed options, not what was typed.
-WORKER_INPUT = "ir_typed_arguments"
+# The key of ``workerinput`` for the typed arguments. Workers of pytest-xdist get parsed
+# options, not what was typed.
+TYPED_ARGUMENTS_KEY = "ir_typed_arguments"
 
 # Options that leave out items or files, by their attribute.
 _SELECTING_OPTIONS = {
@@ -579,7 +580,7 @@ def parse_arguments(config: pytest.Config, arguments: Sequence[str]) -> CommandL
 def get_command_line(config: pytest.Config) -> CommandLine:
     """Return the typed command line of this session."""
     if _COMMAND_LINE_KEY not in config.stash:
-        typed = getattr(config, "workerinput", {}).get(WORKER_INPUT)
+        typed = getattr(config, "workerinput", {}).get(TYPED_ARGUMENTS_KEY)
         if typed is None:
             typed = shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
             typed += map(os.fspath, config.invocation_params.args)

@@ -94,7 +94,7 @@ class SessionBranch:
             baselines=self._baselines,
             committed=self._committed,
             contexts=contexts,
-            errors=self.errors,
+            errors=dict(self.errors),
             missing_retrievers=self.missing_retrievers,
             notes=(*self.notes, *self.source.notes),
             texts=self.texts,

@@ -1,6 +1,6 @@
-"""Fixtures of retrievers: those of ``ir_url`` and ``ir_command``, and ``bm25_retriever``.
+"""Retriever fixtures: one for each line of ``ir_url`` and ``ir_command``, and ``bm25_retriever``.
 
-A fixture of the project with the same name replaces each of them.
+A fixture of the project overrides the one with the same name.
 """
 
 from __future__ import annotations
@@ -16,25 +16,28 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_irquality.plugin.options import CHILD_VARIABLE, OPTIONS_KEY, Options
+from pytest_irquality.plugin.options import CHILD_VARIABLE, OPTIONS_KEY, Options, is_worker
 
 if TYPE_CHECKING:
     from pytest_irquality.retrieval.corpus import BM25Retriever
     from pytest_irquality.retrieval.service import RetrieverConfig, Server, Service
     from pytest_irquality.suite.model import Suite
 
-USUAL_RETRIEVER = "retriever"
+DEFAULT_RETRIEVER = "retriever"
 _NAMED_LINE = re.compile(r"([A-Za-z_]\w*):\s+.*")
 
 
 def list_names(lines: Iterable[str]) -> list[str]:
     """Return the names of the fixtures that lines of ``ir_url`` or ``ir_command`` declare."""
     matches = [_NAMED_LINE.fullmatch(line.strip()) for line in lines]
-    return [match[1] if match else USUAL_RETRIEVER for match in matches]
+    return [match[1] if match else DEFAULT_RETRIEVER for match in matches]
 
 
-def list_declared(options: Options) -> list[str]:
-    """Return the names of all fixtures that the ini file declares as retrievers."""
+def list_declared_retrievers(options: Options) -> list[str]:
+    """Return the names of all fixtures that the ini file declares as retrievers.
+
+    Suites may use these, and fixtures whose names end with ``_retriever``.
+    """
     return [*options.retrievers, *list_names(options.url), *list_names(options.command)]
 
 
@@ -50,14 +53,16 @@ def register(config: pytest.Config, options: Options) -> None:
             raise pytest.UsageError(
                 f"'ir_url' and 'ir_command' declare two retrievers with the name '{name}'."
             )
-    retrievers = ModuleType("irquality_retrievers")
+    # pytest finds fixtures in the attributes of a plugin, so their names need a module.
+    fixture_module = ModuleType("irquality_retrievers")
     for name in names:
-        setattr(retrievers, name, _create_fixture(name))
-    if USUAL_RETRIEVER not in names:
-        # If all retrievers have names of their own, the usual name gives each of them in turn.
-        setattr(retrievers, USUAL_RETRIEVER, _create_fixture(USUAL_RETRIEVER, params=names))
-    config.pluginmanager.register(retrievers, retrievers.__name__)
-    config.pluginmanager.register(sys.modules[__name__], "irquality-services")
+        setattr(fixture_module, name, _create_fixture(name))
+    if DEFAULT_RETRIEVER not in names:
+        # No line has the default name, so that fixture is parametrized with all of them.
+        fixture = _create_fixture(DEFAULT_RETRIEVER, params=names)
+        setattr(fixture_module, DEFAULT_RETRIEVER, fixture)
+    config.pluginmanager.register(fixture_module, fixture_module.__name__)
+    config.pluginmanager.register(sys.modules[__name__], "irquality-retriever-fixtures")
 
 
 def _create_fixture(name: str, params: Sequence[str] | None = None) -> Callable[..., Any]:
@@ -68,18 +73,18 @@ def _create_fixture(name: str, params: Sequence[str] | None = None) -> Callable[
         from pytest_irquality.retrieval.program import CommandRetriever
 
         with _report_in_one_line():
-            config = _load_config(request.config)
-            retriever = config.list_retrievers()[request.param if params else name]
-            request.getfixturevalue("_irquality_prepared")
+            retriever_config = _read_retriever_config(request.config)
+            folder, secrets = retriever_config.folder, retriever_config.secrets
+            retriever = retriever_config.list_retrievers()[request.param if params else name]
+            request.getfixturevalue("_irquality_prepare")
             service: Service
             if retriever.key == "ir_command":
-                service = CommandRetriever(retriever.line, config.folder, config.secrets)
+                service = CommandRetriever(retriever.line, folder, secrets)
             else:
                 has_port = retriever.has_port
                 server = request.getfixturevalue("_irquality_server") if has_port else None
-                service = UrlRetriever(
-                    retriever.line, config.headers, config.folder, config.secrets, server
-                )
+                headers = retriever_config.headers
+                service = UrlRetriever(retriever.line, headers, folder, secrets, server)
                 if server:
                     server.wait_until_ready(service.check_ready)
         yield service
@@ -89,41 +94,45 @@ def _create_fixture(name: str, params: Sequence[str] | None = None) -> Callable[
 
 
 @pytest.fixture(scope="session")
-def _irquality_prepared(request: pytest.FixtureRequest) -> None:
+def _irquality_prepare(request: pytest.FixtureRequest) -> None:
     """Run the commands of ``ir_prepare``, once in a session."""
-    retrievers = _load_config(request.config)
-    if not retrievers.prepare:
+    retriever_config = _read_retriever_config(request.config)
+    if not retriever_config.prepare:
         return
     with _report_in_one_line():
-        if not hasattr(request.config, "workerinput"):
-            retrievers.run_prepare()
+        if not is_worker(request.config):
+            retriever_config.run_prepare()
             return
         from pytest_irquality.io.files import lock_folder
 
         # Workers share the folder above their own temporary folders.
         shared = request.getfixturevalue("tmp_path_factory").getbasetemp().parent
-        done = shared / "irquality-prepared"
+        marker = shared / "irquality-prepared"
         with lock_folder(shared):
-            if not done.exists():
-                retrievers.run_prepare()
-                done.touch()
+            if not marker.exists():
+                retriever_config.run_prepare()
+                marker.touch()
 
 
 @pytest.fixture(scope="session")
 def _irquality_server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """Start the server of ``ir_serve``, one for all URLs with its port."""
     with _report_in_one_line():
-        started = _load_config(request.config).start_server()
-    yield started
-    started.close()
+        server = _read_retriever_config(request.config).start_server()
+    yield server
+    server.close()
 
 
-def _load_config(config: pytest.Config) -> RetrieverConfig:
-    """Return what the ini file says, checked and moved to this side of ``run:``."""
+def _read_retriever_config(config: pytest.Config) -> RetrieverConfig:
+    """Return the retrievers of the ini file.
+
+    Raises:
+        RetrieverError: Under ``run:``, both branches would share a server.
+    """
     from pytest_irquality.retrieval.service import RetrieverConfig
 
     options = config.stash[OPTIONS_KEY]
-    retrievers = RetrieverConfig(
+    retriever_config = RetrieverConfig(
         urls=options.url,
         commands=options.command,
         headers=options.headers,
@@ -132,8 +141,8 @@ def _load_config(config: pytest.Config) -> RetrieverConfig:
         folder=Path(os.path.realpath(config.rootpath)),
     )
     if options.runs_base_code or CHILD_VARIABLE in os.environ:
-        retrievers.refuse_shared_server()
-    return retrievers
+        retriever_config.refuse_shared_server()
+    return retriever_config
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +163,7 @@ def bm25_retriever(request: pytest.FixtureRequest) -> BM25Retriever:
 
 @contextmanager
 def _report_in_one_line() -> Iterator[None]:
+    """Fail with the message of a ``RetrieverError``, without a traceback."""
     from pytest_irquality.retrieval.errors import RetrieverError
 
     try:

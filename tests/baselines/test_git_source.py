@@ -67,7 +67,7 @@ def test_paths_are_relative_to_the_root_of_the_project(repository: Path) -> None
     commit_all(repository)
     source = GitSource(repository / "deep", "change")
 
-    assert source.list_files() == (".ir-baseline/shop.jsonl", "shop.ir.yaml")
+    assert {".ir-baseline/shop.jsonl", "shop.ir.yaml"} < set(source.list_files())
     assert source.read_bytes("shop.ir.yaml") == b"queries: []\n"
     (baseline,) = source.read_baselines([])
     assert baseline.retriever == RetrieverId("retriever", "..")
@@ -141,10 +141,10 @@ def test_a_file_of_lfs_comes_from_the_local_store(repository: Path) -> None:
 def test_an_unknown_revision_and_a_folder_without_git_are_errors(
     repository: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(BaselineError, match="--ir-baseline=git:mian: Git finds no revision 'mian'"):
+    with pytest.raises(BaselineError, match="git:mian: Git finds no revision 'mian'"):
         GitSource(repository, "mian")
     (tmp_path / "other").mkdir()
-    with pytest.raises(BaselineError, match="--ir-baseline=run:main: The project is not in a git"):
+    with pytest.raises(BaselineError, match="run:main: The project is not in a git"):
         GitSource(tmp_path / "other", "main", label="run:main")
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from pytest_irquality.baselines.git_source import GitSource
 from pytest_irquality.baselines.sources import Baseline, BaselineError
-from pytest_irquality.baselines.worktree import BaseCommand, QueryBatch, WorktreeSource
+from pytest_irquality.baselines.worktree import PytestInvocation, QueryBatch, WorktreeSource
 from pytest_irquality.suite.model import Query, RetrieverId, RunKey, Settings
 from tests.baselines.builders import get_doc_ids, make_suite
 from tests.io.helpers import commit_all, make_repository, run_git, write_file
@@ -79,24 +79,24 @@ def change_main(root: Path, **files: str | None) -> None:
     write_file(root / "shop.py", WORSE)
 
 
-def make_request(**fields: Any) -> QueryBatch:
+def make_batch(**fields: Any) -> QueryBatch:
     fields.setdefault("key", RunKey(RetrieverId()))
     return QueryBatch(**{"folder": "", "queries": QUERIES, **fields})
 
 
 def run(
-    root: Path, *requests: QueryBatch, command: Sequence[str] = COMMAND, **fields: Any
+    root: Path, *batches: QueryBatch, command: Sequence[str] = COMMAND, **fields: Any
 ) -> tuple[WorktreeSource, tuple[Baseline, ...]]:
     git = GitSource(root, "main", label="run:main")
-    base_command = BaseCommand(command=tuple(command), folder=root, **fields)
-    source = WorktreeSource(git, base_command)
-    source.run(requests or [make_request()], say=lambda line: None)
+    invocation = PytestInvocation(program=tuple(command), folder=root, **fields)
+    source = WorktreeSource(git, invocation)
+    source.run(batches or [make_batch()], write_line=lambda line: None)
     return source, source.read_baselines([make_suite()])
 
 
-def get_error(root: Path, *requests: QueryBatch, **fields: Any) -> str:
+def get_error(root: Path, *batches: QueryBatch, **fields: Any) -> str:
     with pytest.raises(BaselineError) as caught:
-        run(root, *requests, **fields)
+        run(root, *batches, **fields)
     return str(caught.value)
 
 
@@ -124,7 +124,7 @@ def test_queries_are_run_as_the_current_branch_asks_for_it(shop: Path) -> None:
     change_main(shop, shop_py=code)
     query = Query("x", "x", params={"boost": 2.5})
 
-    _, (baseline,) = run(shop, make_request(queries=(query,), depth=7, settings=Settings(repeat=2)))
+    _, (baseline,) = run(shop, make_batch(queries=(query,), depth=7, settings=Settings(repeat=2)))
 
     rankings = baseline.run.answers[query.request]
     assert [ranking.doc_ids for ranking in rankings] == [("x", "k"), ("x", "k")]
@@ -278,10 +278,10 @@ def test_a_project_in_a_subfolder_is_run_there(shop: Path) -> None:
     root = shop / "deep"
     source = WorktreeSource(
         GitSource(root, "main", label="run:main"),
-        BaseCommand(command=COMMAND, folder=root, arguments=(str(root),)),
+        PytestInvocation(program=COMMAND, folder=root, arguments=(str(root),)),
     )
 
-    source.run([make_request()], say=lambda line: None)
+    source.run([make_batch()], write_line=lambda line: None)
 
     (baseline,) = source.read_baselines([])
     assert get_doc_ids(baseline.run) == GOOD_ANSWERS
@@ -293,10 +293,10 @@ def test_a_project_in_a_subfolder_is_run_there(shop: Path) -> None:
 def test_a_retriever_that_the_base_lacks_is_missing(shop: Path) -> None:
     other = RunKey(RetrieverId("later_retriever"))
 
-    source, baselines = run(shop, make_request(), make_request(key=other))
+    source, baselines = run(shop, make_batch(), make_batch(key=other))
 
     assert len(baselines) == 1
-    assert "later_retriever" in source.missing[other]
+    assert "later_retriever" in source.retriever_errors[other]
 
 
 @pytest.mark.slow
@@ -315,16 +315,16 @@ def test_each_parameter_of_the_base_answers(shop: Path) -> None:
 @pytest.mark.slow
 def test_answers_travel_to_workers(shop: Path, tmp_path: Path) -> None:
     missing = RunKey(RetrieverId("later_retriever"))
-    source, baselines = run(shop, make_request(), make_request(key=missing))
+    source, baselines = run(shop, make_batch(), make_batch(key=missing))
     folder = tmp_path / "shared"
     folder.mkdir()
 
     source.save(folder)
-    other = WorktreeSource(source.git, source.command)
-    other.load(folder)
+    other = WorktreeSource(source.git, source.invocation)
+    other.set_saved_folder(folder)
 
     assert other.read_baselines([make_suite()]) == baselines
-    assert other.missing == source.missing
+    assert other.retriever_errors == source.retriever_errors
 
 
 BROKEN = {
@@ -361,7 +361,7 @@ def test_files_of_code_that_differ_are_counted(shop: Path) -> None:
     write_file(shop / "shop.ir.yaml", "x")
     write_file(shop / "settings.json", "{}")
     run_git(shop, "add", "-A")
-    source = WorktreeSource(GitSource(shop, "main"), BaseCommand())
+    source = WorktreeSource(GitSource(shop, "main"), PytestInvocation())
 
     assert source.count_changed_files([shop / "shop.ir.yaml"]) == 2
 

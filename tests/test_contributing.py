@@ -454,7 +454,7 @@ def test_metric_has_thresholds_and_a_page(package: PackageCopy) -> None:
     completed = package.run(ONE_QUERY + "thresholds: {misses@1: {max: 0.5}}\n")
 
     assert completed.returncode == 1, completed.stdout
-    assert "misses@1 is 1.000, but 'max' is 0.5" in completed.stdout
+    assert "misses@1 is 1.000, above the maximum 0.5" in completed.stdout
     assert "misses@10" in json.dumps(package.make_schema())
 
 
@@ -480,7 +480,7 @@ def test_file_of_a_new_format_is_read(package: PackageCopy) -> None:
     )
 
     assert completed.returncode == 1, completed.stdout
-    assert "mrr@10 is 0.500, but 'min' is 0.6" in completed.stdout
+    assert "mrr@10 is 0.500, below the minimum 0.6" in completed.stdout
 
 
 def test_option_acts_and_has_help(package: PackageCopy) -> None:

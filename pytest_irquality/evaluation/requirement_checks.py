@@ -496,7 +496,8 @@ def _check_value(subject: _Subject, key: str, bound: Bound) -> _BoundFinding:
     if bound.unit is BoundUnit.QUERY_FRACTION:
         text += f" ({compared:.1%} of the queries)"
     if is_broken:
-        text += f", but '{key}' is {bound}"
+        relation = "below the minimum" if key == "min" else "above the maximum"
+        text += f", {relation} {bound}"
     outcome = Outcome.FAILED if is_broken else Outcome.PASSED
     return _BoundFinding(outcome, text, bound, value, could_fail)
 

@@ -101,8 +101,8 @@ def test_result_has_values_bound_and_place() -> None:
 @pytest.mark.parametrize(
     ("threshold", "text"),
     [
-        (make_threshold(min=0.9), "ndcg@10 is 0.754, but 'min' is 0.9"),
-        (make_threshold(min=0.7544), "ndcg@10 is 0.7543, but 'min' is 0.7544"),
+        (make_threshold(min=0.9), "ndcg@10 is 0.754, below the minimum 0.9"),
+        (make_threshold(min=0.7544), "ndcg@10 is 0.7543, below the minimum 0.7544"),
         (
             make_threshold(max_drop="20%"),
             "ndcg@10 dropped from 1.000 to 0.754, by more than 20% ('max_drop')",
@@ -207,7 +207,7 @@ def test_one_tag_collapses_while_the_mean_rises() -> None:
 
     assert (head.tag, head.outcome, head.label) == ("head", Outcome.FAILED, "head ndcg@10")
     assert (tail.tag, tail.outcome) == ("tail", Outcome.PASSED)
-    assert str(head.text) == "ndcg@10 of 'head' is 0.509, but 'min' is 0.8"
+    assert str(head.text) == "ndcg@10 of 'head' is 0.509, below the minimum 0.8"
     assert head.baseline_value == 1.0
 
 
@@ -251,7 +251,7 @@ def test_query_has_its_own_threshold() -> None:
 
     assert result.outcome is Outcome.FAILED
     assert (result.query_ids, result.item) == (("red shoes",), "red shoes")
-    assert str(result.text) == "\"red shoes\": ndcg@10 is 0.922, but 'min' is 0.95"
+    assert str(result.text) == "\"red shoes\": ndcg@10 is 0.922, below the minimum 0.95"
 
 
 def test_threshold_of_each_query_reports_the_broken_ones_together() -> None:
@@ -263,7 +263,7 @@ def test_threshold_of_each_query_reports_the_broken_ones_together() -> None:
 
     assert result.outcome is Outcome.FAILED
     assert result.query_ids == ("shop 0", "shop 1")
-    assert "\"shop 1\": ndcg@10 is 0.509, but 'min' is 0.6" in str(result.text)
+    assert "\"shop 1\": ndcg@10 is 0.509, below the minimum 0.6" in str(result.text)
     assert get_results(evaluate(with_unjudged, make_run(suite)))[0].outcome is (Outcome.INCOMPLETE)
 
 

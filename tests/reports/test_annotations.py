@@ -14,7 +14,7 @@ def test_failed_check_is_annotated_at_its_line(tmp_path: Path) -> None:
 
     assert lines[0].startswith("::error file=search/shop.ir.yaml,line=1,title=FAILED%3A shop::")
     assert lines[1] == (
-        "::error file=shop.ir.yaml,line=3,title=shop%3A ndcg@10::ndcg@10 is 0.754, but 'min' is 0.9"
+        "::error file=shop.ir.yaml,line=3,title=shop%3A ndcg@10::ndcg@10 is 0.754, below the minimum 0.9"
     )
 
 

@@ -178,7 +178,7 @@ def fail(suite_name: str = "shop", **options: object) -> str:
 
 
 def test_failed_threshold_says_its_value_and_its_place() -> None:
-    assert fail().splitlines() == ["ndcg@10 is 0.836, but 'min' is 0.99", "  at shop.ir.yaml:3"]
+    assert fail().splitlines() == ["ndcg@10 is 0.836, below the minimum 0.99", "  at shop.ir.yaml:3"]
 
 
 def test_failed_query_shows_the_ranks_of_its_documents_once() -> None:
@@ -192,7 +192,7 @@ def test_failed_query_shows_the_ranks_of_its_documents_once() -> None:
 
     lines = format_failure(failed, evaluation).splitlines()
 
-    assert lines[0] == "\"oak table\": ndcg@10 is 0.000, but 'min' is 0.9"
+    assert lines[0] == "\"oak table\": ndcg@10 is 0.000, below the minimum 0.9"
     assert lines[1] == "  why: from a ticket"
     assert lines[2].split() == ["rank", "before", "document", "grade", "finding"]
     assert lines[3].split() == ["1", "Garden", "Hose", "(junk-1:oak-table)", "unjudged"]

@@ -1,7 +1,7 @@
-"""The keys of a suite, of its queries, thresholds and files: one line for each.
+"""The keys of suites, queries, thresholds and files, in tables.
 
-The reader, "Did you mean …?", the JSON Schema and the reference page follow from these tables. A
-key of a node kind depends on other keys, so the parser reads its value later.
+Parsing, "Did you mean …?", the JSON Schema and the reference page follow from these tables. A key
+whose kind is a node depends on other keys, so the parser reads its value later.
 
 ``python -m pytest_irquality.suite.keys`` prints the JSON Schema, with which editors complete and
 check suites. The file ``schema.json`` has the same text.
@@ -42,7 +42,7 @@ _SWITCH_WORDS = ("true", "false", "yes", "no", "on", "off", "null", "none", "~")
 
 def _read_issue_id(node: Node, name: str) -> str:
     text = kinds.read_text(node, name)
-    # A switch would pass for an issue, and turn everything that is broken green.
+    # `known_issue: true` would be an issue named "true", and excuse everything that fails.
     if isinstance(node, ScalarNode) and not node.is_quoted and text.lower() in _SWITCH_WORDS:
         message = f"{name} must be the id of an issue, such as SHOP-123, not {quote(text)}"
         raise Mistake(node.line, f"{message}. Without an issue, remove the key.")
@@ -112,7 +112,7 @@ THRESHOLD_SCHEMA: Schema = {"anyOf": [kinds.ANY_TEXT, kinds.make_keys_schema(THR
 
 
 def list_usual_metrics() -> list[str]:
-    """Return the names of metrics that an editor offers, each as it is most often written."""
+    """Return the names of metrics that an editor offers, in their usual spelling."""
     return [entry.usual_name for entry in METRICS.values() if entry.name != "dcg"]
 
 
@@ -281,7 +281,7 @@ SUITE_KEYS: dict[str, Key] = {
     ),
     "rate": Key(kinds.RATE, "The highest number of calls in a period.", "none"),
     "repeat": Key(
-        kinds.make_count(most=kinds.MAX_REPEATS),
+        kinds.make_count(maximum=kinds.MAX_REPEATS),
         "How many times each query runs, for nondeterministic engines.",
         "1",
     ),
@@ -292,7 +292,7 @@ SUITE_KEYS: dict[str, Key] = {
     ),
 }
 
-# What is said of keys that are written in the wrong place.
+# The ends of messages about keys in the wrong place.
 KEYS_OF_QUERIES = dict.fromkeys(QUERY_KEYS, ", but of a query. Indent it below its query.")
 KEYS_OF_SUITES = dict.fromkeys(SUITE_KEYS, ", but of the suite. Write it without indentation.")
 

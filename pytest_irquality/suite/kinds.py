@@ -1,9 +1,9 @@
-"""Kinds of values that keys have: how each is read, its JSON Schema, and its name in the docs.
+"""Kinds of values of keys: how a value is read, its JSON Schema, and its form in the docs.
 
-Kinds are made of smaller ones (``make_list``, ``make_mapping``, ``make_table``), so a value is
-described once. Editors read YAML with types (``0123`` is a number to them), and this package reads
-texts. Therefore the schema allows any single value where a text is expected, and leaves what needs
-the complete file (ids, tags, words for grades) to the parser.
+Kinds are composed (``make_list``, ``make_mapping``, ``make_table``), so each value is described
+once. Editors read YAML with types (``0123`` is a number to them), but this package reads texts.
+Therefore the schema allows any single value where a text is expected. Checks that need the complete
+file (ids, tags, words for grades) are left to the parser.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_COUNT = 1_000_000
 MAX_CUTOFF = 10_000  # results of a query; a baseline holds as many
 MAX_REPEATS = 1_000
 MAX_LISTED_WORDS = 8
-DASHES = "-–—•* "  # what people write for "- "
+DASHES = "-–—•* "  # characters that people write for "- "
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)", re.ASCII)
@@ -46,9 +46,9 @@ class Kind(Generic[T]):
     """A kind of value.
 
     Attributes:
-        read: Reads a node. Its second argument names the value in messages, such as ``'top_k'``.
+        read: Reads a node. Its second argument is the name in messages, such as ``'top_k'``.
         schema: The JSON Schema.
-        form: What the reference page calls the value, if that is not obvious.
+        form: The form of the value on the reference page, if it is not obvious.
     """
 
     read: Callable[[Node, str], T]
@@ -62,7 +62,7 @@ class Key:
 
     Attributes:
         help: One sentence for editors and the reference page.
-        default: What holds if the key is not written. Empty if it must be written.
+        default: The default on the reference page. Empty if the key is required.
         expects_results: Whether the key of a query contradicts ``expect_no_results``.
     """
 
@@ -82,7 +82,7 @@ class Key:
 
 
 def describe_node(node: Node) -> str:
-    """Say what a node is, in words."""
+    """Describe a node in words."""
     if isinstance(node, MappingNode):
         return "a mapping"
     if isinstance(node, ListNode):
@@ -92,9 +92,9 @@ def describe_node(node: Node) -> str:
 
 def list_words(words: Iterable[str], last: str = "or", limit: int | None = MAX_LISTED_WORDS) -> str:
     """List words in quotes, such as ``'id' or 'text'``."""
-    every = list(words)
-    quoted = [quote(word) for word in every[:limit]]
-    hidden = len(every) - len(quoted)
+    all_words = list(words)
+    quoted = [quote(word) for word in all_words[:limit]]
+    hidden = len(all_words) - len(quoted)
     if hidden:
         return f"{', '.join(quoted)} and {hidden} others"
     return f" {last} ".join(filter(None, [", ".join(quoted[:-1]), *quoted[-1:]]))
@@ -116,7 +116,7 @@ def suggest(
 
 
 def read_text(node: Node, name: str) -> str:
-    """Read a text as written. A value that is empty is a mistake."""
+    """Read a text as written. An empty value is a mistake."""
     if not isinstance(node, ScalarNode):
         hint = ""
         if isinstance(node, MappingNode):
@@ -135,7 +135,7 @@ def read_text(node: Node, name: str) -> str:
 
 def _read_query_text(node: Node, name: str) -> str:
     text = read_text(node, name)
-    # Linters want two spaces before a comment. Somebody who writes one may mean a query.
+    # Linters want two spaces before a comment. After one space, the author may mean a query.
     if isinstance(node, ScalarNode) and node.comment:
         complete = quote(f"{text} {node.comment}")
         message = f"{name} is only {quote(text)}, because '#' begins a comment"
@@ -145,7 +145,7 @@ def _read_query_text(node: Node, name: str) -> str:
 
 
 def parse_number(text: str) -> float | None:
-    """Parse a number. ``1_000``, ``nan`` and ``inf`` are none."""
+    """Parse a number. ``1_000``, ``nan`` and ``inf`` are not numbers."""
     if len(text) > MAX_DIGITS or not _NUMBER.fullmatch(text):
         return None
     value = float(text)
@@ -163,7 +163,7 @@ def parse_duration(text: str) -> float | None:
 
 def make_parsed(
     parse: Callable[[str], T | None],
-    demand: str,
+    requirement: str,
     form: str = "",
     *,
     schema: Schema | None = None,
@@ -172,42 +172,44 @@ def make_parsed(
     """Make the kind of single values that a function parses.
 
     Args:
-        parse: Returns the value of a text, or ``None`` if the text is no such value.
-        demand: What the value must be, for messages.
-        form: What the reference page calls the value, if not as messages do.
-        schema: The JSON Schema, if it is not that of any number or text.
-        is_number: Whether the value is a number, so it has no quotes.
+        parse: Returns the value of a text, or ``None`` if the text is not such a value.
+        requirement: What the value must be, for messages.
+        form: The form of the value on the reference page, if it differs from ``requirement``.
+        schema: The JSON Schema, if not every number or text is allowed.
+        is_number: Whether the value is a number, which must not have quotes.
     """
 
     def read(node: Node, name: str) -> T:
         if not isinstance(node, ScalarNode):
-            raise Mistake(node.line, f"{name} must be {demand}, not {describe_node(node)}")
+            raise Mistake(node.line, f"{name} must be {requirement}, not {describe_node(node)}")
         text = read_text(node, name)
         value = parse(text)
         if value is None:
-            raise Mistake(node.line, f"{name} must be {demand}, not {quote(text)}")
+            raise Mistake(node.line, f"{name} must be {requirement}, not {quote(text)}")
         if is_number and node.is_quoted:
             message = f"{name} must be a number. Remove the quotes of {quote(text)}."
             raise Mistake(node.line, message)
         return value
 
-    return Kind(read, schema or ({"type": "number"} if is_number else ANY_TEXT), form or demand)
+    return Kind(
+        read, schema or ({"type": "number"} if is_number else ANY_TEXT), form or requirement
+    )
 
 
-def make_count(least: int = 1, most: int = MAX_COUNT) -> Kind[int]:
+def make_count(minimum: int = 1, maximum: int = MAX_COUNT) -> Kind[int]:
     """Make the kind of whole numbers within bounds."""
 
     def parse(text: str) -> int | None:
         value = parse_number(text)
-        is_count = value is not None and value == int(value) and least <= value <= most
+        is_count = value is not None and value == int(value) and minimum <= value <= maximum
         return int(value) if is_count and value is not None else None
 
-    schema: dict[str, Any] = {"type": "integer", "minimum": least}
-    demand = f"a whole number of {least} or more"
-    if most < MAX_COUNT:
-        schema["maximum"] = most
-        demand = f"a whole number from {least} to {most:,}"
-    return make_parsed(parse, demand, schema=schema, is_number=True)
+    schema: dict[str, Any] = {"type": "integer", "minimum": minimum}
+    requirement = f"a whole number of {minimum} or more"
+    if maximum < MAX_COUNT:
+        schema["maximum"] = maximum
+        requirement = f"a whole number from {minimum} to {maximum:,}"
+    return make_parsed(parse, requirement, schema=schema, is_number=True)
 
 
 def make_choice(*words: Word) -> Kind[Word]:
@@ -250,8 +252,8 @@ def _parse_retry_failure(text: str) -> str | None:
 def read_value(node: Node, name: str) -> Any:
     """Read a value of a parameter: a text, number, boolean, ``null``, list or mapping.
 
-    A value in quotes is a text. So is ``NO``, ``0123`` and ``2024-01-01``, of which YAML 1.1 would
-    make a boolean, the number 83 and a date.
+    A value in quotes is a text. ``NO``, ``0123`` and ``2024-01-01`` are texts, too, although they
+    are a boolean, the number 83 and a date in YAML 1.1.
     """
     if isinstance(node, MappingNode):
         return {key.text: read_value(value, name) for key, value in read_entries(node, name)}
@@ -278,9 +280,9 @@ def read_value(node: Node, name: str) -> Any:
 
 
 def make_list(
-    item: Kind[T], *, least: int = 0, is_single_allowed: bool = False, form: str = ""
+    item: Kind[T], *, minimum: int = 0, is_single_allowed: bool = False, form: str = ""
 ) -> Kind[tuple[T, ...]]:
-    """Make the kind of lists of distinct values, or of a single value as well."""
+    """Make the kind of lists of distinct values. A single value may be allowed as well."""
 
     def read(node: Node, name: str) -> tuple[T, ...]:
         if is_single_allowed and not isinstance(node, ListNode):
@@ -295,13 +297,14 @@ def make_list(
             if value in values:
                 raise Mistake(each.line, f"{quote(str(value))} appears twice in {name}")
             values[value] = None
-        if len(values) < least:
-            count = format_count(least, "entry", "entries")
+        if len(values) < minimum:
+            count = format_count(minimum, "entry", "entries")
             raise Mistake(node.line, f"{name} needs at least {count}")
         return tuple(values)
 
-    many = {"type": "array", "items": item.schema, "uniqueItems": True, "minItems": least}
-    return Kind(read, {"anyOf": [item.schema, many]} if is_single_allowed else many, form)
+    list_schema = {"type": "array", "items": item.schema, "uniqueItems": True, "minItems": minimum}
+    schema = {"anyOf": [item.schema, list_schema]} if is_single_allowed else list_schema
+    return Kind(read, schema, form)
 
 
 def _explain_pair(node: MappingNode, name: str) -> str:
@@ -345,14 +348,14 @@ def _explain_missing_mapping(node: Node, name: str) -> str:
     return f"{message}, but is {describe_node(node)}"
 
 
-def check_pair(key: ScalarNode, value: Node, what: str, owner: str) -> None:
-    """Find an entry without a value, such as ``{sku-609:3}``, which YAML reads as one key.
+def check_pair(key: ScalarNode, value: Node, noun: str, owner: str) -> None:
+    """Refuse an entry without a value, such as ``{sku-609:3}``, which YAML reads as one key.
 
     Args:
         key: The key.
         value: The value.
-        what: What the value is, such as "grade".
-        owner: The key of the mapping in quotes, which may be a list instead.
+        noun: The word for the value, such as "grade".
+        owner: The key of the mapping in quotes. Its value may be a list instead.
 
     Raises:
         Mistake: The value is empty.
@@ -362,13 +365,13 @@ def check_pair(key: ScalarNode, value: Node, what: str, owner: str) -> None:
     doc_id, colon, number = shorten(key.text).rpartition(":")
     if colon and number.isdecimal():
         hint = f"Write a space after the colon: '{doc_id}: {number}'."
-        raise Mistake(key.line, f"{quote(key.text)} has no {what}. {hint}")
+        raise Mistake(key.line, f"{quote(key.text)} has no {noun}. {hint}")
     hint = f"Write a number, or a list such as {owner.strip(chr(39))}: [{shorten(key.text)}]."
-    raise Mistake(key.line, f"The {what} of {quote(key.text)} is empty. {hint}")
+    raise Mistake(key.line, f"The {noun} of {quote(key.text)} is empty. {hint}")
 
 
 def refuse_decimal_comma(node: Node) -> None:
-    """Refuse ``{ndcg@10: 0,8}``, which is a bound of 0 and an empty key 8 to YAML."""
+    """Refuse ``{ndcg@10: 0,8}``, which YAML reads as a bound of 0 and an empty key 8."""
     if not isinstance(node, MappingNode):
         return
     for (_, before), (key, value) in pairwise(node.entries):
@@ -389,9 +392,9 @@ def make_mapping(
 
     Args:
         value: The kind of values.
-        value_name: What messages call a value.
-        known_keys: The keys that it may have. Without them, it may have any.
-        example: What to write into an empty mapping, if it must not be empty.
+        value_name: The name of a value in messages.
+        known_keys: The allowed keys. Without them, every key is allowed.
+        example: An example for messages, if the mapping must not be empty.
     """
     known = list(known_keys)
 
@@ -415,10 +418,10 @@ def make_mapping(
 
 @dataclass
 class Fields:
-    """The keys that are written in one place, with their values and lines.
+    """The keys of one mapping, with their values and lines.
 
     Attributes:
-        has_mistakes: Whether something in this place was left out, because it is a mistake.
+        has_mistakes: Whether a key or value was left out because of a mistake.
     """
 
     line: int
@@ -431,7 +434,7 @@ class Fields:
         return self.values.get(name, default)
 
     def get_line(self, name: str) -> int:
-        """Return the line of a key, or of the place if the key is not written."""
+        """Return the line of a key, or of the mapping if the key is not written."""
         return self.lines.get(name, self.line)
 
 
@@ -449,14 +452,14 @@ def read_fields(
     Args:
         node: The mapping.
         keys: The keys that it may have.
-        owner: What the mapping is, for messages, such as "a query".
-        report: Receives each mistake in a key or value, which is left out then.
-        value_name: What messages call a value.
-        elsewhere: What to say of keys that belong to another place.
+        owner: The name of the mapping in messages, such as "a query".
+        report: Receives each mistake in a key or value, which is then left out.
+        value_name: The name of a value in messages.
+        elsewhere: The ends of messages about keys that belong to another place.
 
     Raises:
-        Mistake: The node is no mapping, or lacks a key that must be written. If it has an unknown
-            key instead, only that one is reported.
+        Mistake: The node is not a mapping, or lacks a required key. If another key is a mistake,
+            only that is reported, because it is probably the required one, misspelt.
     """
     fields = Fields(node.line)
     if not isinstance(node, MappingNode):
@@ -481,7 +484,6 @@ def read_fields(
             fields.has_mistakes = True
             report(mistake)
     for name, entry in keys.items():
-        # An unknown key is probably the missing one, misspelt.
         if not entry.default and name not in lines and not fields.has_mistakes:
             raise Mistake(node.line, f"{owner[:1].upper()}{owner[1:]} needs '{name}'")
     return fields
@@ -490,7 +492,7 @@ def read_fields(
 def explain_unknown_key(
     key: Node, known: Iterable[str], owner: str, elsewhere: Mapping[str, str] | None = None
 ) -> Mistake:
-    """Say that a place has no such key, and which it has."""
+    """Say that a mapping has no such key, and list its keys."""
     if not isinstance(key, ScalarNode):
         return Mistake(key.line, f"A key of {owner} must be text, not {describe_node(key)}")
     keys = list(known)
@@ -507,8 +509,8 @@ def explain_unknown_key(
     if name[:1].isspace():
         return Mistake(key.line, "This line begins with a space of another kind. Type it again.")
     verb = "Its key is" if len(keys) == 1 else "Its keys are"
-    every = f"{verb} {list_words(keys, 'and', limit=None)}."
-    hint = suggest(name, keys, min_similarity=0.7) or (elsewhere or {}).get(name) or f". {every}"
+    all_keys = f". {verb} {list_words(keys, 'and', limit=None)}."
+    hint = suggest(name, keys, min_similarity=0.7) or (elsewhere or {}).get(name) or all_keys
     return Mistake(key.line, message + hint)
 
 
@@ -527,9 +529,9 @@ def make_table(
 
     Args:
         keys: The keys.
-        form: How it is written, such as "`{max: 2}`".
-        make: Makes the value of the keys that are written.
-        scalar_key: The key that a single value stands for, if the value may be a single one.
+        form: An example, such as "`{max: 2}`".
+        make: Makes the value from the written keys.
+        scalar_key: The key of a single value that is written instead of a mapping, if allowed.
     """
 
     def read(node: Node, name: str) -> Any:
@@ -561,7 +563,7 @@ def make_keys_schema(keys: Mapping[str, Key]) -> dict[str, Any]:
 
 
 def make_node_kind(schema: Schema) -> Kind[Node]:
-    """Make the kind of a value that depends on other keys, so the parser reads it later."""
+    """Make the kind of a value that depends on other keys, so that the parser reads it later."""
     return Kind(lambda node, _: node, schema)
 
 
@@ -580,7 +582,7 @@ FIXTURE = make_parsed(lambda text: text if text.isidentifier() else None, "the n
 _FLAGS = {"true": True, "false": False}
 FLAG = make_parsed(_FLAGS.get, list_words(_FLAGS), "`true` or `false`", schema={"type": "boolean"})
 COUNT = make_count()
-CUTOFF = make_count(most=MAX_CUTOFF)
+CUTOFF = make_count(maximum=MAX_CUTOFF)
 NUMBER = make_parsed(parse_number, "a number", is_number=True)
 WEIGHT = make_parsed(_parse_weight, "a number of 0 or more", is_number=True)
 RELEVANT_FROM = make_parsed(

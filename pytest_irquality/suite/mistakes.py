@@ -70,7 +70,7 @@ class MistakeList:
         """Add a mistake in the suite or in another file.
 
         Raises:
-            SuiteError: There are so many mistakes that nobody would read on.
+            SuiteError: There are too many mistakes to go on.
         """
         mistake.path = mistake.path or path
         if mistake.path == self.path:
@@ -81,14 +81,14 @@ class MistakeList:
 
     @contextmanager
     def collect(self, path: str = "") -> Iterator[None]:
-        """Add a mistake that is raised within, and go on behind it."""
+        """Add a mistake that the block raises, and go on after the block."""
         try:
             yield
         except Mistake as mistake:
             self.add(mistake, path)
 
     def make_error(self) -> SuiteError:
-        """Make the error that has all mistakes: first those of the suite, by line."""
+        """Make the error with all mistakes. Those of the suite come first, by line."""
         ordered = sorted(self._mistakes, key=lambda mistake: (mistake.path, mistake.line))
         return SuiteError(ordered, self.path)
 

@@ -1,8 +1,8 @@
-"""The nouns of a suite: queries, rules, thresholds and what they are about.
+"""The model of a suite: queries, thresholds, settings and the pytest items.
 
-Everything here is immutable and answers questions about itself only, so a test can build any of
-these objects in a line or two. Large fields are left out of the representation, because pytest
-prints it if an assertion fails.
+Everything here is immutable and depends on nothing else, so a test can build any of these objects
+in a line or two. Large fields are left out of ``repr()``, because pytest prints it if an assertion
+fails.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PROBE_TAG = "probe"
 
 
 class RetrieverId(NamedTuple):
-    """What identifies a retriever: answers and baselines are filed under it.
+    """The identity of a retriever, under which its answers and baselines are filed.
 
     Attributes:
         fixture: The name of the fixture.
@@ -47,7 +47,7 @@ class RetrieverId(NamedTuple):
 
 
 class RunKey(NamedTuple):
-    """What suites must share to share answers: the retriever and how its results are read."""
+    """The key of a run: its retriever, and how results are read. Suites with one key share it."""
 
     retriever: RetrieverId
     id_field: str = ""
@@ -70,7 +70,7 @@ class KnownIssue:
 
 
 class BoundUnit(Enum):
-    """What the number of a bound counts."""
+    """The unit of the number of a bound."""
 
     VALUE = "value"
     QUERY_FRACTION = "fraction of the queries"
@@ -97,7 +97,7 @@ class Bound:
 def _describe_bound(
     help: str, default: str = "none", *, is_change: bool = False
 ) -> Mapping[str, Any]:
-    """Return what the reference page and editors say about a bound of thresholds."""
+    """Return the metadata of a bound, for the reference page, editors and the parser."""
     return {"help": help, "default": default, "is_change": is_change}
 
 
@@ -106,7 +106,7 @@ class Threshold:
     """The bounds that a suite puts on one metric in one place.
 
     Attributes:
-        is_warning: Whether a broken bound warns and fails nothing (``warn: true``).
+        is_warning: Whether a broken bound only warns (``warn: true``).
     """
 
     metric: Metric
@@ -152,13 +152,13 @@ VALUE_BOUNDS = tuple(bound.name for bound in BOUNDS if not bound.metadata["is_ch
 
 @dataclass(frozen=True)
 class Probe:
-    """The document that a probe was made of.
+    """The document from which a probe was made.
 
     Attributes:
-        field: The field that the probe's text comes from.
+        field: The field that has the text of the probe.
         way: Whether the text is the whole field or a quote from it.
-        position: Where the quote begins in the field, in characters.
-        source: A value that says where the document comes from, to find what broken probes share.
+        position: The position of the quote in the field, in characters.
+        source: The origin of the document, such as its category. Broken probes may share it.
     """
 
     doc_id: str
@@ -177,9 +177,9 @@ class Query:
         params: Keyword arguments of the call, those of the suite included.
         variant_of: The id of the query that this one is a variant of.
         is_sampled: Whether the query comes from a file. Such queries are a sample of what users
-            search for, so a single one decides nothing. A query in the suite is there on purpose.
+            search for, so a single one decides nothing. An inline query was chosen on purpose.
         passages: The names in judgments and rules that are passages (``match: text``).
-        probe: What the query was made of, if a probe.
+        probe: The document from which the query was made, if it is a probe.
         assessor_grades: The grade of each assessor by document, if a file has several.
     """
 
@@ -215,7 +215,7 @@ class Query:
 
     @property
     def part(self) -> QueryPart:
-        """Return how texts name the query."""
+        """Return the query as a part of texts."""
         return QueryPart(self.id, self.text)
 
     @property
@@ -242,7 +242,7 @@ def make_request(text: str, params: Mapping[str, object]) -> str:
 
 
 class LostQueriesMode(Enum):
-    """What ``each_query: lost_all_relevant`` says."""
+    """The values of ``each_query: lost_all_relevant``, and ``MAX`` for ``{max: …}``."""
 
     NET = "net"
     FAIL = "fail"
@@ -253,7 +253,7 @@ class LostQueriesMode(Enum):
 
 @dataclass(frozen=True)
 class LostQueriesSetting:
-    """How check 1 decides.
+    """When lost queries fail the first default check.
 
     Attributes:
         maximum: The number of queries that may be lost, if the mode is ``MAX``.
@@ -357,9 +357,9 @@ class Suite:
         queries: All queries, variants and probes included, in the order of the file.
         items: What pytest collects. Every check belongs to one of them.
         metrics: The metrics that reports show. Thresholds may use others.
-        names_metrics: Whether the suite says which metrics to show. Those that thresholds use
-            are shown otherwise, and a threshold must not decide what "worse" means.
-        grades: Words that may be written for grades, and that the grading page offers.
+        names_metrics: Whether the suite itself says which metrics to show, under ``metrics``. Only
+            then do they decide on the primary metric, because a threshold must not.
+        grades: Words for grades, which the grading page offers.
         baseline_retriever: A retriever to compare with instead of a stored baseline.
         files: The files of queries, judgments and documents that the suite reads.
         notes: Remarks about the files, such as the columns used and the judgments overridden.
@@ -402,12 +402,12 @@ class Suite:
     @cached_property
     def thresholds(self) -> tuple[Threshold, ...]:
         """Return the thresholds over the whole suite."""
-        found = []
+        thresholds = []
         for item in self.items:
             is_about_tags = item.tag or item.is_each_tag
             if item.kind is ItemKind.THRESHOLD and item.threshold and not is_about_tags:
-                found.append(item.threshold)
-        return tuple(found)
+                thresholds.append(item.threshold)
+        return tuple(thresholds)
 
     @cached_property
     def queries_by_tag(self) -> Mapping[str, Sequence[Query]]:
@@ -419,7 +419,7 @@ class Suite:
         return tags
 
     def list_queries(self, tag: str = "") -> Sequence[Query]:
-        """Return the queries of a tag, or all without one."""
+        """Return the queries of a tag, or all queries if there is no tag."""
         return self.queries_by_tag.get(tag, ()) if tag else self.queries
 
     @cached_property
@@ -430,9 +430,10 @@ class Suite:
 
     @property
     def has_stored_baseline(self) -> bool:
-        """Return whether a stored baseline and so default checks belong to the suite.
+        """Return whether the suite has a stored baseline, and therefore default checks.
 
-        Another retriever may return other documents, and a probe has one document of many like it.
+        A comparison with another retriever has none. Neither has a suite of probes, in which any
+        other document may be as good as the one that is relevant.
         """
         return not self.is_probe_suite and not self.baseline_retriever
 

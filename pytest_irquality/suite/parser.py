@@ -1,4 +1,4 @@
-"""The suite file: from YAML to a suite, or to one line for each mistake."""
+"""Parse a suite file into a ``Suite``, or report each mistake in one line."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def load_suite(
         files: Where to read the files that the suite names, if not from disk.
         own_metrics: Metrics that the project defines.
         id_field_default: The value of the ini key ``ir_id_field``.
-        access: Which files the suite may name. By default those of the project at ``root``.
+        access: Which files the suite may name. The default is the project at ``root``.
 
     Raises:
         SuiteError: The suite has mistakes. The message has a line ``path:line: message`` for each,
@@ -71,8 +71,8 @@ def load_suite(
     name = os.path.relpath(absolute, root).replace(os.sep, "/")
     access = access or FileAccess(root)
     finder = FileFinder(name, absolute, access, files)
-    # A large suite makes a million objects and no cycle. Nothing here may keep the parser, or the
-    # collector would look at all nodes once more.
+    # A large suite creates a million objects and no cycles. No variable here holds the parser, so
+    # its nodes are gone when garbage is collected again.
     with pause_garbage_collection():
         return _parse_file(
             _SuiteParser(name, MistakeList(name), finder, own_metrics, id_field_default),
@@ -113,7 +113,7 @@ def _read_root(path: Path, text: str | None, access: FileAccess) -> Node:
 
 @dataclass
 class _SuiteParser:
-    """Parses one suite. Mistakes are collected, so a user sees all of them together."""
+    """Parses one suite. Mistakes are collected, so that a user sees all of them together."""
 
     path: str
     mistakes: MistakeList
@@ -148,7 +148,7 @@ class _SuiteParser:
             grades=fields.get("grades", {}),
             baseline_retriever=fields.get("baseline", {}).get("retriever", ""),
             is_probe_suite="probes" in fields.values,
-            files=tuple(self.finder.found),
+            files=tuple(self.finder.file_names),
             notes=tuple(query_parser.notes),
         )
         self.lost_queries = LostQueriesSetting()
@@ -178,11 +178,11 @@ class _SuiteParser:
         corpus_files: list[str] = []
         for written in corpus.get("files", ()):
             with self.mistakes.collect():
-                found = self.finder.find(written, fields.get_line("corpus"))
-                corpus_files += [str(file.path) for file in found]
+                files = self.finder.find(written, fields.get_line("corpus"))
+                corpus_files += [str(file.path) for file in files]
         plain: dict[str, Any] = {"id_field": self.id_field_default}
         for name, value in fields.values.items():
-            # Every other key with the name of a setting is the setting as it is.
+            # All other keys with the name of a setting have its value.
             if name in Settings.__dataclass_fields__ and name != "corpus":
                 plain[name] = value
         return Settings(
@@ -207,18 +207,19 @@ class _SuiteParser:
     def _choose_metrics(self, suite: Suite) -> tuple[Metric, ...]:
         """Choose the metrics to show if the suite names none: means with thresholds.
 
-        The usual ones are added if none of these says how good the rankings are.
+        The usual metrics are added if none of these rates the rankings.
         """
-        limited = [metric for metric in list_limited_metrics(suite) if metric.aggregate == "mean"]
-        says_nothing = not suite.has_requirements
-        if any(metric.is_relevance or (says_nothing and not metric.stage) for metric in limited):
-            return tuple(limited)
-        names = (METRIC_WITHOUT_JUDGMENTS,) if says_nothing else USUAL_METRICS
+        metrics = list_threshold_metrics(suite)
+        means = [metric for metric in metrics if metric.aggregate == "mean"]
+        has_none = not suite.has_requirements
+        if any(metric.is_relevance or (has_none and not metric.stage) for metric in means):
+            return tuple(means)
+        names = (METRIC_WITHOUT_JUDGMENTS,) if has_none else USUAL_METRICS
         usual = [self.thresholds.parse_metric(ScalarNode(name, 1)) for name in names]
-        return tuple(dict.fromkeys([*usual, *limited]))
+        return tuple(dict.fromkeys([*usual, *means]))
 
     def _parse_checks(self, suite: Suite) -> Iterator[CheckItem]:
-        """Yield everything that is required of several queries."""
+        """Yield the checks over several queries, still without names."""
         parsers: Mapping[str, Callable[[Node, Suite], Iterator[CheckItem]]] = {
             "thresholds": lambda node, _: self._parse_thresholds(node, "'thresholds'"),
             "tags": self._parse_tags,
@@ -269,8 +270,9 @@ class _SuiteParser:
                 if name == "lost_all_relevant":
                     self.lost_queries = LOST_QUERIES.read(value, f"'{name}'")
                 elif name in EACH_QUERY_RULES:
-                    made = EACH_QUERY_RULES[name]
-                    rule = made.make(made.kind.read(value, f"'{name}'"), check.location)
+                    rule_class = EACH_QUERY_RULES[name]
+                    written = rule_class.kind.read(value, f"'{name}'")
+                    rule = rule_class.make(written, check.location)
                     if rule:
                         check_params(rule, suite.queries)
                         yield replace(check, rule=rule)
@@ -285,7 +287,7 @@ class _SuiteParser:
                     yield replace(check, label=label, threshold=threshold)
 
     def _refuse_comparisons(self, suite: Suite, checks: Sequence[CheckItem]) -> None:
-        """Refuse what needs a baseline in a suite of probes, which has none."""
+        """Refuse comparisons in a suite of probes, which has no baseline."""
         if suite.baseline_retriever:
             line = self.fields.get_line("baseline")
             self.mistakes.add(Mistake(line, "'baseline' cannot be used with 'probes'"))
@@ -301,9 +303,9 @@ class _SuiteParser:
         """Check that as many results are requested as metrics and rules read."""
         depth = suite.settings.depth
         if depth is not None:
-            needed, reader = max(_iter_depths(suite), key=lambda pair: pair[0])
+            needed, name = max(_iter_depths(suite), key=lambda pair: pair[0])
             if depth < needed:
-                message = f"'depth' is {depth}, and {reader} needs {needed} results"
+                message = f"'depth' is {depth}, and {name} needs {needed} results"
                 self.mistakes.add(Mistake(self.fields.get_line("depth"), message))
             return
         for metric in list_metrics(suite):
@@ -316,7 +318,7 @@ class _SuiteParser:
 # -- Helpers ---------------------------------------------------------------------------------------
 
 
-def list_limited_metrics(suite: Suite) -> list[Metric]:
+def list_threshold_metrics(suite: Suite) -> list[Metric]:
     """Return every metric that has a threshold, each once."""
     metrics: dict[Metric, None] = {}
     for item in suite.items:
@@ -330,25 +332,25 @@ def list_limited_metrics(suite: Suite) -> list[Metric]:
 
 def list_metrics(suite: Suite) -> list[Metric]:
     """Return every metric that is shown or has a threshold, shown ones first, each once."""
-    return list(dict.fromkeys([*suite.metrics, *list_limited_metrics(suite)]))
+    return list(dict.fromkeys([*suite.metrics, *list_threshold_metrics(suite)]))
 
 
 def _iter_depths(suite: Suite) -> Iterator[tuple[int, str]]:
-    """Yield the numbers of results that something reads, and what reads them."""
+    """Yield the number of results that each metric and rule reads, and its name in messages."""
     top_k = suite.settings.top_k
     yield top_k, "'top_k'"
     for metric in list_metrics(suite):
         if not metric.stage:
-            most = 0
+            count = 0
             if metric.definition.reach == "relevant":
-                most = max((query.judgments.relevant_count for query in suite.queries), default=0)
-            yield metric.compute_depth(most) or top_k, str(metric)
+                count = max((query.judgments.relevant_count for query in suite.queries), default=0)
+            yield metric.compute_depth(count) or top_k, str(metric)
     for rule, name in _iter_rules(suite):
         yield rule.get_depth(top_k), name
 
 
 def _iter_rules(suite: Suite) -> Iterator[tuple[Rule, str]]:
-    """Yield each rule with what messages call it."""
+    """Yield each rule with its name in messages."""
     for item in suite.items:
         if item.rule:
             yield item.rule, f"'{item.rule.key}'"
@@ -360,12 +362,12 @@ def _iter_rules(suite: Suite) -> Iterator[tuple[Rule, str]]:
 def get_needed_depth(suite: Suite, *, has_baseline: bool = False) -> int:
     """Return how many results to request for each query.
 
-    That is the deepest cutoff that a metric, rule or default check reads, and no more, because the
-    number of requested results changes what some engines return. ``depth`` asks for more.
+    This is the deepest cutoff of a metric, rule or default check, and no more, because some engines
+    return other results if more are requested. ``depth`` requests more.
 
     Args:
         suite: The suite.
-        has_baseline: Whether there is a baseline. Default checks read ten results then.
+        has_baseline: Whether there is a baseline. Then default checks read ten results.
     """
     depths = [depth for depth, _ in _iter_depths(suite)]
     depths.append(suite.settings.depth or 0)
@@ -391,8 +393,7 @@ def get_needed_fields(suite: Suite) -> tuple[str, ...]:
 
 MAX_NAME_LENGTH = 80
 
-# xdist splits node ids at "@", which is also a syntax error in -k, as are brackets, colons and
-# spaces.
+# pytest-xdist splits node ids at "@". In `-k`, "@", brackets, colons and spaces are syntax errors.
 _UNSAFE = re.compile(r"[\s@\[\]():\x00-\x1f\x7f]+")
 # pytest gives these names a meaning, or drops them.
 _SPECIAL = re.compile(
@@ -406,7 +407,7 @@ def make_items(suite: Suite, checks: Sequence[CheckItem]) -> tuple[CheckItem, ..
 
     Args:
         suite: The suite without items.
-        checks: What is required of several queries, still without names.
+        checks: The checks over several queries, still without names.
 
     Returns:
         An item for each inline query (variants included) and each query from a file that has rules

@@ -1,4 +1,4 @@
-"""The queries of a suite: inline, from files, or made of documents, with judgments and rules.
+"""Parse the queries of a suite, which are inline, in files, or made from documents (probes).
 
 ``FileFinder`` finds the files, in the working tree or in a commit.
 """
@@ -38,7 +38,7 @@ _QUERY_AND_FILE_KEYS = {*QUERY_KEYS, *FILE_KEYS}
 
 
 class MissingFile(Mistake):
-    """There is no file of a name."""
+    """There is no file with this name."""
 
 
 class SuiteFiles(Protocol):
@@ -62,13 +62,13 @@ class FileFinder:
     """Finds the files that one suite names.
 
     Attributes:
-        found: The names of all files that were found, in order.
+        file_names: The names of all files that were found, in order.
     """
 
     def __init__(
         self, suite_name: str, suite_path: Path, access: FileAccess, source: SuiteFiles | None
     ) -> None:
-        self.found: dict[str, None] = {}
+        self.file_names: dict[str, None] = {}
         self._suite_path = suite_path
         self._folder_name = posixpath.dirname(suite_name)
         self._access = access
@@ -77,10 +77,10 @@ class FileFinder:
     def find(
         self, written: str, line: int, format: str = "", columns: Mapping[str, str] | None = None
     ) -> list[DataFile]:
-        """Find the files that a path or pattern means, relative to the suite.
+        """Find the files of a path or pattern, which is relative to the suite.
 
         Raises:
-            Mistake: The suite may not name it. A ``MissingFile`` if there is none.
+            Mistake: The suite must not read it. ``MissingFile`` if there is no such file.
         """
         try:
             names = self._match(written)
@@ -99,7 +99,7 @@ class FileFinder:
             file = DataFile(name, path, format, columns or {}, read_content)
             files.append(file)
             if not self.is_folder(file):
-                self.found[name] = None
+                self.file_names[name] = None
         return files
 
     def find_part(self, folder: DataFile, name: str) -> DataFile:
@@ -118,7 +118,7 @@ class FileFinder:
         return any(name.startswith(f"{file.name}/") for name in self._source.list_files())
 
     def _match(self, written: str) -> list[str]:
-        """Return the names of the files that a path or pattern means."""
+        """Return the names of the files of a path or pattern."""
         if self._source is None:
             folder = self._suite_path.parent
             matches = [written] if (folder / written).exists() else []
@@ -139,7 +139,7 @@ class FileFinder:
         return sorted(matches)
 
     def _get_name(self, written: str) -> str:
-        """Return the path from the root of what is written in the suite."""
+        """Return a path in the suite as a path relative to the root of the project."""
         return posixpath.normpath(posixpath.join(self._folder_name, written.replace("\\", "/")))
 
     def _get_relative_name(self, name: str) -> str:
@@ -178,7 +178,7 @@ class QueryParser:
     notes: list[str] = field(default_factory=list)
     _judgment_files: list[JudgmentFile] = field(default_factory=list)
     _query_ids: set[str] = field(default_factory=set)
-    # Grades are few and written often.
+    # The grade of each text, because few grades are written often.
     _known_grades: dict[str, float] = field(default_factory=dict)
 
     def parse(self) -> list[Query]:
@@ -291,16 +291,16 @@ class QueryParser:
         fields = kinds.read_fields(node, QUERY_KEYS, "a query", report, elsewhere=KEYS_OF_SUITES)
         values = fields.values
         if "query" not in values:
-            # That was reported. The entry lets its other keys be checked.
+            # This mistake was reported. With a placeholder, the other keys can be checked, too.
             values["query"] = f"\0{path}:{node.line}"
         query_id = values.get("id") or values["query"]
         return _QueryEntry(query_id, fields, Location(path, node.line), is_sampled)
 
     def _check_ids(self, entries: Sequence[_QueryEntry]) -> None:
-        first: dict[str, _QueryEntry] = {}
+        entries_by_id: dict[str, _QueryEntry] = {}
         self._query_ids.update(entry.id for entry in entries)
         for entry in entries:
-            other = first.setdefault(entry.id, entry)
+            other = entries_by_id.setdefault(entry.id, entry)
             if other is entry:
                 continue
             key = "id" if "id" in entry.fields.lines else "query"
@@ -313,7 +313,7 @@ class QueryParser:
             self.mistakes.add(Mistake(line, message), entry.location.path)
 
     def _parse_query(self, entry: _QueryEntry, files: JudgmentFiles) -> Query:
-        """Make a query of an entry and its judgments in files."""
+        """Make a query from an entry and its judgments in files."""
         values, location = entry.fields.values, entry.location
         inline = self._parse_relevant(values.get("relevant"))
         grades, assessor_grades = files.join(entry.id, inline)
@@ -405,7 +405,7 @@ class QueryParser:
         return tuple(names)
 
     def _check_expected_nothing(self, entry: _QueryEntry, judgments: Judgments) -> None:
-        """Refuse keys that ask for results of a query that expects none."""
+        """Refuse keys that need results under a query that expects none."""
         for name, line in entry.fields.lines.items():
             if QUERY_KEYS[name].expects_results:
                 raise Mistake(line, f"'{name}' contradicts 'expect_no_results'")
@@ -470,7 +470,7 @@ class QueryParser:
 
 
 def _list_items(node: Node | None) -> Sequence[Node]:
-    """Return the items of a list, a single value as a list, and nothing for nothing."""
+    """Return the items of a list, a single value as a list, or nothing for an empty value."""
     if isinstance(node, ListNode):
         return node.items
     if node is None or (isinstance(node, ScalarNode) and not node.text and not node.is_quoted):
@@ -488,13 +488,13 @@ def _has_known_key(node: MappingNode, known: Container[str]) -> bool:
 def check_params(rule: Rule, queries: Sequence[Query]) -> None:
     """Check that every query has the parameters that a rule names.
 
-    Without this, a misspelt name would make a rule about tenants pass for all results.
+    Without this check, a rule about tenants with a misspelt name would pass for all results.
     """
     for name in rule.param_names:
-        lacking = [query.text for query in queries if name not in query.params]
-        if lacking:
-            others = len(lacking) - 1
+        texts = [query.text for query in queries if name not in query.params]
+        if texts:
+            others = len(texts) - 1
             more = f" and {format_count(others, 'other query', 'other queries')}" if others else ""
-            message = f"'$params.{name}' is not a parameter of {quote(lacking[0])}{more}"
+            message = f"'$params.{name}' is not a parameter of {quote(texts[0])}{more}"
             hint = "Write it under 'params' of the query or the suite."
             raise Mistake(rule.location.line, f"{message}. {hint}", rule.location.path)

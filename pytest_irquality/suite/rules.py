@@ -271,7 +271,7 @@ class InOrder(Rule):
 
     key = "in_order"
     help = "These documents must be in this order."
-    kind = kinds.make_list(TEXT, least=2)
+    kind = kinds.make_list(TEXT, minimum=2)
 
     @property
     def doc_ids(self) -> tuple[str, ...]:

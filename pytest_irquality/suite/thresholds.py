@@ -1,4 +1,4 @@
-"""Thresholds: metrics by name, and bounds in the metric's own unit.
+"""Parse thresholds: metrics by name, and bounds in the unit of the metric.
 
 A bound that no value can break, or that every value breaks, is a mistake, because a check that
 cannot fail looks like protection.
@@ -44,7 +44,7 @@ class ThresholdParser:
         """Parse the name of a metric.
 
         Raises:
-            Mistake: There is no such metric, or it does not go with passages.
+            Mistake: There is no such metric, or it cannot be used with passages.
         """
         text = kinds.read_text(node, "A metric")
         if text in self._metrics:
@@ -152,7 +152,7 @@ def _parse_value_bound(metric: Metric, name: str, node: ScalarNode, text: str) -
         limits = f"between {low:g} and {high:g}" if high < inf else f"at least {low:g}"
         message = f"{metric} is always {limits}, so {text} cannot be a bound{hint}"
         raise Mistake(node.line, message)
-    # A percentage of a count is a fraction of the queries. For a mean it is a way to write 0.85.
+    # A percentage of a count is a fraction of the queries. For a mean, 85% is the same as 0.85.
     unit = BoundUnit.QUERY_FRACTION if is_percentage and is_count else BoundUnit.VALUE
     return Bound(number, unit, text)
 
@@ -167,10 +167,10 @@ def _parse_change(metric: Metric, name: str, node: ScalarNode, text: str) -> Bou
         message = f"'{name}' of {metric} must be 0 or more, or a percentage of the baseline"
         raise Mistake(node.line, f"{message}, not {quote(text)}")
     width = metric.range[1] - metric.range[0]
-    largest = width
+    largest_change = width
     if is_relative:
-        largest = inf if name == "max_rise" else MAX_RELATIVE_DROP
-    if number > largest:
+        largest_change = inf if name == "max_rise" else MAX_RELATIVE_DROP
+    if number > largest_change:
         hint = f". Did you mean {text}%?" if not is_relative and width == 1 <= number <= 100 else ""
         message = f"{metric} can never change by {text}, so '{name}' cannot fail{hint}"
         raise Mistake(node.line, message)
@@ -180,7 +180,7 @@ def _parse_change(metric: Metric, name: str, node: ScalarNode, text: str) -> Bou
 
 
 def _explain_unfit_change(metric: Metric, name: str) -> str:
-    """Say why a metric cannot have a bound on its change, or return an empty string."""
+    """Return why a metric cannot have a bound on its change, or an empty string."""
     if metric.unit == "seconds":
         return f"'{name}' cannot be used with {metric}, because baselines have no times. Use 'max'."
     if metric.compares:
@@ -193,14 +193,14 @@ def _explain_unfit_change(metric: Metric, name: str) -> str:
 
 
 def check_repeated(threshold: Threshold, lines: dict[Metric, int]) -> None:
-    """Refuse a second threshold on one metric, in whatever spelling.
+    """Refuse a second threshold on a metric, even in another spelling.
 
     Args:
         threshold: The threshold.
         lines: The lines of the thresholds so far, to which this one is added.
 
     Raises:
-        Mistake: There is a threshold on this metric before.
+        Mistake: There is already a threshold on this metric.
     """
     metric, line = threshold.metric, threshold.location.line
     if metric in lines:

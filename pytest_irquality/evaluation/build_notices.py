@@ -243,7 +243,7 @@ def _create_branch_notices(build: BuildEvaluation) -> Iterator[Notice]:
             text = write(f"cannot be used{where}. ", DataPart(first))
             text += f" and {len(others)} more" if others else ""
             yield Notice(NoticeCode.CANNOT_BE_USED, text, worst, subject=path, suite_path=path)
-        for suite in branch_evaluation.missing:
+        for suite in branch_evaluation.suites_without_run:
             where = f" for {build.base_name}" if is_base else ""
             name = DataPart(f"'{suite.retriever}'")
             text = write(f"did not run{where}, because the retriever ", name, " is not available")
@@ -272,8 +272,8 @@ def _create_selection_notice(build: BuildEvaluation) -> Iterator[Notice]:
         yield Notice(NoticeCode.NOTHING_EVALUATED, text, Outcome.INCOMPLETE, is_cause=True)
     elif facts.addopts_deselected_count:
         number = format_count(facts.addopts_deselected_count, "check")
-        text = write(f"{number} did not run because of ", selection, " in 'addopts'")
-        step = write("Remove the selection from 'addopts', or pass it on the command line")
+        text = write(f"{number} did not run, because 'addopts' leaves them out")
+        step = write("Remove ", selection, " from 'addopts', or pass it on the command line")
         outcome = Outcome.INCOMPLETE
         yield Notice("deselected-in-addopts", text, outcome, is_cause=True, next_step=step)
 

@@ -121,7 +121,7 @@ def _drop_rounding_error(delta: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class QueryChange:
-    """The answers to a query in the baseline and in the current run.
+    """The rankings of a query in the baseline and in the current run.
 
     Attributes:
         query: The query.
@@ -129,10 +129,10 @@ class QueryChange:
             with ``match: text``, in terms of passages.
         now: The current rankings as returned, cut to the same depth.
         aligned: The current rankings with ties in the baseline's order.
-        test_unit: What the query shares with its variants and copies (see ``Comparison``).
+        test_unit: A name that the query shares with its variants and copies (see ``Comparison``).
         restored: The relevant documents that are taken to be in their old place, because a tie at
             the end of the current ranking may hide them, with this rank.
-        is_unchanged: Whether each side has exactly one ranking and the two are equal.
+        is_unchanged: Whether there is one ranking before and one now, and both are equal.
     """
 
     query: Query
@@ -289,11 +289,8 @@ class _RankingPool:
         if self._positions_with_duplicates is None:
             self._batch = self._create_batch()
         duplicates = self._positions_with_duplicates or set()
-        query_ids = []
-        for query_id, positions in self.positions[RankingVersion.RETURNED].items():
-            if not duplicates.isdisjoint(positions):
-                query_ids.append(query_id)
-        return query_ids
+        returned = self.positions[RankingVersion.RETURNED]
+        return [name for name in returned if not duplicates.isdisjoint(returned[name])]
 
     def _create_batch(self) -> RankingBatch:
         batch = RankingBatch(

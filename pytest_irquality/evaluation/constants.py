@@ -20,7 +20,7 @@ MAX_UNDECIDED_FRACTION = 0.1  # of the compared queries may end in a tie, more a
 # -- Check 1: lost queries -------------------------------------------------------------------------
 
 # With repeats, a document is present above one fraction of the answers and absent below the other.
-# In between, nobody can say.
+# In between, its presence is undecided.
 MIN_PRESENT_FRACTION = 0.8  # a present document is in more of the baseline's answers
 MAX_ABSENT_FRACTION = 0.2  # an absent document is in fewer of the current answers
 SIGN_TEST_ALPHA = 0.05  # level that the sign tests of all suites share, for queries from files
@@ -62,7 +62,7 @@ MIN_COMPARED_FRACTION = 0.8  # of the comparable queries must be compared, or th
 # -- Notices ---------------------------------------------------------------------------------------
 
 MIN_FEW_CHANGES = 3  # changed queries, below which neither check 2 nor check 3 can fail
-MIN_MATCHED_FRACTION = 0.5  # of the baseline's documents must have a new id, so all ids changed
+MIN_MATCHED_FRACTION = 0.5  # of the baseline's documents need a new id, or not all ids changed
 MAX_RANK_DISTANCE = 2  # ranks that a document may have moved and still be matched by its title
 SLOW_DROP_BUILDS = 30  # builds of the history that are searched for a slow drop
 MIN_SLOW_DROP_BUILDS = 5  # fewest builds that a history needs

@@ -22,7 +22,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import islice
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.comparison import Comparison, QueryChange, RankingVersion
@@ -386,13 +386,8 @@ def _check_few_drops(pools: Sequence[_Sample]) -> Iterator[CheckResult]:
     if not pools:
         return
     changed_pools = [pool for pool in pools if pool.nonzero]
-    finding = _find_few_drops(pools)
-    result = _create_result(
-        DefaultCheck.FEW_DROPS,
-        Outcome.FAILED if finding.is_failed else Outcome.PASSED,
-        write(finding.text),
-        value=finding.value,
-        bound=finding.bound,
+    result = replace(
+        _find_few_drops(pools),
         query_ids=_list_worse_query_ids(changed_pools[0]) if len(changed_pools) == 1 else (),
         could_fail=sum(pool.droppable_count for pool in pools) >= constants.MIN_LARGE_DROPS,
     )
@@ -400,18 +395,11 @@ def _check_few_drops(pools: Sequence[_Sample]) -> Iterator[CheckResult]:
     yield assign_suites(result, suites)
 
 
-class _FewDropsFinding(NamedTuple):
-    """What check 3 found, and the numbers that it compared, if it applies."""
-
-    text: str
-    is_failed: bool = False
-    value: float | None = None
-    bound: float | None = None
-
-
-def _find_few_drops(pools: Sequence[_Sample]) -> _FewDropsFinding:
+def _find_few_drops(pools: Sequence[_Sample]) -> CheckResult:
+    """Return the outcome, with the numbers that were compared if the check applies."""
     if any(len(pool.nonzero) >= constants.MIN_TESTABLE_QUERIES for pool in pools):
-        return _FewDropsFinding("enough queries changed to test their mean")
+        text = write("enough queries changed to test their mean")
+        return _create_result(DefaultCheck.FEW_DROPS, Outcome.PASSED, text)
     improvements_by_unit: dict[str, list[float]] = defaultdict(list)
     for pool in pools:
         for unit, improvement in pool.improvements_by_unit.items():
@@ -430,10 +418,11 @@ def _find_few_drops(pools: Sequence[_Sample]) -> _FewDropsFinding:
         reason = f"their sum is {_format_signed(value)}"
         # One large gain excuses large drops: three drops of four happen by chance too often.
         is_failed = drop_count == len(large) >= constants.MIN_LARGE_DROPS and value < bound
-    text = "no large drops in a few changed queries"
+    outcome, text = Outcome.PASSED, write("no large drops in a few changed queries")
     if is_failed:
-        text = f"{drop_count} of {len(means)} changed queries dropped sharply ({reason})"
-    return _FewDropsFinding(text, is_failed, value, bound)
+        outcome = Outcome.FAILED
+        text = write(f"{drop_count} of {len(means)} changed queries dropped sharply ({reason})")
+    return _create_result(DefaultCheck.FEW_DROPS, outcome, text, value=value, bound=bound)
 
 
 # -- Check 4: queries without judgments ------------------------------------------------------------

@@ -32,6 +32,7 @@ from pytest_irquality.io.text import Text
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.retrieval.run import Ranking, Run, merge_runs
 from pytest_irquality.suite.model import RetrieverId, RunKey, Suite, Threshold
+from pytest_irquality.suite.rules import Rule
 
 UPDATE_COMMAND = "pytest --ir-update-baseline"
 
@@ -87,14 +88,14 @@ def evaluate(
             suite, run, baseline_run, is_new=context.is_new, corpus_texts=context.corpus_texts
         )
         results = check_suite(comparison, context)
-        labels = _list_checks_that_unjudged_break(comparison, results, context)
+        labels = _list_checks_failed_by_unjudged(comparison, results, context)
         facts = SuiteFacts(comparison, results, context, labels)
         notices = create_notices(facts)
     return Evaluation(suite, run, comparison, results, notices, baseline_run)
 
 
 def check_suite(comparison: Comparison, context: EvaluationContext) -> tuple[CheckResult, ...]:
-    """Make the checks of a suite whose items are selected."""
+    """Evaluate the checks of a suite whose items are selected."""
     requirements = RequirementChecks(comparison, context)
     defaults = check_suite_defaults(comparison, context.date_for_expiry)
     results = []
@@ -104,12 +105,17 @@ def check_suite(comparison: Comparison, context: EvaluationContext) -> tuple[Che
     return tuple(results)
 
 
-def _list_checks_that_unjudged_break(
+def _list_checks_failed_by_unjudged(
     comparison: Comparison, results: Sequence[CheckResult], context: EvaluationContext
 ) -> list[str]:
     """Return the labels of failed checks that would hold if unjudged documents were ignored."""
-    failed = [result for result in results if result.outcome is Outcome.FAILED]
-    # Whoever lists passages judges no results.
+    failed = []
+    for result in results:
+        # No grade can repair a rule that forbids results or checks their fields.
+        wants_documents = not isinstance(result.check, Rule) or result.check.wanted_doc_ids
+        if result.outcome is Outcome.FAILED and wants_documents:
+            failed.append(result)
+    # With `match: text`, judgments are about passages, so no document is unjudged.
     if not failed or comparison.suite.settings.match == "text":
         return []
     run = _remove_unjudged(comparison)
@@ -117,13 +123,13 @@ def _list_checks_that_unjudged_break(
     holding = set()
     for result in check_suite(other, context):
         if result.outcome < Outcome.REVIEW:
-            # A check that names other queries then is broken in another way.
+            # A check that names other queries without these documents is broken in another way.
             holding.add((result.item, result.label, result.query_ids))
     return [each.label for each in failed if (each.item, each.label, each.query_ids) in holding]
 
 
 def _remove_unjudged(comparison: Comparison) -> Run:
-    """Return the current run without unjudged documents that came since the baseline."""
+    """Return the current run without the unjudged documents that the baseline does not have."""
     answers = dict(comparison.run.answers)
     for query in comparison.answered_queries:
         change = comparison.changes_by_id.get(query.id)
@@ -165,12 +171,12 @@ def list_answer_keys(suites: Iterable[Suite]) -> set[AnswerKey]:
 
 @dataclass(frozen=True)
 class BuildFacts:
-    """What the plugin knows about a build, and neither suites, runs nor baselines say.
+    """What the plugin knows about a build that suites, runs and baselines do not say.
 
     Attributes:
         addopts_selection: The options in ``addopts`` that select tests, such as ``-m smoke`` or
             ``--collect-only``, or empty.
-        addopts_deselected_count: How many checks only these options leave out.
+        addopts_deselected_count: The number of checks that only these options deselect.
         addopts_saved_runs: The value of ``--ir-runs``, if only ``addopts`` has the option.
         is_interrupted: Whether Ctrl-C, ``--maxfail`` or ``-x`` ended the session early.
         has_code_changes: Whether files other than suites and baselines differ between the two
@@ -193,10 +199,10 @@ class BuildFacts:
 
 @dataclass(frozen=True)
 class Branch:
-    """One side of a change: what it requires and what it is compared with.
+    """The suites and baselines of the current branch or of the base branch.
 
     Attributes:
-        name: How the user names the branch, such as ``main``. Empty for the current branch.
+        name: The user's name for the base branch, such as ``main``. Empty for the current branch.
         commit: The hash of its commit, if known. For the base branch, that is the merge base.
         suites: One suite for each suite file and retriever, so a suite whose fixture has two
             parameters is here twice. Suites that the command line leaves out can be missing or have
@@ -204,14 +210,14 @@ class Branch:
         baselines: The answers of the branch: its committed files or, for the base branch of
             ``run:``, what its code returns.
         committed: The committed baseline files, if ``baselines`` are something else: the answers of
-            the code, or saved runs (empty then). ``None`` if they are the same.
+            the code, or saved runs (then it is empty). ``None`` if they are the same.
         contexts: What suites are evaluated with besides their answers: selections, the texts of the
-            corpus. ``decide`` fills in the date and the side.
+            corpus. ``BranchEvaluator`` adds the facts that are the same for all suites.
         errors: Why suites and baselines cannot be used, by the path of the file. An error of the
             current branch gives ``ERROR``, an error of the base branch ``REVIEW``.
         missing_retrievers: Why retrievers are not available, by the key of their run. A retriever
             without a run and a reason, such as a skipped fixture, only makes a build incomplete.
-        notes: What reading suites and baselines had to say, such as a data file that git does not
+        notes: Remarks from reading suites and baselines, such as a data file that git does not
             track and that was read from the working tree.
         texts: The texts of suite files and of the files that they read, by path, for the diff.
         is_strict: Whether the configuration of this branch says ``ir_gate = strict`` at the path of
@@ -254,15 +260,15 @@ class BranchEvaluation:
         evaluations: One for each suite whose retriever ran, in the order of ``branch.suites``.
         shared_results: The default checks that several suites share, passed ones included. There
             are none if only some checks of a suite were selected.
-        missing: The suites that could not be evaluated because their retriever did not run.
-        comparable_count: How many queries were to be compared: they have a baseline answer and were
-            not deselected on the command line.
+        suites_without_run: The suites that were not evaluated, because their retriever did not run.
+        comparable_count: The number of queries that were to be compared: they have a baseline
+            answer and were not deselected on the command line.
     """
 
     branch: Branch
     evaluations: tuple[Evaluation, ...] = ()
     shared_results: tuple[CheckResult, ...] = ()
-    missing: tuple[Suite, ...] = ()
+    suites_without_run: tuple[Suite, ...] = ()
     comparable_count: int = 0
 
     @property
@@ -308,7 +314,7 @@ class BranchEvaluator:
         """
         finished = finished or {}
         evaluations = []
-        missing = []
+        not_run = []
         comparable_count = 0
         suites = [each for each in self.branch.suites if not self.branch.is_deselected(each)]
         for suite in suites:
@@ -318,7 +324,7 @@ class BranchEvaluator:
                     comparable_count += self._count_comparable(suite, baseline.run)
                 key = SuiteKey(suite.path, paired_suite.retriever)
                 if paired_suite.run_key not in self.runs:
-                    missing.append(paired_suite)
+                    not_run.append(paired_suite)
                 elif key in finished:
                     evaluations.append(finished[key])
                 else:
@@ -328,7 +334,7 @@ class BranchEvaluator:
         if not any(map(self._is_partial, suites)):
             shared_results = self._check_shared(evaluations)
         return BranchEvaluation(
-            self.branch, tuple(evaluations), shared_results, tuple(missing), comparable_count
+            self.branch, tuple(evaluations), shared_results, tuple(not_run), comparable_count
         )
 
     def evaluate_suite(self, suite: Suite) -> Evaluation:
@@ -343,7 +349,7 @@ class BranchEvaluator:
         return tuple(map(_accept_change, results)) if self.facts.is_update else results
 
     def _add_build_facts(self, context: EvaluationContext) -> EvaluationContext:
-        """Return a context with what is the same for all suites of the branch."""
+        """Return a context with the facts that are the same for all suites of the branch."""
         return replace(
             context,
             today=self.today,
@@ -352,7 +358,7 @@ class BranchEvaluator:
             is_base_branch=self.is_base_branch,
         )
 
-    def _evaluate_against(self, suite: Suite, baseline: ComparedAnswers) -> Evaluation:
+    def _evaluate_against(self, suite: Suite, baseline: BaselineAnswers) -> Evaluation:
         """Evaluate a suite against a baseline, with its context."""
         context = replace(
             self._add_build_facts(self.branch.get_context(suite)),
@@ -366,10 +372,10 @@ class BranchEvaluator:
 
     def _find_baseline(
         self, suite: Suite, baseline_id: RetrieverId | None = None
-    ) -> ComparedAnswers:
-        """Find what a suite is compared with."""
+    ) -> BaselineAnswers:
+        """Find the answers that a suite is compared with, of another retriever or of a branch."""
         if suite.baseline_retriever:
-            return ComparedAnswers(find_compared_run(suite, self.runs))
+            return BaselineAnswers(_find_run_of_baseline_retriever(suite, self.runs))
         return find_baseline(suite, self.branch, self.base, baseline_id)
 
     def _count_comparable(self, suite: Suite, baseline_run: Run | None) -> int:
@@ -427,7 +433,7 @@ def _is_read_alike(key: RunKey, other: RunKey) -> bool:
 
 
 def _match_parameters(retriever: RetrieverId, others: Iterable[RetrieverId]) -> list[RetrieverId]:
-    """Return the ids of the same fixture, if it has parameters on one side only."""
+    """Return the ids with the same fixture, unless both ids have a parameter."""
     matching = []
     for other in dict.fromkeys(others):
         if other == retriever:
@@ -453,7 +459,7 @@ def _find_regraded_ids(suite: Suite, base: Branch | None) -> frozenset[str]:
 
 
 def _accept_change(result: CheckResult) -> CheckResult:
-    """Turn a failure into a warning if the new baseline accepts it."""
+    """Turn a failed check of a change into a warning, because the update accepts the change."""
     check = result.check
     is_change = isinstance(check, DefaultCheck)
     if isinstance(check, Threshold):
@@ -466,7 +472,7 @@ def _accept_change(result: CheckResult) -> CheckResult:
 # -- Baselines -------------------------------------------------------------------------------------
 
 
-class ComparedAnswers(NamedTuple):
+class BaselineAnswers(NamedTuple):
     """The answers that a suite is compared with.
 
     Attributes:
@@ -480,7 +486,7 @@ class ComparedAnswers(NamedTuple):
 
 def find_baseline(
     suite: Suite, branch: Branch, base: Branch | None, retriever: RetrieverId | None = None
-) -> ComparedAnswers:
+) -> BaselineAnswers:
     """Find the answers that a suite is compared with.
 
     If there is a base branch, its answers count, and those that the change edits replace them. An
@@ -495,16 +501,16 @@ def find_baseline(
     """
     run = collect_answers(suite, branch.baselines, retriever)
     if base is None:
-        return ComparedAnswers(run)
+        return BaselineAnswers(run)
     base_run = collect_answers(suite, base.baselines, retriever)
     if not base_run.answers:
-        return ComparedAnswers(run, is_new=True)
+        return BaselineAnswers(run, is_new=True)
     answers = {**base_run.answers}
     for request, answer in find_edited_answers(suite, branch, base).items():
         if request in answers:
             answers[request] = answer
     titles = {**run.titles, **base_run.titles}
-    return ComparedAnswers(replace(base_run, answers=answers, titles=titles))
+    return BaselineAnswers(replace(base_run, answers=answers, titles=titles))
 
 
 def find_edited_answers(
@@ -550,7 +556,7 @@ def collect_answers(
     return merge_runs(runs)
 
 
-def find_compared_run(suite: Suite, runs: Mapping[RunKey, Run]) -> Run | None:
+def _find_run_of_baseline_retriever(suite: Suite, runs: Mapping[RunKey, Run]) -> Run | None:
     """Find the answers of the retriever that a suite names under ``baseline``."""
     candidates = []
     for key in runs:

@@ -17,20 +17,22 @@ from pytest_irquality.suite.rules import Rule
 
 @dataclass(frozen=True)
 class EvaluationContext:
-    """What an evaluation must know about the build. The defaults are those of a plain run.
+    """The facts about a build that the evaluation of a suite depends on.
+
+    The defaults are those of a run without other branches and without a selection.
 
     Attributes:
         is_new: Whether the base branch has no answer to any query.
-        is_update: Whether this run records the baselines, so a missing one is no gap.
+        is_update: Whether this run records the baselines, so that a missing one is no gap.
         today: The date in UTC, or ``None`` if no known issue is to expire.
-        has_base_branch: Whether the build compares with a branch (``git:``, ``run:``), in which an
-            expired known issue is a notice, so that the calendar breaks no pull request.
-        is_base_branch: Whether the suite is the base branch's. A known issue that holds again is no
-            failure of it.
+        has_base_branch: Whether the build compares with a branch (``git:``, ``run:``). Then an
+            expired known issue is only a notice, so that the calendar breaks no pull request.
+        is_base_branch: Whether the suite is evaluated for the base branch, for which a fixed known
+            issue is no failure.
         corpus_texts: The text of every document or chunk by id, to explain missing passages.
-        selected_items: The names of the items that run, or ``None`` if all do. Checks of the
-            others are not evaluated.
-        deselected_query_ids: The queries that the command line left out, which is no gap.
+        selected_items: The names of the items that run, or ``None`` if all do. Checks of other
+            items are not evaluated.
+        deselected_query_ids: The queries that the command line deselects, which is no gap.
         regraded_query_ids: The queries whose judgments differ from the base branch.
     """
 
@@ -87,22 +89,23 @@ class CheckResult:
 
     Attributes:
         check: The rule, threshold or default check.
-        text: The finding, worded to follow the subject.
+        text: The finding, in words that follow the subject.
         subject: The name of the suite, or the names of all suites that share the check.
-        label: What the check is called in tables, such as ``head ndcg@10``.
+        label: The name of the check in tables, such as ``head ndcg@10``.
         item: The name of the suite's item that reports the result, or empty if several suites share
             the check.
         suite_path: The suite, or empty if several share the check.
         retriever: The retriever, or ``None`` if several share the check.
         value: The number that the check compares with the bound, if it compares one.
         baseline_value: The same number for the baseline.
-        bound: The bound that decided, as a number, and ``bound_text`` as the suite has it.
+        bound: The bound that decided the outcome.
+        bound_text: The same bound as the suite has it.
         tag: The tag, if the check is about one.
         query_ids: The queries that the finding is about, or none if it is about the suite.
         doc_ids: The documents that the finding is about.
-        is_warning: Whether the check is broken but may only warn (``warn: true``). It passes then.
-        known_issue_id: The known issue that covers a failure. The check passes then, and
-            fails if the issue is fixed.
+        is_warning: Whether the check is broken, but may only warn (``warn: true``), so it passes.
+        known_issue_id: The known issue that covers a failure, so that the check passes, or that is
+            fixed, so that the check fails.
         could_fail: Whether any answers to the queries at hand would break the check.
     """
 
@@ -161,9 +164,9 @@ class Notice:
         code: A stable name for programs and tests, such as ``stale-baseline``.
         outcome: The outcome that this notice alone gives to a build.
         subject: The name of the suite that the notice is about, or empty for the build.
-        is_cause: Whether the notice explains the outcome and so belongs next to the headline, such
-            as ids that do not match or a retriever that gives no answers.
-        next_step: What the reader can do about it: a sentence, a command, or a key to change.
+        is_cause: Whether the notice explains the outcome, so that it belongs next to the headline.
+            Examples are ids that do not match, and a retriever that gives no answers.
+        next_step: How the reader can resolve it: a sentence, a command, or a key to change.
     """
 
     code: str
@@ -234,7 +237,7 @@ Part = TypeVar("Part", CheckResult, Notice)
 
 
 def assign_suites(part: Part, suites: Collection[Suite]) -> Part:
-    """Return a result or notice with what identifies the suites that it is about."""
+    """Return a result or notice with the names, path and retriever of its suites."""
     paths = {suite.path for suite in suites}
     retrievers = {suite.retriever for suite in suites}
     # A suite that runs on several retrievers is named once.

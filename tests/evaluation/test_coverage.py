@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_irquality.evaluation.decide import Coverage, decide
+from pytest_irquality.evaluation.decide import decide
 from pytest_irquality.evaluation.evaluate import Branch
+from pytest_irquality.evaluation.results import Coverage
 from pytest_irquality.retrieval.run import QueryError, Run
 from pytest_irquality.suite.model import RetrieverId, RunKey
 from tests.builders import GOOD, make_query, make_run, make_suite

@@ -12,7 +12,7 @@ from pytest_irquality.evaluation.results import EvaluationContext, Notice, Outco
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
 from pytest_irquality.suite.model import Settings, Suite
-from pytest_irquality.suite.rules import MustFind
+from pytest_irquality.suite.rules import EveryResult, FieldCondition, MustFind, MustNotFind
 from tests.builders import (
     EMPTY,
     GOOD,
@@ -274,6 +274,21 @@ def test_unjudged_documents_that_decide_are_named(has_threshold: bool) -> None:
     assert str(notice.text) == f"5 of 20 results are unjudged {finding}".replace(" ,", ",")
     assert str(notice.next_step) == "Grade these first: junk"
     assert notice.is_cause is has_threshold
+
+
+def test_rules_that_grades_cannot_repair_name_no_unjudged_documents() -> None:
+    """New documents without a grade break a rule over fields and one that forbids them."""
+    rules = [EveryResult((FieldCondition("status", "is", ("live",)),)), MustNotFind({"junk": 10})]
+    suite = make_suite(queries=5, each_query=rules)
+    run = make_run(suite, worse=5, ranking=rank("best", "good", "fair", "junk"))
+
+    evaluation = evaluate(suite, run, make_run(suite))
+
+    assert [result.label for result in evaluation.results if result.outcome is Outcome.FAILED] == [
+        "each_query every_result",
+        "each_query must_not_find",
+    ]
+    assert "unjudged-results" not in list_codes(evaluation)
 
 
 def test_unjudged_documents_of_the_baseline_are_no_news() -> None:

@@ -411,6 +411,7 @@ def _build_suite(suite: SuiteView, view: View, shared: _Shared) -> dict[str, Any
         "retriever": escape_page_text(suite.retriever),
         "metrics": metrics,
         "topK": suite.evaluation.suite.settings.top_k,
+        "hasPassages": suite.evaluation.suite.settings.match == "text",
         "isFailed": suite.outcome >= Outcome.FAILED,
         "ids": [escape_page_text(row.query.id) for row in rows],
         "texts": [escape_page_text(row.query.text) for row in rows],

@@ -7,6 +7,7 @@ import io
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -16,9 +17,10 @@ from pytest_irquality.metrics import Judgments
 from pytest_irquality.reports.grading import render_grading
 from pytest_irquality.reports.html import render_html
 from pytest_irquality.retrieval.run import Ranking, Run
-from pytest_irquality.suite.model import Query
+from pytest_irquality.suite.model import Query, Settings
 from tests.reports.builders import (
     SWAPPED,
+    WORSE,
     make_decision,
     make_query,
     make_run,
@@ -138,7 +140,57 @@ def test_row_of_the_overview_opens_both_rankings(open_page: Open) -> None:
     opened.locator(".lines path").first.wait_for(state="attached")
     assert opened.locator(".lines path").count() == 3
     assert opened.locator(".side-now li").all_inner_texts()[0].startswith("1")
-    assert "was 1" in opened.locator(".side-now li").nth(3).inner_text()
+    moved = opened.locator(".side-now li").nth(3).inner_text().split()
+    assert (moved[0], moved[-5:]) == ("4", ["▼", "1", "grade", "3", "✓"])
+    assert opened.locator(".side-now .names").inner_text().split() == [
+        "rank",
+        "document",
+        "before",
+        "grade",
+    ]
+    assert opened.locator("h3").all_inner_texts() == ["Before ndcg@10 1.000", "Now ndcg@10 0.509"]
+    assert "ndcg@10\t1.000\t0.509\t−0.491" in opened.locator(".values").inner_text()
+
+
+PICTURE = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def test_documents_on_both_sides_have_a_picture_and_a_line_of_fields(open_page: Open) -> None:
+    fields = []
+    for number in range(6):
+        fields.append({"picture": PICTURE, "stock": number, "url": "https://shop.example/1"})
+    suite = make_suite(settings=Settings(show=("picture", "stock", "url")))
+    run = make_run(suite, worse=7, ranking=replace(WORSE, fields=tuple(fields)))
+    page = open_page(render_html(make_view(suite, run, make_run(suite))))
+
+    page.locator("details.row summary").first.click()
+
+    opened = page.locator("details.row").first
+    assert opened.locator("img").count() == 9
+    text = opened.locator(".side-before .fields").first.inner_text()
+    assert text == "stock: 3url"
+    box = opened.locator(".side-now li").first.bounding_box()
+    assert box is not None
+    assert box["height"] <= 72
+
+
+def test_chunks_with_a_part_of_a_passage_are_marked(open_page: Open) -> None:
+    texts = ("Refunds are paid to the original payment method.", "within five working days. More.")
+    passage = "Refunds are paid to the original payment method within five working days."
+    query = Query("q", "refund", Judgments({passage: 1.0}))
+    suite = make_suite(queries=[query], settings=Settings(match="text"))
+    answer = Ranking(("help#1", "help#2"), texts=(texts[0][:-1], texts[1]))
+    before = Ranking(("help#1",), texts=(passage,), passages={0: (passage,)})
+    page = open_page(
+        render_html(make_view(suite, Run({"refund": (answer,)}), Run({"refund": (before,)})))
+    )
+
+    page.locator("details.row summary").first.click()
+
+    opened = page.locator("details.row").first
+    assert opened.get_by_text("has a part of the passage").count() == 2
+    assert opened.get_by_text("Refunds are paid to").first.is_visible()
+    assert opened.get_by_text("lost", exact=True).count() == 1
 
 
 def test_filters_and_search_are_in_the_address(open_page: Open) -> None:
@@ -178,6 +230,10 @@ def test_keyboard_moves_opens_and_closes(open_page: Open) -> None:
     page = open_page(render_report())
 
     page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    assert page.locator("details.row[open]").count() == 1
+    page.get_by_role("tab", name="Queries").click()
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     assert page.locator("tr.detail").count() == 1

@@ -30,7 +30,7 @@
     return parts.map((part) => {
       if (typeof part === "string") return part;
       if (Array.isArray(part)) return createElement("bdi", {}, part[0]);
-      return createElement("code", { dir: "auto" }, part.code);
+      return createElement("code", { dir: "ltr" }, part.code);
     });
   }
 
@@ -343,120 +343,42 @@
       const [number, before, now, grade, finding] = flat.slice(index, index + ENTRIES_PER_DOCUMENT);
       const [gradeClass, gradeText] = page.grades[grade];
       const isRelevant = gradeClass.startsWith("grade");
-      documents.push({ number, before, now, gradeClass, gradeText, isRelevant, finding: page.texts[finding] });
+      const title = page.titles[number];
+      const id = page.ids[number];
+      documents.push({ number, id, title, before, now, gradeClass, gradeText, isRelevant, finding: page.texts[finding] });
     }
     return documents;
   }
 
   function createDetails(suite, row) {
     const details = suite.details[row];
-    const documents = readDocuments(suite, row);
-    const rankBefore = documents.filter((doc) => doc.before).sort((one, other) => one.before - other.before);
-    const rankNow = documents.filter((doc) => doc.now).sort((one, other) => one.now - other.now);
-    const missing = documents.filter((doc) => !doc.now && doc.isRelevant);
-    const sideNow = createElement("div", { class: "side-now" }, createRanking(page.isOneSearch ? "Now" : headings.now, rankNow, "now", suite.topK));
-    if (missing.length) sideNow.append(...createRanking("Relevant, but not retrieved", missing, "missing", 0));
-    const isCompared = rankBefore.length > 0;
-    const rankings = createElement("div", { class: "rankings" }, [
-      isCompared ? createElement("div", { class: "side-before" }, createRanking(page.isOneSearch ? "Before" : headings.before, rankBefore, "before", suite.topK)) : null,
-      sideNow,
-    ]);
-    if (isCompared) drawLines(rankings);
     return createElement("div", { class: "opened-query" }, [
-      details.why ? createElement("p", { class: "about" }, "Why: ", createElement("bdi", {}, details.why)) : null,
-      details.issue ? createElement("p", { class: "about" }, "Known issue: ", createElement("bdi", {}, details.issue)) : null,
-      details.error ? createElement("p", { class: "about bad" }, createElement("bdi", {}, details.error)) : null,
-      createParams(details.params ?? []),
+      details.why ? createAbout("Why: ", createElement("bdi", {}, details.why)) : null,
+      details.issue ? createAbout("Known issue: ", createElement("bdi", {}, details.issue)) : null,
+      details.error ? createAbout(createElement("bdi", { class: "bad" }, details.error)) : null,
+      details.params ? createAbout(details.params.map(([name, value]) => createParam(name, value))) : null,
       createChecks(details.checks ?? []),
-      documents.length ? rankings : null,
-      createValues(suite, details.values ?? []),
+      createRankings(suite, row),
+      createValues(suite, row),
       createOtherRetrievers(suite, row),
-      createElement("p", { class: "about muted" }, [
-        renderText(page.texts[details.place]),
-        details.rerun ? [" · run again: ", renderText(page.texts[details.rerun])] : [],
-      ]),
-      details.acceptance ? createAcceptance(details.acceptance) : null,
+      createAbout("Written at ", renderText(page.texts[details.place])),
+      createCommand("Run again: ", flattenText(page.texts[details.rerun])),
+      createCommand("Accept only this ranking: ", details.acceptance),
     ]);
   }
 
-  /** Offer the command that accepts the current ranking of one query, and a button that copies it. */
-  function createAcceptance(command) {
-    const button = createElement("button", { type: "button" }, "Copy");
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(command);
-      button.textContent = "Copied";
-    });
-    return createElement("p", { class: "about muted" }, ["Accept only this ranking: ", createElement("code", {}, command), " ", button]);
+  const createAbout = (...children) => createElement("p", { class: "about" }, children);
+
+  function createParam(name, value) {
+    return createElement("span", { class: "tag" }, `${name} = `, createElement("bdi", {}, value));
   }
 
-  function createRanking(title, documents, side, topK) {
-    const note = documents.length ? formatCount(documents.length, "document") : "no results";
-    const items = documents.map((doc, index) => createDocument(doc, side, index + 1 < documents.length && doc[side] === topK));
-    return [createElement("p", { class: "side" }, createElement("b", {}, title), " ", createElement("small", {}, note)), createElement("ol", {}, items)];
-  }
-
-  function createDocument(doc, side, isCutoff) {
-    const title = page.titles[doc.number];
-    const isLost = side === "before" && !doc.now && doc.isRelevant;
-    const classes = [isLost || side === "missing" ? "lost" : doc.gradeClass, isCutoff ? "cutoff" : ""];
-    const fields = side === "before" ? [] : createFields(page.fields[doc.number] ?? [], title);
-    const isFindingShown = doc.finding.length > 0 && side !== "before";
-    return createElement("li", { class: classes.join(" ").trim(), "data-doc": doc.number, "data-relevant": doc.isRelevant }, [
-      createElement("span", { class: "rank" }, doc[side] ? String(doc[side]) : "–"),
-      createElement("span", {}, title ? [createElement("bdi", {}, title), " "] : [], createElement("code", { dir: "auto" }, page.ids[doc.number])),
-      createElement("span", { class: "moved" }, describeMove(doc, side)),
-      createElement("span", {}, doc.gradeText),
-      isFindingShown ? createElement("span", { class: "below" }, renderText(doc.finding)) : null,
-      fields,
+  function createCommand(label, command) {
+    if (!command) return null;
+    return createElement("div", { class: "about command-line" }, [
+      createElement("span", {}, label, createElement("code", {}, command)),
+      createElement("button", { type: "button", class: "copy", "data-copy": command }, "Copy"),
     ]);
-  }
-
-  function describeMove(doc, side) {
-    if (side === "before") return doc.now && doc.now !== doc.before ? `→ ${doc.now}` : "";
-    const rankBefore = page.isOneSearch ? `was ${doc.before}` : `${doc.before} there`;
-    if (side === "missing") return doc.before ? rankBefore : "";
-    if (!doc.before) return page.isOneSearch ? "new" : "only here";
-    if (doc.before === doc.now) return "";
-    return `${doc.now < doc.before ? "▲" : "▼"} ${rankBefore}`;
-  }
-
-  function createFields(fields, title) {
-    const shown = fields.filter(([, value]) => value !== title);
-    return shown.map(([name, value]) => {
-      const isLink = /^https?:\/\//.test(value);
-      const isPicture = /^data:image\//.test(value);
-      const link = isLink ? createElement("a", { href: value, target: "_blank", rel: "noopener noreferrer" }, value) : null;
-      const picture = isPicture ? createElement("img", { src: value, alt: name, height: 64 }) : null;
-      return createElement("span", { class: "below" }, `${name}: `, link ?? picture ?? createElement("bdi", {}, value));
-    });
-  }
-
-  /** Draw lines from where documents were to where they are, if both rankings are side by side. */
-  function drawLines(rankings) {
-    const namespace = "http://www.w3.org/2000/svg";
-    const svg = document.createElementNS(namespace, "svg");
-    svg.setAttribute("class", "lines");
-    svg.setAttribute("aria-hidden", "true");
-    rankings.append(svg);
-    const draw = () => {
-      svg.replaceChildren();
-      const box = rankings.getBoundingClientRect();
-      for (const start of rankings.querySelectorAll(".side-before li")) {
-        const end = rankings.querySelector(`.side-now li[data-doc="${start.dataset.doc}"]`);
-        if (!end) continue;
-        const from = start.getBoundingClientRect();
-        const to = end.getBoundingClientRect();
-        if (to.left <= from.right) return; // one above the other, as on a phone
-        const [x1, y1] = [from.right - box.left + 4, from.top - box.top + 14];
-        const [x2, y2] = [to.left - box.left - 4, to.top - box.top + 14];
-        const middle = (x1 + x2) / 2;
-        const path = document.createElementNS(namespace, "path");
-        path.setAttribute("d", `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`);
-        if (start.hasAttribute("data-relevant")) path.setAttribute("class", "is-relevant");
-        svg.append(path);
-      }
-    };
-    new ResizeObserver(draw).observe(rankings);
   }
 
   function createChecks(checks) {
@@ -469,21 +391,160 @@
     return createElement("ul", { class: "about" }, items);
   }
 
-  function createParams(params) {
-    if (!params.length) return null;
-    const parts = params.flatMap(([name, value], index) => [index ? ", " : "", `${name} = `, createElement("bdi", {}, value)]);
-    return createElement("p", { class: "about muted" }, parts);
+  /** Create both rankings side by side, or only the current one if there is nothing to compare it with. */
+  function createRankings(suite, row) {
+    const documents = readDocuments(suite, row);
+    const cells = suite.cells;
+    const sideNow = createSide(suite, page.isOneSearch ? "Now" : headings.now, documents, "now", cells.now[row]);
+    const missing = documents.filter((doc) => !doc.now && doc.isRelevant);
+    if (missing.length) {
+      const items = missing.map((doc) => createDocument(suite, doc, "missing"));
+      sideNow.append(createElement("h3", {}, "Relevant, but not retrieved"), createElement("ol", {}, items));
+    }
+    if (!documents.some((doc) => doc.before) && !cells.before[row]) {
+      return documents.length ? createElement("div", { class: "rankings" }, sideNow) : null;
+    }
+    const title = page.isOneSearch ? "Before" : headings.before;
+    const rankings = createElement("div", { class: "rankings" }, [
+      createSide(suite, title, documents, "before", cells.before[row]),
+      sideNow,
+    ]);
+    markParts(rankings, missing);
+    drawLines(rankings);
+    return rankings;
   }
 
-  function createValues(suite, values) {
-    if (!values.length) return null;
+  /** Create the ranking of one side, "before" or "now", with the value of the primary metric. */
+  function createSide(suite, title, documents, side, value) {
+    const ranked = documents.filter((doc) => doc[side]).sort((one, other) => one[side] - other[side]);
+    const note = value ? `${suite.metrics[0]} ${value}` : "";
+    const otherSide = page.isOneSearch ? { before: "now", now: "before" }[side] : { before: "here", now: "there" }[side];
+    const names = ["rank", "document", otherSide, "grade"].map((name) => createElement("span", {}, name));
+    const items = ranked.map((doc, index) => {
+      const isCutoff = doc[side] === suite.topK && index + 1 < ranked.length;
+      return createDocument(suite, doc, side, isCutoff);
+    });
+    return createElement("div", { class: `side-${side}` }, [
+      createElement("h3", {}, title, " ", createElement("small", {}, note)),
+      items.length ? createElement("p", { class: "names", "aria-hidden": "true" }, names) : createElement("p", {}, "Nothing is returned."),
+      createElement("ol", {}, items),
+    ]);
+  }
+
+  function createDocument(suite, doc, side, isCutoff = false) {
+    const classes = [side === "missing" ? "lost" : doc.gradeClass, isCutoff ? "cutoff" : ""];
+    const attributes = { class: classes.join(" ").trim(), "data-doc": doc.number, "data-relevant": doc.isRelevant };
+    const grade = doc.gradeClass === "unjudged" ? "–" : doc.gradeText;
+    return createElement("li", attributes, [
+      createElement("span", { class: "rank" }, doc[side] ? String(doc[side]) : "–"),
+      createContent(suite, doc, side),
+      createOtherRank(doc, side),
+      createElement("span", { title: doc.gradeText }, createElement("span", { class: "unseen" }, "grade "), grade),
+    ]);
+  }
+
+  /** Create the rank on the other side, with the direction in which the document moved. */
+  function createOtherRank(doc, side) {
+    if (side === "before" && !doc.now) {
+      return createElement("span", { class: doc.isRelevant ? "bad" : "muted" }, doc.isRelevant ? "lost" : "–");
+    }
+    if (side === "before") return createElement("span", { class: doc.now === doc.before ? "muted" : null }, String(doc.now));
+    if (!doc.before) return createElement("span", {}, side === "now" && page.isOneSearch ? "new" : "–");
+    if (side === "missing" || doc.before === doc.now) return createElement("span", { class: "muted" }, String(doc.before));
+    return createElement("span", {}, `${doc.now < doc.before ? "▲" : "▼"} ${doc.before}`);
+  }
+
+  /** Create what a document is: its pictures, title and id, and below them its fields or text. */
+  function createContent(suite, doc, side) {
+    const fields = (page.fields[doc.number] ?? []).filter(([, value]) => value !== doc.title);
+    const pictures = fields.filter(([, value]) => isPicture(value));
+    const others = fields.filter(([name, value]) => !isPicture(value) && (name || side === "now"));
+    const isPassage = suite.hasPassages && doc.gradeClass !== "unjudged";
+    return createElement("div", { class: "content" }, [
+      pictures.map(([name, value]) => createElement("img", { src: value, alt: name })),
+      createElement("div", {}, [
+        doc.title ? [createElement("bdi", {}, doc.title), " "] : [],
+        createElement(isPassage ? "bdi" : "code", {}, doc.id),
+        others.length ? createElement("small", { class: "fields" }, others.map(createField)) : null,
+        doc.finding.length && side !== "before" ? createElement("small", { class: "finding" }, renderText(doc.finding)) : null,
+      ]),
+    ]);
+  }
+
+  const isPicture = (value) => value.startsWith("data:image/");
+
+  /** Create a field. A number or a word such as "True" needs the name of the field, and a link is its name. */
+  function createField([name, value]) {
+    const isLink = /^https?:\/\//.test(value);
+    if (isLink) return createElement("a", { href: value, target: "_blank", rel: "noopener noreferrer" }, name);
+    const isNameless = !name || !/^(?:[-\d.,]+|True|False)$/.test(value);
+    return createElement("span", { title: name || null }, isNameless ? "" : `${name}: `, createElement("bdi", {}, value));
+  }
+
+  /** Mark the chunks that hold a part of a passage that no chunk holds completely. */
+  function markParts(rankings, missing) {
+    for (const passage of missing) {
+      const chunks = passage.finding.filter(Array.isArray).map(([id]) => page.ids.indexOf(id));
+      for (const item of rankings.querySelectorAll(".side-now li")) {
+        if (!chunks.includes(Number(item.dataset.doc))) continue;
+        item.dataset.passage = passage.number;
+        item.querySelector(".content > div").append(createElement("small", { class: "finding" }, "has a part of the passage"));
+      }
+    }
+  }
+
+  /** Draw lines from where documents were to where they are, if both rankings are side by side. */
+  function drawLines(rankings) {
+    const namespace = "http://www.w3.org/2000/svg";
+    const svg = document.createElementNS(namespace, "svg");
+    svg.setAttribute("class", "lines");
+    svg.setAttribute("aria-hidden", "true");
+    rankings.append(svg);
+
+    const drawLine = (box, from, to, isRelevant) => {
+      const [x1, y1] = [from.right - box.left + 4, from.top - box.top + 14];
+      const [x2, y2] = [to.left - box.left - 4, to.top - box.top + 14];
+      const middle = (x1 + x2) / 2;
+      const path = document.createElementNS(namespace, "path");
+      path.setAttribute("d", `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`);
+      if (isRelevant) path.setAttribute("class", "is-relevant");
+      svg.append(path);
+    };
+
+    const draw = () => {
+      svg.replaceChildren();
+      const box = rankings.getBoundingClientRect();
+      for (const start of rankings.querySelectorAll(".side-before li")) {
+        const number = start.dataset.doc;
+        const parts = rankings.querySelectorAll(`[data-passage="${number}"]`);
+        const ends = parts.length ? parts : rankings.querySelectorAll(`.side-now [data-doc="${number}"]`);
+        const from = start.getBoundingClientRect();
+        for (const end of ends) {
+          const to = end.getBoundingClientRect();
+          if (to.left <= from.right) return; // one above the other, as on a phone
+          drawLine(box, from, to, start.hasAttribute("data-relevant"));
+        }
+      }
+    };
+    new ResizeObserver(draw).observe(rankings);
+  }
+
+  /** Create the table of all metrics. Its first row, the primary metric, is in the table of queries. */
+  function createValues(suite, row) {
+    const primary = ["before", "now", "change"].map((key) => flattenText(suite.cells[key][row]));
+    const others = suite.details[row].values ?? [];
+    if (!primary[1] && !others.length) return null;
     const expand = (cells) => (cells.length === 1 ? [cells[0], cells[0], ""] : cells); // unchanged
-    const heading = ["metric", headings.before, headings.now, headings.change].map((text) => createElement("th", { scope: "col" }, text));
-    const lines = values.map((cells, index) => createElement("tr", {}, [
-      createElement("th", { scope: "row" }, suite.metrics[index + 1]),
+    const names = ["metric", headings.before, headings.now, headings.change];
+    const lines = [primary, ...others].map((cells, index) => createElement("tr", {}, [
+      createElement("th", { scope: "row" }, suite.metrics[index]),
       expand(cells).map((cell) => createElement("td", { class: "number" }, cell)),
     ]));
-    return createElement("table", { class: "values" }, createElement("thead", {}, createElement("tr", {}, heading)), createElement("tbody", {}, lines));
+    const createName = (text, index) => createElement("th", { scope: "col", class: index ? "number" : null }, text);
+    return createElement("table", { class: "values" }, [
+      createElement("thead", {}, createElement("tr", {}, names.map(createName))),
+      createElement("tbody", {}, lines),
+    ]);
   }
 
   /** The same query as other retrievers answered it. */
@@ -492,9 +553,10 @@
       const place = other === suite || other.path !== suite.path ? -1 : other.ids.indexOf(suite.ids[row]);
       if (place < 0) return [];
       const open = () => navigate({ suite: index, open: other.ids[place], show: "all", find: "" });
-      return [createElement("button", { type: "button", class: "bare link", onclick: open }, other.retriever), ` ${other.cells.now[place] || "–"} `];
+      const button = createElement("button", { type: "button", class: "bare link", onclick: open }, other.retriever);
+      return [button, ` ${other.cells.now[place] || "–"} `];
     });
-    return others.length ? createElement("p", { class: "about" }, "Other retrievers: ", others) : null;
+    return others.length ? createAbout("Other retrievers: ", others) : null;
   }
 
   // -- The page ---------------------------------------------------------------------------------------
@@ -526,22 +588,43 @@
     });
   }
 
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !queryTable) return;
-    const isTyping = event.target.matches("input, select, textarea");
-    const step = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.key === "Escape" && isTyping) event.target.blur();
-    else if (event.key === "Escape" && state.open) navigate({ open: "" });
-    else if (isTyping && event.key === "ArrowDown" && event.target === queryTable.search) queryTable.focus(0);
-    else if (isTyping) return;
-    else if (event.key === "/") {
+  document.addEventListener("click", async ({ target }) => {
+    if (!target.matches(".copy")) return;
+    await navigator.clipboard.writeText(target.dataset.copy);
+    target.textContent = "Copied";
+  });
+
+  /** Move to another row of the overview's cards or, on other tabs, to another line of the table of queries. */
+  function moveFocus(step) {
+    const rows = state.tab === "overview" ? [...document.querySelectorAll("details.row > summary")] : [];
+    if (rows.length) {
+      const position = rows.indexOf(document.activeElement) + step;
+      rows[Math.min(Math.max(position, 0), rows.length - 1)].focus();
+    } else {
+      navigate({ tab: "queries" });
+      queryTable.move(step);
+    }
+  }
+
+  /** Act on a key, and return whether it means anything where it was pressed. */
+  function pressKey({ key, target }) {
+    const isTyping = target.matches("input, select, textarea");
+    const step = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1 }[key];
+    if (key === "Escape" && isTyping) target.blur();
+    else if (key === "Escape" && state.open) navigate({ open: "" });
+    else if (key === "ArrowDown" && target === queryTable.search) queryTable.focus(0);
+    else if (isTyping) return false;
+    else if (key === "/") {
       navigate({ tab: "queries" });
       queryTable.search.focus();
-    } else if (step && (event.key.length === 1 || event.target.closest("tr.line"))) {
-      if (state.tab !== "queries") navigate({ tab: "queries" });
-      queryTable.move(step);
-    } else return;
-    event.preventDefault();
+    } else if (step && (key.length === 1 || target.closest("tr.line"))) moveFocus(step);
+    else return false;
+    return true;
+  }
+
+  document.addEventListener("keydown", (event) => {
+    const hasModifier = event.ctrlKey || event.metaKey || event.altKey;
+    if (!hasModifier && queryTable && pressKey(event)) event.preventDefault();
   });
 
   addEventListener("hashchange", () => {

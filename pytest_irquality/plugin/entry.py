@@ -1,13 +1,12 @@
 """The entry point that pytest loads in every project that has the plugin installed.
 
-It imports nothing heavy. What evaluates suites is imported and registered once there is a suite, or
-an option that makes no sense without one.
+It imports nothing heavy. The modules that evaluate suites are imported once there is a suite, or an
+option that needs one.
 """
 
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from collections.abc import Generator, Iterable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_irquality.plugin import options as plugin_options
-from pytest_irquality.plugin.options import CHILD_VARIABLE, OPTIONS_KEY, Options
+from pytest_irquality.plugin.options import OPTIONS_KEY, Options, is_base_process, is_worker
 
 if TYPE_CHECKING:
     from pytest_irquality.metrics import Definition
@@ -54,8 +53,9 @@ def pytest_load_initial_conftests(
 ) -> Generator[None, object, object]:
     """Rewrite arguments before pytest reads paths from them and captures output."""
     plugin_options.refuse_suites_as_outputs(early_config)
-    writes_document = plugin_options.prepare_arguments(early_config, parser, args)
-    if writes_document and CHILD_VARIABLE not in os.environ:
+    plugin_options.prepare_arguments(early_config, parser, args)
+    writes_document = early_config.known_args_namespace.ir_json == plugin_options.STANDARD_OUTPUT
+    if writes_document and not is_base_process():
         from pytest_irquality.plugin.report_files import StandardOutput
 
         StandardOutput(early_config)
@@ -64,8 +64,8 @@ def pytest_load_initial_conftests(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Become the process that runs the code of the base branch, if this is it."""
-    if CHILD_VARIABLE in os.environ:
+    """Run only the queries of the base branch if this is its process."""
+    if is_base_process():
         from pytest_irquality.plugin import base_process
 
         base_process.become_base_process(config)
@@ -83,8 +83,9 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_irquality.plugin import retriever_fixtures
 
         retriever_fixtures.register(config, options)
-    if CHILD_VARIABLE in os.environ:
+    if is_base_process():
         return
+    plugin_options.refuse_removed_ini_keys(config)
     needs_suites = not options.init and _needs_suites(config, options)
     if needs_suites or options.init or options.suite is not None:
         plugin_options.check_options(config, options)
@@ -112,7 +113,7 @@ class _PlainImports:
 
 
 def ensure_active(config: pytest.Config) -> None:
-    """Register what collects and evaluates suites, unless it is registered."""
+    """Register the plugins that collect and evaluate suites, unless they are registered."""
     if config.pluginmanager.has_plugin("irquality-lifecycle"):
         return
     if _PlainImports not in sys.meta_path:
@@ -134,7 +135,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """Collect suites."""
     config = parent.config
     options = config.stash[OPTIONS_KEY]
-    if CHILD_VARIABLE in os.environ or options.init:
+    if is_base_process() or options.init:
         return None
     is_named = parent.session.isinitpath(file_path)
     if not plugin_options.is_suite_path(options, file_path, is_named=is_named):
@@ -169,7 +170,7 @@ def _needs_suites(config: pytest.Config, options: Options) -> bool:
         return True
     if options.suite is not None:
         typed = plugin_options.get_command_line(config).arguments
-        is_distributed = bool(getattr(config.option, "tx", None)) or hasattr(config, "workerinput")
+        is_distributed = bool(getattr(config.option, "tx", None)) or is_worker(config)
         if is_distributed or any(argument.startswith("--ir-") for argument in typed):
             return True
     folder = config.invocation_params.dir

@@ -37,13 +37,13 @@ from pytest_irquality.plugin.options import (
     TYPED_ARGUMENTS_KEY,
     Options,
     describe_addopts_selection,
-    format_command,
     get_command_line,
     is_controller,
     is_only_in_addopts,
     is_run_without_tests,
     is_suite_path,
     is_worker,
+    list_command_words,
 )
 from pytest_irquality.plugin.report_files import ReportWriter, list_annotations, render_section
 from pytest_irquality.plugin.session import (
@@ -388,7 +388,7 @@ class ConclusionPlugin:
         """Decide; write history, baselines, saved runs and reports; then report what fails."""
         search_session, options = self.state.search_session, self.state.options
         search_session.commit = describe_commit(search_session.root)
-        update_command = format_command(self.config, is_update=True)
+        update_command = list_command_words(self.config, is_update=True)
         runs = options.runs if is_only_in_addopts(self.config, "ir_runs") else ()
         search_session.facts = replace(
             search_session.facts,

@@ -19,7 +19,7 @@ import pytest
 
 SUITE_PATTERNS = ("*.ir.yaml", "*.ir.yml")
 LIST_SUFFIXES = (".txt", ".csv")
-# What the endings of files are that the command line can name as suites.
+# Endings of files that the command line can name as suites.
 NAMED_SUFFIXES = (".yaml", ".yml", *LIST_SUFFIXES)
 DEFAULT_REPORT = "ir-report.html"
 NO_FILE = "none"
@@ -197,6 +197,7 @@ INI_KEYS = (
     ),
 )
 
+# They are not declared, or `pytest --help` would list them.
 _REMOVED_INI_KEYS = {
     "ir_accepted": "Use `ir_gate = strict`.",
     "ir_exam": "Use `ir_gate = strict`.",
@@ -204,13 +205,25 @@ _REMOVED_INI_KEYS = {
     "ir_max_calls": "Limit calls with 'rate' in the suite.",
 }
 
-# Options of pytest and of ours that write to a file or folder and may not name a suite.
+# Options, of pytest and of this plugin, that write to a path, which must not be a suite.
 _FILE_OPTIONS = {
     "xmlpath": "--junitxml",
     "log_file": "--log-file",
     "debug": "--debug",
     "ir_save_runs": "--ir-save-runs",
     "ir_history": "--ir-history",
+}
+# With these, pytest only shows something, and exits with 0.
+OPTIONS_WITHOUT_RUNNING = {
+    "collectonly": "--collect-only",
+    "setupplan": "--setup-plan",
+    "showfixtures": "--fixtures",
+    "show_fixtures_per_test": "--fixtures-per-test",
+    "help": "--help",
+    "version": "--version",
+    "markers": "--markers",
+    "cacheshow": "--cache-show",
+    "ir_init": "--ir-init",
 }
 
 
@@ -229,8 +242,6 @@ def add_options(parser: pytest.Parser) -> None:
     for key in INI_KEYS:
         default = list(key.default) if isinstance(key.default, tuple) else key.default
         parser.addini(key.name, type=key.kind, help=key.help, default=default)
-    for name, advice in _REMOVED_INI_KEYS.items():
-        parser.addini(name, help=f"Removed. {advice}", default="")
 
 
 class Options(NamedTuple):
@@ -239,7 +250,7 @@ class Options(NamedTuple):
     Attributes:
         suite: The value of ``--ir-suite``, or ``None`` if suites are not collected.
         update_baseline: The only query to update, empty for all, or ``None`` without an update.
-        save_runs: The folder, without the shard behind it.
+        save_runs: The folder, without the shard after it.
         shard: The shard that ``--ir-save-runs`` names, such as ``2/5``.
     """
 
@@ -277,12 +288,12 @@ class Options(NamedTuple):
 
     @property
     def compares_with_commit(self) -> bool:
-        """Return whether the baseline is that of another branch."""
+        """Return whether the baseline comes from another commit."""
         return self.baseline.startswith(("git:", "run:"))
 
     @property
     def runs_base_code(self) -> bool:
-        """Return whether the code of another branch is to run."""
+        """Return whether the baseline comes from the code of another commit, which runs."""
         return self.baseline.startswith("run:")
 
     @property
@@ -322,11 +333,10 @@ def read_options(config: pytest.Config) -> Options:
     for name, value in given.items():
         field = name.removeprefix("ir_")
         values[field] = tuple(value) if isinstance(value, list) else value
-    folder, comma, word = values["save_runs"].partition(",")
-    key, _, values["shard"] = word.partition("=")
-    values["save_runs"] = folder
+    values["save_runs"], comma, shard_part = values["save_runs"].partition(",")
+    key, _, values["shard"] = shard_part.partition("=")
     if comma and (key != "shard" or not values["shard"]):
-        raise pytest.UsageError(f"--ir-save-runs: '{word}' is unknown. Use 'shard=I/N'.")
+        raise pytest.UsageError(f"--ir-save-runs: '{shard_part}' is unknown. Use 'shard=I/N'.")
     return Options(**values)
 
 
@@ -336,15 +346,25 @@ def _read_count(text: str) -> int:
     raise argparse.ArgumentTypeError(f"must be an integer of at least 1, not '{text}'")
 
 
+def refuse_removed_ini_keys(config: pytest.Config) -> None:
+    """Refuse keys that the plugin had once. Without suites, too, because pytest does not know them.
+
+    Raises:
+        pytest.UsageError: The message says what to write instead.
+    """
+    # The keys of the ini file. pytest 9 renamed the attribute, and warns if the old name is used.
+    ini_keys = vars(config).get("_inicfg", vars(config).get("inicfg", ()))
+    for name in (*ini_keys, *get_command_line(config).overridden_ini_keys):
+        if name in _REMOVED_INI_KEYS:
+            raise pytest.UsageError(f"The ini key '{name}' was removed. {_REMOVED_INI_KEYS[name]}")
+
+
 def check_options(config: pytest.Config, options: Options) -> None:
-    """Refuse options that no session can use, that contradict each other, or that 'addopts' hides.
+    """Refuse options that are invalid, contradict each other, or must not be in 'addopts'.
 
     Raises:
         pytest.UsageError: The message names the option and what to write instead.
     """
-    for name, advice in _REMOVED_INI_KEYS.items():
-        if config.getini(name):
-            raise pytest.UsageError(f"The ini key '{name}' was removed. {advice}")
     if options.gate not in ("normal", "strict"):
         raise pytest.UsageError(f"'ir_gate' must be 'normal' or 'strict', not '{options.gate}'.")
     if options.is_update and options.compares_with_commit:
@@ -387,11 +407,11 @@ def check_options(config: pytest.Config, options: Options) -> None:
                 f"{flag} comes from 'addopts' in the ini file, so no query would run. Remove it"
                 " there."
             )
-    flags: dict[str, str] = {}
+    flag_by_path: dict[str, str] = {}
     for flag, path in options.outputs.items():
-        if path in flags:
-            raise pytest.UsageError(f"{flags[path]} and {flag} both name '{path}'.")
-        flags[path] = flag
+        if path in flag_by_path:
+            raise pytest.UsageError(f"{flag_by_path[path]} and {flag} both name '{path}'.")
+        flag_by_path[path] = flag
 
 
 def refuse_suites_as_outputs(early_config: pytest.Config) -> None:
@@ -421,11 +441,19 @@ def is_suite_path(options: Options, path: Path, *, is_named: bool) -> bool:
         path: The file.
         is_named: Whether the command line names the file itself.
     """
-    collects_suites = options.suite is not None
     if path.suffix not in NAMED_SUFFIXES:
         return False
+    collects_suites = options.suite is not None
     matches = path.suffix not in LIST_SUFFIXES and any(map(path.match, options.suite_files))
-    return (collects_suites and (is_named or matches)) or (is_named and matches)
+    return sum((collects_suites, is_named, matches)) >= 2  # Any two are enough.
+
+
+# -- The process -----------------------------------------------------------------------------------
+
+
+def is_base_process() -> bool:
+    """Return whether this process runs the base branch's own code (``run:``)."""
+    return CHILD_VARIABLE in os.environ
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -459,21 +487,8 @@ _SELECTING_OPTIONS = {
     "file_or_dir": "a path",
     "setuponly": "--setup-only",
 }
-# With these, pytest only shows something, and exits with 0.
-OPTIONS_WITHOUT_RUNNING = {
-    "collectonly": "--collect-only",
-    "setupplan": "--setup-plan",
-    "showfixtures": "--fixtures",
-    "show_fixtures_per_test": "--fixtures-per-test",
-    "help": "--help",
-    "version": "--version",
-    "markers": "--markers",
-    "cacheshow": "--cache-show",
-    "ir_init": "--ir-init",
-}
-
-# What a command that evaluates the same suites again does not need. The patterns are texts, because
-# a session that does not use them should not compile them.
+# Options that are left out of a command that runs the suites again. The patterns are strings, so
+# that they are compiled only if needed.
 _DROPPED_FLAGS = (
     r"-[qvsrx]\w*|-[kmn].*|-pno:.*|--(quiet|verbose|no-header|no-summary|self-contained-html"
     r"|last-failed|lf|failed-first|ff|new-first|nf|stepwise|sw|exitfirst|ir-suite"
@@ -488,11 +503,11 @@ _SECRET_NAME = r"(?i)key|token|secret|passw|auth|credential|headers"
 
 
 class CommandLine(NamedTuple):
-    """The command line as the user or the job gives it: arguments and ``PYTEST_ADDOPTS``.
+    """The command line without ``addopts`` of the ini file.
 
     Attributes:
-        arguments: The arguments, with those of ``PYTEST_ADDOPTS``, which belongs to the job.
-        namespace: The options that they give.
+        arguments: The arguments, including ``PYTEST_ADDOPTS``, which the CI job sets.
+        namespace: Their values, as argparse has parsed them.
     """
 
     arguments: tuple[str, ...]
@@ -500,12 +515,12 @@ class CommandLine(NamedTuple):
 
     @property
     def has_node_ids(self) -> bool:
-        """Return whether somebody named single tests."""
+        """Return whether the arguments name single tests."""
         return any("::" in path for path in self.paths)
 
     @property
     def implies_suites(self) -> bool:
-        """Return whether an option was typed that makes no sense without ``--ir-suite``."""
+        """Return whether a typed option needs ``--ir-suite``."""
         flags = {option.flag for option in OPTIONS} - {"--ir-suite", "--ir-init"}
         end = self.arguments.index("--") if "--" in self.arguments else None
         return any(argument.partition("=")[0] in flags for argument in self.arguments[:end])
@@ -527,18 +542,15 @@ class CommandLine(NamedTuple):
 
 def prepare_arguments(
     early_config: pytest.Config, parser: pytest.Parser, arguments: list[str]
-) -> bool:
-    """Give the paths to pytest that our options name, so that it imports their conftests first.
+) -> None:
+    """Pass the paths that our options name to pytest, so that it imports their conftests first.
 
-    ``--ir-suite PATH`` and ``--ir-suite=PATH`` both mean "collect suites, and collect PATH", and
-    argparse takes the path for the value of the option in any case.
-
-    Returns:
-        Whether ``--ir-json=-`` asks for a document on standard output.
+    ``--ir-suite PATH`` and ``--ir-suite=PATH`` both mean "collect suites, and collect PATH", but
+    argparse reads PATH as the value of the option.
     """
     early_config.stash[_PARSER_KEY] = parser
     if not any(argument.startswith("--ir-") for argument in arguments):
-        return False
+        return
     arguments[:] = split_optional_values(arguments)
     given = parser.parse_known_args(arguments)
     known = early_config.known_args_namespace
@@ -548,16 +560,15 @@ def prepare_arguments(
         known.file_or_dir.append(given.ir_init)
     known.ir_suite = given.ir_suite
     known.ir_update_baseline = given.ir_update_baseline
-    return bool(given.ir_json == STANDARD_OUTPUT)
 
 
 def split_optional_values(arguments: Iterable[str]) -> list[str]:
     """Split ``--ir-suite=P`` and ``--ir-update-baseline P`` into the option and a path."""
     split: list[str] = []
-    has_ended = False
+    is_after_double_dash = False
     for argument in arguments:
-        has_ended = has_ended or argument == "--"
-        if has_ended:
+        is_after_double_dash = is_after_double_dash or argument == "--"
+        if is_after_double_dash:
             split.append(argument)
         elif argument in ("--ir-suite", "--ir-update-baseline"):
             split.append(f"{argument}=")
@@ -591,13 +602,13 @@ def get_command_line(config: pytest.Config) -> CommandLine:
 def describe_addopts_selection(config: pytest.Config) -> str:
     """Describe the options in ``addopts`` that leave out tests, such as ``-m smoke``."""
     typed = get_command_line(config).namespace
-    described = []
+    options = []
     for name, flag in {**_SELECTING_OPTIONS, **OPTIONS_WITHOUT_RUNNING}.items():
         value = getattr(config.option, name, None)
         if not value or value == getattr(typed, name, None):
             continue
-        described.append(f"{flag} {shlex.quote(value)}" if isinstance(value, str) else flag)
-    return ", ".join(described)
+        options.append(f"{flag} {shlex.quote(value)}" if isinstance(value, str) else flag)
+    return ", ".join(options)
 
 
 def is_run_without_tests(config: pytest.Config) -> bool:
@@ -612,7 +623,7 @@ def is_only_in_addopts(config: pytest.Config, name: str) -> bool:
     return value not in (None, [], False) and value != typed
 
 
-def format_command(config: pytest.Config, *, is_update: bool = False) -> tuple[str, ...]:
+def list_command_words(config: pytest.Config, *, is_update: bool = False) -> tuple[str, ...]:
     """Return the words of a command that evaluates suites again, without the paths.
 
     Options that select, display or write are left out, and so are values that may be secrets.
@@ -625,18 +636,18 @@ def format_command(config: pytest.Config, *, is_update: bool = False) -> tuple[s
     words = ["python", "-m", "pytest"] if is_module else ["pytest"]
     words.append("--ir-update-baseline" if is_update else "--ir-suite")
     replaced = ("--ir-baseline", "--ir-runs") if is_update else ()
-    arguments = [os.fspath(argument) for argument in config.invocation_params.args]
-    paths = get_command_line(config).paths
-    is_dropped_value = False
-    for argument in split_optional_values(arguments):
+    paths = ("--", *get_command_line(config).paths)
+    arguments = iter(split_optional_values(map(os.fspath, config.invocation_params.args)))
+    for argument in arguments:
         name, equals, _ = argument.partition("=")
-        if is_dropped_value or argument in paths or argument == "--":
-            is_dropped_value = False
+        if name in replaced or re.fullmatch(_DROPPED_OPTIONS, name):
+            if not equals:
+                next(arguments, None)  # its value
+        elif argument in paths or re.fullmatch(_DROPPED_FLAGS, name):
+            continue
         elif argument.startswith("no:") and words[-1] == "-p":
-            words.pop()  # a plugin that is switched off adds nothing to the run
-        elif name in replaced or re.fullmatch(_DROPPED_OPTIONS, name):
-            is_dropped_value = not equals
-        elif not re.fullmatch(_DROPPED_FLAGS, name):
+            words.pop()  # A plugin that is switched off adds nothing to the run.
+        else:
             key, equals, _ = argument.rpartition("=")
             is_secret = equals and re.search(_SECRET_NAME, key)
             words.append(f"{key}=…" if is_secret else argument)

@@ -22,7 +22,7 @@ from pytest_irquality.evaluation.evaluate import Branch
 from pytest_irquality.io.files import FileError, append_text, check_output, write_atomically
 from pytest_irquality.io.git import GitError, Repository
 from pytest_irquality.plugin.collection import PluginState
-from pytest_irquality.plugin.options import OPTIONS, format_command, is_worker
+from pytest_irquality.plugin.options import OPTIONS, is_worker, list_command_words
 from pytest_irquality.reports.build_view import build_view
 from pytest_irquality.reports.terminal import render_terminal
 from pytest_irquality.reports.view_model import View, ViewSettings
@@ -126,7 +126,7 @@ class ReportWriter:
             compared_with=compared_with,
             compared_commit=source.commit,
             now=self._now,
-            command=format_command(self.config),
+            command=list_command_words(self.config),
             update_command=tuple(update_command),
             folder=folder,
             node_suffixes=suffixes,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_irquality.plugin.options import CHILD_VARIABLE, OPTIONS_KEY, Options, is_worker
+from pytest_irquality.plugin.options import OPTIONS_KEY, Options, is_base_process, is_worker
 
 if TYPE_CHECKING:
     from pytest_irquality.retrieval.corpus import BM25Retriever
@@ -140,7 +140,7 @@ def _read_retriever_config(config: pytest.Config) -> RetrieverConfig:
         prepare=options.prepare,
         folder=Path(os.path.realpath(config.rootpath)),
     )
-    if options.runs_base_code or CHILD_VARIABLE in os.environ:
+    if options.runs_base_code or is_base_process():
         retriever_config.refuse_shared_server()
     return retriever_config
 

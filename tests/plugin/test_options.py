@@ -242,3 +242,14 @@ def test_wrong_gate_is_refused_if_only_addopts_asks_for_suites(shop: Project) ->
 
     result.stderr.fnmatch_lines(["ERROR: 'ir_gate' must be *"])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_removed_ini_key_is_refused_in_every_session_and_not_listed(project: Project) -> None:
+    project.write("test_unit.py", "def test_unit(): pass\n")
+    assert "ir_strict" not in project.run_pytest("--help").stdout.str()
+    project.write_ini("ir_strict = true")
+
+    result = project.run_pytest()
+
+    result.stderr.fnmatch_lines(["ERROR: *'ir_strict' was removed. Use `ir_gate = strict`."])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR

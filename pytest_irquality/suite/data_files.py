@@ -1,8 +1,8 @@
 """Files of queries and judgments: how each format is recognized, and how lines become records.
 
-A record is what one line says under one set of names (``id``, ``query``, ``document``, ``grade``),
-whatever the file calls them, with every value as the text that was written. A table with two
-columns that could be the grade is not guessed at, because the wrong one gives plausible values.
+A record has the values of a line as texts, under the same names for all formats: ``id``, ``query``,
+``document``, ``grade`` and more. If two columns of a table could be the grade, that is a mistake,
+because the wrong one has plausible values as well.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class DataFile:
     """One file of queries, judgments or documents.
 
     Attributes:
-        name: What messages call it: its path relative to the root of the project.
+        name: The path relative to the root of the project, for messages.
         format: The format, if the suite names it.
-        columns: The names of columns by their meaning, as far as the suite names them.
+        columns: The names of columns by their meaning, if the suite has some.
         read_content: Reads the content, if the file is not on disk.
     """
 
@@ -72,7 +72,8 @@ class DataFile:
 
 # -- Columns ---------------------------------------------------------------------------------------
 
-# By the spelling without case, hyphens and underscores. An engine's `score` is no grade.
+# Names of columns by their meaning, without case, hyphens and underscores. An engine's `score` is
+# not a grade.
 SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "id": ("queryid", "qid", "topic"),
     "query": ("query", "question", "searchterm", "keywords"),
@@ -92,9 +93,9 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "note": ("note",),
     "passage": ("expectedpassage", "passage", "goldpassage"),
 }  # fmt: skip
-# What counts only if no column has a better name for the same meaning.
+# Names that count only if no column has one of the names above.
 GENERIC_SPELLINGS = {"id": ("id",), "query": ("text",)}
-NAMES = {"id": "the id of the query", "why": "the reason", "tags": "the tags"}
+MEANING_NAMES = {"id": "the id of the query", "why": "the reason", "tags": "the tags"}
 
 TO_GRADE_COLUMNS = ("query", "docid", "rating", "title")
 GRADED_COLUMNS = ("query_id", "query", "doc_id", "rating", "decision", "assessor", "date", "note")
@@ -136,7 +137,7 @@ def assign_columns(names: Sequence[str], chosen: Mapping[str, str]) -> Columns:
 
     Args:
         names: The header.
-        chosen: The names that the suite gives, by meaning. They decide.
+        chosen: The names of columns in the suite, by meaning. They come first.
 
     Raises:
         ColumnError: Two columns could have one meaning, or a chosen one does not exist.
@@ -164,36 +165,36 @@ def assign_columns(names: Sequence[str], chosen: Mapping[str, str]) -> Columns:
                 raise ColumnError(_explain_ambiguity(meaning, [names[index] for index in matches]))
             indexes[meaning] = matches[0]
     if "document" in indexes and "id" not in chosen and simple_names[indexes.get("id", -1)] == "id":
-        # The number of the row, of the query or of the document: nobody can tell.
+        # It may be the number of the row, of the query or of the document.
         del indexes["id"]
     if "document" in indexes and "grade" not in indexes and "score" in simple_names:
         # The scores of an engine would be plausible grades.
         raise ColumnError(explain_missing("grade", names))
-    used = {meaning: names[index] for meaning, index in indexes.items()}
-    taken = set(indexes.values())
-    ignored = [name for index, name in enumerate(names) if index not in taken]
-    return Columns(indexes, used, tuple(ignored))
+    names_by_meaning = {meaning: names[index] for meaning, index in indexes.items()}
+    used_indexes = set(indexes.values())
+    ignored = [name for index, name in enumerate(names) if index not in used_indexes]
+    return Columns(indexes, names_by_meaning, tuple(ignored))
 
 
 def name_meaning(meaning: str) -> str:
-    """Return what messages call a meaning."""
-    return NAMES.get(meaning, f"the {meaning}")
+    """Return the name of a meaning in messages."""
+    return MEANING_NAMES.get(meaning, f"the {meaning}")
 
 
 def _explain_ambiguity(meaning: str, names: Sequence[str]) -> str:
     if len(set(names)) == 1:
         return f"There are {len(names)} columns named {quote(names[0])}. Rename one."
-    could = f"{list_words(names, 'and')} could both be {name_meaning(meaning)}"
-    return f"{could}. Choose one with columns: {{{meaning}: {quote(names[0])}}}."
+    message = f"{list_words(names, 'and')} could both be {name_meaning(meaning)}"
+    return f"{message}. Choose one with columns: {{{meaning}: {quote(names[0])}}}."
 
 
 def explain_missing(meaning: str, names: Sequence[str]) -> str:
-    """Say that no column has a meaning, and how to name or choose one."""
+    """Say that no column has this meaning, and how to name or choose one."""
     known = list_words(names, "and")
     spellings = {"query": "query", "document": "doc_id", "grade": "rating or grade"}[meaning]
-    taken = {spelling for accepted in SPELLINGS.values() for spelling in accepted}
-    free = [name for name in names if simplify(name) not in taken]
-    example = quote(free[-1]) if free else "NAME"
+    known_spellings = set(chain.from_iterable(SPELLINGS.values()))
+    unknown = [name for name in names if simplify(name) not in known_spellings]
+    example = quote(unknown[-1]) if unknown else "NAME"
     return (
         f"No column is {name_meaning(meaning)}. The columns are {known}. Name one {spellings},"
         f" or write which it is, as in columns: {{{meaning}: {example}}}."
@@ -213,8 +214,8 @@ FORMAT_NAMES = {
     "topics": "TREC topics",
     "text": "a list of queries",
 }
-# Keys of JSON lines in known formats that say nothing about a query or judgment.
-_PASSED_KEYS = ("id", "metadata", "title", "iteration", "createdat", "updatedat", "count")
+# Keys of JSON lines that say nothing about a query or judgment.
+_IGNORED_KEYS = ("id", "metadata", "title", "iteration", "createdat", "updatedat", "count")
 # Keys of a query that a line of JSON may have next to its text and id, as in a suite.
 _QUERY_KEYS = tuple(key for key in QUERY_KEYS if key not in ("query", "id"))
 _JSON_MEANINGS = ("id", "query", "document", "grade", "assessor", "date", "decision", "note")
@@ -222,7 +223,7 @@ _SPACE = " \t\r\n\f\v"
 
 
 class Record(NamedTuple):
-    """What one line says.
+    """The values of one line.
 
     Attributes:
         cells: The values by their meaning.
@@ -247,16 +248,17 @@ class RecordReader:
     Attributes:
         format: The format of the file.
         holds_judgments: Whether judgments are read. Otherwise queries are.
-        columns: What the columns mean, once the header was read.
-        comment_count: How many comment lines were passed over so far.
+        columns: The meaning of the columns, once the header was read.
+        comment_count: How many comment lines were ignored so far.
     """
 
     file: DataFile
     format: str
-    holds_judgments: bool
+    holds_judgments: bool = False
     columns: Columns | None = None
     comment_count: int = 0
-    _shapes: dict[tuple[str, ...], Mapping[str, str]] = field(default_factory=dict)
+    # The key of each meaning, by the keys of a JSON object.
+    _meanings_by_keys: dict[tuple[str, ...], Mapping[str, str]] = field(default_factory=dict)
 
     def read(self) -> Iterator[Record]:
         """Yield the records.
@@ -276,7 +278,7 @@ class RecordReader:
         return readers[self.format](self.file.read_lines())
 
     def list_notes(self) -> Iterator[str]:
-        """Yield remarks for the report: columns used and lines passed over."""
+        """Yield remarks for the report: the columns used and the lines ignored."""
         if self.columns and self.format in ("csv", "tsv", "jsonl"):
             yield f"{self.file.name}: {self.columns.describe()}"
         if self.comment_count:
@@ -359,17 +361,16 @@ class RecordReader:
         for number, line in self._iter_data(lines):
             value = decode_object(line, number, self.file.name)
             keys = tuple(value)
-            if keys not in self._shapes:
-                self._shapes[keys] = self._find_json_meanings(number, keys)
-            used = self._shapes[keys]
+            if keys not in self._meanings_by_keys:
+                self._meanings_by_keys[keys] = self._find_json_meanings(number, keys)
             cells = {}
-            for meaning, key in used.items():
+            for meaning, key in self._meanings_by_keys[keys].items():
                 cells[meaning] = value.pop(key) or ""
                 if not isinstance(cells[meaning], str):
                     self.fail(number, f"{quote(key)} must be text or a number")
             extra = {} if self.holds_judgments else value
             yield Record(number, cells, extra)
-        known = {key for keys in self._shapes for key in keys}
+        known = {key for keys in self._meanings_by_keys for key in keys}
         for name in self.file.columns.values():
             if name not in known:
                 self.fail(1, f"No line has the key {quote(name)} that 'columns' names")
@@ -377,7 +378,7 @@ class RecordReader:
     def _find_json_meanings(self, number: int, keys: tuple[str, ...]) -> Mapping[str, str]:
         """Return the key of each meaning for objects that have these keys."""
         chosen = {meaning: key for meaning, key in self.file.columns.items() if key in keys}
-        # Keys of a query in a suite are lists and mappings here, not cells.
+        # Keys of a query in a suite have lists and mappings here, not cells.
         plain = [key for key in keys if key not in _QUERY_KEYS]
         try:
             columns = assign_columns(plain, chosen)
@@ -390,7 +391,7 @@ class RecordReader:
             for meaning in ("document", "grade"):
                 names.pop(meaning, None)
         for key in plain:
-            if key not in columns.names.values() and simplify(key) not in _PASSED_KEYS:
+            if key not in columns.names.values() and simplify(key) not in _IGNORED_KEYS:
                 hint = suggest(key, _QUERY_KEYS)
                 self.fail(number, f"{quote(key)} is not a key of a query or judgment{hint}")
         return names
@@ -419,12 +420,12 @@ def decode_object(line: str, number: int, name: str) -> dict[str, Any]:
 
 
 def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    value = dict(pairs)
+    if len(value) < len(pairs):
         keys = [key for key, _ in pairs]
         repeated = next(key for key in keys if keys.count(key) > 1)
         raise ValueError(f"{quote(repeated)} appears twice in this object")
-    return made
+    return value
 
 
 def _refuse_constant(text: str) -> NoReturn:
@@ -480,7 +481,7 @@ def iter_rows(
 
 
 def split_row(line: str, delimiter: str) -> list[str]:
-    """Split a line of a table into its cells. In TSV a quote within a cell is a character."""
+    """Split a line of a table into its cells. In TSV, a quote inside a cell is a character."""
     if delimiter == "\t":
         cells = line.rstrip("\r\n").split("\t")
         return [_unquote(cell) for cell in cells]
@@ -507,20 +508,20 @@ def looks_like_header(names: Sequence[str]) -> bool:
     try:
         columns = assign_columns([name.strip() for name in names], {})
     except ColumnError:
-        return True  # the reader says what is wrong
+        return True  # The reader reports it.
     return "query" in columns.names or {"id", "document"} <= columns.names.keys()
 
 
-def recognize_format(file: DataFile, formats: Sequence[str], what: str) -> str:
-    """Recognize the format of a file by its first line that says something, and its name.
+def recognize_format(file: DataFile, formats: Sequence[str], content: str) -> str:
+    """Recognize the format of a file by its first line with data, and by its name.
 
     Args:
         file: The file.
-        formats: The formats that can hold what is looked for.
-        what: What is looked for: "queries" or "judgments".
+        formats: The formats that can have this content.
+        content: The content for messages: "queries" or "judgments".
 
     Raises:
-        Mistake: The format is not recognized, or cannot hold this.
+        Mistake: The format is not recognized, or cannot have this content.
     """
     lines = (line for _, line in file.read_lines() if line.strip() and not is_comment(line))
     head = next(lines, "")
@@ -528,7 +529,7 @@ def recognize_format(file: DataFile, formats: Sequence[str], what: str) -> str:
         raise Mistake(1, "The file has no data", file.name)
     candidates = [file.format] if file.format else _guess_formats(file, head)
     if file.format == "beir" and "beir" not in formats:
-        return "jsonl"  # BEIR has its queries in JSON lines
+        return "jsonl"  # BEIR has queries in JSON lines.
     for candidate in candidates:
         if candidate in formats:
             if file.columns and candidate in ("trec", "topics", "text"):
@@ -536,10 +537,10 @@ def recognize_format(file: DataFile, formats: Sequence[str], what: str) -> str:
                 raise Mistake(1, message, file.name)
             return candidate
     if candidates:
-        message = f"This is {FORMAT_NAMES[candidates[0]]}, which has no {what}"
+        message = f"This is {FORMAT_NAMES[candidates[0]]}, which has no {content}"
         raise Mistake(1, message, file.name)
     example = f"{{file: {file.path.name}, format: {formats[0]}}}"
-    message = f"The format of these {what} is not recognized. Name it, as in {example}."
+    message = f"The format of these {content} is not recognized. Name it, as in {example}."
     raise Mistake(1, message, file.name)
 
 
@@ -599,7 +600,7 @@ def read_query_file(file: DataFile, *, matches_text: bool = False) -> QueryFile:
     Raises:
         Mistake: The file cannot be read.
     """
-    reader = RecordReader(file, recognize_format(file, QUERY_FORMATS, "queries"), False)
+    reader = RecordReader(file, recognize_format(file, QUERY_FORMATS, "queries"))
     queries: dict[object, tuple[Record, dict[str, None]]] = {}
     has_judgments = False
     repeated_count = 0
@@ -617,7 +618,7 @@ def read_query_file(file: DataFile, *, matches_text: bool = False) -> QueryFile:
         key = (cells.get("id"), text)
         if key in queries and not is_judged and "passage" not in cells:
             if columns and columns.ignored:
-                # One row a judgment, and the grade or the document has an unknown name.
+                # There is a row for each judgment, but its grade or document was not recognized.
                 missing = "grade" if "document" in cells else "document"
                 names = [*columns.names.values(), *columns.ignored]
                 reader.fail(1, explain_missing(missing, names))

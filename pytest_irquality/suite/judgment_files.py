@@ -1,4 +1,4 @@
-"""Files of judgments: their grades by query, and how they join those in the suite."""
+"""Read files of judgments, and join their grades with those in the suite."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ESCI_GRADES = {"e": 1.0, "s": 0.1, "c": 0.01, "i": 0.0}
 ESCI_GRADES.update(exact=1.0, substitute=0.1, complement=0.01, irrelevant=0.0)
 MAX_NAMED_QUERIES = 3
 
-_DECISION = "\0decision"  # in place of an assessor
+_DECISION = "\0decision"  # in place of the name of an assessor
 _NO_ASSESSORS: Mapping[str, Mapping[str, float]] = {}  # shared by all queries without files
 _COMMON_GRADES = {str(grade): float(grade) for grade in range(-10, 101)}
 
@@ -36,11 +36,11 @@ class JudgmentFile:
     """The judgments of one file.
 
     Attributes:
-        has_ids: Whether queries are known by their ids. Otherwise by their texts.
-        grades: The grade of each document by query. The mean if there are several assessors.
+        has_ids: Whether the file identifies queries by their ids, and not by their texts.
+        grades: The grade of each document by query. With several assessors, the mean.
         assessor_grades: The grade of each assessor by query and document.
         texts: The text of each query by its id, if the file has both.
-        used_keys: The queries that the suite has, once they are joined.
+        used_keys: The queries that the suite has as well, after joining.
     """
 
     file: DataFile
@@ -58,9 +58,9 @@ class JudgmentFile:
         return {text: query_id for query_id, text in self.texts.items()}
 
     def find_line(self, query_key: str, doc_id: str, assessor: str | None = None) -> int:
-        """Return the line that first judges a document, or in which an assessor does."""
+        """Return the first line with a grade of a document, or with one from an assessor."""
         # Only mistakes need lines, so they are not kept while reading.
-        reader = RecordReader(self.file, self.format, True)
+        reader = RecordReader(self.file, self.format, holds_judgments=True)
         for record in reader.read():
             has_grade = assessor in (None, _DECISION, _get_assessor(record))
             if has_grade and _get_pair(reader, record) == (query_key, doc_id):
@@ -88,10 +88,10 @@ def read_judgment_file(file: DataFile, grade_words: Mapping[str, float]) -> Judg
 
 
 def _read_regular_qrels(file: DataFile, format: str) -> dict[str, dict[str, float]] | None:
-    """Read qrels without any surprise, fast. Return ``None`` for all others.
+    """Read regular qrels fast. Return ``None`` for all others.
 
-    Most files are like that, and some have millions of lines, so they are split in columns: that
-    takes three quarters of the time of a loop over the lines.
+    Most files are regular, and some have millions of lines. Therefore the fields of many lines are
+    split at once, which takes three quarters of the time of a loop over the lines.
     """
     grades: dict[str, dict[str, float]] = {}
     width = 4 if format == "trec" else 3
@@ -103,7 +103,8 @@ def _read_regular_qrels(file: DataFile, format: str) -> dict[str, dict[str, floa
         blocks = chain([lines], blocks)
     count, step = 0, width + 1
     for lines in filter(None, blocks):
-        # A mark between the lines shows that each has as many fields as it should have.
+        # Marks between the lines are in the right places only if every line has the right number of
+        # fields.
         text = " \0 ".join(lines)
         fields = text.split()
         has_marks = fields[width::step].count("\0") == len(lines) - 1
@@ -125,7 +126,7 @@ def _read_regular_qrels(file: DataFile, format: str) -> dict[str, dict[str, floa
             start = end
         count += len(lines)
     if sum(map(len, grades.values())) != count:
-        return None  # a document is judged twice
+        return None  # A document has two grades.
     return grades
 
 
@@ -134,11 +135,11 @@ class _FileParser:
 
     def __init__(self, file: DataFile, format: str, grade_words: Mapping[str, float]) -> None:
         self.result = JudgmentFile(file, format)
-        self.reader = RecordReader(file, format, True)
+        self.reader = RecordReader(file, format, holds_judgments=True)
         self.grade_words = grade_words
         self.known_grades: dict[str, float | None] = {"": None}
-        # The grades of each assessor, and of those who decide, by query and document.
-        self.votes: dict[str, dict[str, dict[str, float]]] = {}
+        # The grades by assessor (or ``_DECISION``), query and document.
+        self.grades_by_assessor: dict[str, dict[str, dict[str, float]]] = {}
 
     def parse(self) -> JudgmentFile:
         is_first = True
@@ -147,7 +148,7 @@ class _FileParser:
                 self.result.has_ids = "id" in record.cells
                 is_first = False
             self._add_record(record)
-        self._settle_votes()
+        self._combine_assessors()
         self.result.notes = tuple(self.reader.list_notes())
         return self.result
 
@@ -170,12 +171,12 @@ class _FileParser:
         for assessor, written in grades:
             grade = self._parse_grade(record, written)
             if grade is None:
-                continue  # a row of a list to grade that nobody has graded yet
+                continue  # Nobody has graded this row of a list to grade.
             if not doc_id.strip():
                 self.reader.fail(record.line, "This line has a grade, but no document")
             all_grades = self.result.grades
             if assessor is not None:
-                all_grades = self.votes.setdefault(assessor, {})
+                all_grades = self.grades_by_assessor.setdefault(assessor, {})
             first_grade = all_grades.setdefault(query_key, {}).setdefault(doc_id, grade)
             if first_grade != grade:
                 line = self.result.find_line(query_key, doc_id, assessor)
@@ -196,26 +197,26 @@ class _FileParser:
             self.known_grades[text] = number
         return self.known_grades[text]
 
-    def _settle_votes(self) -> None:
+    def _combine_assessors(self) -> None:
         """Combine the grades of several assessors: a decision, or the mean."""
-        decisions = self.votes.pop(_DECISION, {})
-        for assessor, all_grades in self.votes.items():
+        decisions = self.grades_by_assessor.pop(_DECISION, {})
+        for assessor, all_grades in self.grades_by_assessor.items():
             for query_key, grades in all_grades.items():
                 documents = self.result.assessor_grades.setdefault(query_key, {})
                 for doc_id, grade in grades.items():
                     documents.setdefault(doc_id, {})[assessor] = grade
         for query_key, documents in self.result.assessor_grades.items():
             grades = self.result.grades.setdefault(query_key, {})
-            for doc_id, given in documents.items():
-                if doc_id in grades:  # from a line that names no assessor
-                    given[""] = grades[doc_id]
-                values = list(given.values())
-                # A sum of equal grades may be rounded.
+            for doc_id, by_assessor in documents.items():
+                if doc_id in grades:  # from a line without an assessor
+                    by_assessor[""] = grades[doc_id]
+                values = list(by_assessor.values())
+                # The mean of equal grades may have a rounding error.
                 is_agreed = len(set(values)) == 1
                 grades[doc_id] = values[0] if is_agreed else fsum(values) / len(values)
-        for query_key, decided in decisions.items():
-            self.result.grades.setdefault(query_key, {}).update(decided)
-            for doc_id in decided:
+        for query_key, final_grades in decisions.items():
+            self.result.grades.setdefault(query_key, {}).update(final_grades)
+            for doc_id in final_grades:
                 self.result.assessor_grades.get(query_key, {}).pop(doc_id, None)
 
 
@@ -229,7 +230,7 @@ def explain_grade(text: str, words: Mapping[str, float]) -> str:
 
 
 def _get_assessor(record: Record) -> str | None:
-    """Return who gave the grade: a name, an empty one, or ``None`` if the file names nobody."""
+    """Return the assessor of a grade, or ``None`` if the file has no assessors."""
     assessor = record.cells.get("assessor")
     return None if assessor is None else assessor.strip()
 
@@ -262,7 +263,7 @@ class JudgmentFiles:
     """
 
     def __init__(self, files: Iterable[JudgmentFile], texts: Mapping[str, str]) -> None:
-        """Prepare to look up queries.
+        """Create it.
 
         Args:
             files: The files.
@@ -276,7 +277,7 @@ class JudgmentFiles:
     def join(
         self, query_id: str, inline: Mapping[str, float]
     ) -> tuple[Mapping[str, float], Mapping[str, Mapping[str, float]]]:
-        """Join the judgments of a query: those in the suite win.
+        """Join the judgments of a query. Those in the suite override those in files.
 
         Returns:
             The grade of each document, and the grade of each assessor by document.
@@ -322,7 +323,7 @@ class JudgmentFiles:
             raise Mistake(line, f"{message} at {place}. {hint}", file.file.name)
 
     def _find_key(self, file: JudgmentFile, query_id: str) -> str | None:
-        """Return what a file calls a query: its id or, in a file without ids, its text."""
+        """Return the key of a query in a file: its id or, in a file without ids, its text."""
         text = self._texts[query_id].strip()
         key = query_id
         if not file.has_ids:

@@ -1,7 +1,7 @@
-"""Probes: queries made of documents, which test without labels that each can be found.
+"""Make probes: queries made from documents, which test without labels that each can be found.
 
-A sampled document is searched for by a complete field, such as its title, or by a quote from a long
-one. The sample is ordered by a hash of the ids, so it hardly changes if documents are added.
+A query is the complete text of a field, such as the title, or a quote from a long field. The sample
+has the documents with the lowest hashes of ids, so it hardly changes if documents are added.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from pytest_irquality.suite.model import PROBE_TAG, Probe, Query
 
 MIN_QUOTE_WORDS = 8
 MAX_QUOTE_WORDS = 12
-QUOTE_REGIONS = 4  # a quote is from one of so many parts of the field, which its id selects
-# If so many other documents contain all words of a title, such as "Overview", a sound engine may
-# return them first. Over three corpora, such titles were nine in ten of those not found.
+QUOTE_REGIONS = 4  # A quote is from one of so many parts of a field. The document's id selects it.
+# If so many other documents contain all words of a title, such as "Overview", even a good engine
+# may return them first. In three corpora, nine in ten titles that were not found are such titles.
 MIN_COMMON_DOCUMENTS = 10
 TITLE_FIELDS = ("title", "name", "headline", "subject")
 # Broken probes often share one of these.
@@ -61,7 +61,7 @@ class _Draft(NamedTuple):
 
     Attributes:
         words: The words of the text in lowercase.
-        position: Where a quote begins in the field, in characters.
+        position: The position of a quote in the field, in characters.
     """
 
     document: _Document
@@ -73,16 +73,16 @@ class _Draft(NamedTuple):
 
     @property
     def key(self) -> tuple[str, object]:
-        """Return what documents share that fit as well: the field, and its text or the quote."""
+        """Return the field, and its text or the quote. Documents that share them fit as well."""
         return self.path, self.words if self.way == "quote" else _normalize(self.text)
 
 
 @dataclass
 class _Statistics:
-    """What all documents have in common.
+    """Counts over all documents.
 
     Attributes:
-        word_counts: In how many documents each word occurs, in any field of the probes.
+        word_counts: In how many documents each word occurs, in the fields of the probes.
         field_counts: How many documents have each field.
     """
 
@@ -101,21 +101,21 @@ def make_probes(
     grade: float = 1.0,
     location: Location,
 ) -> tuple[list[Query], str]:
-    """Make probes of the documents in some files.
+    """Make probes from the documents in some files.
 
     Args:
         files: CSV files or JSON lines, with a document on each line.
         by: The fields to search by, each ``whole`` or ``quote``.
-        sample_size: How many documents to make probes of.
-        id_field: The field with the id, if documents have it. Otherwise it is recognized.
+        sample_size: The number of documents to make probes from.
+        id_field: The field with the id. If documents do not have it, their id is recognized.
         params: Parameters of every query.
-        grade: The grade of the document that a probe is made of.
+        grade: The grade of relevant documents.
         location: The place of ``probes`` in the suite.
 
     Returns:
-        A query for each sampled document and field. The document is relevant, and so is any other
-        with the same text in this field, or that contains the same quote. A text whose words
-        many other documents contain is left out. And a remark for the report.
+        A query for each sampled document and field, and a remark for the report. The document is
+        relevant, and so is any other with the same text or quote in this field. A text is left out
+        if many other documents contain all of its words.
 
     Raises:
         Mistake: A file cannot be read, or has no such field.
@@ -298,7 +298,7 @@ def _split_words(text: str) -> list[str]:
 def _quote(draft: _Draft, statistics: _Statistics) -> _Draft:
     """Quote the words in a row that the fewest documents share, if a text is long enough.
 
-    Quotes come from all parts of long texts, or nobody would notice texts that are cut.
+    Quotes come from all parts of long texts, to detect an index that has only their beginnings.
     """
     words = draft.words
     if len(set(words)) < MIN_QUOTE_WORDS:
@@ -323,18 +323,19 @@ def _quote(draft: _Draft, statistics: _Statistics) -> _Draft:
 
 
 def _rate_quote(counts: Sequence[int]) -> tuple[int, float]:
-    # No more documents can share a quote than have its rarest word.
+    # A quote is in at most as many documents as its rarest word.
     return min(counts), sum(map(log, counts))
 
 
 def _find_documents(
     reader: _DocumentReader, drafts: Sequence[_Draft], statistics: _Statistics
 ) -> tuple[dict[tuple[str, object], list[str]], dict[frozenset[str], set[str]]]:
-    """Find the documents that fit as well as the one that a probe is made of.
+    """Find the documents that fit as well as the document from which a probe is made.
 
     Returns:
-        The documents with the same text or the same quote in the field, by the keys of drafts. And
-        those with all words of a complete text, as far as there may be ``MIN_COMMON_DOCUMENTS``.
+        The ids of documents with the same text or quote in the field, by the keys of drafts. And,
+        by the words of a complete text, the ids of documents that contain all of them, unless there
+        are certainly fewer than ``MIN_COMMON_DOCUMENTS``.
     """
     counts = statistics.word_counts
     ids_by_key: dict[tuple[str, object], list[str]] = {draft.key: [] for draft in drafts}
@@ -345,7 +346,7 @@ def _find_documents(
         if draft.way == "whole":
             ids_by_words[frozenset(draft.words)] = set()
             min_count = MIN_COMMON_DOCUMENTS
-        # No more documents can fit than have the rarest word.
+        # At most as many documents fit as have the rarest word.
         rarest = min(draft.words, key=lambda word: (counts[word], word), default="")
         if counts[rarest] >= min_count:
             by_rarest_word.setdefault(rarest, {})[draft.key] = draft

@@ -15,7 +15,7 @@ from typing import Any
 from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.comparison import Comparison, QueryStatus, RankingVersion
 from pytest_irquality.evaluation.documents import diagnose, find_median_ranks, list_expected_doc_ids
-from pytest_irquality.evaluation.requirement_checks import is_expired
+from pytest_irquality.evaluation.requirement_checks import exceeds_allowed_errors, is_expired
 from pytest_irquality.evaluation.results import (
     CheckResult,
     EvaluationContext,
@@ -39,22 +39,22 @@ from pytest_irquality.passages.diagnosis import FindingKind
 from pytest_irquality.retrieval.hit_reader import clean_title
 from pytest_irquality.suite.model import Probe, Query, Suite
 
-MAX_COMPARED_IDS = 200  # ids of each side that are compared in their form
-MIN_NAMED_IDS = 3  # ids of the suite, below which it is no surprise that none is returned
+MAX_COMPARED_IDS = 200  # ids of the suite, and as many returned ones, whose forms are compared
+MIN_NAMED_IDS = 3  # ids of the suite: if it has fewer, it is no surprise that none is returned
 
-MIN_SHARED_PROBES = 3  # broken probes, below which something in common may be a coincidence
-MIN_SHARED_FRACTION = 0.8  # of the broken probes, that have something in common
-MIN_CUT_POSITION = 50  # characters: nobody cuts texts before, so the field is not indexed
-MIN_LOST_FRACTION = 0.25  # of the quotes, from which on their field seems not to be indexed
+MIN_SHARED_PROBES = 3  # broken probes: what fewer of them have in common may be a coincidence
+MIN_SHARED_FRACTION = 0.8  # of the broken probes must have something in common
+MIN_CUT_POSITION = 50  # characters: no index cuts texts earlier, so the field is not indexed
+MIN_BROKEN_FRACTION = 0.25  # of the quotes: if more are broken, their field may not be indexed
 
 
 @dataclass(frozen=True)
 class SuiteFacts:
-    """What notices about a suite are made of.
+    """What notices about a suite read.
 
     Attributes:
-        labels_without_unjudged: The failed checks that would hold if unjudged documents were
-            ignored.
+        labels_without_unjudged: The labels of failed checks that would hold if unjudged documents
+            were ignored.
     """
 
     comparison: Comparison
@@ -125,15 +125,13 @@ def create_notices(facts: SuiteFacts) -> tuple[Notice, ...]:
 
 
 def _create_no_answer_notices(facts: SuiteFacts) -> Iterator[Notice]:
-    """Name each error once, with the queries that got it."""
+    """Create a notice for each error, which names the queries that got it."""
     queries = facts.suite.queries_by_id
-    query_ids = facts.comparison.list_query_ids(QueryStatus.NO_ANSWER)
-    is_failure = len(query_ids) > facts.suite.settings.max_errors
-    is_failure |= any(not queries[query_id].is_sampled for query_id in query_ids)
+    is_failure = exceeds_allowed_errors(facts.comparison)
     outcome = Outcome.FAILED if is_failure else Outcome.PASSED
     query_ids_by_cause: dict[str, list[str]] = {}
     messages: dict[str, str] = {}
-    for query_id in query_ids:
+    for query_id in facts.comparison.list_query_ids(QueryStatus.NO_ANSWER):
         error = facts.comparison.run.errors[queries[query_id].request]
         cause = error.cause or error.message
         query_ids_by_cause.setdefault(cause, []).append(query_id)
@@ -147,7 +145,7 @@ def _create_no_answer_notices(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_unknown_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    """Say that the retriever returns no id that the suite names, and how the ids differ."""
+    """Create a notice if the retriever returns no id that the suite names, and compare the ids."""
     comparison = facts.comparison
     if comparison.suite.settings.match == "text":
         return
@@ -199,7 +197,7 @@ def _describe_difference(doc_id: str, other: str) -> str:
 
 
 def _create_changed_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    """Say that the documents of the baseline have other ids now."""
+    """Create a notice if the documents of the baseline have other ids now."""
     comparison = facts.comparison
     if comparison.suite.settings.match == "text" or comparison.baseline_run is None:
         return
@@ -229,7 +227,7 @@ def _create_changed_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_empty_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    """Name the queries that return nothing, those that newly do if there is a baseline."""
+    """Create a notice for the queries that return nothing or, if any do, newly return nothing."""
     comparison = facts.comparison
     empty = []
     for query in comparison.answered_queries:
@@ -250,7 +248,7 @@ def _create_empty_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_few_results_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    """Say that every query has fewer results than were requested, if that can cost anything."""
+    """Create a notice if all queries have fewer results than requested, and some lack documents."""
     comparison = facts.comparison
     requested = comparison.run.provenance.depth or comparison.needed_depth
     lengths = [len(rankings[0].doc_ids) for rankings in comparison.answers.values()]
@@ -347,7 +345,7 @@ def _create_undecided_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_baseline_notices(facts: SuiteFacts) -> Iterator[Notice]:
-    """Say where the baseline is too shallow or too old for the suite."""
+    """Create notices if the baseline is too shallow or too old for the suite."""
     comparison = facts.comparison
     step = write("Update the baseline with ", CodePart("pytest --ir-update-baseline"))
     if comparison.changes and comparison.compared_depth < comparison.needed_depth:
@@ -368,7 +366,7 @@ def _create_baseline_notices(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_lost_query_notices(facts: SuiteFacts) -> Iterator[Notice]:
-    """Name each lost query, because a check that passes names none."""
+    """Create a notice for each lost query, because a check that passes names none."""
     if facts.comparison.compared_search:
         return  # Nothing is lost if the baseline is another search.
     for change in facts.comparison.changes:
@@ -392,7 +390,7 @@ def _create_gained_query_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_few_changes_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    """Say that no test can tell whether a suite got worse, if some of its queries did."""
+    """Create a notice if queries got worse, but too few changed to test the suite."""
     suite, metric = facts.suite, facts.suite.primary_metric
     if not suite.has_stored_baseline or not suite.has_judgments:
         return
@@ -432,7 +430,7 @@ def _create_tie_order_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_missing_document_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    """Name the relevant documents that the index lacks, and the queries that need them."""
+    """Create a notice for relevant documents that the index lacks, with the queries they matter to."""
     suite, missing = facts.suite, facts.comparison.run.missing_doc_ids
     if not missing or suite.is_probe_suite:
         return
@@ -458,7 +456,7 @@ def _create_missing_document_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_passage_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    """Count the relevant passages by what happened to them."""
+    """Create a notice that counts the relevant passages by what happened to them."""
     settings = facts.suite.settings
     if settings.match != "text":
         return
@@ -483,7 +481,7 @@ def _create_passage_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    """Name unjudged documents that are new in the first results of queries that got worse."""
+    """Create a notice for unjudged documents that are new at the top of queries that got worse."""
     comparison, suite = facts.comparison, facts.suite
     if suite.settings.match == "text" or suite.is_probe_suite:
         return
@@ -530,7 +528,7 @@ def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_assessor_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    """Name documents on which assessors disagree and which may have decided the outcome."""
+    """Create a notice for disagreements of assessors that may have decided the outcome."""
     is_failed = any(result.outcome > Outcome.INCOMPLETE for result in facts.results)
     improvements = facts.comparison.collect_improvements(facts.suite.primary_metric)
     values = facts.comparison.get_values(facts.suite.primary_metric, RankingVersion.RETURNED)
@@ -563,7 +561,7 @@ def _create_duplicate_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_probe_notices(facts: SuiteFacts) -> Iterator[Notice]:
-    """Say what broken probes have in common, which points to what indexing loses."""
+    """Create notices that say what broken probes have in common, to show what indexing loses."""
     found: list[Probe] = []
     broken: dict[str, Probe] = {}
     fields_found: dict[str, dict[str, str]] = defaultdict(dict)
@@ -614,33 +612,34 @@ def _is_found(query: Query, comparison: Comparison) -> bool:
 def _find_other_ids(
     broken: Mapping[str, Probe], fields_found: Mapping[str, object], comparison: Comparison
 ) -> dict[str, str]:
-    """Return the ids of results with the titles of documents that no field finds, by document.
+    """Return other ids under which documents that no field finds are returned, by document.
 
-    Documents may share a title, so this means something only if nearly all of them have it.
+    A result with the title of a document may be another document. So ids are returned only if
+    nearly all of these documents have such a result.
     """
     other_ids: dict[str, str] = {}
-    lost_ids = set()
+    doc_ids = set()
     for query_id, probe in broken.items():
         title = clean_title(probe.title)
         if fields_found.get(probe.doc_id) or not title:
             continue
-        lost_ids.add(probe.doc_id)
+        doc_ids.add(probe.doc_id)
         for ranking in comparison.answers[query_id]:
             for doc_id in ranking.doc_ids[: comparison.suite.settings.top_k]:
                 if comparison.run.titles.get(doc_id) == title:
                     other_ids.setdefault(probe.doc_id, doc_id)
-    is_common = len(other_ids) >= max(MIN_SHARED_PROBES, MIN_SHARED_FRACTION * len(lost_ids))
+    is_common = len(other_ids) >= max(MIN_SHARED_PROBES, MIN_SHARED_FRACTION * len(doc_ids))
     return other_ids if is_common else {}
 
 
 def _describe_source(found: Sequence[Probe], broken: Sequence[Probe]) -> Text:
-    """Say from which source nearly all broken probes are, unless all probes are from it."""
+    """Describe the source that nearly all broken probes are from, unless all probes are from it."""
     ((source, count),) = Counter(probe.source for probe in broken).most_common(1)
     if len(broken) < MIN_SHARED_PROBES or all(probe.source == source for probe in found):
         return Text()
     if count == len(broken):
         return write(", all from ", DataPart(source))
-    # If something else broke one or two probes, too, a source that is missing still shows.
+    # A missing source also shows if something else broke one or two other probes.
     is_missing = all(probe.source != source for probe in found)
     if is_missing and count >= max(MIN_SHARED_PROBES, MIN_SHARED_FRACTION * len(broken)):
         return write(f", {count} of {len(broken)} from ", DataPart(source))
@@ -648,14 +647,14 @@ def _describe_source(found: Sequence[Probe], broken: Sequence[Probe]) -> Text:
 
 
 def _describe_cut(found: Sequence[Probe], broken: Sequence[Probe]) -> str:
-    """Say at which position texts seem to be cut, or that a field seems not to be indexed.
+    """Describe the position at which texts seem to be cut, or a field that seems not indexed.
 
-    A quote behind the cut may be found by chance, and one before it broken for another reason.
+    A quote after the cut may be found by chance, and one before it broken for another reason.
     """
     quotes = [(probe.position, False) for probe in found if probe.way == "quote"]
     if len(broken) < MIN_SHARED_PROBES:
         return ""
-    is_indexed = len(broken) < MIN_LOST_FRACTION * (len(quotes) + len(broken))
+    is_indexed = len(broken) < MIN_BROKEN_FRACTION * (len(quotes) + len(broken))
     quotes += [(probe.position, True) for probe in broken]
     quotes.sort()
     # The cut is where the fewest quotes are on the wrong side.
@@ -666,9 +665,9 @@ def _describe_cut(found: Sequence[Probe], broken: Sequence[Probe]) -> str:
         broken_before += is_broken
         if wrong_count < fewest:
             fewest, cut, broken_before_cut = wrong_count, position, broken_before
-    found_behind = fewest - broken_before_cut
-    broken_behind = len(broken) - broken_before_cut
-    is_clear = broken_behind >= max(2 * found_behind, MIN_SHARED_FRACTION * len(broken))
+    found_after_cut = fewest - broken_before_cut
+    broken_after_cut = len(broken) - broken_before_cut
+    is_clear = broken_after_cut >= max(2 * found_after_cut, MIN_SHARED_FRACTION * len(broken))
     if cut >= MIN_CUT_POSITION and is_clear:
         return f", as if texts were cut off at about character {cut:,}"
     return "" if is_indexed else ", as if the field were not indexed"
@@ -678,7 +677,7 @@ def _describe_cut(found: Sequence[Probe], broken: Sequence[Probe]) -> str:
 
 
 def _create_known_issue_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    """Name the known issues that cover failures, so that nobody forgets them."""
+    """Create a notice for known issues that cover failures, so that nobody forgets them."""
     query_ids: dict[str, dict[str, None]] = {}
     for result in facts.results:
         if result.known_issue_id and result.outcome is Outcome.PASSED:
@@ -695,7 +694,7 @@ def _create_known_issue_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_expired_issue_notices(facts: SuiteFacts) -> Iterator[Notice]:
-    """Name known issues that are still broken after their date, where that does not fail."""
+    """Create a notice for each known issue that is not fixed after its date, and does not fail."""
     broken = {result.known_issue_id for result in facts.results if result.known_issue_id}
     for query in facts.suite.queries:
         issue = query.known_issue
@@ -707,7 +706,7 @@ def _create_expired_issue_notices(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_remark_notices(facts: SuiteFacts) -> Iterator[Notice]:
-    """Repeat what was remarked when the suite and the answers were read."""
+    """Create a notice for each remark from reading the suite and the answers."""
     run = facts.comparison.run
     notes = [*facts.suite.notes, *run.notes]
     if run.provenance.retry_count:

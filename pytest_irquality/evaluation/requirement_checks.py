@@ -1,7 +1,7 @@
 """Checks of what a suite requires: answers to all queries, rules and thresholds.
 
-A rule checks one ranking (see ``suite/rules.py``). A threshold has up to five bounds. Each of them
-is checked by itself, and the first one with the worst outcome decides.
+A rule checks one ranking (see ``suite/rules.py``). A threshold has up to five bounds. Each bound is
+checked on its own, and the first one with the worst outcome decides.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MAX_SHOWN_DIGITS = 6
 
 
 class RequirementChecks:
-    """The checks of everything that a suite requires in so many words."""
+    """The checks of all rules and thresholds that a suite states."""
 
     def __init__(self, comparison: Comparison, context: EvaluationContext) -> None:
         self.comparison = comparison
@@ -88,14 +88,14 @@ class RequirementChecks:
         return []
 
     def _check_each_query(self, requirement: Rule | Threshold, label: str) -> CheckResult:
-        """Check a rule or threshold of every query, and report the queries that break it together.
+        """Check a rule or threshold for every query, and name all queries that break it.
 
-        The result is ``INCOMPLETE`` if a query has no answer, or if none could be checked. A query
-        without judgments has no value, and a threshold is not about it.
+        The result is ``INCOMPLETE`` if a query has no answer, or if none could be checked. A
+        threshold does not apply to queries without judgments, because these have no value.
         """
         broken: list[CheckResult] = []
         holding: list[CheckResult] = []
-        unchecked = CheckResult(requirement, Outcome.PASSED, write("No query had to be checked"))
+        not_checked = CheckResult(requirement, Outcome.PASSED, write("No query had to be checked"))
         known_issue_id = ""
         for query in self.suite.queries:
             if isinstance(requirement, Rule):
@@ -105,7 +105,7 @@ class RequirementChecks:
             else:
                 continue
             if result.outcome is Outcome.INCOMPLETE:
-                unchecked = result
+                not_checked = result
             elif result.outcome is Outcome.PASSED and not result.is_warning:
                 holding.append(result)
             elif query.known_issue and is_excused(query, self.context.date_for_expiry):
@@ -113,7 +113,7 @@ class RequirementChecks:
             else:
                 broken.append(result)
         checked = [*broken, *holding]
-        first = checked[0] if checked else unchecked
+        first = checked[0] if checked else not_checked
         outcome, text = first.outcome, first.text
         if broken:
             text, known_issue_id = list_some([result.text for result in broken]), ""
@@ -132,16 +132,14 @@ class RequirementChecks:
         )
 
     def _check_answers(self, item: CheckItem) -> CheckResult:
-        unanswered = self.comparison.list_query_ids(QueryStatus.NO_ANSWER)
-        allowed = self.suite.settings.max_errors
-        # An inline query is a test of its own, which is an error without an answer.
-        is_error = any(not self.suite.queries_by_id[name].is_sampled for name in unanswered)
+        query_ids = self.comparison.list_query_ids(QueryStatus.NO_ANSWER)
+        max_errors = self.suite.settings.max_errors
         outcome = Outcome.PASSED
         text = write("Every query has an answer")
-        if unanswered:
-            text = write(format_count(len(unanswered), "query has", "queries have"), " no answer")
-            text += f", and 'errors' allows {allowed}" if allowed else ""
-        if is_error or len(unanswered) > allowed:
+        if query_ids:
+            text = write(format_count(len(query_ids), "query has", "queries have"), " no answer")
+            text += f", and 'errors' allows {max_errors}" if max_errors else ""
+        if exceeds_allowed_errors(self.comparison):
             outcome = Outcome.FAILED
         elif gap := _describe_gap(self.comparison, self.suite.queries):
             outcome, text = Outcome.INCOMPLETE, gap
@@ -149,9 +147,9 @@ class RequirementChecks:
             Requirement.ANSWERS,
             outcome,
             text,
-            value=len(unanswered),
-            bound=allowed,
-            query_ids=unanswered,
+            value=len(query_ids),
+            bound=max_errors,
+            query_ids=query_ids,
             location=item.location,
         )
 
@@ -166,8 +164,8 @@ class RequirementChecks:
             outcome = Outcome.FAILED
             text = write(query.part, ": ", list_some(violations, separator="; "))
         elif self._is_empty and not isinstance(rule, ExpectNoResults):
-            # Nothing could break a rule that holds without results: a search that returns nothing
-            # at all does not satisfy it.
+            # Nothing could break a rule about results, and a search that returns nothing at all
+            # must not pass.
             outcome = Outcome.INCOMPLETE
             text = write(f"'{rule.key}' was not tested, because no query returned a result")
         return CheckResult(
@@ -181,14 +179,14 @@ class RequirementChecks:
         )
 
     def _find_violations(self, rule: Rule, query: Query) -> list[Text]:
-        """Return how the first repeat that breaks a rule breaks it.
+        """Return the violations in the first repeat that breaks a rule.
 
         Every repeat must satisfy a rule, because a user gets one answer, and it may be the bad one.
         """
         top_k, titles = self.suite.settings.top_k, self.comparison.titles
         rankings: Sequence[Ranking] = self.comparison.answers[query.id]
         if rule.reads_fields:
-            # A passage has no fields, the chunk that contains it has.
+            # These rankings contain chunks, which have fields. Passages have none.
             rankings = self.comparison.run.answers[query.request]
         for ranking in rankings:
             violations = rule.find_violations(ranking, query.params, top_k, titles)
@@ -199,24 +197,24 @@ class RequirementChecks:
     # -- Thresholds --------------------------------------------------------------------------------
 
     def _check_thresholds(self, threshold: Threshold, item: CheckItem) -> Sequence[CheckResult]:
-        """Check a line of thresholds over the suite, a tag or each tag."""
+        """Check a threshold for the suite, for a tag or for each tag."""
         results = []
         for tag in _list_tags(self.comparison, item):
             label = f"{tag} {threshold.metric}" if item.is_each_tag else item.label
             results.append(self._check_threshold(threshold, tag=tag, label=label))
         if item.is_each_tag:
-            # A tag without judgments is not what "each tag" is about, unless no tag has any.
-            defined = [result for result in results if result.value is not None]
-            results = defined or results[:1]
+            # Leave out tags without judgments. If no tag has any, say so once.
+            with_value = [result for result in results if result.value is not None]
+            results = with_value or results[:1]
         return results
 
     def _check_threshold(
         self, threshold: Threshold, *, tag: str = "", query: Query | None = None, label: str = ""
     ) -> CheckResult:
-        """Check a threshold over the suite, a tag or one query.
+        """Check a threshold for the suite, a tag or one query.
 
-        The result is ``INCOMPLETE`` if a bound cannot be compared, or if a query has no answer or
-        did not run, unless another bound fails already.
+        If no bound fails, the result is ``INCOMPLETE`` if a bound cannot be compared, or if a query
+        has no answer or did not run.
         """
         subject = _Subject(self.comparison, threshold.metric, tag, query)
         findings = list(self._check_bounds(threshold, subject))
@@ -257,7 +255,7 @@ class RequirementChecks:
     def _require_significance(
         self, finding: _BoundFinding, threshold: Threshold, tag: str
     ) -> _BoundFinding:
-        """Return a finding that fails only if the drop is significant as well."""
+        """Turn a failure into a pass if the drop is not significant, and add the p-value."""
         outcome, text = finding.outcome, finding.text
         if outcome is Outcome.FAILED and (threshold, tag) not in self._significant_drops:
             outcome = Outcome.PASSED
@@ -270,10 +268,10 @@ class RequirementChecks:
     def _apply_known_issue(
         self, results: Sequence[CheckResult], issue: KnownIssue | None
     ) -> Sequence[CheckResult]:
-        """Return the results of a query as they count with its known issue.
+        """Change the results of a query by its known issue.
 
-        Once all of them hold, the issue itself fails, as a strict xfail does: if nobody removed it,
-        it would hide the next failure.
+        The issue excuses failures. Once all results pass, the issue itself fails, like a strict
+        xfail, because it would hide the next failure.
         """
         if issue is None or not results:
             return results
@@ -294,7 +292,7 @@ class RequirementChecks:
         return [fixed, *results[1:]]
 
     def _apply_to_failure(self, result: CheckResult, issue: KnownIssue) -> CheckResult:
-        """Return a result as it counts with a known issue that is not fixed."""
+        """Excuse a failed result by a known issue, or say that the issue has expired."""
         if result.outcome is not Outcome.FAILED:
             return result
         if not is_expired(issue, self.context.date_for_expiry):
@@ -308,6 +306,17 @@ def is_expired(issue: KnownIssue, today: date | None) -> bool:
     return issue.until is not None and today is not None and today > issue.until
 
 
+def exceeds_allowed_errors(comparison: Comparison) -> bool:
+    """Return whether more queries have no answer than ``errors`` allows.
+
+    ``errors`` is about queries from files. An inline query is a test of its own.
+    """
+    suite = comparison.suite
+    query_ids = comparison.list_query_ids(QueryStatus.NO_ANSWER)
+    has_inline_query = any(not suite.queries_by_id[name].is_sampled for name in query_ids)
+    return has_inline_query or len(query_ids) > suite.settings.max_errors
+
+
 def is_excused(query: Query, today: date | None) -> bool:
     """Return whether a known issue excuses the failures of a query."""
     issue = query.known_issue
@@ -315,10 +324,10 @@ def is_excused(query: Query, today: date | None) -> bool:
 
 
 def has_drop_threshold(comparison: Comparison) -> bool:
-    """Return whether the suite says itself how far relevance may drop.
+    """Return whether a threshold of the suite limits how far relevance may drop.
 
-    Such a suite takes no part in checks 2 and 3. A threshold that only warns or cannot fail says
-    nothing: a metric cannot drop by more than it was.
+    Such a suite takes no part in checks 2 and 3. A threshold that only warns or cannot fail does
+    not count: a metric cannot drop by more than its value in the baseline.
     """
     for threshold in comparison.suite.thresholds:
         if threshold.is_warning or not threshold.limits_drop:
@@ -337,8 +346,8 @@ def has_drop_threshold(comparison: Comparison) -> bool:
 def _list_tags(comparison: Comparison, item: CheckItem) -> Sequence[str]:
     """Return the tags that a threshold applies to, or one empty tag for the suite.
 
-    ``each_tag`` means the tags that people wrote. Typos, which have the tag ``variant``, need not
-    do as well as queries.
+    ``each_tag`` means the tags that people wrote. The tag ``variant`` is left out, because typos
+    need not do as well as queries.
     """
     if not item.is_each_tag:
         return (item.tag,)
@@ -380,7 +389,7 @@ class _Subject:
 
     @property
     def name(self) -> Text:
-        """Return how texts begin."""
+        """Return the words that texts begin with."""
         if self.query is not None:
             return write(self.query.part, f": {self.metric}")
         if self.tag:
@@ -418,13 +427,13 @@ class _Subject:
 
     @property
     def value_count(self) -> int:
-        """Return the number of queries that a percentage is of."""
+        """Return the number of queries that is 100%."""
         if self.query is not None:
             return 1
         return self.comparison.count_values(self.metric, self.tag)
 
     def describe_gap(self) -> Text:
-        """Say which queries have no value because they have no answer, or return nothing."""
+        """Describe why queries have no value, or return an empty text if all have an answer."""
         stage = self.comparison.get_stage(self.metric)
         if self.metric.stage and not stage.answers:
             reason = "Not evaluated because the retriever returns no results for "
@@ -435,7 +444,7 @@ class _Subject:
 
 
 def _describe_gap(comparison: Comparison, queries: Sequence[Query]) -> Text:
-    """Say how many queries have no answer or did not run, or return nothing if none is missing."""
+    """Describe how many queries have no answer or did not run, or return an empty text."""
     statuses = [comparison.statuses[query.id] for query in queries]
     not_run = statuses.count(QueryStatus.NOT_RUN)
     no_answer = statuses.count(QueryStatus.NO_ANSWER)
@@ -447,7 +456,7 @@ def _describe_gap(comparison: Comparison, queries: Sequence[Query]) -> Text:
 
 
 def _describe_gap_of_query(comparison: Comparison, query: Query) -> Text:
-    """Say that a query has no answer or did not run, or return nothing if it has one."""
+    """Describe that a query has no answer or did not run, or return an empty text."""
     reasons = {QueryStatus.NOT_RUN: " did not run", QueryStatus.NO_ANSWER: " has no answer"}
     reason = reasons.get(comparison.statuses[query.id])
     return write(query.part, reason) if reason else Text()
@@ -478,23 +487,23 @@ def _check_value(subject: _Subject, key: str, bound: Bound) -> _BoundFinding:
     if value is None:
         text = subject.name + " is undefined for all queries"
         return _BoundFinding(Outcome.INCOMPLETE, text, bound)
-    compared = value
+    amount = value  # in the unit of the bound
     lowest, highest = metric.range
     if metric.aggregate == "sum":
         highest = subject.value_count
     if bound.unit is BoundUnit.QUERY_FRACTION:
-        compared, lowest, highest = value / subject.value_count, 0, 1
+        amount, lowest, highest = value / subject.value_count, 0, 1
     if key == "min":
-        is_broken = compared < bound.value - constants.ROUNDING_ERROR
+        is_broken = amount < bound.value - constants.ROUNDING_ERROR
         could_fail = bound.value > lowest
     elif key == "max":
-        is_broken = compared > bound.value + constants.ROUNDING_ERROR
+        is_broken = amount > bound.value + constants.ROUNDING_ERROR
         could_fail = bound.value < highest
     else:
         raise NotImplementedError(f"There is no check of '{key}'")
     text = subject.name + f" is {format_value(metric, value, bound.value)}"
     if bound.unit is BoundUnit.QUERY_FRACTION:
-        text += f" ({compared:.1%} of the queries)"
+        text += f" ({amount:.1%} of the queries)"
     if is_broken:
         relation = "below the minimum" if key == "min" else "above the maximum"
         text += f", {relation} {bound}"
@@ -509,9 +518,8 @@ def _check_change(
     metric, change = subject.metric, subject.change
     if change is None:
         return _explain_missing_change(subject, bound, is_update=is_update)
-    is_broken = (
-        _convert(-change.improvement, bound.unit, change) > bound.value + constants.ROUNDING_ERROR
-    )
+    amount = _convert(-change.improvement, bound.unit, change)
+    is_broken = amount > bound.value + constants.ROUNDING_ERROR
     values = f"{format_value(metric, change.before)} to {format_value(metric, change.now)}"
     if change.delta == 0:
         text = subject.name + f" did not change ({format_value(metric, change.now)})"
@@ -524,7 +532,7 @@ def _check_change(
 
 
 def _can_exceed(key: str, bound: Bound, change: MetricChange) -> bool:
-    """Return whether the largest possible change for the worse is more than a bound allows."""
+    """Return whether the largest possible change for the worse exceeds a bound."""
     has_enough = change.query_count >= constants.MIN_TESTABLE_QUERIES
     if key == "max_significant_drop" and not has_enough:
         return False
@@ -547,7 +555,7 @@ def _convert(amount: float, unit: BoundUnit, change: MetricChange) -> float:
 
 
 def _explain_missing_change(subject: _Subject, bound: Bound, *, is_update: bool) -> _BoundFinding:
-    """Say why a change cannot be computed. That all queries are new is nobody's fault."""
+    """Explain why a change cannot be computed. If all queries are new, this is no gap."""
     comparison = subject.comparison
     baseline = comparison.baseline_run
     has_baseline = baseline is not None and bool(baseline.answers)
@@ -572,7 +580,7 @@ def _explain_missing_change(subject: _Subject, bound: Bound, *, is_update: bool)
 
 
 def format_value(metric: Metric, value: float, bound: float | None = None) -> str:
-    """Format a value with as many digits as distinguish it from the bound."""
+    """Format a value with enough digits to distinguish it from the bound."""
     if metric.unit == "seconds":
         return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.2f} s"
     if metric.unit == "count":

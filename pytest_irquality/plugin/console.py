@@ -93,7 +93,7 @@ def _add_query(given: argparse.Namespace) -> int:
     """Add a query to the only suite, or to the one that is named."""
     from pytest_irquality.io.files import FileError
     from pytest_irquality.io.git import find_checkout
-    from pytest_irquality.suite.add_query import EditError, add_query
+    from pytest_irquality.suite.suite_writer import EditError, add_query
 
     suite = given.suite
     if suite is None:

@@ -19,15 +19,15 @@ from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.retriever_fixtures import DEFAULT_RETRIEVER
 from pytest_irquality.retrieval.collect import collect_run
 from pytest_irquality.retrieval.run import Run
-from pytest_irquality.suite.first_suite import (
+from pytest_irquality.suite.mistakes import SuiteError
+from pytest_irquality.suite.model import Query, Settings
+from pytest_irquality.suite.suite_writer import (
     InitQuery,
     InitSource,
     format_first_suite,
     get_first_suite_path,
     read_init_source,
 )
-from pytest_irquality.suite.mistakes import SuiteError
-from pytest_irquality.suite.model import Query, Settings
 
 CANDIDATE_COUNT = 10
 WORKFLOW_PATH = ".github/workflows/search-quality.yml"

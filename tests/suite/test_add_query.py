@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_irquality.suite.add_query import EditError, add_query, format_scalar, parse_document
 from pytest_irquality.suite.rules import MustFind
+from pytest_irquality.suite.suite_writer import EditError, add_query, format_scalar, parse_document
 from pytest_irquality.suite.yaml_source import MappingNode, ScalarNode, read_yaml
 from tests.suite.helpers import SuiteFolder
 

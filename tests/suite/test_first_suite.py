@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_irquality.suite.first_suite import (
+from pytest_irquality.suite.mistakes import SuiteError
+from pytest_irquality.suite.suite_writer import (
     InitQuery,
     InitSource,
     format_first_suite,
     get_first_suite_path,
     read_init_source,
 )
-from pytest_irquality.suite.mistakes import SuiteError
 from tests.suite.helpers import SuiteFolder
 
 

@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +23,8 @@ from pytest_irquality.io import dataclass, field
 
 GIT_TIMEOUT_S = 30.0
 MAX_LINKS = 20
+# Links in folders behind links: each level can multiply the number of paths.
+MAX_NESTED_LINKS = 3
 
 # Nothing may start another program. Only a partial clone uses the network, because it has to fetch
 # missing objects from the remote that its owner configured.
@@ -306,8 +308,13 @@ class CommitTree:
             return self._read_lfs_file(entry.path, pointer[1].decode())
         return content
 
-    def list_files(self, folder: str = ".") -> Iterator[str]:
-        """Yield the paths of all files in a folder, at any depth."""
+    def list_files(self, folder: str = ".", followed: Collection[str] = ()) -> Iterator[str]:
+        """Yield the paths of all files in a folder, at any depth, also behind links to folders.
+
+        Args:
+            folder: The folder.
+            followed: The folders to which links on the way to this one lead.
+        """
         entry = self.find_entry(folder)
         if entry is None or not entry.is_folder:
             return
@@ -315,8 +322,24 @@ class CommitTree:
         tree_name = f"{self.commit}:{entry.path}" if entry.path else self.commit
         listed = self.repository.read_output("ls-tree", "-r", "-z", tree_name)
         for mode, _, name in _parse_tree(listed):
+            # Links whose name has an ending hardly lead to folders, and git has to read each one.
+            if mode == _LINK_MODE and "." not in posixpath.basename(name):
+                target = self._find_linked_folder(prefix + name)
+                place = posixpath.join(entry.path, name)
+                is_loop = target in followed or place.startswith(f"{target}/")
+                if target and not is_loop and len(followed) < MAX_NESTED_LINKS:
+                    yield from self.list_files(prefix + name, (*followed, target))
+                    continue
             if mode != _SUBMODULE_MODE:
                 yield prefix + name
+
+    def _find_linked_folder(self, path: str) -> str:
+        """Return the folder to which a link leads, or an empty string."""
+        try:
+            entry = self.find_entry(path)
+        except OutsideRepositoryError:
+            return ""
+        return entry.path if entry is not None and entry.is_folder else ""
 
     def find_entry(self, path: str, max_links: int = MAX_LINKS) -> TreeEntry | None:
         """Return the entry that a path leads to, or ``None`` if there is none."""

@@ -127,8 +127,6 @@ class FileFinder:
             self._access.check_data_files([folder / match for match in matches], self._suite_path)
             return [self._get_name(match) for match in matches]
         name = self._get_name(written)
-        if name.startswith(("../", "/")):
-            raise FileError(name, "The path leads out of the project")
         names = set(self._source.list_files())
         if name in names or any(each.startswith(f"{name}/") for each in names):
             return [name]

@@ -365,6 +365,9 @@ def test_saved_runs_in_addopts_are_incomplete(shop: Shop) -> None:
             "--help",
             "--markers",
             "--cache-show",
+            "--ir-init=queries.txt",
+            "--ir-save-runs=kept,shard=1/2",
+            "-p no:irquality-conclusion",
         ],
     ),
 )
@@ -373,9 +376,10 @@ def test_option_that_runs_nothing_is_an_error_in_addopts(shop: Shop, option: str
     shop.write_suite(make_suite())
     shop.start_change()
     shop.break_search()
+    shop.write("queries.txt", "lamp\n")
     shop.write_ini(f"addopts = {option}")
 
     result = shop.run(AGAINST_MAIN)
 
     assert result.ret == 4
-    assert "addopts" in "".join(result.errlines)
+    assert ("switched off" if "irquality" in option else "addopts") in "".join(result.errlines)

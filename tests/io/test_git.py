@@ -47,6 +47,24 @@ class TestCommits:
         assert list(tree.list_files("search")) == ["search/é a.txt"]
         assert list(tree.list_files("none")) == []
 
+    def test_files_behind_links_to_folders_are_listed(self, top: Path) -> None:
+        links = {"now": "search", "search/up": "..", "search/self": ".", "out": "/tmp"}
+        links |= {"deep/a": "../search", "search/b": "../deep", "gone": "none"}
+        (top / "deep").mkdir()
+        for link, target in links.items():
+            (top / link).symlink_to(target)
+        commit_all(top)
+        repository = Repository(top)
+        tree = CommitTree(repository, repository.resolve("main"))
+
+        names = list(tree.list_files())
+
+        texts = [name for name in names if name.endswith(".txt")]
+        folders = ["deep/a", "now", "search/b/a", "search"]
+        assert sorted(texts) == [f"{folder}/é a.txt" for folder in folders]
+        assert {"search/up", "now/self", "out", "gone"} < set(names)
+        assert list(tree.list_files("now")) == [n for n in names if n.startswith("now/")]
+
     def test_an_unknown_revision_says_how_to_get_it(self, top: Path, tmp_path: Path) -> None:
         with pytest.raises(GitError, match=r"no revision 'mian' here. Run `git fetch`"):
             Repository(top).resolve("mian")

@@ -90,7 +90,7 @@ def build_view(
         base_checks=tuple(sentences.sort_base_failures(decision)),
         edits=decision.edits,
         notices=tuple(_name_suite(notice, suites) for notice in others),
-        next_steps=sentences.suggest_next_steps(decision, causes, settings),
+        next_steps=sentences.suggest_next_steps(decision, suites, causes, settings),
         coverage=decision.coverage,
         coverage_line=coverage_line,
         last_paragraph=sentences.write_last_paragraph(decision, suites, headline, coverage_line),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
 from pytest_irquality.evaluation.statistics import format_p_value
@@ -126,7 +127,8 @@ class Tile:
         improvement: The change for the better, negative for the worse.
         compared: The value over the queries that have a baseline, of which ``change`` is.
         query_count: How many queries these are.
-        note: How the compared queries changed, if ``value`` is also over queries without baseline.
+        note: How many queries were answered, if not all, or how the compared queries changed, if
+            ``value`` is also over queries without baseline.
         is_warning: Whether the threshold is broken, but only warns.
         bar: Where the numbers are on the bar.
     """
@@ -210,6 +212,9 @@ def build_tile(
     if score and score.query_count < evaluation.comparison.count_values(metric, tag):
         count = format_count(score.query_count, "compared query", "compared queries")
         note = f"{count}: {format_value(metric, baseline)} → {compared}"
+    answered = len(evaluation.comparison.answered_queries)
+    if evaluation.comparison.list_query_ids(QueryStatus.NO_ANSWER) and not tag:
+        note = f"{answered} of {len(evaluation.suite.queries)} queries answered"
     bound, bound_name = _get_bound(metric, threshold)
     bound_value = bound.value if bound else None
     return Tile(

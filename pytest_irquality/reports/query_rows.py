@@ -8,12 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
+from math import log2
 from typing import NamedTuple
 
 from pytest_irquality.evaluation.comparison import Comparison, QueryChange, QueryStatus
 from pytest_irquality.evaluation.documents import DocChange, list_documents
 from pytest_irquality.evaluation.evaluate import Evaluation
-from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
+from pytest_irquality.evaluation.results import (
+    Check,
+    CheckResult,
+    DefaultCheck,
+    Outcome,
+    Requirement,
+)
 from pytest_irquality.io import dataclass, field, replace
 from pytest_irquality.io.text import DataPart, DocPart, QueryPart, Text, join, list_some, write
 from pytest_irquality.metrics import Metric
@@ -25,6 +32,10 @@ MAX_RANK = 1_000_000  # of a document without a rank, which is sorted last
 
 # A drop over the suite names every query that got worse, but no query fails by it.
 SUITE_CHECKS = frozenset({DefaultCheck.SIGNIFICANT_DROP, DefaultCheck.FEW_DROPS})
+QUERY_FINDINGS: Mapping[Check, str] = {
+    DefaultCheck.LOST_QUERIES: "lost all its relevant documents",
+    Requirement.ANSWERS: "has no answer",
+}
 
 
 class Direction(Enum):
@@ -166,12 +177,12 @@ class QueryRow:
         if self.direction in (Direction.UNCHANGED, Direction.NONE):
             return ()
         moved = [doc for doc in self.documents if doc.rank_before != doc.rank_now]
-        if self.direction is Direction.CHANGED:
-            # Without judgments, readers care about the result that users saw first.
-            first = [doc for doc in moved if doc.rank_before == 1]
-            return tuple(map(self._create_move, first))
         is_worse = self.direction is Direction.WORSE
         explaining = [doc for doc in moved if doc.is_relevant and _is_loss(doc) == is_worse]
+        if self.direction is Direction.CHANGED:
+            # Without judgments, readers care about the results that users saw, above all the first.
+            last_rank = 1 if self.is_first_hit_new else MAX_RANK
+            explaining = [doc for doc in moved if (doc.rank_before or MAX_RANK) <= last_rank]
         explaining.sort(key=_get_importance)
         return tuple(map(self._create_move, explaining))
 
@@ -180,6 +191,14 @@ class QueryRow:
         is_one_search = not self.comparison.compared_search
         finding = doc.finding or _NO_TEXT
         return Move(_name_doc(doc), *ranks, _is_loss(doc), finding, is_one_search)
+
+    @property
+    def has_ungraded_first_hit(self) -> bool:
+        """Return whether the query got worse with a new first result that nobody has graded."""
+        if self.direction is not Direction.WORSE:
+            return False
+        first = [doc for doc in self.documents if doc.rank_now == 1]
+        return any(doc.grade is None and doc.rank_before is None for doc in first)
 
     @property
     def only_found_by(self) -> str:
@@ -224,7 +243,7 @@ class QueryRow:
             return write("nothing is returned")
         is_better = self.direction is Direction.BETTER
         words = ("here", "there") if self.comparison.compared_search else ("now", "was")
-        rank: int | None = 1
+        rank = 1 if self.is_first_hit_new else None
         if self.moves:
             rank = self.moves[0].rank_now if is_better else self.moves[0].rank_before
         elif len(self.comparison.answers[self.query.id]) > 1:
@@ -366,9 +385,15 @@ def _find_direction(
 
 
 def group_results(results: Sequence[CheckResult]) -> Mapping[str, Sequence[CheckResult]]:
-    """Return the results that name each query. A drop over the suite is no fault of a query."""
+    """Return the results that name each query. A drop over the suite is no fault of a query.
+
+    A finding about several queries is worded for one of them.
+    """
     grouped: dict[str, list[CheckResult]] = {}
     for result in results:
+        finding = QUERY_FINDINGS.get(result.check)
+        if finding and result.outcome:
+            result = replace(result, text=write(finding))  # noqa: PLW2901
         if result.check not in SUITE_CHECKS:
             for query_id in result.query_ids:
                 grouped.setdefault(query_id, []).append(result)
@@ -393,11 +418,7 @@ def _is_loss(doc: DocChange) -> bool:
     return doc.rank_before is not None and doc.rank_now > doc.rank_before
 
 
-def _get_importance(doc: DocChange) -> tuple[bool, float, int]:
-    """Return a sort key: documents that are gone first, then by grade, then by rank."""
-    is_on_both_sides = doc.rank_now is not None and doc.rank_before is not None
-    return (
-        is_on_both_sides,
-        -(doc.grade or 0.0),
-        min(doc.rank_before or MAX_RANK, doc.rank_now or MAX_RANK),
-    )
+def _get_importance(doc: DocChange) -> float:
+    """Return a sort key: the change of nDCG that the document causes, largest first."""
+    before, now = [1 / log2(1 + rank) if rank else 0.0 for rank in (doc.rank_before, doc.rank_now)]
+    return -(doc.grade or 1.0) * abs(before - now)

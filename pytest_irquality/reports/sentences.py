@@ -6,9 +6,10 @@ import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from pytest_irquality.baselines.store import get_baseline_path
 from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.decide import Decision
-from pytest_irquality.evaluation.edits import summarize_edits
+from pytest_irquality.evaluation.edits import BASELINE_EDITED, SuiteEdit, summarize_edits
 from pytest_irquality.evaluation.results import (
     Check,
     CheckResult,
@@ -40,9 +41,12 @@ UNCOMPARED = {
 MAX_NAMED_SUITES = 5
 MAX_NAMED_FAILURES = 2
 MAX_NAMED_LOST = 2
+MAX_NAMED_CHECKS = 20
 MIN_NEWLY_EMPTY = 2
 # The damage of a tag is worth a sentence if its mean fell visibly.
 MIN_NAMED_DROP = 0.01
+MIN_DROP_RATIO = 1.5  # of the tag to the suite, or the tag explains nothing
+MAX_NAMED_P_VALUE = 0.5  # the mean rose if it is higher
 MIN_SPREAD = 0.0005
 MAX_REASONS = 3
 MAX_STEPS = 3
@@ -96,10 +100,7 @@ def write_headline(
     if outcome is Outcome.PASSED:
         return _write_passed_headline(decision, suites)
     if outcome is Outcome.REVIEW and decision.base_failures:
-        count = format_count(len(decision.base_failures), "check")
-        verb = "fails" if len(decision.base_failures) == 1 else "fail"
-        suites_pass = f" {verb}, but this branch's suites pass"
-        return Headline(write(count, " of ", DataPart(decision.base_name), suites_pass))
+        return _write_review_headline(decision, suites)
     if outcome is Outcome.FAILED:
         return _write_failed_headline(decision, suites)
     findings: list[Notice | CheckResult] = [*_list_decisive_notices(decision)]
@@ -138,6 +139,9 @@ def _write_failed_headline(decision: Decision, suites: Sequence[SuiteView]) -> H
         whose = "its" if len(lost_queries) == 1 else "their"
         sentence = write(join(lost_queries, " and "), f" lost all {whose} relevant documents")
         return Headline(sentence, check=DefaultCheck.LOST_QUERIES)
+    if 2 * len(lost_queries) > worse and empty < MIN_NEWLY_EMPTY:
+        text = write(f"{_of_queries(len(lost_queries), rows)} lost all their relevant documents")
+        return Headline(text)
     if worse and comparing:
         text = _write_change("worse", _of_queries(worse, rows), rows)
         if empty >= MIN_NEWLY_EMPTY:
@@ -154,6 +158,17 @@ def _write_failed_headline(decision: Decision, suites: Sequence[SuiteView]) -> H
     return Headline(_count_failures(decision))
 
 
+def _write_review_headline(decision: Decision, suites: Sequence[SuiteView]) -> Headline:
+    """Say what the change accepts that the base branch would not."""
+    rows = collect_rows(suites)
+    worse = count_direction(rows, Direction.WORSE)
+    if not worse:
+        return Headline(_count_base_failures(decision) + ", but this branch's suites pass")
+    accept = "new baseline accepts" if _edits_only_baselines(decision.edits) else "suites accept"
+    change = _write_change("worse", _of_queries(worse, rows), rows)
+    return Headline(change + f", which this branch's {accept}", counts_changes=True)
+
+
 def _write_fixed_headline(fixed: Sequence[CheckResult], suites: Sequence[SuiteView]) -> Headline:
     """Say that known issues are fixed, which fails a build until somebody removes them."""
     issues = [DataPart(issue) for issue in dict.fromkeys(result.known_issue_id for result in fixed)]
@@ -161,10 +176,7 @@ def _write_fixed_headline(fixed: Sequence[CheckResult], suites: Sequence[SuiteVi
     if len(issues) == 1:
         text = write("Known issue ", issues[0], " is fixed")
     queries = _name_queries(fixed, suites)
-    if queries:
-        passes = " passes" if len(queries) == 1 else " pass"
-        text = write(text, ", and ", list_some(queries), passes)
-    return Headline(text)
+    return Headline(write(text, " for ", list_some(queries)) if queries else text)
 
 
 def _write_passed_headline(decision: Decision, suites: Sequence[SuiteView]) -> Headline:
@@ -172,6 +184,8 @@ def _write_passed_headline(decision: Decision, suites: Sequence[SuiteView]) -> H
     worse = count_direction(rows, Direction.WORSE)
     better = count_direction(rows, Direction.BETTER)
     ungraded = list_ungraded(rows)
+    if (better or worse) and all(map(_is_within_variation, suites)):
+        return Headline(write("No change beyond the variation of the engine's own answers"))
     if better:
         text = _write_change("better", _of_queries(better, rows), rows)
         text += f" and worse for {worse}" if worse else ""
@@ -191,6 +205,14 @@ def _write_passed_headline(decision: Decision, suites: Sequence[SuiteView]) -> H
     if any(row.direction is not Direction.NONE for row in rows):
         return Headline(write(f"No query got worse or better, and {count}"))
     return Headline(write(count))
+
+
+def _is_within_variation(suite: SuiteView) -> bool:
+    """Return whether the baseline's own repeats vary, and the current mean is one of them."""
+    score = suite.evaluation.comparison.compare_means(suite.evaluation.suite.primary_metric)
+    if score is None or score.highest_before - score.lowest_before < MIN_SPREAD:
+        return False
+    return score.is_within_baseline
 
 
 def _is_accepted(result: CheckResult, decision: Decision) -> bool:
@@ -216,6 +238,8 @@ def write_summary(decision: Decision, suites: Sequence[SuiteView], headline: Hea
     better = count_direction(rows, Direction.BETTER)
     is_passed = decision.outcome is Outcome.PASSED
     sentences = [*_write_gap_sentences(decision, headline)]
+    if decision.outcome is Outcome.REVIEW and decision.base_failures and headline.counts_changes:
+        sentences.append(_count_base_failures(decision) + ".")
     if worse and not headline.counts_changes:
         sentences.append(_write_change("worse", _of_queries(worse, rows), rows) + ".")
     for notice in decision.current.notices:
@@ -226,6 +250,10 @@ def write_summary(decision: Decision, suites: Sequence[SuiteView], headline: Hea
     if better and not (is_passed and headline.counts_changes):
         verb = "got" if name_searches(rows).is_one_search else "are"
         sentences.append(write(f"{_count_queries(better)} {verb} better."))
+    ungraded_firsts = _count_ungraded_firsts(rows)
+    if ungraded_firsts and not is_passed:
+        share = f"{ungraded_firsts:,} of these {worse:,} queries"
+        sentences.append(write(f"A new result that nobody has graded is first for {share}."))
     sentences += _write_unshared_sentences(rows)
     sentences += _write_repeat_sentence(suites)
     if worse:
@@ -256,7 +284,7 @@ def _write_gap_sentences(decision: Decision, headline: Headline) -> list[Text]:
 
 
 def _write_tag_sentence(suites: Sequence[SuiteView]) -> list[Text]:
-    """Name the tag whose queries lost most, if they lost more than all queries."""
+    """Name the tag whose queries lost most, if they lost clearly more than all queries."""
     worst: tuple[Tile, SuiteView] | None = None
     for suite in suites:
         of_suite = suite.primary.improvement if suite.primary else 0.0
@@ -264,7 +292,7 @@ def _write_tag_sentence(suites: Sequence[SuiteView]) -> list[Text]:
             tile = tag.primary
             if tile is None or tag.query_count < 2:
                 continue
-            if tile.improvement >= min(of_suite, -MIN_NAMED_DROP):
+            if tile.improvement >= min(MIN_DROP_RATIO * of_suite, -MIN_NAMED_DROP):
                 continue
             if worst is None or tile.improvement < worst[0].improvement:
                 worst = (tile, suite)
@@ -304,6 +332,8 @@ def _write_significance(decision: Decision) -> list[Text]:
         return []
     # A failed test explains the outcome, whichever p-value is smaller.
     is_insignificant, value = min(tests)
+    if is_insignificant and value > MAX_NAMED_P_VALUE:
+        return []
     p_value = format_p_value(value)
     if not is_insignificant:
         text = f"The drop is statistically significant ({p_value})."
@@ -323,8 +353,8 @@ def _write_repeat_sentence(suites: Sequence[SuiteView]) -> list[Text]:
             lowest = format_value(score.metric, score.lowest_before)
             highest = format_value(score.metric, score.highest_before)
             where = write(" of ", DataPart(suite.label)) if len(suites) > 1 else Text()
-            span = f" differ from one another: {score.metric} is {lowest} to {highest}."
-            return [write("The answers of the baseline", where, span)]
+            span = f" is {format_value(score.metric, score.now)}, and {lowest} to {highest}"
+            return [write(str(score.metric), where, span, " in the repeats of the baseline.")]
     return []
 
 
@@ -354,7 +384,7 @@ def write_reasons(
             reasons.append(result)
         elif result.check is not Requirement.ANSWERS:
             rules.append(result)
-    texts = []
+    texts = [*_name_deselected_checks(decision)]
     for result in (*reasons, *(rules if len(rules) < MAX_REASONS else ())):
         label = find_label(suites, result)
         texts.append(write(DataPart(label), ": ", result.text) if label else result.text)
@@ -363,6 +393,20 @@ def write_reasons(
         count = format_count(len(queries), "query breaks its rules", "queries break their rules")
         texts.append(write(count, ": ", list_some(queries)))
     return tuple(text for text in texts if text != headline.sentence)
+
+
+def _name_deselected_checks(decision: Decision) -> Iterator[Text]:
+    """Name the checks that 'addopts' leaves out."""
+    branch = decision.current.branch
+    names: list[DataPart | QueryPart] = []
+    for suite in branch.suites if decision.facts.addopts_deselected_count else ():
+        selected = branch.get_context(suite).selected_items
+        for item in suite.items:
+            if selected is not None and item.name not in selected:
+                query = suite.queries_by_id.get(item.query_id)
+                names.append(query.part if query else DataPart(item.label))
+    if names:
+        yield write("Not run: ", list_some(names, MAX_NAMED_CHECKS))
 
 
 def _name_queries(results: Iterable[CheckResult], suites: Sequence[SuiteView]) -> list[Text]:
@@ -506,6 +550,12 @@ def count_direction(rows: Sequence[QueryRow], direction: Direction) -> int:
     return sum(row.direction is direction for row in rows)
 
 
+def _count_ungraded_firsts(rows: Sequence[QueryRow]) -> int:
+    """Count the queries with an ungraded new first result, if most that got worse have one."""
+    count = sum(row.has_ungraded_first_hit for row in rows)
+    return count if 2 * count > count_direction(rows, Direction.WORSE) else 0
+
+
 def list_ungraded(rows: Sequence[QueryRow]) -> list[QueryRow]:
     """Return the compared queries whose metric is undefined, for which only changes are known."""
     return [row for row in rows if row.direction is not Direction.NONE and row.change is None]
@@ -540,6 +590,17 @@ def _count_unanswered(decision: Decision) -> Text:
     if coverage.no_answer == coverage.total:
         return write("No query got an answer")
     return write(f"{coverage.no_answer:,} of {_count_queries(coverage.total)} got no answer")
+
+
+def _count_base_failures(decision: Decision) -> Text:
+    count = format_count(len(decision.base_failures), "check")
+    verb = "fails" if len(decision.base_failures) == 1 else "fail"
+    return write(count, " of ", DataPart(decision.base_name), f" {verb}")
+
+
+def _edits_only_baselines(edits: Sequence[SuiteEdit]) -> bool:
+    kinds = {kind for edit in edits for kind in edit.counts}
+    return kinds == {BASELINE_EDITED} and not any(edit.details for edit in edits)
 
 
 def _count_failures(decision: Decision) -> Text:
@@ -587,10 +648,17 @@ def _compares(check: Check) -> bool:
 
 
 def suggest_next_steps(
-    decision: Decision, causes: Sequence[Notice], settings: ViewSettings
+    decision: Decision,
+    suites: Sequence[SuiteView],
+    causes: Sequence[Notice],
+    settings: ViewSettings,
 ) -> tuple[Step, ...]:
     """Suggest at most three steps, most helpful first."""
     steps: dict[str, Step] = {}
+    if _count_ungraded_firsts(collect_rows(suites)):
+        for notice in decision.current.notices:
+            if notice.code == NoticeCode.UNJUDGED_RESULTS:
+                steps[str(notice.next_step)] = Step(notice.next_step)
     for step in _iter_steps(decision, causes, settings):
         steps.setdefault(str(step.text), step)
     return tuple(steps.values())[:MAX_STEPS]
@@ -611,7 +679,7 @@ def _iter_steps(
     failures = _list_failures(decision)
     if decision.outcome is Outcome.REVIEW:
         yield from _suggest_review(decision)
-    if decision.coverage.total and decision.coverage.no_answer == decision.coverage.total:
+    if decision.coverage.no_answer:
         yield Step(write("Check that the search engine is running and reachable"))
     can_fail = True
     for notice in causes:
@@ -632,7 +700,7 @@ def _iter_steps(
         if not any(each.comparison.compared_search for each in decision.current.evaluations):
             yield from _suggest_acceptance(failures, settings)
     is_compared = decision.coverage.comparable or decision.facts.is_update
-    if _needs_baseline(decision) and can_fail and not failures and not is_compared:
+    if _needs_baseline(decision) and can_fail and not is_compared:
         text = write("Record a baseline to compare later changes with, and commit it")
         yield Step(text, command=quote_command(settings.update_command))
     for notice in (*decision.notices, *decision.current.notices):
@@ -642,6 +710,10 @@ def _iter_steps(
 
 def _suggest_review(decision: Decision) -> Iterator[Step]:
     for edit in decision.edits:
+        if _edits_only_baselines([edit]):
+            text = write("Review the new baseline, because merging this change accepts it")
+            yield Step(text, location=get_baseline_path(edit.path))
+            return
         if not edit.is_added:
             text = write("Review the edits to this suite, because merging this change accepts them")
             yield Step(text, location=edit.path)

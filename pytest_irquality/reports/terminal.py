@@ -92,7 +92,7 @@ def _compose(view: View, columns: int, *, is_full: bool) -> Iterator[_Block]:
     yield from _format_base_checks(view, columns, is_full)
     if not is_full:
         for text in view.reasons:
-            reason = write(f"{MARKS[Outcome.FAILED]} ", text)
+            reason = write(f"{MARKS[view.outcome]} ", text)
             yield _Block(1, [fit(render_plain(reason, max_title=MAX_TITLE), columns)])
     if len(view.suites) > 1:
         yield from _format_suites(view, columns, is_full)
@@ -190,7 +190,12 @@ def _format_tiles(
         is_loud = tile.outcome >= Outcome.FAILED or not number
         ranks.append(number + first_rank + (0 if is_loud else 4))
     changes = [column for column in view.names.columns if column.is_number]
-    headings = (TextColumn(""), TextColumn("metric", width=24), *changes, TextColumn("threshold"))
+    headings = (
+        TextColumn(""),
+        TextColumn("metric", width=24),
+        *changes,
+        TextColumn("threshold", width=24),
+    )
     return _rank_rows(format_table(headings, rows, columns), ranks)
 
 

@@ -132,7 +132,7 @@ def test_short_document_has_one_line_for_each_entry() -> None:
     assert document["exit_status"] == 1
     assert len(document["worse"]) == 5
     assert document["not_shown"] == {"worse": 5}
-    assert document["next"][0]["command"].startswith("pytest --ir-suite")
+    assert document["next"][0]["text"].startswith("Grade these first")
     assert document["do_not_edit"] == ["pytest.ini"]
 
 

@@ -51,12 +51,12 @@ def test_section_shows_what_got_worse_and_what_to_do() -> None:
     assert lines[0] == (
         '"shop 0" and "shop 1" lost all their relevant documents. Search got worse for 2'
     )
-    assert lines[3:5] == [
+    assert lines[4:6] == [
         "metric   before    now  change  threshold",
         "ndcg@10   1.000  0.900  −0.100  minimum 0.9",
     ]
-    assert lines[5].split()[:4] == ["query", "before", "now", "change"]
-    assert lines[6].startswith("▼  shop 0   1.000  0.000  −1.000  Oak Table 1 → not retrieved")
+    assert lines[6].split()[:4] == ["query", "before", "now", "change"]
+    assert lines[7].startswith("▼  shop 0   1.000  0.000  −1.000  Oak Table 1 → not retrieved")
     assert lines[-1] == (
         "FAILED shop (shop.ir.yaml): 1 of 5 checks failed; 20 queries: 20 compared"
     )
@@ -178,7 +178,10 @@ def fail(suite_name: str = "shop", **options: object) -> str:
 
 
 def test_failed_threshold_says_its_value_and_its_place() -> None:
-    assert fail().splitlines() == ["ndcg@10 is 0.836, below the minimum 0.99", "  at shop.ir.yaml:3"]
+    assert fail().splitlines() == [
+        "ndcg@10 is 0.836, below the minimum 0.99",
+        "  at shop.ir.yaml:3",
+    ]
 
 
 def test_failed_query_shows_the_ranks_of_its_documents_once() -> None:
@@ -192,7 +195,7 @@ def test_failed_query_shows_the_ranks_of_its_documents_once() -> None:
 
     lines = format_failure(failed, evaluation).splitlines()
 
-    assert lines[0] == "\"oak table\": ndcg@10 is 0.000, below the minimum 0.9"
+    assert lines[0] == '"oak table": ndcg@10 is 0.000, below the minimum 0.9'
     assert lines[1] == "  why: from a ticket"
     assert lines[2].split() == ["rank", "before", "document", "grade", "finding"]
     assert lines[3].split() == ["1", "Garden", "Hose", "(junk-1:oak-table)", "unjudged"]

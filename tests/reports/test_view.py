@@ -70,7 +70,8 @@ def test_loss_names_its_size_the_damaged_tag_and_the_significance() -> None:
     assert get_sentences(view) == (
         "Search got worse for 7 of 20 queries",
         "Queries tagged 'head' lost most: their ndcg@10 fell from 1.000 to 0.570. 1 query got"
-        " better. The drop is statistically significant (p = 0.008).",
+        " better. A new result that nobody has graded is first for 7 of these 7 queries. The drop is"
+        " statistically significant (p = 0.008).",
         "FAILED shop (shop.ir.yaml): 1 of 4 checks failed; 20 queries: 20 compared",
     )
     assert [row.query.text for row in view.worse[:2]] == ["q0", "q1"]
@@ -251,7 +252,7 @@ def test_fixed_known_issue_is_named_first() -> None:
 
     view = make_view(suite, make_run(suite), make_run(suite))
 
-    assert str(view.headline) == 'Known issue SEARCH-212 is fixed, and "couch" passes'
+    assert str(view.headline) == 'Known issue SEARCH-212 is fixed for "couch"'
     assert view.next_steps[0].location == "shop.ir.yaml:14"
 
 
@@ -265,8 +266,8 @@ def test_review_leads_with_the_base_checks_their_values_and_the_edits() -> None:
     view = make_view(suite, now, make_run(base_suite), base_suite)
 
     headline, summary, last = get_sentences(view)
-    assert headline == "2 checks of main fail, but this branch's suites pass"
-    assert summary.startswith("Search got worse for 10 of 20 queries.")
+    assert headline == "Search got worse for 10 of 20 queries, which this branch's suites accept"
+    assert summary.startswith("2 checks of main fail.")
     assert "ndcg@10 1.000 → 0.754" in last
     assert "5 queries removed, 1 threshold lowered" in last
     check = view.base_checks[1]

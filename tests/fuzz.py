@@ -392,7 +392,7 @@ def write_run_file(dice: Dice) -> tuple[str, Content]:
 
 
 def read_run_file(path: Path, name: str = "") -> Content:
-    return describe_run(read_run_lines(open_lines(path), path.name, repair="").run)
+    return describe_run(read_run_lines(open_lines(path), path.name).run)
 
 
 def write_trec_file(dice: Dice) -> tuple[str, Content]:

@@ -22,7 +22,7 @@ FORMAT = "pytest-irquality history"
 
 
 class HistoryEntry(NamedTuple):
-    """What one build measured for a suite and retriever.
+    """The values of a suite and retriever in one build.
 
     Attributes:
         suite_path: The suite, relative to the root.

@@ -1,6 +1,6 @@
-"""Files of answers: JSON lines with a header, one line for each request, and a last line.
+"""Run files: JSON lines with a header, one line for each request, and a last line.
 
-Baselines, saved runs, shards and the answers of another process have this format::
+Baselines, saved runs, shards and the answers from another process have this format::
 
     {"format":"pytest-irquality run","format_version":2,"path":"shop.ir.yaml","depth":10,…}
 
@@ -9,10 +9,10 @@ Baselines, saved runs, shards and the answers of another process have this forma
 
     {"end":"pytest-irquality run"}
 
-A blank line and one with the query come before each line of answers. Git merges two changes only if
-an unchanged line is between them, so branches that update, add or remove different queries merge
-without conflicts. Requests are sorted for the same reason. The last line shows that a file was not
-cut off.
+A blank line and a line with the query's text come before each line of answers. Git merges two
+changes only if an unchanged line is between them, so branches that update, add or remove different
+queries merge without conflicts. Requests are sorted for the same reason. The last line shows that
+the file is complete.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ _PROVENANCE_FIELDS = ("source", "commit", "version", "date", "retry_count", "is_
 _END_LINE = {"end": FORMAT}
 _CONFLICT_MARKERS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
 _LABEL_START = '"'
-_NOTHING: dict[Any, Any] = {}  # shared by millions of rankings
+_EMPTY: dict[Any, Any] = {}  # shared by millions of rankings
 
 Json = dict[str, Any]
 
 
 class RunHeader(NamedTuple):
-    """The first line of a file: what its answers have in common.
+    """The first line of a file, which applies to all answers in it.
 
     Baselines have only ``path``, ``depth``, ``stage_depth`` and the retriever, which do not change
-    if one query is updated. The other fields are those of saved runs.
+    if one query is updated. Only saved runs have the other fields.
 
     Attributes:
-        path: The suite of a baseline: the name of its file, which is in the folder above.
+        path: The file name of the suite that a baseline belongs to, which is in the folder above.
         fixture: The retriever fixture, or empty in files that do not say.
         conftest: The folder of the fixture's conftest: relative to the suite in a baseline, so that
             the project can move, and to the root in a saved run.
@@ -91,11 +91,11 @@ class RunHeader(NamedTuple):
 
 
 class StoredRun(NamedTuple):
-    """What a file contains.
+    """The content of a file.
 
     Attributes:
         run: The answers. Its depth is the smallest of the header and all lines.
-        lines: The text of each line by request, if the reader was asked to keep them.
+        lines: The text of each line by request, if ``keep_lines`` was set.
     """
 
     header: RunHeader
@@ -136,10 +136,10 @@ def encode_row(
     Args:
         run: The run, with its stages.
         request: The request, which has an answer or an error.
-        depth: How many results were requested, if not as many as the header says.
-        score_digits: How many significant digits scores have, or ``None`` for all.
-        known_titles: Documents whose titles are in the file already. The documents of the line are
-            added. ``None`` repeats all titles, so that the line does not depend on others.
+        depth: The number of requested results, if it differs from the header's.
+        score_digits: The number of significant digits of scores, or ``None`` for all.
+        known_titles: Documents whose titles are in the file already. The documents of this line are
+            added. With ``None``, all titles are written, so that no line depends on others.
     """
     text, params = split_request(request)
     row: Json = {"query": text}
@@ -147,7 +147,7 @@ def encode_row(
         row["params"] = params
     if depth is not None:
         row["depth"] = depth
-    encoder = _PartEncoder(run.titles, score_digits, known_titles)
+    encoder = _RankingEncoder(run.titles, score_digits, known_titles)
     error = run.errors.get(request)
     answers = run.answers.get(request, ())
     if answers:
@@ -182,9 +182,9 @@ def make_header(run: Run, **values: Any) -> RunHeader:
 
 
 def encode_run(run: Run) -> str:
-    """Encode a run as one text that ``decode_run`` turns into an equal one.
+    """Encode a run as one text, from which ``decode_run`` makes an equal run.
 
-    Only the exceptions of errors are lost, and scores that are not finite become NaN.
+    Only the exceptions of errors are lost, and infinite scores become NaN.
     """
     requests = run.answers.keys() | run.errors.keys()
     for stage in run.stages.values():
@@ -193,7 +193,7 @@ def encode_run(run: Run) -> str:
 
 
 def encode_rows(run: Run, requests: Iterable[str]) -> dict[str, str]:
-    """Encode what a run has for some requests, and each title once."""
+    """Encode the answers to some requests as lines, with each title once."""
     known_titles: set[str] = set()
     lines = {}
     for request in sorted(requests):
@@ -214,8 +214,8 @@ def split_request(request: str) -> tuple[str, Json]:
     return request, {}
 
 
-class _PartEncoder:
-    """Encodes rankings. See ``encode_row`` for the arguments."""
+class _RankingEncoder:
+    """Encodes the rankings of one line. See ``encode_row`` for the arguments."""
 
     def __init__(
         self, titles: Mapping[str, str], score_digits: int | None, known_titles: set[str] | None
@@ -270,7 +270,7 @@ class _PartEncoder:
 
 
 def _encode_passages(passages: Mapping[int, tuple[str, ...]]) -> dict[str, list[int]]:
-    """Encode passages by name, with the indexes of their hits. No hit means it is in none."""
+    """Encode the indexes of hits by passage. A passage without hits was not found in any."""
     encoded: dict[str, list[int]] = {name: [] for name in passages.get(ALL_PASSAGES, ())}
     for index, names in passages.items():
         for name in names if index != ALL_PASSAGES else ():
@@ -300,26 +300,26 @@ def _encode_header(header: RunHeader) -> bytes:
 
 
 class DamagedFileError(BaselineError):
-    """A file of answers cannot be read. Most can be repaired by writing them again."""
+    """A run file cannot be read. Writing it again repairs most of them."""
 
 
 def read_run_lines(
-    lines: Iterable[tuple[int, str]], name: str, *, repair: str = "", keep_lines: bool = False
+    lines: Iterable[tuple[int, str]], name: str, *, repair_hint: str = "", keep_lines: bool = False
 ) -> StoredRun:
     """Read the lines of a file.
 
     Args:
         lines: The numbers and texts of the lines.
-        name: What messages call the file.
-        repair: The sentence that says how to repair a damaged file.
-        keep_lines: Whether the texts of the lines are needed.
+        name: The name of the file in messages.
+        repair_hint: The sentence that says how to repair a damaged file.
+        keep_lines: Whether to return the texts of the lines.
 
     Raises:
-        BaselineError: The file is something else.
+        BaselineError: The file is not a run file.
         DamagedFileError: The file is damaged. The message names the line and its query.
     """
     try:
-        return _RunReader(name, repair, keep_lines).read(lines)
+        return _RunReader(name, repair_hint, keep_lines).read(lines)
     except FileError as error:
         place = f"{name}:{error.line}" if error.line else name
         raise DamagedFileError(f"{place}: {error.message}") from None
@@ -331,22 +331,22 @@ def decode_run(text: str) -> Run:
 
 
 class _RunReader:
-    """Reads one file line by line. Ids and titles that occur again share one string."""
+    """Reads one file line by line."""
 
-    def __init__(self, name: str, repair: str, keep_lines: bool) -> None:
+    def __init__(self, name: str, repair_hint: str, keep_lines: bool) -> None:
         self._name = name
-        self._repair = repair
+        self._repair_hint = repair_hint
         self._keep_lines = keep_lines
         self._header = RunHeader()
-        self._number = 1
-        self._text = ""
+        self._line_number = 1
+        self._query_text = ""
         self._answers: dict[str, tuple[Ranking, ...]] = {}
         self._errors: dict[str, QueryError] = {}
         self._stages: dict[str, tuple[dict[str, tuple[Ranking, ...]], dict[str, QueryError]]] = {}
         self._titles: dict[str, str] = {}
         self._depths: set[int] = set()
-        # The number and the hash of each request's line.
-        self._seen: dict[str, tuple[int, int]] = {}
+        # The number and the hash of each line, by request.
+        self._line_of_request: dict[str, tuple[int, int]] = {}
         self._lines: dict[str, str] = {}
         self._shared: dict[str, str] = {}
         self._shared_count = 0
@@ -357,8 +357,8 @@ class _RunReader:
             self._read_header(lines)
             has_end = False
             label = ""
-            for self._number, line in lines:
-                self._text = ""
+            for self._line_number, line in lines:
+                self._query_text = ""
                 if line.startswith(_LABEL_START):
                     if label:
                         self._fail("the line after a query is not its answer")
@@ -378,7 +378,7 @@ class _RunReader:
                 if not has_end:
                     self._add_row(row, line)
         if not has_end:
-            self._text = ""
+            self._query_text = ""
             self._fail("the file is cut off here")
         return self._make_stored_run()
 
@@ -402,7 +402,7 @@ class _RunReader:
     # -- The header --------------------------------------------------------------------------------
 
     def _read_header(self, lines: Iterator[tuple[int, str]]) -> None:
-        self._number, line = next(lines, (1, ""))
+        self._line_number, line = next(lines, (1, ""))
         if line.startswith(_CONFLICT_MARKERS):
             self._fail_conflict(lines)
         try:
@@ -455,14 +455,15 @@ class _RunReader:
         text, params = row.get("query"), row.get("params", {})
         if type(text) is not str:
             self._fail("the line has no 'query'")
-        self._text = text
+        self._query_text = text
         self._check_keys(row, _ROW_KEYS)
         if type(params) is not dict or (params and exceeds_nesting(params)):
             self._fail("'params' is not an object")
         request = make_request(text, params) if params else text
-        first, first_hash = self._seen.setdefault(request, (self._number, hash(line)))
-        if first != self._number:
-            # Both sides of a merge may have added the same line.
+        place = (self._line_number, hash(line))
+        first, first_hash = self._line_of_request.setdefault(request, place)
+        if first != self._line_number:
+            # Both branches of a merge may have added the same line.
             if hash(line) != first_hash:
                 self._fail(f"line {first} has another answer to this query, perhaps after a merge")
             return
@@ -530,7 +531,7 @@ class _RunReader:
             self._fail(f"'docs' is not a list of at most {MAX_CUTOFF:,} documents")
         doc_ids, scores = self._parse_hits(docs)
         if _DETAIL_KEYS.isdisjoint(part):
-            return Ranking(doc_ids, scores, passages=_NOTHING, sizes=_NOTHING)
+            return Ranking(doc_ids, scores, passages=_EMPTY, sizes=_EMPTY)
         seconds = part.get("seconds")
         if seconds is not None and not _is_number(seconds):
             self._fail("'seconds' is not a number")
@@ -548,13 +549,13 @@ class _RunReader:
     def _parse_hits(self, docs: list[Any]) -> tuple[tuple[str, ...], Sequence[float] | None]:
         types = set(map(type, docs))
         if types <= {str}:
-            return self._share(docs), None
+            return self._share_strings(docs), None
         if types != {list} or not all(docs):
             self._fail_hit()
         columns = list(zip_longest(*docs))
         if len(columns) > 3 or set(map(type, columns[0])) != {str}:
             self._fail_hit()
-        doc_ids = self._share(columns[0])
+        doc_ids = self._share_strings(columns[0])
         if len(columns) > 2:
             for doc_id, title in zip(doc_ids, columns[2], strict=True):
                 if type(title) is str:
@@ -581,7 +582,7 @@ class _RunReader:
     def _parse_texts(self, texts: Any, count: int) -> tuple[str, ...]:
         if not _is_list_of_texts(texts) or len(texts) not in (0, count):
             self._fail("'texts' is not a list of one text for each document")
-        return self._share(texts)
+        return self._share_strings(texts)
 
     def _parse_fields(self, fields: Any, count: int) -> tuple[Mapping[str, object], ...]:
         is_valid = type(fields) is list and set(map(type, fields)) <= {dict}
@@ -598,11 +599,11 @@ class _RunReader:
             if not is_list or not all(_is_number(number) and number >= 0 for number in numbers):
                 self._fail("'sizes' is not a list of one number for each document")
             parsed[unit] = tuple(numbers)
-        return parsed or _NOTHING
+        return parsed or _EMPTY
 
     def _parse_passages(self, passages: Any, count: int) -> Mapping[int, tuple[str, ...]]:
         if passages is None:
-            return _NOTHING
+            return _EMPTY
         if type(passages) is not dict:
             self._fail("'passages' is not an object")
         by_index: dict[int, tuple[str, ...]] = {ALL_PASSAGES: tuple(passages)}
@@ -615,8 +616,8 @@ class _RunReader:
                 by_index[index] = (*by_index.get(index, ()), name)
         return by_index
 
-    def _share(self, texts: Sequence[str]) -> tuple[str, ...]:
-        """Return texts, of which those that came before are the same strings."""
+    def _share_strings(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """Return texts with one string object for equal texts, which saves memory."""
         shared = tuple(map(self._shared.setdefault, texts, texts))
         self._shared_count += len(texts)
         if MAX_RARE_TEXTS < len(self._shared) > self._shared_count // 2:
@@ -631,18 +632,20 @@ class _RunReader:
         self._fail("a document is neither an id nor [id, score, title]")
 
     def _fail(self, problem: str) -> NoReturn:
-        subject = f"The answer to '{_shorten(self._text)}'" if self._text else "The file"
-        message = f"{self._name}:{self._number}: {subject} is damaged: {problem}."
-        raise DamagedFileError(f"{message} {self._repair}".rstrip())
+        subject = (
+            f"The answer to '{_shorten(self._query_text)}'" if self._query_text else "The file"
+        )
+        message = f"{self._name}:{self._line_number}: {subject} is damaged: {problem}."
+        raise DamagedFileError(f"{message} {self._repair_hint}".rstrip())
 
     def _fail_conflict(self, lines: Iterator[tuple[int, str]]) -> NoReturn:
         """Fail for a merge conflict, and name the first query in it."""
         for _, line in lines:
-            if self._text or line.startswith(_CONFLICT_MARKERS[-1]):
+            if self._query_text or line.startswith(_CONFLICT_MARKERS[-1]):
                 break
             with suppress(ValueError, RecursionError):
                 row = json.loads(line)
-                self._text = str(row.get("query", "")) if isinstance(row, dict) else ""
+                self._query_text = str(row.get("query", "")) if isinstance(row, dict) else ""
         self._fail("there is a merge conflict")
 
 

@@ -149,7 +149,7 @@ class SavedBaselines:
     def __init__(self, path: Path, *, root: Path) -> None:
         self.path = path
         self.root = root
-        self.label = _show(path, root)
+        self.label = _format_path(path, root)
         self.errors: dict[str, str] = {}
         self.notes: list[Text] = []
 
@@ -208,7 +208,7 @@ class SavedRuns:
         self.root = root
         self.option = option
         self.replaces_retriever = replaces_retriever
-        self.name = ", ".join(_show(path, root) for path in paths)
+        self.name = ", ".join(_format_path(path, root) for path in paths)
         self.runs: dict[RunKey, Run] = {}
         self.errors: dict[str, str] = {}
         self.notes: list[Text] = []
@@ -219,7 +219,7 @@ class SavedRuns:
             self._add_path(path)
 
     def _add_path(self, path: Path) -> None:
-        name = _show(path, self.root)
+        name = _format_path(path, self.root)
         if not path.exists():
             hint = (
                 "" if self.replaces_retriever else f" For a branch or commit, write `git:{name}`."
@@ -240,7 +240,7 @@ class SavedRuns:
             raise BaselineError(f"{self.option} {name}: {error.message}") from None
 
     def _add_file(self, path: Path) -> None:
-        name = _show(path, self.root)
+        name = _format_path(path, self.root)
         if is_trec_path(path):
             run_name = _SHARD_OF_NAME.sub("", _get_stem(path))
             self._trec_files.setdefault(run_name, _TrecFiles([], set(), {})).paths.append(path)
@@ -251,7 +251,7 @@ class SavedRuns:
         """Say that there is no run of a suite's retriever, and what there is."""
         names = [file.name for file in self._files]
         for trec in self._trec_files.values():
-            names += [_show(path, self.root) for path in trec.paths]
+            names += [_format_path(path, self.root) for path in trec.paths]
         known = list_some(names or ["none"], MAX_NAMED_FILES)
         return (
             f"{self.option} {self.name}: There is no run of '{suite.retriever}' for {suite.path}."
@@ -320,7 +320,8 @@ class SavedRuns:
             header, run, _ = file.stored
             if not header.shard or not first.stored.header.shard:
                 raise BaselineError(
-                    f"{file.name}: This run is complete, but the folder has shards of it. Delete one"
+                    f"{file.name}: This run is complete, but the folder has shards of it."
+                    " Delete one"
                 )
             shard = parse_shard(header.shard)
             shards.append((shard, file.name))
@@ -389,7 +390,7 @@ class SavedRuns:
         return Run(answers, provenance=Provenance(source=", ".join(sources)))
 
     def _name_source(self, trec: _TrecFiles) -> str:
-        return _show(trec.paths[0], self.root) if len(trec.paths) == 1 else self.name
+        return _format_path(trec.paths[0], self.root) if len(trec.paths) == 1 else self.name
 
     def _find_trec_files(self, suite: Suite) -> _TrecFiles | None:
         """Find the TREC run of a suite by its name. A single run needs no name."""
@@ -404,10 +405,10 @@ class SavedRuns:
         return self._trec_files[names[0]] if names else None
 
     def _fail_for_several(self, paths: Sequence[Path]) -> None:
+        names = [_format_path(path, self.root) for path in paths]
         raise BaselineError(
-            f"{self.option} {self.name}: Several TREC runs match:"
-            f" {', '.join(_show(path, self.root) for path in paths)}. Name one of them, or call"
-            " shards NAME.1-of-2.run and NAME.2-of-2.run."
+            f"{self.option} {self.name}: Several TREC runs match: {', '.join(names)}. Name one of"
+            " them, or call shards NAME.1-of-2.run and NAME.2-of-2.run."
         )
 
     def _read_trec_files(self, trec: _TrecFiles) -> None:
@@ -416,13 +417,14 @@ class SavedRuns:
         for path in trec.paths:
             match = _SHARD_OF_NAME.search(_get_stem(path))
             if match:
-                shards.append((parse_shard("/".join(match.groups())), _show(path, self.root)))
+                shard = parse_shard("/".join(match.groups()))
+                shards.append((shard, _format_path(path, self.root)))
         if len(trec.paths) > 1 and len(shards) < len(trec.paths):
             self._fail_for_several(trec.paths)
         if shards:
             self._check_division(shards, lambda _: True)
         for path in trec.paths:
-            name = _show(path, self.root)
+            name = _format_path(path, self.root)
             rankings = read_trec_run(path, name=name)
             repeated = rankings.keys() & trec.rankings.keys()
             if repeated:
@@ -454,7 +456,7 @@ class SavedRuns:
 
     def _note_gaps(self, suites: Sequence[Suite], every_suite: Sequence[Suite]) -> None:
         """Note which queries the runs lack, and what they have that no suite has."""
-        side = "" if self.replaces_retriever else "The baseline "
+        prefix = "" if self.replaces_retriever else "The baseline "
         for suite in suites:
             run = self.runs.get(suite.run_key)
             if run is None:
@@ -463,13 +465,13 @@ class SavedRuns:
             missing = [query for query in suite.queries if query.request not in known]
             if missing:
                 self.notes.append(
-                    _describe_missing_queries(side + run.provenance.source, missing, suite)
+                    _describe_missing_queries(prefix + run.provenance.source, missing, suite)
                 )
         for trec in self._trec_files.values():
             unknown = [query_id for query_id in trec.rankings if query_id not in trec.used_ids]
             if unknown:
                 self.notes.append(
-                    _describe_unknown_queries(side + self._name_source(trec), unknown)
+                    _describe_unknown_queries(prefix + self._name_source(trec), unknown)
                 )
         for file in self._files:
             if self.replaces_retriever and file.name not in self._used_names:
@@ -480,7 +482,9 @@ class SavedRuns:
         for run in self.runs.values():
             unknown = [request for request in run.answers if request not in requests]
             if unknown:
-                self.notes.append(_describe_unknown_queries(side + run.provenance.source, unknown))
+                self.notes.append(
+                    _describe_unknown_queries(prefix + run.provenance.source, unknown)
+                )
 
 
 def _describe_missing_queries(source: str, queries: Sequence[Query], suite: Suite) -> Text:
@@ -502,8 +506,8 @@ def _describe_unknown_queries(source: str, names: Sequence[str]) -> Text:
     return write(DataPart(source), f" has {number} that no suite has: ", join(examples), more)
 
 
-def _show(path: Path, root: Path) -> str:
-    """Return a path as messages name it: relative to the root, if it is inside."""
+def _format_path(path: Path, root: Path) -> str:
+    """Format a path for messages: relative to the root, if it is inside."""
     try:
         return path.resolve().relative_to(root.resolve()).as_posix()
     except ValueError:

@@ -1,4 +1,4 @@
-"""What all sources of baselines have in common."""
+"""Baselines, and the interface of their sources: files, saved runs, or another commit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Baseline:
         retriever: The retriever, with the folder of its conftest and its parameter.
         suite_path: The suite that the answers were recorded for, relative to the project's root.
             Answers are looked up by request; the suite only decides between two answers.
-        path: The file, as messages name it, or empty if there is none.
+        path: The name of the file in messages, or empty if there is none.
     """
 
     run: Run = field(repr=False)
@@ -44,7 +44,7 @@ class BaselineSource(Protocol):
 
     @property
     def label(self) -> str:
-        """Return what reports call the source, such as ``git:main``. Empty for committed files."""
+        """Return the name in reports, such as ``git:main``. Empty for committed files."""
 
     @property
     def is_committed(self) -> bool:
@@ -56,20 +56,20 @@ class BaselineSource(Protocol):
 
     @property
     def errors(self) -> dict[str, str]:
-        """Return, after reading, why baselines cannot be used, by the path of the file."""
+        """Return the errors of the last reading, by the path of the file."""
 
     @property
     def notes(self) -> list[Text]:
-        """Return, after reading, what reading had to say, for the report."""
+        """Return the remarks of the last reading, for the report."""
 
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
         """Return all baselines of the source.
 
         Args:
-            suites: The current suites, one for each retriever. A baseline file that belongs to one
-                of them by name has its path as ``suite_path``.
+            suites: The suites of the branch, one for each retriever. A baseline file that belongs
+                to one of them by name has its path as ``suite_path``.
 
         Raises:
-            BaselineError: The source itself cannot be used. What is wrong with single files is in
+            BaselineError: The source itself cannot be used. Errors of single files are in
                 ``errors``.
         """

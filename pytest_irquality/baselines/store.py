@@ -25,14 +25,14 @@ from pytest_irquality.suite.model import Query, RetrieverId, Suite
 from pytest_irquality.suite.parser import list_metrics
 
 BASELINE_FOLDER = ".ir-baseline"
-# A baseline with one repeat this far below the others would hide losses.
+# A baseline with one repeat this far below the others would hide regressions.
 MAX_REPEAT_DROP = 0.15
 
 _SUITE_ENDINGS = (".ir.yaml", ".ir.yml", ".yaml", ".yml")
 _SKIPPED_FOLDERS = frozenset(("__pycache__", "node_modules", "site-packages", "venv"))
 
 
-# -- Places ----------------------------------------------------------------------------------------
+# -- Paths -----------------------------------------------------------------------------------------
 
 
 def get_baseline_path(suite_path: str, parameter: str = "") -> str:
@@ -77,7 +77,7 @@ def list_baseline_files(root: Path) -> Iterator[str]:
 
 
 def make_baseline(stored: StoredRun, path: str, suite: Suite | None = None) -> Baseline:
-    """Make a baseline of what a file contains.
+    """Make a baseline from the content of a file.
 
     Args:
         stored: The content.
@@ -120,14 +120,16 @@ def read_baseline_files(
         suites: The current suites, which baselines belong to by name.
         read_lines: Returns the lines of a file with their numbers.
         errors: Gets a message for each file that cannot be used.
-        prefix: What messages write before the path of a file.
+        prefix: The text before the path of a file in messages.
     """
     own_files = index_own_files(suites)
     for path in paths:
         suite = own_files.get(path)
-        repair = _make_repair_hint(suite)
+        repair_hint = _make_repair_hint(suite)
         try:
-            stored = run_files.read_run_lines(read_lines(path), prefix + path, repair=repair)
+            stored = run_files.read_run_lines(
+                read_lines(path), prefix + path, repair_hint=repair_hint
+            )
         except BaselineError as error:
             errors[path] = str(error)
         except FileError as error:
@@ -180,7 +182,7 @@ class CommittedBaselines:
 
 
 class BaselineUpdate(NamedTuple):
-    """What an update of one file changes.
+    """The changes that an update makes to one file.
 
     Attributes:
         path: The file, relative to the root.
@@ -190,7 +192,7 @@ class BaselineUpdate(NamedTuple):
         removed: Texts of queries whose line is removed.
         refusal: Why nothing was written, or empty.
         is_written: Whether the file changed.
-        is_file_removed: Whether the file is gone, because no suite uses it.
+        is_file_removed: Whether the file was removed, because no suite uses it.
     """
 
     path: str
@@ -204,7 +206,7 @@ class BaselineUpdate(NamedTuple):
 
 
 def describe_update(update: BaselineUpdate) -> Text:
-    """Say what an update changes, such as ``.ir-baseline/shop.jsonl: 3 rankings changed``."""
+    """Describe an update, such as ``.ir-baseline/shop.jsonl: 3 rankings changed``."""
     path = DataPart(update.path)
     if update.refusal:
         return write(path, " was not written. ", DataPart(update.refusal))
@@ -248,8 +250,8 @@ def update_baseline(
     Raises:
         OSError: The file cannot be written.
     """
-    update = _Update.read(root, suite, run, frozenset(query_ids))
-    refusal = _find_ignore_rule(root / update.path) or _check_repeats(compute_repeat_means)
+    update = _FileUpdate.read(root, suite, run, frozenset(query_ids))
+    refusal = _refuse_ignored_file(root / update.path) or _refuse_repeats(compute_repeat_means)
     refusal = refusal or update.find_refusal()
     if not refusal:
         try:
@@ -286,15 +288,15 @@ def remove_unused_baselines(root: Path, suites: Sequence[Suite]) -> list[Baselin
                 run_files.read_run_lines(open_lines(root / path), path), path
             ).suite_path
         except BaselineError:
-            continue  # A damaged file does not say whose it is.
-        # A suite that is not collected now may be in another job, so its file has to be gone.
+            continue  # A damaged file does not say which suite it belongs to.
+        # A suite that is not collected now may run in another job, if its file still exists.
         if owner in suite_paths or not (root / owner).is_file():
             (root / path).unlink()
             updates.append(BaselineUpdate(path, is_written=True, is_file_removed=True))
     return updates
 
 
-def _find_ignore_rule(file: Path) -> str:
+def _refuse_ignored_file(file: Path) -> str:
     """Return why git would never commit a file, or an empty string."""
     try:
         rule = Repository.find(file.parent).find_ignore_rule(file)
@@ -303,7 +305,7 @@ def _find_ignore_rule(file: Path) -> str:
     return f"Git ignores the file ({rule}), so it would not be committed" if rule else ""
 
 
-def _check_repeats(compute_means: Callable[[], Sequence[float]] | None) -> str:
+def _refuse_repeats(compute_means: Callable[[], Sequence[float]] | None) -> str:
     """Return why answers vary too much for a baseline, or an empty string."""
     means = compute_means() if compute_means else ()
     for number, mean in enumerate(means, start=1):
@@ -317,15 +319,15 @@ def _check_repeats(compute_means: Callable[[], Sequence[float]] | None) -> str:
     return ""
 
 
-class _Update:
-    """One update of one file, before and while it is written.
+class _FileUpdate:
+    """One update of one baseline file.
 
     Args:
         root: The root of the project.
         suite: The suite, with its retriever.
         run: The current answers.
         query_ids: The queries to update, or none for all.
-        old: What the file has, if it can be read.
+        old: The content of the file, if it can be read.
         damage: Why the file cannot be read, or an empty string.
     """
 
@@ -359,7 +361,7 @@ class _Update:
                 self.unanswered.append(query.id)
 
     @classmethod
-    def read(cls, root: Path, suite: Suite, run: Run, query_ids: frozenset[str]) -> _Update:
+    def read(cls, root: Path, suite: Suite, run: Run, query_ids: frozenset[str]) -> _FileUpdate:
         """Read the file that is updated, if there is one."""
         path = get_baseline_path(suite.path, suite.retriever.parameter)
         old = StoredRun(RunHeader(), Run(), {})
@@ -368,7 +370,7 @@ class _Update:
             hint = _make_repair_hint(suite)
             try:
                 lines = open_lines(root / path)
-                old = run_files.read_run_lines(lines, path, repair=hint, keep_lines=True)
+                old = run_files.read_run_lines(lines, path, repair_hint=hint, keep_lines=True)
             except BaselineError as error:
                 damage = str(error)
         return cls(root, suite, run, query_ids, old=old, damage=damage)
@@ -491,7 +493,7 @@ def _strip_run(suite: Suite, run: Run, passages: Mapping[str, Iterable[str]]) ->
 
 
 def _get_compared_parts(run: Run, request: str) -> object:
-    """Return what has to change before a line is written again."""
+    """Return the parts of an answer whose change makes an update write its line again."""
     answers = []
     for part in (run, *(run.stages[name] for name in sorted(run.stages))):
         for ranking in part.answers.get(request, ()):

@@ -37,9 +37,9 @@ from pytest_irquality.plugin.query_plan import QueryPlan, SessionBranch
 from pytest_irquality.retrieval.calling import ExceptionPolicy
 from pytest_irquality.retrieval.collect import (
     ReportProgress,
-    find_unindexed_documents,
     collect_run,
     collect_stages,
+    find_unindexed_documents,
     has_stages,
 )
 from pytest_irquality.retrieval.corpus import has_corpus, load_corpus

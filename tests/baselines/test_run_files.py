@@ -231,7 +231,7 @@ def test_a_merge_conflict_names_its_first_query_and_the_repair() -> None:
     lines = make_lines(HEADER, *conflict, {"query": "x", "docs": []}, END)
 
     with pytest.raises(DamagedFileError) as caught:
-        read_run_lines(lines, "s.jsonl", repair="Update s.ir.yaml.")
+        read_run_lines(lines, "s.jsonl", repair_hint="Update s.ir.yaml.")
 
     assert str(caught.value) == (
         "s.jsonl:2: The answer to 'tea' is damaged: there is a merge conflict. Update s.ir.yaml."

@@ -1,24 +1,16 @@
-"""What data may reach: files of the project, as git has them, and fields of search results.
+"""Decide which files a suite may read: files of the project, as git has them.
 
 Configuration (``conftest.py``, ini files, the command line) is code and may name any file. A suite
 is data, which anybody can change in a pull request. It must not read a credential that a job left
-in the working folder, so it may name only what git tracks.
-
-A field path of a suite, such as ``metadata.source`` or ``tags.0``, leads through keys, items of
-lists and public attributes of data only. Frames, modules, code and classes expose all of a program,
-so a path stops at them.
+in the working folder, so it may name only files that git tracks.
 """
 
 from __future__ import annotations
 
-import inspect
 import os
-import types
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from fnmatch import fnmatchcase
-from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Any
 
 from pytest_irquality.io import dataclass
 from pytest_irquality.io.escaping import escape_log_line, escape_workflow_commands
@@ -29,9 +21,9 @@ _HINT = "'ir_files' in the ini file can allow"
 
 # Every CI system sets one of these: Jenkins the second, Azure the third, the others the first.
 _CI_VARIABLES = ("CI", "BUILD_NUMBER", "TF_BUILD")
-# A system bounds the length of a command, so git gets so many names at a time.
+# Systems limit the length of a command, so a call of git gets only so many names.
 _MAX_NAMES_PER_COMMAND = 100
-# Filters after which a file is what git has. Another one may decrypt it.
+# Filters that leave a file as git has it. Another filter may decrypt it.
 _HARMLESS_FILTERS = (b"unspecified", b"unset", b"lfs")
 
 
@@ -41,9 +33,9 @@ class FileAccess:
 
     Attributes:
         root: pytest's rootdir. The project is the git checkout around it, or the folder itself.
-        allowed_files: What the ini key ``ir_files`` lists: folders outside the project, and
-            patterns of files that jobs generate and git does not track, from the project's top.
-        named_folders: Folders that the command line names. Suites in them may read them.
+        allowed_files: The ini key ``ir_files``: folders outside the project, and patterns of files
+            that jobs generate and git does not track. They are relative to the top of the project.
+        named_folders: Folders that the command line names. Suites in them may read their files.
     """
 
     root: Path
@@ -51,7 +43,7 @@ class FileAccess:
     named_folders: tuple[Path, ...] = ()
 
     def check_location(self, path: Path, suite: Path | None = None) -> None:
-        """Refuse a path that leads out of the project. Links count for where they lead.
+        """Refuse a path that leads out of the project, even through a link.
 
         Args:
             path: The file or folder. It need not exist.
@@ -68,16 +60,16 @@ class FileAccess:
     def check_data_files(self, paths: Sequence[Path], suite: Path | None = None) -> None:
         """Refuse files that a suite must not name.
 
-        In the project it may name what git tracks: in CI exactly as git has it, elsewhere also what
-        is edited, or new and not ignored. Without git only the names decide.
+        In the project, it may name files that git tracks. In CI, they must be as git has them.
+        Elsewhere, they may be edited, or new and not ignored. Without git, only names are checked.
 
         Args:
             paths: The files, and folders whose files are checked on their own.
             suite: The suite that names them. It may be one of the files.
 
         Raises:
-            FileError: A file leads out of the project, is hidden or belongs to git, or is not what
-                git tracks.
+            FileError: A file leads out of the project, is hidden, belongs to git, or is not as git
+                has it.
         """
         for path in paths:
             self.check_location(path, suite)
@@ -124,7 +116,7 @@ class FileAccess:
                 yield _resolve(folder)
 
     def _find_suite_place(self, top: Path, suite: Path | None) -> Path | None:
-        """Return where the suite itself is, unless a link in the project leads to it."""
+        """Return the path of the suite itself, which is allowed. A link to it is not."""
         start = find_checkout(self.root) or self.root
         if suite is None or not suite.is_relative_to(start):
             return None
@@ -137,7 +129,7 @@ class FileAccess:
 
 
 def check_suite_path(path: str) -> None:
-    """Refuse the path of a suite that could act on a terminal, a CI system or a command line.
+    """Refuse the path of a suite that a terminal, a CI system or a shell could interpret.
 
     Raises:
         FileError: A name contains control characters, line breaks or a workflow command, or starts
@@ -163,7 +155,7 @@ def is_in_ci() -> bool:
 
 
 def _resolve(path: Path) -> Path:
-    return Path(os.path.realpath(path))  # unlike Path.resolve, bears links in a circle
+    return Path(os.path.realpath(path))  # `Path.resolve` fails if links form a circle.
 
 
 def _find_places(path: Path) -> Iterator[Path]:
@@ -206,93 +198,3 @@ def _find_tracked(repository: Repository, names: Sequence[Path]) -> set[Path]:
         if filter_name not in _HARMLESS_FILTERS:
             filtered.add(os.fsdecode(name))
     return {Path(name) for name in tracked - edited - filtered}
-
-
-# -- Fields of results -----------------------------------------------------------------------------
-
-MAX_FIELD_DEPTH = 40
-
-Step = Callable[[Any], Any]
-"""One step of a path: an ``itemgetter`` or an ``attrgetter``."""
-
-_CODE_TYPES = (
-    type, types.ModuleType, types.FrameType, types.CodeType, types.TracebackType,
-    types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType,
-)  # fmt: skip
-
-
-def settle_path(sample: object, path: str) -> tuple[Step, ...] | None:
-    """Decide by a sample whether each step of a path is a key, an index or an attribute.
-
-    Args:
-        sample: One of the objects that have the field, such as the first hit.
-        path: Names with dots between them. A key that contains dots wins over nested keys.
-
-    Returns:
-        The steps for objects like this one, or ``None`` if the sample has nothing at the path.
-    """
-    if _lacks_key(sample, path) and _lacks_key(sample, path.partition(".")[0]):
-        return None
-    names = path.split(".")
-    if len(names) > MAX_FIELD_DEPTH:
-        return None
-    if len(names) > 1 and is_mapping(sample):
-        value = get_value(sample, itemgetter(path))
-        if value is not None and is_data(value):
-            return (itemgetter(path),)
-    steps: list[Step] = []
-    value = sample
-    for name in names:
-        step = _make_step(value, name)
-        if step is None:
-            return None
-        value = get_value(value, step)
-        if value is None or not is_data(value):
-            return None
-        steps.append(step)
-    return tuple(steps)
-
-
-def get_field(value: object, path: str) -> Any:
-    """Return the value at a path, or ``None`` if there is none."""
-    steps = settle_path(value, path)
-    if steps is None:
-        return None
-    for step in steps:
-        value = get_value(value, step)
-    return value
-
-
-def get_value(value: Any, step: Step) -> Any:
-    """Take a step, or return ``None`` if it raises an exception, as properties may."""
-    try:
-        return step(value)
-    except Exception:
-        return None
-
-
-def is_data(value: object) -> bool:
-    """Return whether a path may lead to or through a value: not code, nor what leads to code."""
-    return not (isinstance(value, _CODE_TYPES) or inspect.isroutine(value))
-
-
-def is_mapping(value: object) -> bool:
-    """Return whether a value has keys: a dict, or an object such as a row of a database."""
-    return hasattr(value, "keys") and hasattr(value, "__getitem__")
-
-
-def _make_step(value: Any, name: str) -> Step | None:
-    if _lacks_key(value, name):
-        return None
-    if is_mapping(value) and get_value(value, itemgetter(name)) is not None:
-        return itemgetter(name)
-    # str.isdigit() alone accepts digits such as "²", which int() refuses.
-    is_index = name.isascii() and name.isdigit() and len(name) < 10
-    if isinstance(value, list | tuple) and is_index:
-        return itemgetter(int(name))
-    return attrgetter(name) if name.isidentifier() and not name.startswith("_") else None
-
-
-def _lacks_key(value: object, name: str) -> bool:
-    """Return whether a plain dict has nothing of this name, without raising an exception."""
-    return type(value) is dict and name not in value and not hasattr(dict, name)

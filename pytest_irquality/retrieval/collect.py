@@ -15,7 +15,7 @@ from itertools import chain, islice
 from typing import Any
 
 from pytest_irquality.io import dataclass, field, replace
-from pytest_irquality.io.access import is_mapping
+from pytest_irquality.io.field_paths import is_mapping
 from pytest_irquality.passages.normalization import normalize_text
 from pytest_irquality.retrieval.calling import (
     NO_EXCEPTIONS,

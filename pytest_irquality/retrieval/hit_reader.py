@@ -32,8 +32,8 @@ from operator import attrgetter, countOf
 from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.io import dataclass, field
-from pytest_irquality.io.access import Step, get_field, is_data, is_mapping, settle_path
 from pytest_irquality.io.escaping import clip
+from pytest_irquality.io.field_paths import Step, get_field, is_data, is_mapping, settle_path
 from pytest_irquality.io.secrets import MaskedText
 from pytest_irquality.retrieval.errors import ResultError
 from pytest_irquality.retrieval.run import Ranking

@@ -13,8 +13,8 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from pytest_irquality.io.access import is_mapping
 from pytest_irquality.io.escaping import clip
+from pytest_irquality.io.field_paths import is_mapping
 from pytest_irquality.retrieval.errors import ResultError
 
 # Names under which responses have their hits.

@@ -16,7 +16,7 @@ from math import log
 from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.io import dataclass, field
-from pytest_irquality.io.access import get_field
+from pytest_irquality.io.field_paths import get_field
 from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.suite.data_files import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_irquality.io.access import get_field, is_data
+from pytest_irquality.io.field_paths import get_field, is_data
 
 
 class Hit:

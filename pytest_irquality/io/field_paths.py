@@ -1,0 +1,101 @@
+"""Read a field of a search result by its path, such as ``metadata.source`` or ``tags.0``.
+
+Suites name these paths, and a suite is data. So a path leads only through keys, items of lists and
+public attributes of data. Frames, modules, code and classes expose all of a program, so a path
+stops at them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from operator import attrgetter, itemgetter
+from typing import Any
+
+MAX_FIELD_DEPTH = 40
+
+# One step of a path: an `itemgetter` or an `attrgetter`.
+Step = Callable[[Any], Any]
+
+_CODE_TYPES = (
+    type, types.ModuleType, types.FrameType, types.CodeType, types.TracebackType,
+    types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType,
+)  # fmt: skip
+
+
+def settle_path(sample: object, path: str) -> tuple[Step, ...] | None:
+    """Decide by a sample whether each step of a path is a key, an index or an attribute.
+
+    Args:
+        sample: One of the objects that have the field, such as the first hit.
+        path: Names with dots between them. A key that contains dots wins over nested keys.
+
+    Returns:
+        The steps for objects like this one, or ``None`` if the sample has nothing at the path.
+    """
+    if _lacks_key(sample, path) and _lacks_key(sample, path.partition(".")[0]):
+        return None
+    names = path.split(".")
+    if len(names) > MAX_FIELD_DEPTH:
+        return None
+    if len(names) > 1 and is_mapping(sample):
+        value = get_value(sample, itemgetter(path))
+        if value is not None and is_data(value):
+            return (itemgetter(path),)
+    steps: list[Step] = []
+    value = sample
+    for name in names:
+        step = _make_step(value, name)
+        if step is None:
+            return None
+        value = get_value(value, step)
+        if value is None or not is_data(value):
+            return None
+        steps.append(step)
+    return tuple(steps)
+
+
+def get_field(value: object, path: str) -> Any:
+    """Return the value at a path, or ``None`` if there is none."""
+    steps = settle_path(value, path)
+    if steps is None:
+        return None
+    for step in steps:
+        value = get_value(value, step)
+    return value
+
+
+def get_value(value: Any, step: Step) -> Any:
+    """Take a step. Return ``None`` if it raises an exception, as a property may."""
+    try:
+        return step(value)
+    except Exception:
+        return None
+
+
+def is_data(value: object) -> bool:
+    """Return whether a path may lead to a value or through it, because it is not code."""
+    return not (isinstance(value, _CODE_TYPES) or inspect.isroutine(value))
+
+
+def is_mapping(value: object) -> bool:
+    """Return whether a value has keys: a dict, or an object such as a row of a database."""
+    return hasattr(value, "keys") and hasattr(value, "__getitem__")
+
+
+def _make_step(value: Any, name: str) -> Step | None:
+    if _lacks_key(value, name):
+        return None
+    if is_mapping(value) and get_value(value, itemgetter(name)) is not None:
+        return itemgetter(name)
+    # str.isdigit() alone accepts digits such as "²", which int() refuses.
+    is_index = name.isascii() and name.isdigit() and len(name) < 10
+    if isinstance(value, list | tuple) and is_index:
+        return itemgetter(int(name))
+    return attrgetter(name) if name.isidentifier() and not name.startswith("_") else None
+
+
+def _lacks_key(value: object, name: str) -> bool:
+    """Return whether a plain dict has nothing of this name, without raising an exception."""
+    return type(value) is dict and name not in value and not hasattr(dict, name)

@@ -122,6 +122,7 @@ def _check_lost_queries(comparison: Comparison, today: date | None) -> CheckResu
             text += f", and 'lost_all_relevant' allows {setting.maximum}"
         else:
             text += f", and {gained_count} gained one"
+        text += write(": ", list_some([change.query.part for change in lost]))
     return _create_result(
         DefaultCheck.LOST_QUERIES,
         outcome,
@@ -455,7 +456,7 @@ def _check_recognizable(comparison: Comparison) -> CheckResult:
 
 
 def _find_differences(changes: Sequence[QueryChange], new_first_count: int) -> list[Text]:
-    """Say in which ways the rankings differ beyond recognition."""
+    """Describe in which ways the rankings differ beyond recognition."""
     total = len(changes)
     overlaps = [change.overlap for change in changes]
     unrelated = overlaps.count(0)
@@ -506,10 +507,8 @@ def _create_result(check: DefaultCheck, outcome: Outcome, text: Text, **fields: 
 
 def _find_default_checks_item(comparison: Comparison) -> str:
     """Return the name of the suite's item that reports its default checks."""
-    for item in comparison.suite.items:
-        if item.kind is ItemKind.DEFAULT_CHECKS:
-            return item.name
-    return ""
+    items = comparison.suite.items
+    return next((item.name for item in items if item.kind is ItemKind.DEFAULT_CHECKS), "")
 
 
 def _format_signed(improvement: float) -> str:

@@ -41,6 +41,7 @@ from pytest_irquality.suite.model import Probe, Query, Suite
 
 MAX_COMPARED_IDS = 200  # ids of the suite, and as many returned ones, whose forms are compared
 MIN_NAMED_IDS = 3  # ids of the suite: if it has fewer, it is no surprise that none is returned
+MAX_LOST_QUERY_NOTICES = 3  # more lost queries share one notice
 
 MIN_SHARED_PROBES = 3  # broken probes: what fewer of them have in common may be a coincidence
 MIN_SHARED_FRACTION = 0.8  # of the broken probes must have something in common
@@ -366,19 +367,24 @@ def _create_baseline_notices(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_lost_query_notices(facts: SuiteFacts) -> Iterator[Notice]:
-    """Create a notice for each lost query, because a check that passes names none."""
+    """Name every lost query, those of a few with their documents."""
+    lost = [change for change in facts.comparison.changes if change.lost_doc_ids]
     if facts.comparison.compared_search:
         return  # Nothing is lost if the baseline is another search.
-    for change in facts.comparison.changes:
-        if lost := change.lost_doc_ids:
-            ranks = find_median_ranks(change.before)
-            docs = []
-            for doc_id in lost:
-                rank = f" at rank {ranks[doc_id]}" if doc_id in ranks else ""
-                docs.append(write(facts.name_doc(doc_id), rank))
-            query = change.query.part
-            text = write(query, " lost all its relevant documents (", list_some(docs), ")")
-            yield Notice("lost-query", text, query_ids=(change.query.id,), doc_ids=lost)
+    if len(lost) > MAX_LOST_QUERY_NOTICES:
+        text = write(f"{len(lost):,} queries lost all their relevant documents: ")
+        text += list_some([change.query.part for change in lost], len(lost))
+        yield Notice("lost-query", text, query_ids=tuple(change.query.id for change in lost))
+        return
+    for change in lost:
+        ranks = find_median_ranks(change.before)
+        docs = []
+        for doc_id in change.lost_doc_ids:
+            rank = f" at rank {ranks[doc_id]}" if doc_id in ranks else ""
+            docs.append(write(facts.name_doc(doc_id), rank))
+        query, doc_ids = change.query, change.lost_doc_ids
+        text = write(query.part, " lost all its relevant documents (", list_some(docs), ")")
+        yield Notice("lost-query", text, query_ids=(query.id,), doc_ids=doc_ids)
 
 
 def _create_gained_query_notice(facts: SuiteFacts) -> Iterator[Notice]:
@@ -430,7 +436,7 @@ def _create_tie_order_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_missing_document_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    """Create a notice for relevant documents that the index lacks, with the queries they matter to."""
+    """Create a notice for relevant documents that the index lacks, with their queries."""
     suite, missing = facts.suite, facts.comparison.run.missing_doc_ids
     if not missing or suite.is_probe_suite:
         return

@@ -1,4 +1,4 @@
-"""Comparison of a run with a baseline: what every query returned before and now, and its values.
+"""Compare a run with a baseline: what every query returned before and now, and its values.
 
 Every value is computed from one ``RankingVersion``. Say the baseline of a query is ``a b``, and the
 retriever now returns ``b a c`` with equal scores for a and b:
@@ -280,7 +280,7 @@ class _RankingPool:
             if metric.needs_judgments and not metric.budget:
                 self._score_shared_hits(metric, scores)
             self._scores[metric] = scores
-            # A batch has several lists for each ranking, which nobody needs after the last metric.
+            # A batch has several lists for each ranking. Free them after the last metric.
             self._batch = None if self._scores.keys() >= set(self._metrics) else batch
         return self._scores[metric]
 
@@ -300,7 +300,7 @@ class _RankingPool:
             sizes=[ranking.sizes for ranking in self._rankings],
         )
         batch.prepare(self._metrics)
-        # The batch is dropped after the last metric, and reports ask for duplicates later.
+        # Keep these, because notices read them after the batch is freed.
         self._positions_with_duplicates = batch.find_positions_with_duplicates()
         return batch
 
@@ -321,7 +321,8 @@ class Comparison:
     other suites have the same name.
 
     Attributes:
-        answers: The current rankings of each answered query, as they are evaluated, by id.
+        answers: The current rankings of each answered query by its id, cut to the needed depth and,
+            with ``match: text``, in terms of passages. (``run.answers`` has them as returned.)
         changes: One for each answered query with a baseline answer, in the order of the suite.
         statuses: The status of every query of the suite, by id.
         is_new: Whether the base branch has no answer to any query. Every status is then ``NEW``,
@@ -447,7 +448,7 @@ class Comparison:
         return stage._repeats[key]
 
     def get_current_values(self, metric: Metric) -> Mapping[str, float | None]:
-        """Return the value of each query as minimums and maximums read it."""
+        """Return the current value of each query, which minimums and maximums are about."""
         return self.get_values(metric, _choose_current_version(metric))
 
     def _collect_repeats(
@@ -589,7 +590,7 @@ class Comparison:
     # -- Changes of queries ------------------------------------------------------------------------
 
     def collect_improvements(self, metric: Metric) -> dict[str, float]:
-        """Return how far each compared query changed for the better, by query id."""
+        """Return the change of each compared query for the better, by query id."""
         sign = 1 if metric.higher_is_better else -1
         values_now = self.get_values(metric, RankingVersion.ALIGNED)
         improvements = {}
@@ -610,7 +611,7 @@ class Comparison:
         Args:
             metric: A metric of relevance.
             tag: The tag that a query must have, or empty for all queries.
-            includes_variants: Whether variants count, which ``compare_means`` leaves out.
+            includes_variants: Whether variants count. (``compare_means`` leaves them out.)
         """
         improvements = self.collect_improvements(metric)
         weights = {}
@@ -628,7 +629,8 @@ class Comparison:
 
 
 def _choose_current_version(metric: Metric) -> RankingVersion:
-    """Return the version of current rankings that users see, or that the baseline can judge."""
+    """Return the version that current values of a metric are computed from."""
+    # Users see the order returned, but only the aligned order can be compared with the baseline.
     return RankingVersion.ALIGNED if metric.compares else RankingVersion.RETURNED
 
 
@@ -799,7 +801,7 @@ class _Comparer:
 
 
 def _has_unknown_passages(query: Query, baseline_rankings: Sequence[Ranking]) -> bool:
-    """Return whether baseline answers do not say which passages of a query they contain."""
+    """Return whether baseline answers lack the record of which passages they contain."""
     relevant = query.judgments.relevant
     return any(list_unknown_passages(ranking, relevant) for ranking in baseline_rankings)
 
@@ -814,6 +816,6 @@ def _find_status(request: str, run: Run, has_baseline: bool) -> QueryStatus:
 
 
 def _are_equal(ranking: Ranking, other: Ranking) -> bool:
-    """Return whether two rankings have the same values of all metrics, times aside."""
+    """Return whether two rankings have equal values of all metrics except latencies."""
     has_same_hits = ranking.doc_ids == other.doc_ids and ranking.passages == other.passages
     return has_same_hits and ranking.sizes == other.sizes

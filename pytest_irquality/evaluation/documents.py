@@ -18,17 +18,18 @@ MAX_LISTED_DOCUMENTS = 20  # of each ranking
 
 @dataclass(frozen=True, slots=True)  # A report has a dozen for each of thousands of queries.
 class DocChange:
-    """A document of a query in both rankings.
+    """A document of a query, with its ranks in the baseline and now.
 
-    With repeats, a rank is the median over the repeats, and the score is of the first repeat.
+    With repeats, a rank is the median over the repeats, and the score is from the first repeat.
 
     Attributes:
         doc_id: The document, or the passage or chunk with ``match: text``.
         grade: Its grade, or ``None`` if it is unjudged.
         rank_before: Its rank in the baseline from 1, or ``None``.
-        rank_now: Its current rank in the order as returned, or ``None``.
+        rank_now: Its current rank in the order returned, or ``None``.
         score: The retriever's current score.
-        finding: Why an expected document is missing or lower, such as ``no longer in the index``.
+        finding: Why an expected document is missing or ranked lower, such as ``no longer in the
+            index``.
     """
 
     doc_id: str
@@ -81,10 +82,10 @@ def list_documents(comparison: Comparison, query_id: str) -> tuple[DocChange, ..
 
 
 def list_unreturned_doc_ids(comparison: Comparison) -> tuple[str, ...]:
-    """Return the expected documents that no current answer has, to ask ``exists`` about.
+    """Return the expected documents that no current answer has. ``exists`` is called with them.
 
-    Of a compared query, these are the relevant documents of the baseline and those that rules
-    want, since most documents of a large judgment file were never returned.
+    For a compared query, only relevant documents of the baseline and documents that rules want are
+    expected, because most documents of a large judgment file were never returned.
     """
     if comparison.suite.settings.match == "text":
         return ()
@@ -106,7 +107,7 @@ def list_unreturned_doc_ids(comparison: Comparison) -> tuple[str, ...]:
 
 
 def list_expected_doc_ids(query: Query) -> dict[str, None]:
-    """Return the relevant documents, best first, and then those that rules want, each once."""
+    """Return the relevant documents, best first, and then the documents that rules want."""
     expected = dict.fromkeys(sort_by_grade(query.judgments.relevant, query.judgments))
     for rule in query.rules:
         expected.update(dict.fromkeys(rule.wanted_doc_ids))
@@ -119,8 +120,8 @@ def list_expected_doc_ids(query: Query) -> dict[str, None]:
 def find_median_ranks(rankings: Sequence[Ranking]) -> dict[str, int]:
     """Return the median rank of every document over the repeats, best first.
 
-    A repeat without the document counts as a rank below all others, so a document that fewer than
-    half of the repeats have is left out.
+    A repeat without the document counts as a rank below all others, so a document in fewer than
+    half of the repeats is left out.
     """
     if len(rankings) == 1:
         return find_ranks(rankings[0])
@@ -142,7 +143,7 @@ def find_median_ranks(rankings: Sequence[Ranking]) -> dict[str, int]:
 def _explain_absence(
     comparison: Comparison, query: Query, doc_id: str, rank_before: int | None, rank_now: int | None
 ) -> Text:
-    """Say why an expected document is not among the first results."""
+    """Explain why an expected document is not among the first results."""
     if comparison.suite.settings.match == "text":
         return _describe_finding(diagnose(comparison, query, doc_id))
     if doc_id in comparison.run.missing_doc_ids:
@@ -157,7 +158,7 @@ def _explain_absence(
 
 
 def diagnose(comparison: Comparison, query: Query, passage: str) -> PassageFinding:
-    """Say what happened to a relevant passage."""
+    """Find out what happened to a relevant passage."""
     returned = comparison.run.answers.get(query.request, (Ranking(),))
     return diagnose_passage(
         passage,
@@ -178,7 +179,7 @@ def _get_stage_rankings(comparison: Comparison, query: Query) -> dict[str, Ranki
 
 
 def _describe_finding(finding: PassageFinding) -> Text:
-    """Word what happened to a passage, with chunks, ranks and stages."""
+    """Describe what happened to a passage, with chunks, ranks and stages."""
     text = write(finding.kind.value)
     if finding.kind in (FindingKind.FOUND, FindingKind.RANKED_LOWER) and finding.rank:
         text += f" at rank {finding.rank}"

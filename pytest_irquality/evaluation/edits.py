@@ -1,7 +1,7 @@
-"""What a change edits in suites, by name and as a plain diff.
+"""Find what a change edits in suites: named edits, and a plain diff.
 
-Edits inform the reader and decide nothing: the base suites are evaluated as they were. Only a suite
-of which nothing is left needs a review, because nobody will notice the next loss.
+Edits inform the reader and decide nothing, because the base suites are evaluated as they were. Only
+a suite whose queries are all removed needs a review, because nothing protects them from then on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class EditKind(NamedTuple):
     verb: str
 
     def describe(self, count: int) -> Text:
-        """Return how many there are, such as ``3 queries removed``."""
+        """Describe a number of edits, such as ``3 queries removed``."""
         plural = "queries" if self.noun == "query" else f"{self.noun}s"
         return write(f"{format_count(count, self.noun, plural)} {self.verb}")
 
@@ -38,10 +38,11 @@ class SuiteEdit:
     Attributes:
         subject: The name of the suite, or ``ir_gate`` for the gate.
         path: The path of the suite on the base branch or, for an added suite, on the current one.
-        counts: How many queries, rules and thresholds are edited in which way.
+        counts: The number of edits of each kind, such as removed queries.
         details: Edits of the suite as a unit, such as another retriever.
         is_added: Whether the base branch does not have the suite.
-        removes_all_queries: Whether no request and no query id of the suite is left.
+        removes_all_queries: Whether the current branch has no query with a request of the suite,
+            and none with a query id of the suite in the same file.
         diff: The unified diff of the files, or empty if their texts are not known.
     """
 
@@ -83,13 +84,13 @@ def find_edits(current: Branch, base: Branch) -> tuple[SuiteEdit, ...]:
 
     Returns:
         One edit for each suite file that differs. Suites that the change adds come last, and the
-        gate comes first. Suites that the command line leaves out are not looked at.
+        gate comes first. Suites that the command line deselects are not compared.
     """
     edits = []
     if base.is_strict and not current.is_strict:
         edits.append(SuiteEdit("ir_gate", details=(write("gate lowered"),)))
     base_suites = _group_by_path(base)
-    # A file that cannot be read is an error, and nobody knows what was edited in it.
+    # What is edited in a file that cannot be read is not known, and the file is an error anyway.
     for path in current.errors:
         base_suites.pop(path, None)
     current_suites = _group_by_path(current)
@@ -98,10 +99,10 @@ def find_edits(current: Branch, base: Branch) -> tuple[SuiteEdit, ...]:
     for path, suites in base_suites.items():
         new_suites = current_suites.get(path, [])
         edit = _compare_suites(suites, new_suites, current_requests)
-        edits.append(_add_files(edit, [*suites, *new_suites], current, base))
+        edits.append(_add_baseline_and_diff(edit, [*suites, *new_suites], current, base))
     for path, suites in added_suites.items():
         edit = SuiteEdit(suites[0].name, path, details=(write("suite added"),), is_added=True)
-        edits.append(_add_files(edit, suites, current, base))
+        edits.append(_add_baseline_and_diff(edit, suites, current, base))
     return tuple(edit for edit in edits if edit.texts or edit.diff)
 
 
@@ -201,7 +202,7 @@ def _compare_query(base_query: Query, query: Query) -> Iterator[EditKind]:
 def _compare_members(
     noun: str, base_members: Sequence[object], members: Sequence[object]
 ) -> Iterator[EditKind]:
-    """Yield removed and added rules or known issues. One that was edited is one of each."""
+    """Yield removed and added rules or known issues. An edited one is removed and added."""
     yield from [EditKind(noun, "removed") for member in base_members if member not in members]
     yield from [EditKind(noun, "added") for member in members if member not in base_members]
 
@@ -212,7 +213,7 @@ def _list_shared_rules(suite: Suite) -> list[object]:
 
 
 def _list_thresholds(suite: Suite) -> dict[tuple[object, ...], Threshold]:
-    """Return the thresholds of a suite by what they apply to."""
+    """Return the thresholds of a suite by their scope and metric."""
     thresholds: dict[tuple[object, ...], Threshold] = {}
     for item in suite.items:
         if item.threshold:
@@ -237,7 +238,7 @@ def _compare_thresholds(
 
 
 def _classify_edit(base: Threshold, threshold: Threshold) -> EditKind:
-    """Name the edit of a threshold, the most noticeable one if there are several."""
+    """Return the edit of a threshold or, if there are several, the most noticeable one."""
     for name in (*CHANGE_BOUNDS, *VALUE_BOUNDS):
         before, now = getattr(base, name), getattr(threshold, name)
         if before and now and before.unit is now.unit and before.value != now.value:
@@ -251,17 +252,18 @@ def _classify_edit(base: Threshold, threshold: Threshold) -> EditKind:
 # -- Baselines and files ---------------------------------------------------------------------------
 
 
-def _add_files(
+def _add_baseline_and_diff(
     edit: SuiteEdit, suites: Sequence[Suite], current: Branch, base: Branch
 ) -> SuiteEdit:
-    """Add what changed in the baseline of a suite, and the diff of its files."""
+    """Add the number of edited baseline answers of a suite, and the diff of its files."""
     import difflib
 
     edited = set()
     for suite in suites:
-        # An answer that one branch lacks is the first one or a removed one, and no edit.
-        known = find_edited_answers(suite, base, current)
-        for request in find_edited_answers(suite, current, base).keys() & known.keys():
+        # An answer that only one branch has was added or removed, which is no edit.
+        removed_or_edited = find_edited_answers(suite, base, current)
+        added_or_edited = find_edited_answers(suite, current, base)
+        for request in added_or_edited.keys() & removed_or_edited.keys():
             edited.add((suite.retriever, request))
     counts = dict(edit.counts)
     if edited:

@@ -59,10 +59,8 @@ class RequirementChecks:
 
     def check_all(self) -> Iterator[CheckResult]:
         """Check all requirements, those of queries first."""
-        item_names = {}
-        for item in self.suite.items:
-            if item.kind is ItemKind.QUERY:
-                item_names[item.query_id] = item.name
+        query_items = [item for item in self.suite.items if item.kind is ItemKind.QUERY]
+        item_names = {item.query_id: item.name for item in query_items}
         for query in self.suite.queries:
             for result in self._check_query(query):
                 yield replace(result, item=item_names.get(query.id, ""))

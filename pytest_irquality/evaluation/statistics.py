@@ -33,7 +33,7 @@ TestName = TypeVar("TestName", bound=Hashable)
 
 
 def select_changed(deltas: Sequence[float]) -> list[float]:
-    """Return the differences that are not zero."""
+    """Return the differences that are not zero, except for rounding errors."""
     return [delta for delta in deltas if abs(delta) > ROUNDING_ERROR]
 
 
@@ -64,11 +64,11 @@ def compute_sign_flip_p_value(deltas: Sequence[float]) -> float:
 
 
 def _round_to_grid(changed: Sequence[float]) -> tuple[list[int], int]:
-    """Return the sizes as whole numbers, and the sum of those that rose.
+    """Return the sizes of all changes as whole numbers, and the sum of the sizes that rose.
 
-    A sign combination is a choice of sizes that rise, and its sum is as low as the observed one if
-    the sum of these sizes is. Rounding may have taken the observed sum below an equal one, so its
-    error is added: the p-value is never too low.
+    A sign combination chooses which sizes rise. Its sum is as low as the observed one if the sum of
+    its rising sizes is. Rounding may put the observed sum below an equal one, so the rounding error
+    is added to it, and the p-value is never too low.
     """
     unit = sum(map(abs, changed)) / GRID_STEPS
     exact = [abs(delta) / unit for delta in changed]
@@ -204,10 +204,11 @@ def format_p_value(p_value: float) -> str:
 def compute_interval(deltas: Sequence[float]) -> tuple[float, float] | None:
     """Compute a 90% confidence interval of the mean difference.
 
-    It is Student's, longer on the side of a long tail. For a skewed distribution Student's interval
-    is too short at one end, by about skewness · (1 + 2t²) ÷ 6√n standard errors (Johnson, 1978).
-    Few differences show less skewness than there is, so that end is moved by more, as much as nine
-    in ten intervals need to contain the true mean.
+    This is Student's interval, made longer on the side of a long tail. For a skewed distribution,
+    Student's is too short at one end, by about skewness · (1 + 2t²) ÷ 6√n standard errors (Johnson,
+    1978).
+    Few differences show less skewness than there is, so that end is moved further, by the factor
+    with which nine in ten intervals contain the true mean.
 
     Returns:
         The lower and upper end, or ``None`` if fewer than five differences are not zero, or if all

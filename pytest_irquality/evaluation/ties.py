@@ -1,8 +1,8 @@
 """Ties: documents with equal scores, which engines return in any order.
 
-For comparisons, tied documents take the order of the baseline, so their order is not a change. The
-end of a ranking may cut a tie in two. Then only relevant documents of that tie are given the
-benefit of the doubt, because any of its documents could have been returned.
+For comparisons, tied documents take the order of the baseline, so their order is not a change. If
+the end of a ranking cuts a tie in two, chance decides which documents are returned. Then relevant
+documents of that tie are taken to be in their old place.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ def align_ties(
     relevant: Collection[str] = (),
     requested: int = 0,
 ) -> AlignedRanking:
-    """Put documents that are tied on both sides into the order of the baseline.
+    """Put documents that are tied in both rankings into the order of the baseline.
 
-    A tie on one side only is a change: if rounding makes scores equal, relevant documents may drop
-    to lower ranks, and users see that order.
+    A tie in only one of them is a change: if rounding makes scores equal, relevant documents may
+    drop to lower ranks, and users see that order.
 
     Args:
         now: The current ranking.
         before: The ranking of the baseline.
-        max_length: The length up to which equal scores are a tie. Longer ones do not order a
-            ranking.
+        max_length: The length of the longest tie. If more neighbors have equal scores, scores do
+            not order the ranking.
         relevant: The relevant documents of the query.
-        requested: How many results were requested. A shorter ranking is complete, so nothing that
-            is missing can be hidden behind its end.
+        requested: The number of requested results. A shorter ranking is complete, so its end hides
+            no documents.
     """
     if now.doc_ids == before.doc_ids or not (_may_have_ties(now) and _may_have_ties(before)):
         return AlignedRanking(now)
@@ -65,7 +65,7 @@ def align_ties(
 
 
 def _may_have_ties(ranking: Ranking) -> bool:
-    """Return whether scores may be equal. Most rankings have none, which a few C calls tell."""
+    """Return whether scores may be equal. A few fast calls rule it out for most rankings."""
     scores = ranking.scores
     if scores is None or len(scores) < 2:
         return False
@@ -75,7 +75,7 @@ def _may_have_ties(ranking: Ranking) -> bool:
 
 
 def _number_ties(ranking: Ranking, max_length: int) -> dict[str, int]:
-    """Return the number of each document's tie. Documents that share no score have no tie."""
+    """Return the number of each document's tie, for documents that share their score."""
     ties: dict[str, int] = {}
     tie = 0
     previous_score = None
@@ -96,9 +96,9 @@ def _are_equal(score: float, other: float) -> bool:
 def _order_by_baseline(
     now: Ranking, before: Ranking, ties_now: Mapping[str, int], ties_before: Mapping[str, int]
 ) -> Ranking:
-    """Return the ranking with documents that share a tie on both sides in the baseline's order.
+    """Return the ranking with documents that share a tie in both rankings in the baseline's order.
 
-    They exchange only the places that they have between them.
+    Each group of such documents only exchanges its own places.
     """
     ranks_before: dict[str, int] = {}
     for rank, doc_id in enumerate(before.doc_ids):
@@ -125,10 +125,10 @@ def _restore_hidden(
     ties_before: Mapping[str, int],
     relevant: Collection[str],
 ) -> AlignedRanking:
-    """Take relevant documents to be in their old place if the end of the ranking may hide them.
+    """Put relevant documents in their old place if the end of the ranking may hide them.
 
-    If a tie goes on behind the last result, chance decides which of its documents are returned.
-    Both rankings must end within a tie of the same score, or the documents have other scores now.
+    Both rankings must end within a tie of the same score. Otherwise the documents have other scores
+    now.
     """
     tie_now, tie_before = _list_last_tie(now, ties_now), _list_last_tie(before, ties_before)
     if not (tie_now and tie_before and now.scores and before.scores):
@@ -137,8 +137,8 @@ def _restore_hidden(
         return AlignedRanking(now)
     returned = set(now.doc_ids)
     hidden = [doc_id for doc_id in tie_before if doc_id in relevant and doc_id not in returned]
-    # Each takes the room of a returned document that chance could have hidden: from the end,
-    # irrelevant ones first. A relevant document that both sides returned keeps its room.
+    # Each takes the place of a returned document that chance could have hidden: from the end,
+    # irrelevant ones first. A relevant document in both rankings keeps its place.
     replaceable = [d for d in reversed(tie_now) if d not in relevant or d not in tie_before]
     replaceable.sort(key=lambda doc_id: (doc_id in relevant, doc_id in tie_before))
     hidden = hidden[: len(replaceable)]
@@ -171,9 +171,9 @@ def _list_last_tie(ranking: Ranking, ties: Mapping[str, int]) -> list[str]:
 def _rearrange(
     ranking: Ranking, doc_ids: Sequence[str], old_places: Sequence[int | None]
 ) -> Ranking:
-    """Return a ranking of other documents, with what is known about each from its old place.
+    """Return a ranking of these documents, with passages and sizes from their old places.
 
-    Nothing is known about a document without an old place, which the retriever did not return.
+    A document without an old place was not returned, so it has no passages and the size 0.
     """
     passages = {}
     for place, old_place in enumerate(old_places):

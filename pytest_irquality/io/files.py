@@ -2,8 +2,7 @@
 
 The name of a file in a suite may lead to a device, a pipe or a file of several gigabytes, and a
 link in a pull request may lead out of the project. Reading opens regular files only and is bounded.
-Writing replaces a file at once, and never through a link that git tracks. Reports replace only
-reports.
+Writing replaces a file at once, and never through a link that git tracks.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from fnmatch import fnmatch, fnmatchcase
+from fnmatch import fnmatch
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
@@ -304,71 +303,3 @@ def _remove_leftovers(target: Path) -> None:
         with suppress(OSError):  # another process may be faster
             if time.time() - path.stat().st_mtime > MIN_LEFTOVER_AGE_S:
                 path.unlink()
-
-
-# -- Reports ---------------------------------------------------------------------------------------
-
-OUTPUT_MARKER = "pytest-irquality:report"
-"""Every report has this text in its first bytes, so that a later run may replace it."""
-
-MARKED_BYTES = 4_096
-
-_SUITE_PATTERNS = ("*.ir.yaml", "*.ir.yml")
-_CODE_PATTERNS = ("*.py", "*.sh", "*.ini", "*.cfg", "*.toml", ".*", "makefile", "dockerfile")
-
-
-def check_output(path: Path, root: Path, suite_patterns: Sequence[str] = _SUITE_PATTERNS) -> None:
-    """Refuse to write a report to a file that is not a report.
-
-    Args:
-        path: Where the report is to be written. It may be a device such as ``/dev/stdout``.
-        root: pytest's rootdir. Messages name the file relative to it.
-        suite_patterns: Globs of the names of suites.
-
-    Raises:
-        FileError: The path is a folder, is named like a suite, code or configuration, is tracked by
-            git, or is a file that no report of ours wrote.
-    """
-    shown = (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
-    names = {path.name.casefold(), Path(os.path.realpath(path)).name.casefold()}
-    for pattern in (*suite_patterns, *_CODE_PATTERNS):
-        if any(fnmatchcase(name, pattern) for name in names):
-            message = "A report cannot replace a suite, code or configuration. Choose another file."
-            raise FileError(shown, message)
-    if ".ir-baseline" in Path(os.path.realpath(path)).parts:
-        raise FileError(shown, "This folder is for baselines. Choose another for the report.")
-    if path.is_dir():
-        raise FileError(shown, "This is a folder. Choose a file for the report.")
-    try:
-        target = resolve_target(path)
-    except OSError as error:
-        raise FileError(shown, str(error)) from None
-    if _is_tracked(target):
-        raise FileError(
-            shown, "Git tracks this file, so a report must not replace it. Choose another."
-        )
-    if target.is_file() and not _is_report(target):
-        raise FileError(
-            shown,
-            "This file is not a report of pytest-irquality, so it is not replaced. Move it, or"
-            " choose another.",
-        )
-
-
-def _is_tracked(target: Path) -> bool:
-    top = find_checkout(target.parent)
-    if top is None:
-        return False
-    repository = Repository(top)
-    try:
-        return repository.is_tracked(target)
-    except GitError:
-        # If git is installed but fails, assume that it tracks the file.
-        return repository.is_available and target.exists()
-
-
-def _is_report(target: Path) -> bool:
-    """Return whether a file begins like one of our reports, or is empty."""
-    with open_binary(target) as file:
-        start = file.read(MARKED_BYTES)
-    return not start or OUTPUT_MARKER.encode() in start

@@ -27,7 +27,7 @@ from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.escaping import escape_log_line, escape_log_lines, quote_command
-from pytest_irquality.io.files import FileError, check_output
+from pytest_irquality.io.files import FileError
 from pytest_irquality.io.git import describe_commit
 from pytest_irquality.io.text import find_closest
 from pytest_irquality.plugin import compat, items as items_plugin, retriever_fixtures
@@ -45,7 +45,12 @@ from pytest_irquality.plugin.options import (
     is_worker,
     list_command_words,
 )
-from pytest_irquality.plugin.report_files import ReportWriter, list_annotations, render_section
+from pytest_irquality.plugin.report_files import (
+    ReportWriter,
+    check_output,
+    list_annotations,
+    render_section,
+)
 from pytest_irquality.plugin.session import (
     SearchSession,
     create_baseline_source,

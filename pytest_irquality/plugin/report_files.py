@@ -1,4 +1,4 @@
-"""Where reports go: files, the terminal, annotations of CI, and standard output."""
+"""Write reports to files, the terminal, annotations of CI and standard output."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
+from fnmatch import fnmatchcase
 from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -17,20 +18,28 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_irquality.baselines.store import BASELINE_FOLDER
 from pytest_irquality.evaluation.decide import Decision, decide
 from pytest_irquality.evaluation.evaluate import Branch
-from pytest_irquality.io.files import FileError, append_text, check_output, write_atomically
-from pytest_irquality.io.git import GitError, Repository
+from pytest_irquality.io.files import (
+    FileError,
+    append_text,
+    open_binary,
+    resolve_target,
+    write_atomically,
+)
+from pytest_irquality.io.git import GitError, Repository, find_checkout
 from pytest_irquality.plugin.collection import PluginState
 from pytest_irquality.plugin.options import OPTIONS, is_worker, list_command_words
 from pytest_irquality.reports.build_view import build_view
 from pytest_irquality.reports.terminal import render_terminal
-from pytest_irquality.reports.view_model import View, ViewSettings
+from pytest_irquality.reports.view_model import MARKED_BYTES, OUTPUT_MARKER, View, ViewSettings
 
 if TYPE_CHECKING:
     from pytest_irquality.baselines.history import HistoryEntry
 
 CI_COLUMNS = 120
+_CODE_PATTERNS = ("*.py", "*.sh", "*.ini", "*.cfg", "*.toml", ".*", "makefile", "dockerfile")
 _BRANCH_VARIABLES = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME")
 
 
@@ -109,7 +118,7 @@ class ReportWriter:
         )
         compared_with = source.label
         if not compared_with and decision.current.branch.baselines:
-            compared_with = ".ir-baseline"
+            compared_with = BASELINE_FOLDER
         folder = ""
         with suppress(ValueError):  # another drive of Windows
             folder = self.state.get_relative_path(self.config.invocation_params.dir)
@@ -236,3 +245,63 @@ class StandardOutput:
         # JSON is UTF-8, whatever the encoding of the terminal is.
         self.stream.buffer.write(text.encode("utf-8", "backslashreplace"))
         self.stream.flush()
+
+
+# -- Files that a report may replace ---------------------------------------------------------------
+
+
+def check_output(path: Path, root: Path, suite_patterns: Sequence[str]) -> None:
+    """Refuse to write a report to a file that is not a report.
+
+    Args:
+        path: The file of the report. It may be a device such as ``/dev/stdout``.
+        root: pytest's rootdir, to which paths in messages are relative.
+        suite_patterns: Globs of the names of suites.
+
+    Raises:
+        FileError: The path is a folder, is named like a suite, code or configuration, is tracked by
+            git, or is a file that is not a report of this plugin.
+    """
+    shown = (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
+    names = {path.name.casefold(), Path(os.path.realpath(path)).name.casefold()}
+    for pattern in (*suite_patterns, *_CODE_PATTERNS):
+        if any(fnmatchcase(name, pattern) for name in names):
+            message = "A report cannot replace a suite, code or configuration. Choose another file."
+            raise FileError(shown, message)
+    if BASELINE_FOLDER in Path(os.path.realpath(path)).parts:
+        raise FileError(shown, "This folder is for baselines. Choose another for the report.")
+    if path.is_dir():
+        raise FileError(shown, "This is a folder. Choose a file for the report.")
+    try:
+        target = resolve_target(path)
+    except OSError as error:
+        raise FileError(shown, str(error)) from None
+    if _is_tracked(target):
+        raise FileError(
+            shown, "Git tracks this file, so a report must not replace it. Choose another."
+        )
+    if target.is_file() and not _is_report(target):
+        raise FileError(
+            shown,
+            "This file is not a report of pytest-irquality, so it is not replaced. Move it, or"
+            " choose another.",
+        )
+
+
+def _is_tracked(target: Path) -> bool:
+    top = find_checkout(target.parent)
+    if top is None:
+        return False
+    repository = Repository(top)
+    try:
+        return repository.is_tracked(target)
+    except GitError:
+        # If git is installed but fails, assume that it tracks the file.
+        return repository.is_available and target.exists()
+
+
+def _is_report(target: Path) -> bool:
+    """Return whether a file begins like a report of this plugin, or is empty."""
+    with open_binary(target) as file:
+        start = file.read(MARKED_BYTES)
+    return not start or OUTPUT_MARKER.encode() in start

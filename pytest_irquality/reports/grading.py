@@ -18,13 +18,13 @@ from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import NoticeCode
 from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.escaping import clip, escape_csv_cell, escape_page_text
-from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.reports.templating import (
     create_html_environment,
     encode_script_json,
     format_field,
     load_asset,
 )
+from pytest_irquality.reports.view_model import OUTPUT_MARKER
 from pytest_irquality.retrieval.corpus import CorpusError, load_corpus
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.data_files import GRADED_COLUMNS, TO_GRADE_COLUMNS

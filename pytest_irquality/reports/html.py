@@ -15,7 +15,6 @@ from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.documents import DocChange
 from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome
 from pytest_irquality.io.escaping import clip, escape_page_text
-from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.io.text import CodePart, DocPart, QueryPart, Text, format_count, write
 from pytest_irquality.reports.build_view import QueryDetails, build_query_details
 from pytest_irquality.reports.numbers import MARKS, Number, Tile, format_check_values
@@ -27,7 +26,13 @@ from pytest_irquality.reports.templating import (
     load_asset,
     pack_script_data,
 )
-from pytest_irquality.reports.view_model import HistoryPoint, SuiteView, View, find_label
+from pytest_irquality.reports.view_model import (
+    OUTPUT_MARKER,
+    HistoryPoint,
+    SuiteView,
+    View,
+    find_label,
+)
 
 MAX_OPEN_SUITES = 8
 MAX_OPEN_NOTICES = 2

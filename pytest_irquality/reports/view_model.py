@@ -19,6 +19,10 @@ from pytest_irquality.io.text import Text
 from pytest_irquality.reports.numbers import Tile
 from pytest_irquality.reports.query_rows import Direction, QueryRow, SearchNames, name_searches
 
+# Every report has this text in its first bytes, so that a later run may replace the file.
+OUTPUT_MARKER = "pytest-irquality:report"
+MARKED_BYTES = 4_096
+
 
 @dataclass(frozen=True)
 class HistoryPoint:

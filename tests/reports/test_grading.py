@@ -6,9 +6,9 @@ import json
 import re
 from typing import Any
 
-from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.metrics import Judgments
 from pytest_irquality.reports.grading import render_grading
+from pytest_irquality.reports.view_model import OUTPUT_MARKER
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.data_files import GRADED_COLUMNS, TO_GRADE_COLUMNS
 from pytest_irquality.suite.model import Corpus, Query, RetrieverId, Settings, Suite

@@ -9,11 +9,11 @@ from html.parser import HTMLParser
 from typing import Any
 
 from pytest_irquality.baselines.history import HistoryEntry
-from pytest_irquality.io.files import MARKED_BYTES, OUTPUT_MARKER
 from pytest_irquality.reports.html import render_html
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import RetrieverId, Settings
+from pytest_irquality.reports.view_model import MARKED_BYTES, OUTPUT_MARKER
 from pytest_irquality.suite.rules import MustFind
 from tests.reports.builders import (
     LOST,

@@ -10,10 +10,9 @@ import jsonschema
 import pytest
 
 from docs.tools.report_schema import create_schema
-from pytest_irquality.io.files import MARKED_BYTES, OUTPUT_MARKER
 from pytest_irquality.reports.json_report import render_json, render_short_json
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS
-from pytest_irquality.reports.view_model import View
+from pytest_irquality.reports.view_model import MARKED_BYTES, OUTPUT_MARKER, View
 from pytest_irquality.retrieval.run import Ranking, Run
 from tests.reports.builders import (
     LOST,

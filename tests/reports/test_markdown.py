@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from markdown_it import MarkdownIt
 
-from pytest_irquality.io.files import OUTPUT_MARKER
 from pytest_irquality.reports.pull_request import MAX_CHARACTERS, render_markdown
+from pytest_irquality.reports.view_model import OUTPUT_MARKER
 from tests.reports.builders import make_query, make_run, make_suite, make_threshold, make_view
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,47 +20,26 @@ from pytest_irquality.baselines.worktree import (
 from pytest_irquality.plugin import compat, retriever_fixtures
 from pytest_irquality.plugin.collection import is_declared
 from pytest_irquality.plugin.items import get_exception_policy
-from pytest_irquality.plugin.options import OPTIONS, read_options
+from pytest_irquality.plugin.options import OPTIONS, parse_arguments, read_options
 from pytest_irquality.retrieval.collect import collect_run
 
-# Options that select, report, stop early or start other processes. The base branch's own 'addopts'
-# may set them.
-_RESET_OPTIONS: dict[str, Any] = {
-    "allure_report_dir": None,
-    "basetemp": None,
-    "collectonly": False,
-    "deselect": None,
-    "dist": "no",
-    "exitfirst": False,
-    "failedfirst": False,
-    "htmlpath": None,
-    "ignore": None,
-    "ignore_glob": None,
-    "json_report": False,
-    "keyword": "",
-    "lf": False,
-    "markexpr": "",
-    "maxfail": 0,
-    "newfirst": False,
-    "numprocesses": None,
-    "report_log": None,
-    "setuponly": False,
-    "setupplan": False,
-    "stepwise": False,
-    "stepwise_skip": False,
-    "trace": False,
-    "tx": [],
-    "usepdb": False,
-    "xmlpath": None,
-}
+# Options that select, report, stop early or start other processes, by their attribute. The base
+# branch's own 'addopts' may set them.
+_RESET_OPTIONS = (
+    "collectonly", "deselect", "exitfirst", "failedfirst", "ignore", "ignore_glob", "keyword", "lf",
+    "markexpr", "maxfail", "newfirst", "setuponly", "setupplan", "stepwise", "stepwise_skip",
+    "allure_report_dir", "basetemp", "htmlpath", "json_report", "report_log", "xmlpath",
+    "dist", "numprocesses", "trace", "tx", "usepdb",
+)  # fmt: skip
 
 
 def become_base_process(config: pytest.Config) -> None:
     """Make this process run queries and nothing else, before anything is configured."""
     task = read_child_task()
-    options = vars(config.option)
-    options.update({name: value for name, value in _RESET_OPTIONS.items() if name in options})
-    options.update({option.name: option.default for option in OPTIONS})
+    options, defaults = vars(config.option), vars(parse_arguments(config, ()).namespace)
+    for name in (*_RESET_OPTIONS, *(option.name for option in OPTIONS)):
+        if name in defaults:  # Other plugins may declare it.
+            options[name] = defaults[name]
     options.update(task.options)
     # Otherwise pytest would also collect the paths that the user typed.
     config.args = [str(task.root)]

@@ -288,11 +288,11 @@ class QueryPlan:
                         key,
                         folder,
                         tuple(needed_queries.values()),
-                        needs.depth,
-                        needs.settings,
+                        depth=needs.depth,
+                        settings=needs.settings,
                         fields=needs.fields,
-                        size_units=needs.size_units,
                         stages=needs.stages,
+                        size_units=needs.size_units,
                     )
                 )
         return batches

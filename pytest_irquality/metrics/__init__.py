@@ -1,6 +1,6 @@
 """Metrics of search quality: definitions, names and scoring.
 
-This package knows document ids and grades, and nothing of queries, suites or runs.
+This package knows document ids and grades, but no queries, suites or runs.
 """
 
 from pytest_irquality.metrics.catalog import (

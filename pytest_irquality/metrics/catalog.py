@@ -27,7 +27,7 @@ from pytest_irquality.metrics.metric import RELEVANT_FROM, Definition, Parameter
 
 
 def _score_each(score_one: Callable[..., float | None], *names: str) -> ScoreFunction:
-    """Return a function that scores each ranking of a batch by the named parts of the batch."""
+    """Return a function that calls ``score_one`` with the named fields of each ranking in a batch."""
 
     def score(batch: JudgedRankings) -> list[float | None]:
         return list(map(score_one, *(getattr(batch, name) for name in names)))
@@ -61,7 +61,7 @@ def make_ndcg(cutoff: int, gains: str) -> ScoreFunction:
         # Rankings are compared with all judged documents, returned or not, as trec_eval does.
         ideal = judgments.ideal_dcg if is_linear else judgments.ideal_exponential_dcg
         best = ideal[cutoff] if cutoff < len(ideal) else ideal[-1]
-        # The same sum in another order may exceed the best by its last bits.
+        # The same sum in another order may exceed the best sum by rounding.
         return dcg / best if dcg < best else 1.0
 
     return _score_each(score_one, "gains", "judgments")
@@ -118,11 +118,11 @@ _GRADE_METRICS = (
 
 
 def _make_from_count(compute: Callable[[int, int, int], float]) -> Callable[[int], ScoreFunction]:
-    """Return what makes a metric that only counts.
+    """Return a function that makes the score function of a metric which counts relevant results.
 
     Args:
         compute: Receives the number of relevant results in the first k, the number of relevant
-            documents (which is 0 only if the first is), and k.
+            documents and k. The first number is 0 if the second is.
     """
 
     def make(cutoff: int) -> ScoreFunction:
@@ -328,7 +328,7 @@ def _define_latency(percentile: Literal["p50", "p95"]) -> Definition:
         name=f"latency_{percentile}",
         title=f"Latency, {number}th percentile",
         formula=f"the time at rank ⌈{number}/100 · n⌉ of n calls, fastest first (nearest rank)",
-        # A time belongs to a call and not to a ranking, so whoever has the calls reads it there.
+        # A time belongs to a call and not to a ranking, so ``Comparison`` reads it from the calls.
         make=lambda: _score_each(lambda ranking: None, "rankings"),
         has_cutoff=False,
         needs="",
@@ -394,14 +394,14 @@ def compute_overlap(doc_ids: DocIds, baseline_doc_ids: DocIds, cutoff: int = 10)
     """
     top = set(_get_top(doc_ids, cutoff))
     baseline_top = set(_get_top(baseline_doc_ids, cutoff))
-    # Nothing of an empty baseline can be missing, but a new result is not what it had either.
+    # No result of an empty baseline can be missing, but a new result differs from it.
     if not baseline_top:
         return 0.0 if top else 1.0
     return len(top & baseline_top) / len(baseline_top)
 
 
 def _compare_each(compare: Callable[[DocIds, DocIds], float]) -> ScoreFunction:
-    """Return a function that compares each ranking that has a baseline ranking with it."""
+    """Return a function that compares each ranking with its baseline ranking, if there is one."""
 
     def score_one(ranking: DocIds, baseline_ranking: DocIds | None) -> float | None:
         return None if baseline_ranking is None else compare(ranking, baseline_ranking)
@@ -410,7 +410,7 @@ def _compare_each(compare: Callable[[DocIds, DocIds], float]) -> ScoreFunction:
 
 
 def _get_top(doc_ids: DocIds, cutoff: int) -> list[str]:
-    """Return the first different documents."""
+    """Return the first documents without duplicates."""
     return list(islice(dict.fromkeys(doc_ids), cutoff))
 
 
@@ -464,7 +464,7 @@ METRICS = MappingProxyType({definition.name: definition for definition in _DEFIN
 
 # -- Own metrics -----------------------------------------------------------------------------------
 
-# Sums of floats may exceed a bound by their last bits.
+# Sums of floats may exceed the range by rounding.
 RANGE_TOLERANCE = 1e-9
 
 MetricFunction = Callable[[list[str], Mapping[str, float], int], "float | None"]
@@ -483,7 +483,7 @@ def make_own_metric(
     doc: str = "",
     cutoff: bool = True,
 ) -> Definition:
-    """Define a metric of a project's own.
+    """Define a metric for one project.
 
     Suites use it by name if the hook ``pytest_ir_metrics`` returns it, and ``check()`` accepts it
     under ``metrics``.
@@ -537,7 +537,7 @@ def make_own_metric(
 def _make_own_score_function(
     name: str, function: MetricFunction, range: tuple[float, float], cutoff: int | None = None
 ) -> ScoreFunction:
-    """Return a function that scores a batch by a project's function, and checks its values."""
+    """Return a function that scores a batch with a project's function, and checks the values."""
     low, high = range
     subject = f"The function of '{name}'"
 

@@ -1,7 +1,7 @@
 """The judgments of one query, and the places of judged documents in rankings.
 
-Most documents of a ranking have no grade. The few that have one are found once for all metrics, no
-deeper than the deepest cutoff, and every metric then reads these short lists.
+Most documents of a ranking have no grade. The few graded ones are found once for all metrics, down
+to the deepest cutoff, and every metric then reads these short lists.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Judgments:
     @cached_property
     def gains(self) -> Mapping[str, float]:
         """Return the positive grades by document id."""
-        # Most suites list relevant documents only, and need no second mapping then.
+        # Most suites list relevant documents only, so the grades are the gains.
         if min(self.grades.values(), default=0) > 0:
             return self.grades
         return {doc_id: grade for doc_id, grade in self.grades.items() if grade > 0}
@@ -71,7 +71,7 @@ class Judgments:
     def relevant(self) -> AbstractSet[str]:
         """Return the ids of the relevant documents."""
         lowest = self.relevant_from
-        # All documents with a gain are relevant as a rule, which saves a set for each query.
+        # Usually all documents with a gain are relevant, so no new set is needed.
         if min(self.gains.values(), default=lowest) >= lowest:
             return self.gains.keys()
         return frozenset(doc_id for doc_id, gain in self.gains.items() if gain >= lowest)
@@ -83,7 +83,7 @@ class Judgments:
 
     @cached_property
     def judged_doc_ids(self) -> frozenset[str]:
-        """Return the ids of judged documents, which are those without a negative grade."""
+        """Return the ids of documents with a grade of 0 or more."""
         return frozenset(doc_id for doc_id, grade in self.grades.items() if grade >= 0)
 
     @cached_property
@@ -98,7 +98,7 @@ class Judgments:
 
     @cached_property
     def ideal_exponential_dcg(self) -> list[float]:
-        """Return the same as ``ideal_dcg`` with exponential gains."""
+        """Return the DCG of the best possible ranking at each cutoff with exponential gains."""
         return _compute_ideal_dcg(map(compute_exponential_gain, self.gains.values()))
 
     def with_relevant_from(self, relevant_from: float) -> Judgments:
@@ -119,7 +119,7 @@ def _compute_ideal_dcg(gains: Iterable[float]) -> list[float]:
 
 # -- Rankings --------------------------------------------------------------------------------------
 
-# Up to this many gains, a search for each in the ranking is faster than a walk over the ranking.
+# With so few gains, searching the ranking for each is faster than looking up each result.
 MAX_SEARCHED_GAINS = 12
 
 DocIds = Sequence[str]
@@ -130,10 +130,11 @@ class JudgedRankings(NamedTuple):
     """Rankings as metrics see them. All sequences have one entry for each ranking.
 
     Attributes:
-        rankings: Document ids, best first, without duplicates as deep as metrics read.
+        rankings: Document ids, best first. They have no duplicates down to the depth that metrics
+            read.
         gains: The rank (from 1) and the grade of each document with a positive grade, by rank.
         relevant_ranks: The ranks of relevant documents, ascending.
-        relevant_counts: How many documents are relevant, returned or not.
+        relevant_counts: The number of relevant documents, returned or not.
         baseline_rankings: The rankings to compare with, if there are any.
         positions: The index of each ranking in the batch that was to be scored.
     """
@@ -172,7 +173,7 @@ def find_gains(
     top = ranking if len(ranking) <= depth else ranking[:depth]
     doc_ids = set(top)
     if len(doc_ids) < len(top):
-        # Duplicates are rare, so only rankings that have some pay for their removal.
+        # Duplicates are rare, so they are only removed from rankings that have some.
         return find_gains(list(dict.fromkeys(ranking)), gain_by_doc_id, depth)
     gains = []
     if len(gain_by_doc_id) <= MAX_SEARCHED_GAINS:

@@ -58,9 +58,9 @@ class Definition:
         differences: How other tools differ.
         aliases: Other names, as other tools write them.
         has_cutoff: Whether ``@k`` belongs to the name.
-        needs: What a query must have: a relevant document, a positive grade, or nothing.
-        reach: How deep the metric reads a ranking: to the cutoff, to the number of relevant
-            documents, everything, only the first result, or nothing.
+        needs: What a query must have: a relevant document, a document with a gain, or neither.
+        reach: The results that the metric reads: down to the cutoff or to the number of relevant
+            documents, all, only the first, or none.
         range: The lowest and the highest value.
         compares: Whether the metric compares the ranking with one of the baseline.
         is_own: Whether the metric comes from a user's project.
@@ -96,13 +96,13 @@ class Definition:
 
     @property
     def usual_name(self) -> str:
-        """Return the name as it is most often written, such as ``ndcg@10``."""
+        """Return the most common form of the name, such as ``ndcg@10``."""
         return f"{self.name}@10" if self.has_cutoff else self.name
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric as a suite names it. ``str()`` gives the one canonical name.
+    """A metric as a suite names it. ``str()`` returns its canonical name.
 
     Attributes:
         cutoff: The last rank that counts, or ``None`` without one.
@@ -200,7 +200,7 @@ class Metric:
         settings = {}
         for parameter in self.definition.parameters:
             value = values.get(parameter.name, parameter.default)
-            # `rel` changes the judgments that a formula sees, and not the formula.
+            # `rel` changes the judgments, not the formula.
             if value is not None and parameter is not RELEVANT_FROM:
                 settings[parameter.name] = value
         return settings
@@ -222,15 +222,15 @@ class Metric:
         return depths[self.definition.reach]
 
     def is_defined_for(self, judgments: Judgments) -> bool:
-        """Return whether the judgments of a query allow to compute the metric."""
+        """Return whether the metric has a value for a query with these judgments."""
         if self.definition.needs == "relevant":
-            rel = self.rel
-            read = judgments if rel is None else judgments.with_relevant_from(rel)
-            return bool(read.relevant)
+            if self.rel is not None:
+                judgments = judgments.with_relevant_from(self.rel)
+            return bool(judgments.relevant)
         return not self.definition.needs or bool(judgments.gains)
 
     def with_cutoff(self, cutoff: int) -> Metric:
-        """Return the metric at a cutoff, in place of its own cutoff or budget."""
+        """Return the metric with another cutoff, which also replaces a budget."""
         others = tuple(pair for pair in self.parameters if pair[0] not in ("tokens", "words"))
         return replace(self, cutoff=cutoff, parameters=others)
 
@@ -242,5 +242,5 @@ class Metric:
 
 
 def _format_value(value: Value) -> str:
-    """Format a parameter, ``2`` for ``2.0``."""
+    """Format the value of a parameter, such as ``2`` for ``2.0``."""
     return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)

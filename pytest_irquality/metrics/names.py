@@ -26,7 +26,7 @@ from pytest_irquality.metrics.metric import (
 MAX_NAME_LENGTH = 1_000
 MAX_CUTOFF = 1_000_000
 MAX_BUDGET = 1e30
-# A name is so short that a lower similarity suggests metrics that nobody meant.
+# Names are short, so a lower similarity would suggest unrelated metrics.
 MIN_SIMILARITY = 0.75
 
 _SHAPE = re.compile(
@@ -37,7 +37,7 @@ _SHAPE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _TREC_NAME = re.compile(r"(?P<name>.+?)[._](?P<cutoff>[0-9]+)")
-_GLUED_NAME = re.compile(r"(?P<name>.*?[^0-9._])[._]?(?P<cutoff>[0-9]+)")
+_NAME_WITH_CUTOFF = re.compile(r"(?P<name>.*?[^0-9._])[._]?(?P<cutoff>[0-9]+)")
 _EXAMPLES = "'ndcg@10' or 'map(rel=2)@100'"
 _BUILTIN = index_definitions()
 
@@ -81,14 +81,14 @@ def _make_shape_error(text: str) -> MetricError:
 
 
 def _suggest_metric(shape: re.Match[str], definitions: Mapping[str, Definition]) -> str:
-    """Word a suggestion that keeps what was written around the misspelt name."""
+    """Suggest the closest metric, with the words, parameters and cutoff of the misspelled name."""
     name, cutoff = shape["name"].lower(), (shape["cutoff"] or "").strip()
     closest = find_closest(name, definitions, MIN_SIMILARITY) if cutoff else None
-    glued = _GLUED_NAME.fullmatch(name)
+    with_cutoff = _NAME_WITH_CUTOFF.fullmatch(name)
     # "ndgc_cut_10" and "ndcg5" have their cutoff in the name.
-    if closest is None and glued and not cutoff:
-        closest = find_closest(glued["name"], definitions, MIN_SIMILARITY)
-        cutoff = glued["cutoff"]
+    if closest is None and with_cutoff and not cutoff:
+        closest = find_closest(with_cutoff["name"], definitions, MIN_SIMILARITY)
+        cutoff = with_cutoff["cutoff"]
     if closest is None:
         closest = find_closest(name, definitions, MIN_SIMILARITY)
     if closest is None:
@@ -124,7 +124,7 @@ def _parse_cutoff(
 def _check_budget(
     text: str, settings: Mapping[str, Value], cutoff_text: str | None, stage: str
 ) -> bool:
-    """Return whether the name has a budget, and refuse one that cannot be used."""
+    """Return whether the name has a budget. Raise an error if the budget cannot be used."""
     budgets = [parameter.name for parameter in BUDGETS if parameter.name in settings]
     if not budgets:
         return False
@@ -162,7 +162,7 @@ def _parse_settings(text: str, definition: Definition, written: str) -> dict[str
     settings: dict[str, Value] = {}
     allowed = {parameter.name: parameter for parameter in definition.allowed_parameters}
     for part in written.split(",") if written.strip() else ():
-        name, equals, value = (side.strip() for side in part.partition("="))
+        name, equals, value = map(str.strip, part.partition("="))
         if not equals:
             raise MetricError(f"'{text}': write a parameter as name=value, not '{part.strip()}'")
         name = name.lower()

@@ -1,4 +1,4 @@
-"""Score rankings: judgments and rankings in, one value for each metric and ranking out."""
+"""Score rankings with metrics, and combine the values of several queries."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Sizes = Mapping[str, Sequence[float]]
 
 
 class RankingBatch:
-    """Rankings whose judged documents are found once, however many metrics score them.
+    """Rankings whose judged documents are found only once for all metrics.
 
-    ``score_rankings`` is the short way. Keep a batch instead if you score metric after metric.
+    ``score_rankings`` is the short way. Use a batch if you do not score all metrics at once.
 
     Args:
-        judgments: The judgments for each ranking. A query with several answers is there repeatedly.
+        judgments: The judgments for each ranking, repeated if a query has several answers.
         rankings: The document ids of each ranking, best first. Only the first occurrence of a
             repeated document counts.
         baseline_rankings: A ranking to compare each with, or ``None`` for those without one, for
@@ -136,7 +136,7 @@ class RankingBatch:
         max_grade = metric.max_grade
         if max_grade == inf:
             return
-        # One query may have a grade beyond the scale, and its position names it.
+        # The position identifies the query with the grade.
         for position, judgments in enumerate(self._judgments):
             if judgments.top_grade > max_grade:
                 raise MetricError(
@@ -184,7 +184,7 @@ def score_rankings(
         metrics: The metrics.
         judgments: The judgments for each ranking.
         rankings: The document ids of each ranking, best first.
-        undefined: ``zero`` to score queries without relevant documents 0, or ``skip``.
+        undefined: ``zero`` scores queries without relevant documents as 0, ``skip`` as ``None``.
         baseline_rankings: The ranking of the baseline, for metrics that compare with it.
         sizes: The size of every result of each ranking, by unit, for budgets.
 
@@ -245,7 +245,7 @@ def _compute_weighted_mean(
 
 
 def _count_fitting_documents(ranking: DocIds, sizes: Sequence[float], budget: int) -> int:
-    """Count the documents in the results that fit. The first one that does not fit ends them."""
+    """Count the documents in the results before the first one that does not fit."""
     total, count = 0.0, 0
     for size in sizes:
         total += size

@@ -207,15 +207,12 @@ def _build_tags(evaluation: Evaluation, rows: Sequence[QueryRow]) -> tuple[TagRo
     metrics = list(dict.fromkeys([suite.primary_metric, *suite.metrics]))
     tags = []
     for tag, queries in suite.queries_by_tag.items():
-        tiles = []
-        for metric in metrics:
-            tile = build_tile(evaluation, metric, tag)
-            if tile.value is not None:
-                tiles.append(tile)
+        every_tile = [build_tile(evaluation, metric, tag) for metric in metrics]
+        tiles = [tile for tile in every_tile if tile.value is not None]
         worse = sum(directions[query.id] is Direction.WORSE for query in queries)
         better = sum(directions[query.id] is Direction.BETTER for query in queries)
         tags.append(TagRow(tag, len(queries), worse, better, tuple(tiles)))
-    return tuple(sorted(tags, key=lambda tag: tag.primary.improvement if tag.primary else 0.0))
+    return tuple(sorted(tags, key=lambda tag: tag.improvement))
 
 
 def _list_rows(rows: Sequence[QueryRow], direction: Direction) -> tuple[QueryRow, ...]:
@@ -264,11 +261,8 @@ def _list_notices(decision: Decision) -> list[Notice]:
 
 def _find_causes(decision: Decision, notices: Sequence[Notice]) -> list[Notice]:
     """Return the notices that explain the outcome: errors first, then causes, then by severity."""
-    causes = [notice for notice in notices if notice.is_cause]
-    if decision.outcome in (Outcome.ERROR, Outcome.INCOMPLETE, Outcome.REVIEW):
-        for notice in notices:
-            if notice.outcome is decision.outcome and not notice.is_cause:
-                causes.append(notice)
+    explained = {Outcome.ERROR, Outcome.INCOMPLETE, Outcome.REVIEW} & {decision.outcome}
+    causes = [notice for notice in notices if notice.is_cause or notice.outcome in explained]
     return sorted(
         causes,
         key=lambda notice: (

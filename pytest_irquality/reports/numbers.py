@@ -168,7 +168,8 @@ def build_tiles(evaluation: Evaluation, results: Sequence[CheckResult]) -> tuple
     suite = evaluation.suite
     thresholds = _collect_threshold_results(evaluation)
     primary_key = (suite.primary_metric, "")
-    has_dropped = any(map(_is_failed_drop, results))
+    drops = [result for result in results if result.check is DefaultCheck.SIGNIFICANT_DROP]
+    has_dropped = any(result.outcome is Outcome.FAILED for result in drops)
     failed = [primary_key] if has_dropped else []
     warned = []
     for key, (_, result) in thresholds.items():
@@ -187,11 +188,6 @@ def build_tiles(evaluation: Evaluation, results: Sequence[CheckResult]) -> tuple
         if tile.value is not None or tile.outcome is not Outcome.PASSED:
             tiles.append(tile)
     return tuple(tiles)
-
-
-def _is_failed_drop(result: CheckResult) -> bool:
-    is_drop = result.check is DefaultCheck.SIGNIFICANT_DROP
-    return is_drop and result.outcome is Outcome.FAILED
 
 
 def build_tile(

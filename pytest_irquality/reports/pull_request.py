@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from markupsafe import Markup
@@ -66,30 +65,21 @@ def render_annotations(view: View, *, root: Path, repository: Path | None = None
     Returns:
         At most ten errors and ten warnings, one a line, or an empty string.
     """
-    lines = []
-    for kind, items in (("error", _iter_errors(view)), ("warning", _iter_warnings(view))):
-        for annotation in list(items)[:MAX_ANNOTATIONS]:
-            lines.append(_format_command(kind, annotation, root, repository))
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _iter_errors(view: View) -> Iterator[Annotation]:
-    """Yield the conclusion, then the failed checks at their lines."""
-    if view.outcome >= Outcome.FAILED:
-        yield _write_conclusion(view)
+    errors: list[Annotation] = []
+    warnings = [_annotate_check(check) for check in view.base_checks]
     for check in view.checks:
         if check.outcome >= Outcome.FAILED:
-            yield _annotate_check(check)
-
-
-def _iter_warnings(view: View) -> Iterator[Annotation]:
-    if view.outcome in (Outcome.INCOMPLETE, Outcome.REVIEW):
-        yield _write_conclusion(view)
-    for check in view.base_checks:
-        yield _annotate_check(check)
-    for check in view.checks:
-        if check.is_warning:
-            yield _annotate_check(check)
+            errors.append(_annotate_check(check))
+        elif check.is_warning:
+            warnings.append(_annotate_check(check))
+    if view.outcome is not Outcome.PASSED:
+        is_error = view.outcome >= Outcome.FAILED
+        (errors if is_error else warnings).insert(0, _write_conclusion(view))
+    lines = []
+    for kind, found in (("error", errors), ("warning", warnings)):
+        for annotation in found[:MAX_ANNOTATIONS]:
+            lines.append(_format_command(kind, annotation, root, repository))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _write_conclusion(view: View) -> Annotation:

@@ -160,7 +160,7 @@ class QueryRow:
         return self.query.part
 
     @property
-    def tags_text(self) -> Text:
+    def tags(self) -> Text:
         """Return the tags in one text."""
         return join([DataPart(tag) for tag in self.query.tags])
 
@@ -291,7 +291,13 @@ class Column(TextColumn):
 
 QUERY_COLUMNS: tuple[Column, ...] = (
     Column("query", width=24, key="query", read=lambda row: write(DataPart(row.query.text))),
-    Column("tags", width=24, rank=2, key="tags", read=lambda row: row.tags_text),
+    Column(
+        "tags",
+        width=24,
+        rank=2,
+        key="tags",
+        read=lambda row: join([*map(DataPart, row.query.tags)]),
+    ),
     Column("before", is_number=True, key="before", read=lambda row: row.before),
     Column("now", is_number=True, key="now", read=lambda row: row.now),
     Column("change", is_number=True, key="change", read=lambda row: row.change),
@@ -334,7 +340,7 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
                 now=values.now,
                 change=values.change,
                 improvement=improvement or 0.0,
-                finding=_drop_query(worst.text) if worst and worst.outcome else _NO_TEXT,
+                finding=drop_query(worst.text) if worst and worst.outcome else _NO_TEXT,
                 known_issue_id=max((each.known_issue_id for each in results), default=""),
                 error=error.message if error and status is QueryStatus.NO_ANSWER else "",
                 overlap=change.overlap if change and score is None else 1.0,
@@ -400,7 +406,7 @@ def group_results(results: Sequence[CheckResult]) -> Mapping[str, Sequence[Check
     return grouped
 
 
-def _drop_query(text: Text) -> Text:
+def drop_query(text: Text) -> Text:
     """Return a finding without the query that it begins with, because the row names it."""
     parts = text.parts
     if len(parts) > 1 and isinstance(parts[0], QueryPart) and isinstance(parts[1], str):

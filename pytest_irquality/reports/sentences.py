@@ -23,7 +23,7 @@ from pytest_irquality.evaluation.statistics import format_p_value
 from pytest_irquality.io import dataclass
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.text import DataPart, QueryPart, Text, format_count, join, list_some, write
-from pytest_irquality.reports.numbers import Tile, format_check_values, format_value
+from pytest_irquality.reports.numbers import format_value
 from pytest_irquality.reports.query_rows import Direction, QueryRow, name_searches
 from pytest_irquality.reports.view_model import Step, SuiteView, ViewSettings, find_label
 from pytest_irquality.suite.model import Threshold
@@ -39,7 +39,6 @@ UNCOMPARED = {
     QueryStatus.NOT_RUN: "not run",
 }
 MAX_NAMED_SUITES = 5
-MAX_NAMED_FAILURES = 2
 MAX_NAMED_LOST = 2
 MAX_NAMED_CHECKS = 20
 MIN_NEWLY_EMPTY = 2
@@ -263,11 +262,10 @@ def write_summary(decision: Decision, suites: Sequence[SuiteView], headline: Hea
         sentences.append(write("The build fails until 'known_issue' is removed."))
     if _needs_baseline(decision) and decision.coverage.new == decision.coverage.total:
         sentences.append(write("Nothing was compared, because there is no baseline yet."))
-    if is_passed and not decision.facts.is_update:
-        count = sum(result.is_warning for result in decision.current.results)
-        if count:
-            warns = format_count(count, "failing check only warns", "failing checks only warn")
-            sentences.append(write(f"{warns}."))
+    warned = sum(result.is_warning for result in decision.current.results)
+    if is_passed and warned and not decision.facts.is_update:
+        warns = format_count(warned, "failing check only warns", "failing checks only warn")
+        sentences.append(write(f"{warns}."))
     return join(sentences, " ")
 
 
@@ -285,20 +283,16 @@ def _write_gap_sentences(decision: Decision, headline: Headline) -> list[Text]:
 
 def _write_tag_sentence(suites: Sequence[SuiteView]) -> list[Text]:
     """Name the tag whose queries lost most, if they lost clearly more than all queries."""
-    worst: tuple[Tile, SuiteView] | None = None
+    drops = []
     for suite in suites:
         of_suite = suite.primary.improvement if suite.primary else 0.0
         for tag in suite.tags:
-            tile = tag.primary
-            if tile is None or tag.query_count < 2:
-                continue
-            if tile.improvement >= min(MIN_DROP_RATIO * of_suite, -MIN_NAMED_DROP):
-                continue
-            if worst is None or tile.improvement < worst[0].improvement:
-                worst = (tile, suite)
-    if worst is None:
+            is_named = tag.improvement < min(MIN_DROP_RATIO * of_suite, -MIN_NAMED_DROP)
+            if is_named and tag.query_count > 1:
+                drops.append((suite, tag.tiles[0]))
+    if not drops:
         return []
-    tile, suite = worst
+    suite, tile = min(drops, key=lambda drop: drop[1].improvement)
     where = write(" of ", DataPart(suite.label)) if len(suites) > 1 else Text()
     values = write(f" lost most: their {tile.metric} fell from {tile.baseline} to {tile.compared}.")
     baseline = suite.evaluation.comparison.compared_search
@@ -458,9 +452,8 @@ def write_last_paragraph(
         parts.append(_count_evaluated(decision))
     else:
         parts.append(_drop_period(headline.sentence))
-    if outcome is Outcome.REVIEW:
-        for failure in sort_base_failures(decision)[:MAX_NAMED_FAILURES]:
-            parts.append(_shorten_base_failure(failure, suites))
+    if outcome is Outcome.REVIEW and headline.counts_changes:
+        parts.append(_count_base_failures(decision))
     parts.append(coverage_line)
     # What readers must see even if they read nothing above.
     for notice in decision.notices:
@@ -517,21 +510,6 @@ def _list_subjects(decision: Decision, suites: Sequence[SuiteView]) -> list[Text
         text = write(DataPart(name))
         return [text if path in ("", name) else write(text, " (", DataPart(path), ")")]
     return []
-
-
-def _shorten_base_failure(result: CheckResult, suites: Sequence[SuiteView]) -> Text:
-    """Write a failed check of the base branch with its values on both sides."""
-    if isinstance(result.check, Threshold):
-        before, now, _ = format_check_values(result)
-        return write(DataPart(result.label), " ", " → ".join(filter(None, (before, now))))
-    if result.check is not DefaultCheck.SIGNIFICANT_DROP or result.value is None:
-        return result.text
-    values = ""
-    for suite in suites:
-        if suite.path == result.suite_path and suite.primary:
-            tile = suite.primary
-            values = f" of {tile.metric} {tile.baseline} → {tile.compared}"
-    return write(f"significant drop{values} ({format_p_value(result.value)})")
 
 
 # -- What sentences count --------------------------------------------------------------------------

@@ -306,7 +306,7 @@ def _format_documents(documents: Sequence[DocChange], names: SearchNames) -> lis
                 str(doc.rank_now or "–"),
                 str(doc.rank_before or ""),
                 render_plain(write(DocPart(doc.doc_id, doc.title))),
-                _format_grade(doc),
+                "unjudged" if doc.grade is None else f"{doc.grade:g}",
                 render_plain(doc.finding) if doc.finding else "",
             ]
         )
@@ -320,12 +320,6 @@ def _format_documents(documents: Sequence[DocChange], names: SearchNames) -> lis
         TextColumn("finding", width=24),
     )
     return [f"  {line}" for line in format_table(columns, rows, TERMINAL_COLUMNS - 2)]
-
-
-def _format_grade(doc: DocChange) -> str:
-    if doc.grade is None:
-        return "unjudged"
-    return f"{doc.grade:g}"
 
 
 # -- Lines of limited width ------------------------------------------------------------------------

@@ -105,6 +105,11 @@ class TagRow:
         """Return the tile of the primary metric, if the tag has queries with judgments."""
         return self.tiles[0] if self.tiles else None
 
+    @property
+    def improvement(self) -> float:
+        """Return the change of the primary metric for the better, negative for the worse."""
+        return self.primary.improvement if self.primary else 0.0
+
 
 @dataclass(frozen=True)
 class Step:

@@ -7,10 +7,13 @@ Each opener knows one kind of wrapper: it returns the content, or ``None`` for a
 
 from __future__ import annotations
 
+import inspect
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from itertools import chain, islice
+from itertools import islice, repeat
+from operator import contains, countOf
 from typing import Any, NamedTuple
 
 from pytest_irquality.io.escaping import clip
@@ -131,14 +134,14 @@ def _take_hits(result: Any, depth: int) -> Sequence[Any]:
         hits = list(islice(iterator, depth))
         if not _may_have_groups(hits):
             return hits
-        result = chain(hits, iterator)
+        result = [*hits, *islice(iterator, depth)]  # in place of the groups
     elif not _may_have_groups(result):
         return result if len(result) <= depth else result[:depth]
-    # Most hits have a source, which groups lack, so only few hits need a closer look.
-    only_hits = (
-        hit for hit in result if (type(hit) is dict and "source" in hit) or not _is_group(hit)
-    )
-    return list(islice(only_hits, depth))
+    # Hits have a source, which groups lack, and most lists have no groups.
+    with suppress(TypeError):
+        if countOf(map(contains, result, repeat("source")), True) == len(result):
+            return list(result[:depth])
+    return [hit for hit in result if not _is_group(hit)][:depth]
 
 
 def _may_have_groups(hits: Sequence[Any]) -> bool:
@@ -517,23 +520,29 @@ def find_partial_sign(response: object) -> str:
         return ""
     if type(response) is dict and _FIRST_NAMES.isdisjoint(response):
         return ""
-    raw_responses = [_get_entry(response, name) for name in _RAW_RESPONSES]
-    for part in (response, *raw_responses):
+    for part in (response, *map(_find_getter(response), _RAW_RESPONSES)):
+        if part is None or inspect.ismethod(part):
+            continue
+        # Objects of clients take long to say that they lack a name, and signs share some names.
+        entries = dict(zip(_FIRST_NAMES, map(_find_getter(part), _FIRST_NAMES), strict=True))
         for names, is_set in _SIGNS:
-            value: object = part
-            for name in names:
-                value = None if value is None else _get_entry(value, name)
+            value = entries[names[0]]
+            for name in names[1:]:
+                value = None if value is None else _find_getter(value)(name)
             if is_set(value):
                 return ".".join(names)
     return ""
 
 
-def _get_entry(thing: object, name: str) -> object:
+def _find_getter(thing: Any) -> Callable[[str], object]:
+    """Return a function that returns the entry or attribute with a name, or ``None``."""
     if type(thing) is dict:
-        return thing.get(name)
+        return thing.get
+    return partial(_get if hasattr(thing, "keys") else _get_attribute, thing)
+
+
+def _get_attribute(thing: object, name: str) -> object:
     try:
-        if hasattr(thing, "keys"):
-            return thing[name]  # type: ignore[index]
         return getattr(thing, name, None)
     except Exception:  # Objects of clients may raise anything for an unknown name.
         return None

@@ -92,10 +92,10 @@ class CorpusTexts:
     def __init__(self, texts: Mapping[str, str]) -> None:
         self.chunk_ids: tuple[str, ...] = tuple(texts)
         self.texts: tuple[str, ...] = tuple(texts.values())
-        self._chunk_ids: dict[str, str | None] = {}
+        self._chunk_ids: dict[str, str] = {}
 
-    def find_chunk(self, passage: str) -> str | None:
-        """Return the id of the first chunk that contains a passage, or ``None``."""
+    def find_chunk(self, passage: str) -> str:
+        """Return the id of the first chunk that contains a passage, or an empty string."""
         if passage not in self._chunk_ids:
             self._chunk_ids[passage] = self._search_letters(passage)
         return self._chunk_ids[passage]
@@ -119,7 +119,7 @@ class CorpusTexts:
         indexes = [position for position in near if 0 <= position < len(self.texts)]
         return [(self.chunk_ids[index], self.texts[index]) for index in indexes]
 
-    def _search_letters(self, passage: str) -> str | None:
+    def _search_letters(self, passage: str) -> str:
         letters = get_letters(passage)
         offset = self._letters.find(letters)
         while 0 <= offset < len(self._letters):
@@ -128,7 +128,7 @@ class CorpusTexts:
             if has_passage(self.texts[position], passage):
                 return self.chunk_ids[position]
             offset = self._letters.find(letters, self._letter_ends[position])
-        return None
+        return ""
 
     @cached_property
     def _letters(self) -> str:
@@ -168,32 +168,27 @@ def diagnose_passage(
         stages: The rankings of earlier stages by name, in their order.
         corpus: The corpus, if it is known.
     """
+    stages = stages or {}
     rank = _find_rank(passage, ranking)
-    chunks: tuple[ChunkRank, ...] = ()
-    if rank is not None:
-        chunks = (ChunkRank(ranking.doc_ids[rank - 1], rank),)
+    chunks = () if rank is None else (ChunkRank(ranking.doc_ids[rank - 1], rank),)
     if rank is not None and rank <= top_k:
         return PassageFinding(passage, FindingKind.FOUND, rank, chunks)
-    stage, stage_rank = _find_stage(passage, stages or {})
+    stage, stage_rank = _find_stage(passage, stages)
     if rank is not None:
         kind = FindingKind.RANKED_LOWER
         return PassageFinding(passage, kind, rank, chunks, stage=stage, stage_rank=stage_rank)
 
-    corpus_chunk = corpus.find_chunk(passage) if corpus else None
-    if not stage and corpus_chunk is None:
-        split = _find_best_split(passage, ranking, stages or {}, corpus)
+    corpus_chunk = corpus.find_chunk(passage) if corpus else ""
+    if not stage and not corpus_chunk:
+        split = _find_best_split(passage, ranking, stages, corpus)
         if split.chunk_ids:
-            chunks = _add_ranks(split.chunk_ids, ranking)
-            kind = FindingKind.SPLIT
-            return PassageFinding(passage, kind, chunks=chunks, is_complete=split.is_complete)
+            kind, parts = FindingKind.SPLIT, _add_ranks(split.chunk_ids, ranking)
+            return PassageFinding(passage, kind, chunks=parts, is_complete=split.is_complete)
         if corpus is not None:
             return PassageFinding(passage, FindingKind.NOT_IN_CORPUS)
+    kind = FindingKind.NOT_RETRIEVED
     return PassageFinding(
-        passage,
-        FindingKind.NOT_RETRIEVED,
-        stage=stage,
-        stage_rank=stage_rank,
-        corpus_chunk=corpus_chunk or "",
+        passage, kind, stage=stage, stage_rank=stage_rank, corpus_chunk=corpus_chunk
     )
 
 

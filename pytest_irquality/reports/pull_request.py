@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from markupsafe import Markup
@@ -10,6 +12,7 @@ from markupsafe import Markup
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import escape_workflow_message, escape_workflow_property
 from pytest_irquality.reports.numbers import MARKS, format_check_values
+from pytest_irquality.reports.query_rows import Column, QueryRow
 from pytest_irquality.reports.templating import create_markdown_environment
 from pytest_irquality.reports.terminal import fit
 from pytest_irquality.reports.view_model import OUTPUT_MARKER, View
@@ -29,7 +32,7 @@ def render_markdown(view: View) -> str:
     text = template.render(
         view=view,
         marker=Markup(OUTPUT_MARKER),
-        columns=view.names.columns,
+        list_filled_columns=partial(_list_filled_columns, view.names.columns),
         check_values=format_check_values,
         marks=MARKS,
         failed_checks=[check for check in view.checks if check.outcome > 0 or check.known_issue_id],
@@ -42,6 +45,10 @@ def render_markdown(view: View) -> str:
         # A cut at the end of a line keeps rows intact.
         text = text[: text.rindex("\n", 0, MAX_CHARACTERS) + 1]
     return text
+
+
+def _list_filled_columns(columns: Sequence[Column], rows: Sequence[QueryRow]) -> list[Column]:
+    return [column for column in columns if any(map(column.read, rows))]
 
 
 # -- Annotations -----------------------------------------------------------------------------------

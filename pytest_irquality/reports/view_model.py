@@ -24,6 +24,9 @@ OUTPUT_MARKER = "pytest-irquality:report"
 MARKED_BYTES = 4_096
 
 
+MAX_OPEN_SUITES = 8
+
+
 @dataclass(frozen=True)
 class HistoryPoint:
     """A value of a suite's primary metric in an earlier build.
@@ -216,6 +219,13 @@ class View:
     def names(self) -> SearchNames:
         """Return what reports call the searches that are compared."""
         return name_searches(suite.evaluation for suite in self.suites)
+
+    def split_suites(self) -> tuple[Sequence[SuiteView], Sequence[SuiteView]]:
+        """Return the suites to look at and, if there are many, those without any change."""
+        quiet = [each for each in self.suites if not each.has_changes and not each.outcome]
+        if not MAX_OPEN_SUITES < len(self.suites) > len(quiet):
+            return self.suites, ()
+        return [suite for suite in self.suites if suite.has_changes or suite.outcome], quiet
 
     @property
     def groups(self) -> list[tuple[str, str, tuple[QueryRow, ...]]]:

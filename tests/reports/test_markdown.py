@@ -4,7 +4,14 @@ from markdown_it import MarkdownIt
 
 from pytest_irquality.reports.pull_request import MAX_CHARACTERS, render_markdown
 from pytest_irquality.reports.view_model import OUTPUT_MARKER
-from tests.reports.builders import make_query, make_run, make_suite, make_threshold, make_view
+from tests.reports.builders import (
+    LOST,
+    make_query,
+    make_run,
+    make_suite,
+    make_threshold,
+    make_view,
+)
 
 
 def parse_tables(text: str) -> list[list[list[str]]]:
@@ -42,9 +49,9 @@ def test_thresholds_and_worst_queries_are_tables_with_titles() -> None:
 
     tables = parse_tables(text.partition("<details>")[0])
     assert tables[0][1] == ["✗", "ndcg@10", "1.000", "0.754", "−0.246", "below 0.9"]
-    assert tables[1][0][:2] == ["query", "tags"]
+    assert tables[1][0][:2] == ["query", "before"]  # No query has tags.
     assert len(tables[1]) == 4
-    assert tables[1][1][5] == "Oak Table 1 → 4, Pine Table 2 → 5 and 1 more"
+    assert tables[1][1][4] == "Oak Table 1 → 4, Pine Table 2 → 5 and 1 more"
     assert "best:shop" not in text.partition("<details>")[0]
 
 
@@ -90,3 +97,13 @@ def test_check_that_was_not_evaluated_is_in_the_details() -> None:
 
     details = text.partition("<details>")[2]
     assert "| ⚠ | shop: ndcg@10 | " in details
+
+
+def test_suites_without_changes_are_counted_if_there_are_many() -> None:
+    suites = [make_suite(f"suite {number:02}", 8) for number in range(30)]
+    run = make_run(suites, {query.text: LOST for query in suites[0].queries[:6]})
+
+    text = render_markdown(make_view(suites, run, make_run(suites)))
+
+    assert "… and 29 more suites, which passed without any change" in text
+    assert "| suite 01 |" not in text.partition("<details>")[0]

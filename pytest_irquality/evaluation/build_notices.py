@@ -31,7 +31,7 @@ from pytest_irquality.evaluation.results import (
     assign_suites,
     find_worst_outcome,
 )
-from pytest_irquality.io import dataclass, field
+from pytest_irquality.io import dataclass, field, replace
 from pytest_irquality.io.text import CodePart, DataPart, Text, format_count, list_some, write
 from pytest_irquality.retrieval.run import Provenance
 from pytest_irquality.suite.model import Query, RetrieverId, Suite, Threshold
@@ -329,14 +329,8 @@ def _create_edit_notices(build: BuildEvaluation) -> Iterator[Notice]:
     for edit in build.edits:
         if edit.removes_all_queries:
             text = write(f"this change removes all queries the suite has on {build.base_name}")
-            yield Notice(
-                "nothing-left",
-                text,
-                Outcome.REVIEW,
-                edit.subject,
-                suite_path=edit.path,
-                is_cause=True,
-            )
+            notice = Notice("nothing-left", text, Outcome.REVIEW, edit.subject, is_cause=True)
+            yield replace(notice, suite_path=edit.path)
     named = [edit for edit in build.edits if edit.texts]
     if named:
         subject = ", ".join(dict.fromkeys(edit.subject for edit in named))

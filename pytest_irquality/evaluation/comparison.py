@@ -73,6 +73,10 @@ class RankingVersion(Enum):
     RETURNED = "returned"
 
 
+_ValueKey = tuple[Metric, RankingVersion]
+_Repeats = dict[str, list[float | None]]  # the value of each repeat, by query id
+
+
 @dataclass(frozen=True)
 class MetricChange:
     """A metric before and now: the mean over repeats and, for a suite, over queries.
@@ -255,12 +259,11 @@ class _RankingPool:
         self._positions_with_duplicates: set[int] | None = None
 
     def add_query(
-        self,
-        query: Query,
-        versions: Mapping[RankingVersion, tuple[Ranking, ...]],
-        reference: Sequence[str] | None,
+        self, query: Query, versions: Mapping[RankingVersion, tuple[Ranking, ...]]
     ) -> None:
-        """Add the rankings of a query. Metrics that compare read ``reference`` as well."""
+        """Add the rankings of a query."""
+        baseline = versions.get(RankingVersion.BEFORE)
+        reference = baseline[0].doc_ids if baseline else None  # for metrics that compare
         positions: dict[int, tuple[int, ...]] = {}
         for version, rankings in versions.items():
             key = id(rankings)  # Comparing the rankings themselves would take longer than scoring.
@@ -349,12 +352,8 @@ class Comparison:
     corpus: CorpusTexts | None = field(repr=False)
     stages: Mapping[str, Comparison] = field(repr=False)
     _pool: _RankingPool = field(repr=False)
-    _repeats: dict[tuple[Metric, RankingVersion], dict[str, list[float | None]]] = field(
-        default_factory=dict, repr=False
-    )
-    _values: dict[tuple[Metric, RankingVersion], dict[str, float | None]] = field(
-        default_factory=dict, repr=False
-    )
+    _repeats: dict[_ValueKey, _Repeats] = field(default_factory=dict, repr=False)
+    _values: dict[_ValueKey, dict[str, float | None]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def compared_search(self) -> str:
@@ -437,9 +436,7 @@ class Comparison:
             stage._values[key] = values
         return stage._values[key]
 
-    def get_repeats(
-        self, metric: Metric, version: RankingVersion
-    ) -> Mapping[str, list[float | None]]:
+    def get_repeats(self, metric: Metric, version: RankingVersion) -> _Repeats:
         """Return the values of each query, one for each repeat, by query id."""
         stage = self.get_stage(metric)
         key = (metric, version)
@@ -451,10 +448,8 @@ class Comparison:
         """Return the current value of each query, which minimums and maximums are about."""
         return self.get_values(metric, _choose_current_version(metric))
 
-    def _collect_repeats(
-        self, metric: Metric, version: RankingVersion
-    ) -> dict[str, list[float | None]]:
-        repeats: dict[str, list[float | None]] = {}
+    def _collect_repeats(self, metric: Metric, version: RankingVersion) -> _Repeats:
+        repeats: _Repeats = {}
         if metric.unit == "seconds":
             # Equal rankings share their scores, but every call took its own time.
             for query_id, rankings in self._get_rankings(version).items():
@@ -515,17 +510,17 @@ class Comparison:
         Metrics that compare with the baseline are over compared queries, with ties in its order.
         """
         version = _choose_current_version(metric)
-        return self._aggregate(metric, version, self._list_valued_queries(metric, tag, version))
+        return self._aggregate(metric, version, self._list_with_value(metric, tag, version))
 
     def compute_repeat_means(self) -> list[float]:
         """Compute the suite's mean of the primary metric for each repeat of all queries."""
         metric = self.suite.primary_metric
-        queries = self._list_valued_queries(metric, "", RankingVersion.RETURNED)
+        queries = self._list_with_value(metric, "", RankingVersion.RETURNED)
         return self._aggregate_repeats(metric, RankingVersion.RETURNED, queries)
 
     def count_values(self, metric: Metric, tag: str = "") -> int:
         """Count the queries that ``get_mean`` is computed over."""
-        return len(self._list_valued_queries(metric, tag, _choose_current_version(metric)))
+        return len(self._list_with_value(metric, tag, _choose_current_version(metric)))
 
     def compare_means(self, metric: Metric, tag: str = "") -> MetricChange | None:
         """Return the metric over the compared queries of the suite or of a tag.
@@ -533,9 +528,8 @@ class Comparison:
         Suite means exclude variants, and the mean of the tag ``variant`` includes them. Latencies
         are over all calls.
         """
-        queries = self._list_valued_queries(
-            metric, tag, RankingVersion.BEFORE, RankingVersion.ALIGNED
-        )
+        compared = (RankingVersion.BEFORE, RankingVersion.ALIGNED)
+        queries = self._list_with_value(metric, tag, *compared)
         before = self._aggregate(metric, RankingVersion.BEFORE, queries)
         now = self._aggregate(metric, RankingVersion.ALIGNED, queries)
         if before is None or now is None:
@@ -564,9 +558,7 @@ class Comparison:
                 means.append(mean)
         return means
 
-    def _list_valued_queries(
-        self, metric: Metric, tag: str, *versions: RankingVersion
-    ) -> list[Query]:
+    def _list_with_value(self, metric: Metric, tag: str, *versions: RankingVersion) -> list[Query]:
         """Return the queries in the mean of a metric that have a value in all these versions."""
         queries = self.list_queries_in_mean(metric, tag)
         for version in versions:
@@ -744,7 +736,7 @@ class _Comparer:
         returned = self._answers[query.id] = self._prepare(rankings, query, self.needed_depth)
         before = self._prepare(baseline_rankings, query, self.compared_depth)
         if not before:
-            self._pool.add_query(query, {RankingVersion.RETURNED: returned}, None)
+            self._pool.add_query(query, {RankingVersion.RETURNED: returned})
             return
 
         reference = before[0]
@@ -763,7 +755,7 @@ class _Comparer:
             RankingVersion.ALIGNED: aligned,
             RankingVersion.BEFORE: aligned_before,
         }
-        self._pool.add_query(query, versions, reference.doc_ids)
+        self._pool.add_query(query, versions)
         original = self.suite.queries_by_id.get(query.variant_of, query)
         self._changes.append(
             QueryChange(query, before, now, aligned, original.request, restored, is_unchanged)

@@ -538,13 +538,11 @@ def collect_answers(
         is_moved = is_own and baseline.retriever._replace(folder=retriever.folder) == retriever
         if is_moved or baseline.retriever == retriever:
             candidates.append(baseline)
-    candidates.sort(
-        key=lambda baseline: (
-            baseline.retriever != retriever,
-            baseline.suite_path != suite.path,
-            baseline.path,
-        )
-    )
+
+    def get_priority(baseline: Baseline) -> tuple[bool, bool, str]:
+        return baseline.retriever != retriever, baseline.suite_path != suite.path, baseline.path
+
+    candidates.sort(key=get_priority)
     missing = dict.fromkeys(query.request for query in suite.queries)
     runs = []
     for baseline in candidates:

@@ -27,7 +27,7 @@ from pytest_irquality.metrics.metric import RELEVANT_FROM, Definition, Parameter
 
 
 def _score_each(score_one: Callable[..., float | None], *names: str) -> ScoreFunction:
-    """Return a function that calls ``score_one`` with the named fields of each ranking in a batch."""
+    """Return a function that scores each ranking of a batch by the fields of the batch."""
 
     def score(batch: JudgedRankings) -> list[float | None]:
         return list(map(score_one, *(getattr(batch, name) for name in names)))

@@ -1,7 +1,7 @@
-"""Decode the files that others wrote: text in any encoding, and JSON with bounded nesting.
+"""Decode files that others wrote: text in UTF-8 or UTF-16, gzip, and JSON with bounded nesting.
 
-UTF-8 is the rule. A byte order mark is dropped, UTF-16 is recognized by its byte order mark, and
-gzip by its first bytes. Lines end with LF, CRLF or CR.
+A byte order mark is dropped. UTF-16 is recognized by its byte order mark, and gzip by its first
+bytes. Lines end with LF, CRLF or CR.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 from pytest_irquality.io.files import MAX_FILE_BYTES, MIB, FileError, open_binary
 
 MAX_LINE_LENGTH = 16 * MIB  # characters
-# Text shrinks 5 to 30 times, a "zip bomb" a thousand times. Small files may do as they like.
+# Gzip shrinks text 5 to 30 times, and a "zip bomb" a thousand times. Small files have no bound.
 MAX_GZIP_GROWTH = 200
 MIN_BOUNDED_GZIP_BYTES = 64 * MIB
 
@@ -41,7 +41,7 @@ def decode_text(data: bytes, name: object) -> str:
 
     Args:
         data: The bytes, possibly compressed with gzip.
-        name: What messages call the file.
+        name: The name of the file in messages.
 
     Returns:
         The text, with LF as line ends.
@@ -53,7 +53,7 @@ def decode_text(data: bytes, name: object) -> str:
 
 
 def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
-    """Read and decode a file of at most ``limit`` bytes, which it also may not exceed unpacked.
+    """Read and decode a file of at most ``limit`` bytes, which also limits its unpacked size.
 
     Raises:
         FileError: The file cannot be opened. ``DecodeError`` if it is too large or not text.
@@ -71,8 +71,8 @@ def open_lines(path: Path) -> Iterator[tuple[int, str]]:
     The file is read in blocks while the lines are consumed.
 
     Raises:
-        FileError: The file cannot be opened. ``DecodeError`` if it is not text; lines before the
-            damage may have been yielded by then.
+        FileError: The file cannot be opened. ``DecodeError`` if it is not text, which may be raised
+            after some lines were yielded.
     """
     return enumerate(chain.from_iterable(open_line_blocks(path)), start=1)
 
@@ -88,12 +88,18 @@ def open_line_blocks(path: Path) -> Iterator[list[str]]:
 
 
 def split_lines(data: bytes, name: object) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of each line of a content, as ``open_lines`` does."""
+    """Yield the number and the text of each line of some bytes, as ``open_lines`` does."""
     return enumerate(chain.from_iterable(_decode_blocks(io.BytesIO(data), name)), start=1)
 
 
 def _decode_blocks(file: BinaryIO, name: object, *, keep_end: bool = False) -> Iterator[list[str]]:
-    """Yield lines in lists. ``keep_end`` yields what follows the last line end, empty or not."""
+    """Yield lines in lists.
+
+    Args:
+        file: The file.
+        name: The name of the file in messages.
+        keep_end: Whether to yield an empty last line if the file ends with a line end.
+    """
     line_count = 0
     rest = ""
     with _unpack(file, name) as unpacked:
@@ -160,7 +166,7 @@ def _raise_nul(name: object, lines: list[str], line_count: int, data: bytes) -> 
 
 
 def _seems_utf16(data: bytes) -> bool:
-    # Text of mostly ASCII in UTF-16 has a NUL in every other byte.
+    # In UTF-16, every other byte of ASCII text is NUL.
     return data.count(b"\0") * 3 > len(data)
 
 
@@ -183,7 +189,7 @@ def _unpack(file: BinaryIO, name: object) -> BinaryIO:
 
 
 class _BoundedGzip(io.RawIOBase):
-    """The content of a gzip file, as long as it does not grow beyond what text does."""
+    """The content of a gzip file. Reading fails if it grows more than text does."""
 
     def __init__(self, file: BinaryIO, name: object) -> None:
         size = file.seek(0, io.SEEK_END)
@@ -232,7 +238,7 @@ def parse_json(data: str | bytes, max_nesting: int = MAX_NESTING) -> Any:
 
     Args:
         data: The text, or bytes in UTF-8, UTF-16 or UTF-32.
-        max_nesting: How many lists and objects may be inside each other.
+        max_nesting: The allowed depth of lists and objects.
 
     Raises:
         JsonError: The data is not JSON, or is nested more deeply. The message fits in one line.
@@ -256,13 +262,13 @@ def exceeds_nesting(value: object, max_nesting: int = MAX_NESTING) -> bool:
     """Return whether lists and dicts are nested more deeply."""
     level: list[Any] = [[value]]
     for _ in range(max_nesting + 1):
-        deeper: list[Any] = []
+        next_level: list[Any] = []
         for container in level:
             children = container.values() if isinstance(container, dict) else container
-            deeper += [child for child in children if type(child) in (list, dict)]
-        if not deeper:
+            next_level += [child for child in children if type(child) in (list, dict)]
+        if not next_level:
             return False
-        level = deeper
+        level = next_level
     return True
 
 
@@ -273,5 +279,5 @@ def encode_json_line(value: object) -> bytes:
         ValueError: A number is not finite.
     """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    # Only a lone surrogate cannot be encoded. It becomes the escape sequence that JSON has for it.
+    # Only a lone surrogate cannot be encoded. It becomes its escape sequence in JSON.
     return text.encode("utf-8", "backslashreplace") + b"\n"

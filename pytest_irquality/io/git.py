@@ -1,4 +1,4 @@
-"""Ask git about the project's repository without running anything that a repository configures.
+"""Run git in the project's repository, without running anything that a repository configures.
 
 A pull request may contain a bare repository whose configuration runs commands. Therefore git runs
 only in the nearest folder at or above pytest's rootdir that has a ``.git`` entry, which no commit
@@ -57,11 +57,11 @@ _FETCH_ALL = "(actions/checkout: `with: {fetch-depth: 0}`)"
 
 
 class GitError(OSError):
-    """Git failed, is not installed, or does not have what was asked for."""
+    """Git failed, is not installed, or does not have the requested object."""
 
 
 class OutsideRepositoryError(GitError):
-    """A path in a commit leads out of the repository, whatever git fetches."""
+    """A path in a commit leads out of the repository. Fetching more does not help."""
 
 
 def find_git() -> str:
@@ -117,7 +117,7 @@ class Repository:
     def is_available(self) -> bool:
         """Return whether git is installed and finds a repository here.
 
-        A repository that git refuses to read is available: it must not look like a missing one.
+        If git refuses to read the repository, it is available, because it is not missing.
         """
         try:
             find_git()
@@ -143,13 +143,13 @@ class Repository:
         config: Mapping[str, str] | None = None,
         literal_paths: bool = True,
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run git in this checkout and return its result, failures included.
+        """Run git in this checkout, and return its result even if it fails.
 
         Args:
             arguments: The command and its arguments.
-            timeout: In seconds, or ``None`` to wait for as long as it takes.
+            timeout: The time limit in seconds, or ``None``.
             config: More settings for this call.
-            literal_paths: Whether ``*`` in paths is only a character.
+            literal_paths: Whether ``*`` in a path is an ordinary character.
         """
         options = list(_SAFE_OPTIONS)
         if literal_paths:
@@ -187,11 +187,11 @@ class Repository:
         return [os.fsdecode(name) for name in names if name]
 
     def _make_environment(self) -> dict[str, str]:
-        # Variables such as GIT_DIR, which hooks set, would send git elsewhere or start programs.
+        # Variables such as GIT_DIR, which hooks set, would name another repository or a program.
         inherited = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
         no_questions = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS": ""}
         ceiling = str(self.top.parent)
-        # Our messages quote those of git, which LC_ALL keeps English.
+        # Messages quote errors of git, which LC_ALL keeps in English.
         return {**inherited, **no_questions, "GIT_CEILING_DIRECTORIES": ceiling, "LC_ALL": "C"}
 
     # -- Commits -----------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ class Repository:
         )
 
     def merge_base(self, ref: str) -> str:
-        """Return the commit at which HEAD and a revision parted."""
+        """Return the last commit that HEAD and a revision have in common."""
         return self._read_commit(
             ("merge-base", self.resolve(ref), "HEAD"),
             f"the commit that '{ref}' and HEAD have in common",
@@ -215,7 +215,7 @@ class Repository:
         )
 
     def _read_commit(self, arguments: Sequence[str], wanted: str, problem: str) -> str:
-        """Run a git command that prints a commit, or say why there is none."""
+        """Run a git command that prints a commit. If it fails, raise the problem."""
         result = self.run(*arguments)
         if result.returncode == 0:
             return result.stdout.decode().strip()
@@ -261,7 +261,7 @@ class Repository:
             raise GitError(f"Git cannot check out {commit[:7]}: {_get_error_line(result)}")
 
     def remove_worktree(self, folder: Path) -> None:
-        """Remove a worktree, what is left of it, and what git knows of it."""
+        """Remove the folder of a worktree, and its entry in git."""
         shutil.rmtree(folder, ignore_errors=True)
         self.run("worktree", "remove", "--force", str(folder))
 
@@ -281,7 +281,7 @@ class TreeEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class CommitTree:
-    """The files of a commit, read from git's objects: nothing is checked out, no filter runs.
+    """The files of a commit, read from git's objects. Nothing is checked out, and no filter runs.
 
     Paths are from the top of the repository, with ``/``. Links are followed if they stay in the
     repository. Submodules have no files here.
@@ -297,7 +297,7 @@ class CommitTree:
         """Return the content of a file, or ``None`` if there is no such file.
 
         Raises:
-            GitError: A link leaves the repository, or a file of Git LFS is not here.
+            GitError: A link leads out of the repository, or a file of Git LFS was not fetched.
         """
         entry = self.find_entry(path)
         if entry is None or entry.mode in (_FOLDER_MODE, _SUBMODULE_MODE):
@@ -309,11 +309,11 @@ class CommitTree:
         return content
 
     def list_files(self, folder: str = ".", followed: Collection[str] = ()) -> Iterator[str]:
-        """Yield the paths of all files in a folder, at any depth, also behind links to folders.
+        """Yield the paths of all files in a folder, at any depth, even through links to folders.
 
         Args:
             folder: The folder.
-            followed: The folders to which links on the way to this one lead.
+            followed: The targets of the links that were followed to reach this folder.
         """
         entry = self.find_entry(folder)
         if entry is None or not entry.is_folder:
@@ -322,7 +322,7 @@ class CommitTree:
         tree_name = f"{self.commit}:{entry.path}" if entry.path else self.commit
         listed = self.repository.read_output("ls-tree", "-r", "-z", tree_name)
         for mode, _, name in _parse_tree(listed):
-            # Links whose name has an ending hardly lead to folders, and git has to read each one.
+            # Git must read each link. Links with an ending in their name hardly lead to folders.
             if mode == _LINK_MODE and "." not in posixpath.basename(name):
                 target = self._find_linked_folder(prefix + name)
                 place = posixpath.join(entry.path, name)
@@ -361,7 +361,7 @@ class CommitTree:
     def _follow(
         self, entry: TreeEntry, remaining: Sequence[str], max_links: int
     ) -> TreeEntry | None:
-        """Return the entry behind a link."""
+        """Return the entry to which a link leads."""
         target = os.fsdecode(self._read_object(entry))
         if target.startswith("/") or not max_links:
             message = f"'{entry.path}' is a link that leads out of the repository"
@@ -372,8 +372,8 @@ class CommitTree:
     def _find_listed(self, path: str) -> TreeEntry | None:
         folder = posixpath.dirname(path)
         if folder not in self._folders:
-            within = ("--", f"{folder}/") if folder else ()
-            arguments = ("ls-tree", "-z", "--full-tree", self.commit, *within)
+            paths = ("--", f"{folder}/") if folder else ()
+            arguments = ("ls-tree", "-z", "--full-tree", self.commit, *paths)
             entries = {}
             for mode, object_id, name in _parse_tree(self.repository.read_output(*arguments)):
                 entries[name] = TreeEntry(name, mode, object_id)
@@ -384,7 +384,7 @@ class CommitTree:
         return self.repository.read_output("cat-file", "blob", entry.object_id)
 
     def _read_lfs_file(self, path: str, object_id: str) -> bytes:
-        """Read a file of Git LFS from the working tree, if it is the same, or the local store."""
+        """Read a file of Git LFS from the working tree, if unchanged, or from the local store."""
         common = self.repository.read_output("rev-parse", "--git-common-dir").decode().strip()
         store = self.repository.top / common / "lfs" / "objects"
         stored = store / object_id[:2] / object_id[2:4] / object_id
@@ -404,7 +404,7 @@ class CommitTree:
 def describe_commit(folder: Path) -> str:
     """Return the short commit of a folder, with ``-dirty`` if tracked files differ.
 
-    The variables of CI systems help where there is no git. The result is empty if nobody knows.
+    Without git, use the variables of CI systems. The result is empty if the commit is unknown.
     """
     try:
         repository = Repository.find(folder)

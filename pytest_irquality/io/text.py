@@ -1,9 +1,9 @@
-"""Texts that consist of parts, so each report can escape, link and shorten what comes from data.
+"""Texts that consist of parts, so that each report can escape and link the parts from data.
 
-A message such as ``"red shoes" lost all its relevant documents (sku-12)`` mixes our own words with
-a query and a document id. A terminal prints it, Markdown escapes the data, and HTML links the query
-and isolates its writing direction. Therefore a message stays a sequence of parts until a report
-renders it.
+A message such as ``"red shoes" lost all its relevant documents (sku-12)`` mixes words of this
+package with a query and a document id. A terminal prints it, Markdown escapes the data, and HTML
+links the query and isolates its writing direction. Therefore a message stays a sequence of parts
+until a report renders it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class DocPart:
 
 @dataclass(frozen=True, slots=True)
 class DataPart:
-    """Another text from data, such as the message of an exception or the name of a suite."""
+    """Any other data, such as the message of an exception or the name of a suite."""
 
     text: str
 
@@ -62,7 +62,7 @@ Part = str | QueryPart | DocPart | DataPart | CodePart
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A message. Plain strings among its parts are our own words and need no escaping."""
+    """A message. Strings among its parts are words of this package, which need no escaping."""
 
     parts: tuple[Part, ...] = ()
 
@@ -107,7 +107,7 @@ def join(parts: Sequence[Part | Text], separator: str = ", ") -> Text:
 def list_some(
     parts: Iterable[Part | Text], limit: int = MAX_LISTED_PARTS, separator: str = ", "
 ) -> Text:
-    """Join the first few parts and say how many others there are."""
+    """Join the first parts, and say how many more there are."""
     all_parts = list(parts)
     text = join(all_parts[:limit], separator)
     hidden = len(all_parts) - limit
@@ -122,7 +122,7 @@ def format_count(number: int, singular: str, plural: str = "") -> str:
 
 
 def find_closest(name: str, known: Iterable[str], min_similarity: float = 0.6) -> str | None:
-    """Return the known name that a misspelt one is most similar to, for "Did you mean …?"."""
+    """Return the known name that is most similar to a misspelt one, for "Did you mean …?"."""
     from difflib import get_close_matches
 
     matches = get_close_matches(name, list(known), 1, min_similarity)

@@ -1,11 +1,11 @@
 """Read what a retriever returned: ids, scores, titles, texts and fields of each hit.
 
-The shape of a result is settled once, from its first hits. The order is the retriever's own:
-scores of full-text engines may be negative, distances are better if lower, and some engines return
-no score at all. ``wrappers`` finds the list of hits, and this module reads the hits.
+``wrappers`` finds the list of hits, and this module reads the hits. The first hits decide where
+ids, scores and other fields are. Hits keep their order, because scores of full-text engines may be
+negative, lower distances are better, and some engines return no scores.
 
-Hits are read as columns, because a response of 1,000 hits then costs a few passes in C instead of
-1,000 decisions in Python.
+Hits are read as columns, because a few passes in C over 1,000 hits are faster than 1,000 decisions
+in Python.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from pytest_irquality.retrieval.wrappers import Table, describe_result, open_bat
 
 # The text of a hit is cut at this length, and the run has a note about it.
 MAX_TEXT_CHARS = 1_000_000
-# The hits from which the shape of a result is settled.
+# The number of hits that decide where fields are.
 SAMPLE_HITS = 3
 _ID_PATHS = (
     "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
@@ -61,7 +61,7 @@ _TEXT_NAMES = (
     "text", "content", "page_content", "contents", "body", "passage", "chunk", "document",
     "documents", "description",
 )  # fmt: skip
-# What a hit may hold its fields in.
+# Objects in a hit that may contain its fields.
 _CONTAINERS = (
     "_source.", "payload.", "fields.", "properties.", "metadata.", "metadatas.", "meta.",
     "document.", "entity.", "node.",
@@ -83,12 +83,12 @@ MAX_IMAGE_CHARS = 300_000
 MAX_LIST_VALUES = 100
 _LISTS = (list, tuple, set, frozenset)
 MAX_TITLE_CHARS = 80
-# Four times a title's length, since much of it may be white space.
+# Four times the length of a title, because much of the text may be white space.
 MAX_RAW_TITLE_CHARS = 4 * MAX_TITLE_CHARS
 # Scripts without spaces between words: Thai to Burmese, Khmer, Chinese, Japanese. It is compiled
 # when a text needs it, because that takes 2 ms.
 _UNSPACED = "[\u0e00-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-# What a column of rows may hold. Decimals are never ids; integers may be ids or scores.
+# The content of a column of a table. Decimals are never ids. Integers may be ids or scores.
 Role = Literal["ids", "integers", "decimals", "prose", "other"]
 
 
@@ -98,9 +98,8 @@ class ReadResult:
 
     Attributes:
         ranking: The hits.
-        titles: What each hit is called, for ``clean_title``; empty texts for hits without a
-            title, and no entries if no hit has one.
-        cut_text_count: How many texts were longer than ``MAX_TEXT_CHARS``.
+        titles: The text of the title of each hit, for ``clean_title``. Empty if no hit has one.
+        cut_text_count: The number of texts that were longer than ``MAX_TEXT_CHARS``.
     """
 
     ranking: Ranking
@@ -119,8 +118,8 @@ class ResultReader:
             error then, and a hit without an id gets one made from its text.
         keeps_texts: Whether to keep texts if there are any.
         fields: The paths of fields to read.
-        size_counters: How long a text is, by unit, if metrics need to know. A result without texts
-            is an error then.
+        size_counters: Functions that measure the length of a text, by unit, if metrics need them. A
+            result without texts is an error then.
     """
 
     id_field: str = ""
@@ -132,7 +131,7 @@ class ResultReader:
 
     @property
     def requirement(self) -> str:
-        """Return what needs the text of each hit, or an empty string."""
+        """Return the name of the feature that needs the text of each hit, or an empty string."""
         if self.matches_text:
             return "'match: text'"
         return "A metric of words or tokens" if self.size_counters else ""
@@ -147,7 +146,7 @@ class ResultReader:
             return self.read_hits(result, depth)
 
     def read_hits(self, result: object, depth: int) -> ReadResult:
-        """Read as ``read`` does. The message of an error does not show the result."""
+        """Read as ``read`` does, but do not show the result in errors."""
         hits = open_hits(result, depth, self.id_field)
         parts = _read_hits(hits, self)
         texts, sizes, cut_count = parts.texts, {}, 0
@@ -180,7 +179,7 @@ def split_batch(result: object, count: int) -> Sequence[object]:
 
 @contextmanager
 def _describe_in_errors(result: object) -> Iterator[None]:
-    """Let an error show the result that cannot be read."""
+    """Add the result to an error that says why it cannot be read."""
     try:
         yield
     except ResultError as error:
@@ -192,15 +191,15 @@ def _describe_in_errors(result: object) -> Iterator[None]:
 def make_distinct_ids(
     doc_ids: Sequence[str], texts: Sequence[str], known: dict[str, str]
 ) -> tuple[str, ...]:
-    """Return ids of chunks, of which each belongs to one text.
+    """Return the ids of chunks, with a suffix where one id has several texts.
 
-    Chunks may share the id of their document. The first text keeps the id, and others get a suffix
-    made from the text.
+    Chunks may share the id of their document. The first text keeps the id, and other texts get a
+    suffix that is made from the text.
 
     Args:
         doc_ids: The ids of the hits of a ranking.
-        texts: Their texts.
-        known: The text of each id so far, to which the ids are added.
+        texts: The texts of the hits.
+        known: The text of each id so far. The returned ids are added.
     """
     distinct = []
     for doc_id, text in zip(doc_ids, texts, strict=True):
@@ -229,19 +228,19 @@ def _read_hits(
     if _is_object_type(type(hits[0])):
         return _read_objects(hits, reader, scores)
     column = Column(hits)
-    if reader.requirement and column.kinds == {str} and any(map(is_text, hits)):
+    if reader.requirement and column.types == {str} and any(map(is_text, hits)):
         return _make_parts(None, None, hits, hits, reader)
     doc_ids = column.get_ids()
     if doc_ids is not None:
         return _make_parts(doc_ids, None, (), (), reader)
-    if all(map(is_number_type, column.kinds)):
+    if all(map(is_number_type, column.types)):
         raise ResultError(
             "Numbers with decimals are scores, not ids. An array of scores in the order of the"
             " corpus is not a ranking. Return the ids of the best documents, or ids and scores"
         )
     # A named tuple with a field for the id is an object.
     id_names = {reader.id_field, *_ID_ATTRIBUTES}
-    if all(map(_is_row_type, column.kinds)) and id_names.isdisjoint(
+    if all(map(_is_row_type, column.types)) and id_names.isdisjoint(
         getattr(hits[0], "_fields", ())
     ):
         return _read_rows(hits, reader)
@@ -279,7 +278,7 @@ def _is_row_type(kind: type) -> bool:
 
 
 def _read_rows(rows: Sequence[Any], reader: ResultReader) -> _Parts:
-    """Read ``(id, score)``, ``(score, id)`` or rows of a table, told apart by all their types."""
+    """Read ``(id, score)``, ``(score, id)`` or rows of a table. The types of columns decide."""
     for name in (reader.id_field, reader.text_field):
         if name.isdecimal():
             raise ResultError(f"Rows have no field '{name}'. Return dicts instead")
@@ -292,13 +291,13 @@ def _read_rows(rows: Sequence[Any], reader: ResultReader) -> _Parts:
     is_prose_text = is_text if reader.requirement else is_prose
     id_place, score_place = _find_places([column.find_role(is_prose_text) for column in columns])
     others = [*columns[:id_place], *columns[id_place + 1 :]]
-    words = [column.get_texts() for column in others if column.known_kinds == {str}]
+    words = [column.get_texts() for column in others if column.known_types == {str}]
     id_column = columns[id_place]
     scores = None if score_place is None else columns[score_place].get_scores()
     if words and reader.requirement:
         return _make_parts(id_column.get_ids(), scores, words[0], words[-1], reader)
     doc_ids = id_column.get_ids()
-    if doc_ids is None or reader.requirement:  # pairs of an object or a text and its score
+    if doc_ids is None or reader.requirement:  # The column has objects or texts.
         parts = _read_hits(id_column.values, reader, scores)
     else:
         parts = _make_parts(doc_ids, None, (), (), reader)
@@ -308,10 +307,10 @@ def _read_rows(rows: Sequence[Any], reader: ResultReader) -> _Parts:
 
 
 def _find_places(roles: Sequence[Role]) -> tuple[int, int | None]:
-    """Return the place of the column of ids, and that of scores if there is one.
+    """Return the place of the column of ids, and the place of scores if there are any.
 
-    Scores are the last column with decimals. In pairs, a single side with decimals is the score,
-    and otherwise integers will do if no side is prose. Ids are the first other column that is no
+    Scores are the last column with decimals. In pairs without exactly one such column, they are the
+    last column with numbers, unless a column is prose. Ids are the first other column that is not
     prose.
     """
     decimals = [place for place, role in enumerate(roles) if role == "decimals"]
@@ -327,7 +326,7 @@ def _find_places(roles: Sequence[Role]) -> tuple[int, int | None]:
     for place in others:
         if roles[place] != "prose":
             return place, score_place
-    if len(roles) == 2:  # texts that are their own ids
+    if len(roles) == 2:  # The texts are ids as well.
         return others[0], score_place
     raise ResultError("None of its columns is an id")
 
@@ -363,14 +362,14 @@ def _read_objects(
 
 
 class _Place(NamedTuple):
-    """Where a field of hits is: its path, and the steps of the path for hits like the first."""
+    """The place of a field: its path, and the steps of the path in these hits."""
 
     path: str
     steps: Sequence[Step]
 
 
 class _Fields:
-    """The fields of hits. Where a field is shows in the first hits."""
+    """The fields of hits that are objects. The first hits show where a field is."""
 
     def __init__(self, hits: Sequence[Any]) -> None:
         self.hits = hits
@@ -382,7 +381,7 @@ class _Fields:
     def find(
         self, paths: Iterable[str], accept: Callable[[Column], object], start: int = 0
     ) -> _Place | None:
-        """Return the first path at which the hits from ``start`` on have what is accepted."""
+        """Return the first path whose column is accepted, in a sample of hits from ``start`` on."""
         sample = self.hits[start : start + SAMPLE_HITS]
         has_keys = is_mapping(sample[0])
         for path in paths:
@@ -396,7 +395,7 @@ class _Fields:
         return _read_column(self.hits, place, self._columns)
 
     def find_ids(self, id_field: str) -> _Place | None:
-        """Return the place of the ids, at the given path or at a usual one."""
+        """Return the place of the ids, at the given path or at one of the usual paths."""
         paths: Sequence[str] = list_id_paths(self.hits[0])
         if id_field:
             paths = ["", *_CONTAINERS]
@@ -413,7 +412,7 @@ def _find_steps(hit: Any, path: str, has_keys: bool) -> Sequence[Step] | None:
 
     ``has_keys`` is whether the hit is a mapping, which takes objects of pydantic longest to answer.
     """
-    # Most names are missing, and this is ten times as fast as a step that fails.
+    # Most names are missing. This check is ten times as fast as a step that fails.
     name = path.partition(".")[0]
     if type(hit) is dict:
         is_missing = name not in hit and path not in hit
@@ -426,7 +425,7 @@ def list_id_paths(hit: Any) -> tuple[str, ...]:
     """Return the paths at which a hit may have its id."""
     if type(hit) is dict:
         return (*_ID_PATHS, *_ID_ATTRIBUTES, *_PRODUCT_ID_PATHS)
-    if is_mapping(hit):  # a hit of elasticsearch.dsl has the fields of its document as keys
+    if is_mapping(hit):  # In elasticsearch.dsl, the keys of a hit are the fields of its document.
         return ("meta.id", *_ID_PATHS, *_ID_ATTRIBUTES, *_PRODUCT_ID_PATHS)
     return _ID_ATTRIBUTES
 
@@ -449,7 +448,7 @@ def _read_texts(fields: _Fields, reader: ResultReader) -> Sequence[str]:
     count = len(fields.hits)
     if not (reader.requirement or reader.keeps_texts):
         count = min(count, SAMPLE_HITS)
-    for start in range(count):  # chunks may be empty, so the first one with a text decides
+    for start in range(count):  # Chunks may be empty, so the first one with a text decides.
         place = fields.find(paths, Column.has_texts, start)
         if place is not None:
             return fields.read(place).get_texts()
@@ -465,48 +464,48 @@ def _read_texts(fields: _Fields, reader: ResultReader) -> Sequence[str]:
 
 
 class Column:
-    """The values at one place of each hit, of which there must be one at least.
+    """The values at one place of all hits. There is at least one hit.
 
     Args:
         values: The values.
-        is_field: Whether they come from a field, where a list of one value counts as the value.
+        is_field: Whether they come from a field. There, a list of one value counts as the value.
     """
 
     def __init__(self, values: Sequence[Any], *, is_field: bool = False) -> None:
         self.values = values
         self._is_field = is_field
-        self._kinds: AbstractSet[type] | None = None
+        self._types: AbstractSet[type] | None = None
 
     @property
-    def kinds(self) -> AbstractSet[type]:
+    def types(self) -> AbstractSet[type]:
         """Return the types of the values."""
-        if self._kinds is None:
-            kind = type(self.values[0])
+        if self._types is None:
+            first_type = type(self.values[0])
             # Most columns have one type, and counting it is faster than collecting all types.
-            is_uniform = countOf(map(type, self.values), kind) == len(self.values)
-            self._kinds = {kind} if is_uniform else set(map(type, self.values))
-            if list in self._kinds and self._is_field:
+            is_uniform = countOf(map(type, self.values), first_type) == len(self.values)
+            self._types = {first_type} if is_uniform else set(map(type, self.values))
+            if list in self._types and self._is_field:
                 self.values = list(map(get_single, self.values))
-                self._kinds = set(map(type, self.values))
-        return self._kinds
+                self._types = set(map(type, self.values))
+        return self._types
 
     @property
-    def known_kinds(self) -> AbstractSet[type]:
+    def known_types(self) -> AbstractSet[type]:
         """Return the types of the values that are not ``None``."""
-        return self.kinds - {type(None)}
+        return self.types - {type(None)}
 
     @property
     def may_be_ids(self) -> bool:
         """Return whether every value that is not ``None`` may be an id."""
-        return all(map(_is_id_type, self.known_kinds))
+        return all(map(_is_id_type, self.known_types))
 
     def find_role(self, test_prose: Callable[[str], bool]) -> Role:
-        """Return what the column may be in a table."""
-        kinds = self.known_kinds
-        if all(map(is_number_type, kinds)):
-            is_whole = all(issubclass(kind, numbers.Integral) for kind in kinds)
+        """Return the role that the column may have in a table."""
+        types = self.known_types
+        if all(map(is_number_type, types)):
+            is_whole = all(issubclass(each, numbers.Integral) for each in types)
             return "integers" if is_whole else "decimals"
-        if kinds == {str}:
+        if types == {str}:
             return "prose" if has_prose(self.get_texts(), test_prose) else "ids"
         return "ids" if self.may_be_ids else "other"
 
@@ -516,33 +515,33 @@ class Column:
         Raises:
             ResultError: An id contains a secret.
         """
-        if self._kinds is None and type(self.values[0]) is str:
+        if self._types is None and type(self.values[0]) is str:
             # Joining fails unless all are texts, and is faster than to collect their types.
             with suppress(TypeError):
                 if MASK not in "".join(self.values):
                     return tuple(self.values) if all(self.values) else None
-        if MaskedText in self.kinds:
+        if MaskedText in self.types:
             raise ResultError("A document id contains a secret that 'ir_headers' names")
-        if not all(map(_is_id_type, self.kinds)):
+        if not all(map(_is_id_type, self.types)):
             return None
-        ids = tuple(self.values if self.kinds == {str} else map(str, self.values))
+        ids = tuple(self.values if self.types == {str} else map(str, self.values))
         return ids if all(ids) else None
 
     def get_scores(self) -> tuple[float, ...] | None:
-        """Return the values as scores, or ``None`` if one is missing or no finite number."""
-        if not all(map(is_number_type, self.kinds)):
+        """Return the values as scores, or ``None`` if one is missing or not a finite number."""
+        if not all(map(is_number_type, self.types)):
             return None
         try:
-            scores = tuple(self.values if self.kinds == {float} else map(float, self.values))
+            scores = tuple(self.values if self.types == {float} else map(float, self.values))
         except (TypeError, ValueError, OverflowError):  # an integer of hundreds of digits
             return None
-        # A sum is finite unless a score is not; only sums that overflow need the second look.
+        # If the sum is finite, all scores are. Otherwise it may have overflowed, so check each one.
         return scores if isfinite(sum(scores)) or all(map(isfinite, scores)) else None
 
     def get_texts(self) -> Sequence[str]:
         """Return the values that are text, and an empty text for the others."""
         try:
-            "".join(self.values)  # fails unless all are texts, and is faster than to count types
+            "".join(self.values)  # Fails unless all are texts, and is faster than counting types.
         except TypeError:
             values = map(get_single, self.values) if self._is_field else self.values
             return [str(value) if isinstance(value, str) else "" for value in values]
@@ -554,7 +553,7 @@ class Column:
 
 
 def get_value(hit: Any, steps: Sequence[Step]) -> Any:
-    """Return what the steps lead to.
+    """Return the value to which the steps lead.
 
     Returns:
         The value, or ``None`` if a step fails or leads to a function, class or module.
@@ -564,13 +563,13 @@ def get_value(hit: Any, steps: Sequence[Step]) -> Any:
             hit = step(hit)
             if not is_data(hit):
                 return None
-    except Exception:  # a property of the user's own class may raise anything
+    except Exception:  # A property of the user's class may raise anything.
         return None
     return hit
 
 
 def _read_column(hits: Sequence[Any], place: _Place, columns: dict[str, Sequence[Any]]) -> Column:
-    """Read a column. Parts of its path that were read before are in ``columns``."""
+    """Read a column. ``columns`` has the columns of paths that were read before."""
     values = hits
     path = ""
     try:
@@ -585,7 +584,7 @@ def _read_column(hits: Sequence[Any], place: _Place, columns: dict[str, Sequence
 
 
 def _take_step(values: Sequence[Any], name: str, step: Step, *, is_first: bool) -> Sequence[Any]:
-    """Return what a step of a path leads to from each value.
+    """Return the values to which a step of a path leads.
 
     Raises:
         Exception: The step fails for a value, or leads through code.
@@ -602,11 +601,11 @@ def _take_step(values: Sequence[Any], name: str, step: Step, *, is_first: bool) 
 
 
 def _refuse_code(values: Sequence[Any]) -> None:
-    """Raise ``TypeError`` if any value is code, which its type shows."""
-    for kind in Column(values).kinds:
-        value = next(value for value in values if type(value) is kind)
+    """Raise ``TypeError`` if any value is code. One value of each type shows it."""
+    for value_type in Column(values).types:
+        value = next(value for value in values if type(value) is value_type)
         if not is_data(value):
-            raise TypeError(f"a path may not lead through a {kind.__name__}")
+            raise TypeError(f"a path may not lead through a {value_type.__name__}")
 
 
 def get_single(value: Any) -> Any:
@@ -638,21 +637,21 @@ def is_text(text: str) -> bool:
 def has_prose(texts: Collection[str], test_prose: Callable[[str], bool]) -> bool:
     """Return whether any of some texts is prose."""
     joined = "".join(texts)
-    # Most columns are ids without any space, and one look at the sum of them shows it.
+    # Most columns are ids without spaces, which one test of the joined text shows.
     if joined.isascii() and joined.isprintable() and " " not in joined:
         return False
     return any(map(test_prose, texts))
 
 
 def cut_raw_titles(texts: Sequence[str]) -> Sequence[str]:
-    """Cut texts to what ``clean_title`` needs of them, unless they are short on average."""
+    """Cut texts to the length that ``clean_title`` reads, unless they are short on average."""
     if len("".join(texts)) > MAX_RAW_TITLE_CHARS * len(texts):
         return [text[:MAX_RAW_TITLE_CHARS] for text in texts]
     return texts
 
 
 def clean_title(text: str) -> str:
-    """Make a title of the beginning of a text, on one line."""
+    """Make a title from the beginning of a text, on one line."""
     if len(text) <= MAX_TITLE_CHARS and text.isprintable() and "  " not in text:
         return text.strip()
     return clip(" ".join(text[:MAX_RAW_TITLE_CHARS].split()), MAX_TITLE_CHARS)
@@ -664,8 +663,8 @@ def clean_title(text: str) -> str:
 def _read_fields(hits: Sequence[Any], paths: Sequence[str]) -> tuple[Mapping[str, object], ...]:
     """Return the values at some paths of each hit, or of its containers, as plain data.
 
-    They leave the process of the retriever (xdist, JSON).
-    A hit that lacks a field has no entry for it.
+    Only plain data can be sent to another process (pytest-xdist) or written as JSON. A hit that
+    lacks a field has no entry for it.
     """
     values: list[dict[str, object]] = [{} for _ in hits]
     for path in paths:
@@ -725,7 +724,7 @@ def _make_id_error(hits: Sequence[Any], id_field: str) -> ResultError:
 def _describe_fields(hit: Any) -> str:
     fields = getattr(hit, "__dict__", {})
     if is_mapping(hit):
-        fields = {name: hit[name] for name in hit.keys()}  # noqa: SIM118 - it may be no dict
+        fields = {name: hit[name] for name in hit.keys()}  # noqa: SIM118 - not always a dict
     names: list[str] = []
     for name, value in fields.items():
         inside = list(value) if isinstance(value, dict) else []

@@ -30,6 +30,7 @@ from pytest_irquality.reports.query_rows import (
     build_query_rows,
     format_query_values,
     group_results,
+    name_searches,
 )
 from pytest_irquality.reports.sentences import Headline
 from pytest_irquality.reports.view_model import (
@@ -232,16 +233,15 @@ def _build_header(suites: Sequence[SuiteView], settings: ViewSettings) -> Header
     compared_with = settings.compared_with
     if compared_with and settings.compared_commit:
         compared_with += f" ({settings.compared_commit[:COMMIT_LENGTH]})"
-    sources: dict[str, None] = {}
-    for suite in suites:
-        retriever = suite.evaluation.suite.baseline_retriever
-        sources[f"retriever {retriever}" if retriever else compared_with] = None
+    search_names = name_searches(suite.evaluation for suite in suites)
+    if not search_names.is_one_search:
+        compared_with = search_names.before
     return Header(
         suite=names[0] if len(names) == 1 else format_count(len(names), "suite"),
         path=suites[0].path if len(names) == 1 else "",
         branch=settings.branch,
         commit=f"{commit[:COMMIT_LENGTH]}{dash}{state}",
-        compared_with=", ".join(sources or [compared_with]),
+        compared_with=compared_with,
         date=settings.now.strftime("%d %b %Y, %H:%M") if settings.now else "",
     )
 

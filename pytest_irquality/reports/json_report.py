@@ -40,12 +40,10 @@ class Timing:
     Attributes:
         date: When the session started, in ISO 8601.
         seconds: How long the session took.
-        queries: How long the call of each query took, by suite path, retriever and query id.
     """
 
     date: str
     seconds: float | None
-    queries: Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 def render_json(view: View) -> str:
@@ -56,11 +54,12 @@ def render_json(view: View) -> str:
         for row, row_details, entry in zip(suite.rows, details, encoded["rows"], strict=False):
             entry["documents"] = _encode(row.documents)
             entry["values"] = _encode(row_details.values)
+    date = view.settings.now.isoformat() if view.settings.now else ""
     report = {
         "generator": OUTPUT_MARKER,
         "version": VERSION,
         **document,
-        "timing": _encode(_collect_timing(view)),
+        "timing": _encode(Timing(date, view.settings.seconds)),
     }
     return json.dumps(report, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
 
@@ -163,19 +162,6 @@ def list_shown_fields(cls: type) -> tuple[Field[Any], ...]:
     """Return the fields of a class of the view that are in the report."""
     hidden = HIDDEN_FIELDS.get(cls.__name__, frozenset())
     return tuple(field for field in fields(cls) if field.name not in hidden)
-
-
-def _collect_timing(view: View) -> Timing:
-    queries: dict[str, dict[str, dict[str, float]]] = {}
-    for suite in view.suites:
-        seconds = queries.setdefault(suite.path, {}).setdefault(suite.retriever, {})
-        for query in suite.evaluation.suite.queries:
-            answers = suite.evaluation.run.answers.get(query.request, ())
-            known = [ranking.seconds for ranking in answers if ranking.seconds is not None]
-            if known:
-                seconds[query.id] = sum(known) / len(known)
-    date = view.settings.now.isoformat() if view.settings.now else ""
-    return Timing(date, view.settings.seconds, queries)
 
 
 # -- The short document ----------------------------------------------------------------------------

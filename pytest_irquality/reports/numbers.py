@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome
-from pytest_irquality.evaluation.statistics import format_p_value
 from pytest_irquality.io import dataclass, replace
 from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Metric
@@ -25,7 +24,6 @@ MARKS = {
     Outcome.ERROR: "✗",
 }
 MINUS = "−"
-DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ def format_value(metric: Metric, value: float | None) -> Number | None:
     """Format a value of a metric: ``0.850``, ``3``, ``41 ms``."""
     if value is None:
         return None
-    return Number(value, _format_unsigned(metric, value))
+    return Number(value, metric.format_value(value))
 
 
 def format_change(metric: Metric, before: float | None, now: float | None) -> Number | None:
@@ -54,9 +52,9 @@ def format_change(metric: Metric, before: float | None, now: float | None) -> Nu
     """
     if before is None or now is None:
         return None
-    digits = get_digits(metric, before, now)
+    digits = metric.get_digits(before, now)
     shown = round(now, digits) - round(before, digits)
-    text = _format_unsigned(metric, abs(shown))
+    text = metric.format_value(abs(shown))
     if any(digit in text for digit in "123456789"):
         text = (MINUS if shown < 0 else "+") + text
     return Number(now - before, text)
@@ -69,23 +67,6 @@ def format_bound(metric: Metric, bound: float, bound_text: str = "") -> str:
     return f"{bound * 1000:g} ms" if metric.unit == "seconds" else f"{bound:g}"
 
 
-def get_digits(metric: Metric, *values: float) -> int:
-    """Return how many decimals the values of a metric are shown with."""
-    if not metric.unit:
-        return DIGITS
-    if metric.unit == "seconds":
-        return 3 if max(map(abs, values)) < 1 else 2
-    return 0 if all(value == int(value) for value in values) else 1
-
-
-def _format_unsigned(metric: Metric, value: float) -> str:
-    if not metric.unit:
-        return f"{value:.{DIGITS}f}"
-    if metric.unit == "seconds":
-        return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.2f} s"
-    return f"{value:,.{get_digits(metric, value)}f}"
-
-
 def format_check_values(result: CheckResult) -> tuple[str, str, str]:
     """Format what a check compares: the baseline's value, the current value, and the bound."""
     check = result.check
@@ -96,12 +77,7 @@ def format_check_values(result: CheckResult) -> tuple[str, str, str]:
         if result.bound is not None:
             bound = format_bound(check.metric, result.bound, result.bound_text)
         return str(before or ""), str(now or ""), bound
-    if result.value is None or result.bound is None:
-        return "", "", ""
-    text = f"{result.value:.4g}"
-    if check is DefaultCheck.SIGNIFICANT_DROP:
-        text = format_p_value(result.value)
-    return "", text, f"{result.bound:.4g}"
+    return "", "", ""
 
 
 # -- Tiles -----------------------------------------------------------------------------------------
@@ -126,7 +102,6 @@ class Tile:
         bound: The minimum or maximum, and ``bound_name`` which of them.
         improvement: The change for the better, negative for the worse.
         compared: The value over the queries that have a baseline, of which ``change`` is.
-        query_count: How many queries these are.
         note: How many queries were answered, if not all, or how the compared queries changed, if
             ``value`` is also over queries without baseline.
         is_warning: Whether the threshold is broken, but only warns.
@@ -145,7 +120,6 @@ class Tile:
     bound_name: str = ""
     improvement: float = 0.0
     compared: Number | None = None
-    query_count: int = 0
     note: str = ""
     is_warning: bool = False
     bar: BarPositions | None = None
@@ -226,7 +200,6 @@ def build_tile(
         bound_name=bound_name,
         improvement=score.improvement if score else 0.0,
         compared=compared,
-        query_count=score.query_count if score else 0,
         note=note,
         is_warning=bool(result and result.is_warning),
         bar=_place_on_bar(metric, value, bound_value, baseline),

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_irquality.baselines.store import get_baseline_path
-from pytest_irquality.evaluation.comparison import QueryStatus
+from pytest_irquality.evaluation.comparison import MetricChange, QueryStatus
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.edits import BASELINE_EDITED, SuiteEdit, summarize_edits
 from pytest_irquality.evaluation.results import (
@@ -190,13 +190,9 @@ def _write_passed_headline(decision: Decision, suites: Sequence[SuiteView]) -> H
         text += f" and worse for {worse}" if worse else ""
         return Headline(text, counts_changes=True)
     if worse:
-        accepted = [result for result in decision.current.results if _is_accepted(result, decision)]
         text = _write_change("worse", _of_queries(worse, rows), rows)
-        if accepted:
-            count = format_count(len(accepted), "check")
-            text += f", which the new baseline accepts ({count} failed)"
-        else:
-            text += ", and no check failed"
+        is_update = decision.facts.is_update
+        text += ", which the new baseline accepts" if is_update else ", and no check failed"
         return Headline(text, counts_changes=True)
     if any(row.direction is Direction.CHANGED for row in ungraded):
         return Headline(write(_describe_first_results(ungraded)))
@@ -207,17 +203,16 @@ def _write_passed_headline(decision: Decision, suites: Sequence[SuiteView]) -> H
 
 
 def _is_within_variation(suite: SuiteView) -> bool:
-    """Return whether the baseline's own repeats vary, and the current mean is one of them."""
+    """Return whether the mean is within the range of the baseline's repeats, which vary."""
+    score = _find_spread(suite)
+    return score is not None and score.is_within_baseline
+
+
+def _find_spread(suite: SuiteView) -> MetricChange | None:
+    """Return the primary metric of a suite if the baseline's own repeats vary."""
     score = suite.evaluation.comparison.compare_means(suite.evaluation.suite.primary_metric)
-    if score is None or score.highest_before - score.lowest_before < MIN_SPREAD:
-        return False
-    return score.is_within_baseline
-
-
-def _is_accepted(result: CheckResult, decision: Decision) -> bool:
-    """Return whether an update of the baseline accepts a failure."""
-    is_default = isinstance(result.check, DefaultCheck)
-    return decision.facts.is_update and result.is_warning and is_default
+    has_spread = score and score.highest_before - score.lowest_before >= MIN_SPREAD
+    return score if has_spread else None
 
 
 def _quote_finding(item: Notice | CheckResult, suites: Sequence[SuiteView]) -> Headline:
@@ -342,8 +337,8 @@ def _write_significance(decision: Decision) -> list[Text]:
 def _write_repeat_sentence(suites: Sequence[SuiteView]) -> list[Text]:
     """Say how far the baseline's own answers differ from one another, if it has repeats."""
     for suite in suites:
-        score = suite.evaluation.comparison.compare_means(suite.evaluation.suite.primary_metric)
-        if score and score.highest_before - score.lowest_before >= MIN_SPREAD:
+        score = _find_spread(suite)
+        if score:
             lowest = format_value(score.metric, score.lowest_before)
             highest = format_value(score.metric, score.highest_before)
             where = write(" of ", DataPart(suite.label)) if len(suites) > 1 else Text()

@@ -17,9 +17,9 @@ from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome
 from pytest_irquality.io.escaping import clip, escape_page_text
 from pytest_irquality.io.text import CodePart, DocPart, QueryPart, Text, format_count, write
 from pytest_irquality.reports.build_view import QueryDetails, build_query_details
-from pytest_irquality.reports.numbers import MARKS, Number, Tile, format_check_values
-from pytest_irquality.reports.query_rows import QUERY_COLUMNS, Cell, Direction, QueryRow
-from pytest_irquality.reports.sentences import collect_rows, list_ungraded
+from pytest_irquality.reports.numbers import MARKS, MINUS, Number, Tile, format_check_values
+from pytest_irquality.reports.query_rows import QUERY_COLUMNS, Cell, Direction, QueryRow, drop_query
+from pytest_irquality.reports.sentences import collect_rows
 from pytest_irquality.reports.templating import (
     create_html_environment,
     format_field,
@@ -34,16 +34,16 @@ from pytest_irquality.reports.view_model import (
     find_label,
 )
 
-MAX_OPEN_SUITES = 8
 MAX_OPEN_NOTICES = 2
 MAX_CARD_ROWS = 5
 MAX_GRADE_LEVEL = 3  # the strongest of the colours
 MAX_STATIC_ROWS = 200
 MIN_BARS = 4
 MAX_BARS = 140
-MIN_BAR_FRACTION = 0.02  # of the height, or the smallest changes could not be seen
+SMALL_LIMIT = 0.5  # the end of the scale if all changes are smaller
+MIN_BAR_FRACTION = 0.01  # of the height, or the smallest changes could not be seen
 WEAK_VALUE = 0.9995  # shown as less than 1.000
-HEAT_STEPS = (0.005, 0.02, 0.05, 0.1)
+HEAT_STEPS = (0.005, 0.05, 0.15, 0.3)
 
 # Across, a chart is as wide as the page, so positions are percentages. Down, they are pixels.
 CHART_TOP, CHART_BOTTOM, CHART_HEIGHT = 16.0, 204.0, 240
@@ -52,6 +52,16 @@ MAX_CHART_TICKS = 4
 MAX_TITLE_CHARACTERS = 1_000_000
 MIN_TITLE_LENGTH = 24
 MAX_EXCERPT_LENGTH = 200  # of the text of a chunk
+
+# What to call checks of an outcome, after their number.
+CHECK_GROUPS = {
+    "FAILED": "failed",
+    "ERROR": "with an error",
+    "REVIEW": "to review",
+    "INCOMPLETE": "not evaluated",
+    "could not fail": "that no answer could break",
+    "known issue": "of known issues",
+}
 
 # The columns that the script draws from the texts and tags of queries.
 OWN_COLUMNS = frozenset({"query", "tags"})
@@ -65,7 +75,7 @@ def render_html(view: View) -> str:
         for row_index, row in enumerate(suite.rows):
             positions[id(row)] = (suite_index, row_index)
     static_rows = _select_static_rows(rows)
-    loud_suites, quiet_suites = _split_suites(view.suites)
+    loud_suites, quiet_suites = view.split_suites()
     charts = [_build_chart(suite) for suite in view.suites if suite.history]
     template = create_html_environment().get_template("report.html")
     return template.render(
@@ -86,9 +96,11 @@ def render_html(view: View) -> str:
         groups=list(_group_rows(view, rows)),
         find_label=partial(find_label, view.suites),
         check_values=format_check_values,
+        drop_query=drop_query,
         limit=MAX_CARD_ROWS,
         positions=lambda row: positions[id(row)],
         static_rows=static_rows,
+        is_quiet=_is_quiet,
         hidden_count=len(rows) - len(static_rows),
         bars=_build_bars(view, rows),
         heat=_get_heat,
@@ -109,18 +121,20 @@ def _list_facts(view: View) -> list[str]:
 
 def _list_tabs(
     view: View, rows: Sequence[QueryRow], *, has_history: bool
-) -> list[tuple[str, str, str, bool]]:
-    """Return the tabs: key, title, count, and whether the count is one of failures."""
-    tabs = [("overview", "Overview", "", False)]
-    for key, items in (("queries", rows), ("checks", view.checks)):
+) -> list[tuple[str, str, str, str]]:
+    """Return the tabs: key, title, count, and what is counted if it is bad."""
+    tabs = [("overview", "Overview", "", "")]
+    could_fail = [check for check in view.checks if check.could_fail]
+    # The queries of a REVIEW are those of the base branch, and its checks only would fail.
+    word = "would fail" if view.outcome is Outcome.REVIEW else "failed"
+    for key, items in (("queries", rows), ("checks", could_fail)):
         failed = sum(item.outcome >= Outcome.FAILED for item in items)
-        count = f"{failed:,} failed" if failed else f"{len(items):,}"
-        tabs.append((key, key.capitalize(), count, failed > 0))
+        tabs.append((key, key.capitalize(), f"{failed or len(items):,}", word if failed else ""))
     tag_count = sum(len(suite.tags) for suite in view.suites)
     if tag_count:
-        tabs.append(("tags", "Tags", f"{tag_count:,}", False))
+        tabs.append(("tags", "Tags", f"{tag_count:,}", ""))
     if has_history:
-        tabs.append(("history", "History", "", False))
+        tabs.append(("history", "History", "", ""))
     return tabs
 
 
@@ -142,7 +156,7 @@ def _group_rows(
     if unanswered:
         yield "unanswered", "Without an answer", unanswered, "show=no+answer"
     weak = _list_weak_rows(rows)
-    if weak and not (view.groups or failed):
+    if weak and not (view.groups or failed or unanswered):
         # If nothing changed, the weakest queries are what to look at.
         yield "lowest", f"Lowest {_name_metric(view)}", weak, "sort=now"
 
@@ -164,23 +178,15 @@ def _list_weak_rows(rows: Sequence[QueryRow]) -> list[QueryRow]:
     return sorted(weak.values(), key=lambda row: row.now.value if row.now else 0.0)
 
 
-def _split_suites(suites: Sequence[SuiteView]) -> tuple[list[SuiteView], list[SuiteView]]:
-    """Split many suites into those to look at and those that passed without any change."""
-    loud: list[SuiteView] = []
-    quiet: list[SuiteView] = []
-    for suite in suites:
-        is_loud = suite.has_changes or suite.outcome is not Outcome.PASSED
-        (loud if is_loud else quiet).append(suite)
-    if len(suites) <= MAX_OPEN_SUITES or not loud:
-        return list(suites), []
-    return loud, quiet
-
-
 def _select_static_rows(rows: Sequence[QueryRow]) -> list[QueryRow]:
     """Select the rows for readers without scripts, those that changed or failed first."""
-    quiet = (Direction.UNCHANGED, Direction.NONE)
-    ranked = sorted(rows, key=lambda row: (-row.outcome, row.direction in quiet, row.improvement))
+    ranked = sorted(rows, key=lambda row: (_is_quiet(row), -row.outcome, row.improvement))
     return ranked[:MAX_STATIC_ROWS]
+
+
+def _is_quiet(row: QueryRow) -> bool:
+    """Return whether a query neither failed nor changed, so that nobody prints it."""
+    return not row.outcome and row.direction in (Direction.UNCHANGED, Direction.NONE)
 
 
 def _group_checks(checks: Sequence[CheckResult]) -> Iterator[tuple[str, list[CheckResult], bool]]:
@@ -195,7 +201,7 @@ def _group_checks(checks: Sequence[CheckResult]) -> Iterator[tuple[str, list[Che
         groups.setdefault(name, []).append(check)
     for name, group in groups.items():
         is_open = name not in ("passed", "could not fail")
-        yield f"{format_count(len(group), 'check')}: {name}", group, is_open
+        yield f"{format_count(len(group), 'check')} {CHECK_GROUPS.get(name, name)}", group, is_open
 
 
 def _group_notices(notices: Sequence[Notice]) -> Iterator[tuple[str, list[Notice], bool]]:
@@ -232,15 +238,18 @@ def _get_heat(tile: Tile) -> str:
 def _build_bars(view: View, rows: Sequence[QueryRow]) -> dict[str, Any] | None:
     """Build the chart of every query's change, or of its value if nothing changed."""
     worse, better = len(view.worse), len(view.better)
+    # The scale is fixed, so a small change looks small.
+    limit = 1.0
     if worse + better:
-        compared = [row for row in rows if row.change is not None]
-        values = [row.improvement for row in compared]
-        same = len(compared) - worse - better
-        title, directions = f"Every query's {view.names.change}", ("worse", "better")
+        values = [row.improvement for row in rows if row.change is not None]
+        same = sum(row.direction is Direction.UNCHANGED for row in rows)
+        title = f"Every query's {view.names.change} in {_name_metric(view)}"
+        directions = ("worse", "better")
         label = f"{worse:,} worse, {same:,} unchanged, {better:,} better"
-        ungraded = len(list_ungraded(rows))
-        if ungraded:
-            label += f", {ungraded:,} without grades"
+        if max(map(abs, values)) <= SMALL_LIMIT:
+            limit = SMALL_LIMIT
+    elif view.coverage.no_answer:
+        return None
     else:
         values = [row.now.value for row in rows if row.now]
         title, directions = f"Every query's {_name_metric(view)}", ("value", "value")
@@ -254,7 +263,14 @@ def _build_bars(view: View, rows: Sequence[QueryRow]) -> dict[str, Any] | None:
     step = max(1.0, len(values) / MAX_BARS)
     shown = [values[int(index * step)] for index in range(int(len(values) / step))]
     shown[-1] = values[-1]
-    top, bottom = max(values[-1], 0.0), max(-values[0], 0.0)
+    top = limit if values[-1] > 0 else 0.0
+    bottom = limit if values[0] < 0 else 0.0
+    sign = "+" if worse + better else ""
+    lines = [{"y": f"{100 * top / (top + bottom):.2f}", "text": "0"}]
+    if top:
+        lines.append({"y": "0", "text": f"{sign}{limit:g}"})
+    if bottom:
+        lines.append({"y": "100", "text": f"{MINUS}{limit:g}"})
     bars = []
     for index, value in enumerate(shown):
         if value:
@@ -266,7 +282,7 @@ def _build_bars(view: View, rows: Sequence[QueryRow]) -> dict[str, Any] | None:
                 {"class": direction, "x": index, "y": f"{y:.4f}", "height": f"{height:.4f}"}
             )
     view_box = f"0 {-top:.4f} {len(shown)} {top + bottom:.4f}"
-    return {"title": title, "bars": bars, "view_box": view_box, "label": label, "count": len(shown)}
+    return {"title": title, "bars": bars, "view_box": view_box, "label": label, "lines": lines}
 
 
 def _build_chart(suite: SuiteView) -> dict[str, Any]:

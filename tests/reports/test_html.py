@@ -8,12 +8,14 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
+import pytest
+
 from pytest_irquality.baselines.history import HistoryEntry
 from pytest_irquality.reports.html import render_html
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS
+from pytest_irquality.reports.view_model import MARKED_BYTES, OUTPUT_MARKER
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import RetrieverId, Settings
-from pytest_irquality.reports.view_model import MARKED_BYTES, OUTPUT_MARKER
 from pytest_irquality.suite.rules import MustFind
 from tests.reports.builders import (
     LOST,
@@ -77,7 +79,7 @@ def test_headline_begins_with_the_outcome() -> None:
     page = Page(render_failed())
 
     assert "✗ FAILED Search got worse for 10 of 20 queries" in page.text
-    assert "faster-index 0123456789 · compared with .ir-baseline" in page.text
+    assert "faster-index 0123456789 compared with .ir-baseline" in page.text
 
 
 def test_page_is_recognized_as_ours() -> None:
@@ -172,7 +174,7 @@ def test_suites_without_changes_are_folded_if_there_are_many() -> None:
 
     page = Page(render_html(make_view(suites, run, make_run(suites))))
 
-    assert "Suites that passed, with no query better or worse: 29" in page.text
+    assert "29 more suites passed, with no query better or worse" in page.text
     assert page.text.count("8 queries unchanged") == 29
 
 
@@ -274,3 +276,31 @@ def test_documents_have_the_fields_of_the_suite_and_chunks_their_text() -> None:
     assert shown["d2"] == []
     ((name, text),) = shown["help#1"]
     assert (name, text[:17], len(text)) == ("", "Returns are free.", 200)
+
+
+def test_chart_of_changes_has_a_fixed_scale() -> None:
+    """A scale that ends at the largest change draws small changes as high as large ones."""
+    suite = make_suite()
+
+    small = Page(
+        render_html(make_view(suite, make_run(suite, worse=2, ranking=SWAPPED), make_run(suite)))
+    )
+    large = Page(
+        render_html(make_view(suite, make_run(suite, worse=2, ranking=LOST), make_run(suite)))
+    )
+
+    assert "Every query's change in ndcg@10 0 −0.5" in small.text
+    assert "Every query's change in ndcg@10 0 −1 " in large.text
+    (height,) = {attrs["height"] for tag, attrs in small.tags if attrs.get("class") == "worse"}
+    assert float(height or 0) == pytest.approx(1 - 0.922, abs=0.001)
+
+
+def test_checks_of_queries_begin_with_the_query_and_count_only_what_could_fail() -> None:
+    queries = [make_query("lamp", rules=(MustFind({"best:lamp": 1}),)), make_query("sofa")]
+    suite = make_suite(queries=queries, thresholds=[make_threshold("ndcg@10", min=0.99)])
+
+    page = Page(render_html(make_view(suite, make_run(suite, {"lamp": SWAPPED}))))
+
+    checks = page.text.partition("2 checks failed")[2]
+    assert "check now bound finding ✗ ndcg@10 shop.ir.yaml:3 0.961 0.99" in checks
+    assert "✗ lamp must_find Oak Table is at rank 2" in checks

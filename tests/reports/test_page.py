@@ -216,14 +216,14 @@ def test_link_opens_a_query(open_page: Open) -> None:
 def test_columns_sort(open_page: Open) -> None:
     page = open_page(render_report(), "#tab=queries")
 
-    heading = page.locator("th.now button")
+    heading = page.locator(".queries th.now button")
     heading.click()
     first = page.locator("tr.line .now").first.inner_text()
     heading.click()
     last = page.locator("tr.line .now").first.inner_text()
 
     assert (first, last) == ("0.509", "1.000")
-    assert page.locator("th.now").get_attribute("aria-sort") == "descending"
+    assert page.locator(".queries th.now").get_attribute("aria-sort") == "descending"
 
 
 def test_keyboard_moves_opens_and_closes(open_page: Open) -> None:
@@ -283,6 +283,46 @@ def test_page_prints_every_part(open_page: Open) -> None:
 
     assert page.locator("#checks").is_visible()
     assert not page.locator(".tabs").is_visible()
+    assert page.get_by_role("cell", name="Every query has an answer").is_visible()
+    assert page.locator(".static tbody tr").count() == 20
+    assert page.locator(".static tbody tr:visible").count() == 8
+    assert page.get_by_text("Queries that did not change are not printed.").is_visible()
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1200, 7), (720, 5), (390, 3)])
+def test_table_of_queries_fits(open_page: Open, width: int, columns: int) -> None:
+    page = open_page(render_report(), "#tab=queries", viewport={"width": width, "height": 800})
+
+    assert page.locator(".queries thead th:visible").count() == columns
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    box = page.locator(".queries .moved").nth(1).bounding_box()
+    assert box is None or box["width"] >= 150
+
+
+def test_columns_without_any_cell_are_left_out(open_page: Open) -> None:
+    suite = make_suite()
+
+    page = open_page(render_html(make_view(suite, make_run(suite))), "#tab=queries")
+
+    assert page.locator(".queries th[scope=col]").all_inner_texts() == ["query", "now"]
+
+
+def test_every_value_of_a_tag_is_visible_on_a_phone(open_page: Open) -> None:
+    page = open_page(render_report(), "#tab=tags", viewport={"width": 390, "height": 800})
+
+    box = page.locator(".heat tr").nth(1).locator("td").last.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 390
+
+
+@pytest.mark.parametrize("key", ["Overview", "Queries", "Checks", "Tags"])
+def test_tabs_fit_on_a_phone(open_page: Open, key: str) -> None:
+    page = open_page(render_report(), viewport={"width": 390, "height": 800})
+
+    box = page.get_by_role("tab", name=key).bounding_box()
+
+    assert box is not None
+    assert box["x"] + box["width"] <= 390
 
 
 @pytest.mark.parametrize("fragment", ["", "#tab=queries&open=q0", "#tab=checks", "#tab=tags"])

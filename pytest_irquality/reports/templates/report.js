@@ -168,10 +168,10 @@
       this.count = createElement("span", { role: "status" });
       const saveButton = createElement("button", { type: "button", class: "bare link", onclick: () => this.save() }, "Save as CSV");
       this.body = createElement("tbody", { onclick: (event) => this.click(event) });
-      this.headings = page.columns.map((column) => this.createHeading(column));
+      this.head = createElement("tr", {});
       this.table = createElement("table", { class: "queries" }, [
         createElement("caption", { class: "unseen" }, "Queries"),
-        createElement("thead", {}, createElement("tr", {}, this.headings)),
+        createElement("thead", {}, this.head),
         this.body,
       ]);
       this.empty = createElement("p", { class: "empty", hidden: true }, [
@@ -190,8 +190,13 @@
     }
 
     createHeading({ key, heading, isNumber }) {
-      const button = createElement("button", { type: "button", class: "bare", onclick: () => navigate({ sort: this.getNextSort(key), open: "" }) }, heading);
-      return createElement("th", { scope: "col", class: getColumnClass(key, isNumber), "data-key": key }, button);
+      const sort = () => {
+        navigate({ sort: this.getNextSort(key), open: "" });
+        this.head.querySelector(`[data-key="${key}"] button`).focus();
+      };
+      const direction = { [key]: "ascending", [`-${key}`]: "descending" }[state.sort] ?? "none";
+      const attributes = { scope: "col", class: getColumnClass(key, isNumber), "data-key": key, "aria-sort": direction };
+      return createElement("th", attributes, createElement("button", { type: "button", class: "bare", onclick: sort }, heading));
     }
 
     getNextSort(key) {
@@ -206,8 +211,6 @@
         this.filters = filters;
         this.drawTools();
         this.rows = selectRows(this.suite);
-        const hasTags = this.suite.tags.some((tags) => tags.length);
-        this.table.classList.toggle("without-tags", !hasTags);
         this.lines.clear();
         this.body.replaceChildren();
         this.drawn = 0;
@@ -230,11 +233,8 @@
         createElement("button", { type: "button", "aria-pressed": String(state.show === name), onclick: () => navigate({ show: name, open: "" }) }, `${name} ${count.toLocaleString("en")}`);
       const chips = page.kinds.map((name, bit) => (counts[bit] ? createChip(name, counts[bit]) : null));
       this.chips.replaceChildren(createChip("all", this.suite.texts.length), ...chips.filter(Boolean));
-      for (const heading of this.headings) {
-        const { key } = heading.dataset;
-        const direction = { [key]: "ascending", [`-${key}`]: "descending" }[state.sort];
-        heading.setAttribute("aria-sort", direction ?? "none");
-      }
+      this.columns = page.columns.filter(({ key }) => this.suite.texts.some((_, row) => readCell(this.suite, key, row)));
+      this.head.replaceChildren(...this.columns.map((column) => this.createHeading(column)));
     }
 
     drawMore() {
@@ -247,7 +247,7 @@
 
     createLine(row, position) {
       const { suite } = this;
-      const cells = page.columns.map(({ key, isNumber }) => {
+      const cells = this.columns.map(({ key, isNumber }) => {
         const attributes = { class: getColumnClass(key, isNumber) };
         if (key === "query") return createElement("th", { ...attributes, scope: "row" }, this.createOpener(row, position));
         if (key === "tags") return createElement("td", attributes, suite.tags[row].flatMap((tag) => [createTag(tag), " "]));
@@ -290,7 +290,7 @@
       const position = this.rows.indexOf(row);
       if (position < 0) return navigate({ show: "all", find: "" }, false); // a link to a query that the filter hides
       while (this.drawn <= position) this.drawMore();
-      const cell = createElement("td", { colspan: page.columns.length }, createDetails(this.suite, row));
+      const cell = createElement("td", { colspan: this.columns.length }, createDetails(this.suite, row));
       this.detail = createElement("tr", { class: "detail" }, cell);
       this.lines.get(row).after(this.detail);
       this.getOpener(row).setAttribute("aria-expanded", "true");

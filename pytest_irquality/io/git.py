@@ -214,14 +214,14 @@ class Repository:
             f"'{ref}' and HEAD have no commit in common",
         )
 
-    def _read_commit(self, arguments: Sequence[str], wanted: str, problem: str) -> str:
+    def _read_commit(self, arguments: Sequence[str], name: str, problem: str) -> str:
         """Run a git command that prints a commit. If it fails, raise the problem."""
         result = self.run(*arguments)
         if result.returncode == 0:
             return result.stdout.decode().strip()
         if self.is_shallow:
             problem = (
-                f"This clone is shallow and lacks {wanted}. Clone the full history {_FETCH_ALL}."
+                f"This clone is shallow and lacks {name}. Clone the full history {_FETCH_ALL}."
             )
         raise GitError(problem)
 

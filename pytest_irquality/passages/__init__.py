@@ -1,1 +1,1 @@
-"""Passages: finding the words of a text in results, whatever their form, and why one is missing."""
+"""Find passages in results, in any notation, and explain why a passage is missing."""

@@ -26,8 +26,8 @@ MAX_PASSAGE_LENGTH = 20_000
 MAX_GAPS = 20
 MAX_GAP_WORDS = 30
 MIN_WORDS_NEXT_TO_GAP = 3
-# Under this key, ``Ranking.passages`` of a stored ranking lists every passage that was looked for.
-# A passage that the suite got later is unknown rather than missing.
+# Under this key, ``Ranking.passages`` of a stored ranking lists all passages of its suite. If the
+# suite gets another passage later, it is unknown rather than missing in the ranking.
 ALL_PASSAGES = -1
 _ID_MARK = " (id)"
 
@@ -56,7 +56,7 @@ _NUMBER_WORDS = split_words(
 
 
 class _Pattern(NamedTuple):
-    """A passage that is looked for.
+    """A passage as it is searched for.
 
     Attributes:
         text: The complete passage.
@@ -68,7 +68,7 @@ class _Pattern(NamedTuple):
 
 
 def check_passage(passage: str) -> str:
-    """Return why a passage cannot be looked for, or an empty string.
+    """Return why a passage cannot be searched for, or an empty string.
 
     The suite parser reports the reason at the passage's line. It names the bound.
     """
@@ -87,7 +87,7 @@ def has_passage(text: str, passage: str) -> bool:
 
     Args:
         text: The text of a result.
-        passage: The text that is looked for. ``[...]``, ``[…]`` and a free-standing ``…`` between
+        passage: The text to search for. ``[...]``, ``[…]`` and a free-standing ``…`` between
             at least three words on each side are gaps of up to 30 words, without numbers and
             negations.
     """
@@ -264,16 +264,16 @@ def find_contained_passages(
 
     The key ``ALL_PASSAGES`` lists all of ``passages``, so that the result can be stored.
     """
-    wanted = tuple(passages)
-    contained: dict[int, tuple[str, ...]] = {ALL_PASSAGES: wanted}
+    all_passages = tuple(passages)
+    contained: dict[int, tuple[str, ...]] = {ALL_PASSAGES: all_passages}
     if ranking.texts:
         for index, text in enumerate(ranking.texts):
-            inside = [passage for passage in wanted if has_passage(text, passage)]
+            inside = [passage for passage in all_passages if has_passage(text, passage)]
             if inside:
                 contained[index] = tuple(inside)
         return contained
     # The suite may write a stored passage in another form now.
-    by_words = {get_words(passage): passage for passage in wanted}
+    by_words = {get_words(passage): passage for passage in all_passages}
     for index, stored in ranking.passages.items():
         inside = [by_words[words] for words in map(get_words, stored) if words in by_words]
         if inside:

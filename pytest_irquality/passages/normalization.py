@@ -333,7 +333,7 @@ def _get_markup() -> tuple[tuple[Markup, ...], tuple[Markup, ...]]:
     )
     with_letters = (
         Markup("\r", re.compile(r"\r\n?"), "\n"),
-        # A soft hyphen, also at the end of a line.
+        # A soft hyphen, even at the end of a line.
         Markup("\u00ad", re.compile("\u00ad[ \t]{0,40}\n?[ \t]{0,40}"), ""),
         Markup("&", entity, lambda match: unescape(match[0])),
         Markup("<!--", comment, " "),

@@ -60,8 +60,8 @@ def _find_function(retriever: object) -> tuple[Callable[..., Any], str, str]:
 def takes_batches(retriever: object) -> bool:
     """Return whether ``batch(queries, k)`` of a retriever is called, with several queries.
 
-    A ``batch`` whose first parameter is named ``queries`` is meant for this plugin. Any other, like
-    that of a LangChain Runnable, is used only if nothing takes a single query.
+    A ``batch`` whose first parameter is named ``queries`` is meant for this plugin. Any other, such
+    as the one of a LangChain Runnable, is used only if nothing takes a single query.
     """
     function = getattr(retriever, "batch", None)
     if inspect.isclass(retriever) or not callable(function):

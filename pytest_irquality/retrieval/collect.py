@@ -113,7 +113,9 @@ def collect_run(
         RetrieverError: The retriever cannot be called, or not with these parameters.
     """
     known = known or Run()
-    wanted = [query for query in _drop_duplicates(queries) if query.request not in known.answers]
+    new_queries = [
+        query for query in _drop_duplicates(queries) if query.request not in known.answers
+    ]
     reader = replace(
         _make_reader(settings),
         fields=tuple(fields),
@@ -124,10 +126,10 @@ def collect_run(
         bound, timeout = retriever.bind(timeout or DEFAULT_TIMEOUT_S), None
     limiter = rate_limiter or RateLimiter(settings.rate)
     call_settings = CallSettings(limiter, exceptions, concurrency or settings.concurrency, timeout)
-    collector = _Collector(wanted, settings, call_settings)
+    collector = _Collector(new_queries, settings, call_settings)
     collector.is_timed = not takes_batches(bound)
     for repeat in range(settings.repeat):
-        for job in make_jobs(bound, wanted, reader, depth):
+        for job in make_jobs(bound, new_queries, reader, depth):
             collector.jobs.append(job._replace(repeat=repeat))
     if stages is not None and has_stages(retriever):
         collector.add_stages(retriever, reader, stages, stage_depth)

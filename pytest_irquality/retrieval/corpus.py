@@ -18,7 +18,7 @@ from pytest_irquality.retrieval.wrappers import open_hits
 from pytest_irquality.suite.model import Settings
 
 MAX_DOCUMENTS = 10_000_000
-# Documents are read in blocks, whose shape is settled once.
+# Documents are read in blocks. The first ones of a block decide where its fields are.
 BLOCK_DOCUMENTS = 1_000
 # Words of letters and digits. In scripts without spaces each character is a word.
 _TOKEN_PATTERN = (

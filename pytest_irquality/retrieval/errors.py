@@ -30,7 +30,7 @@ _VARYING = re.compile(r"(?<=[ _.-]id)[\s:='\"]+[\w-]+|[\w.,:-]*\d[\w.,:-]*")
 _STATUS = re.compile(r"(?:HTTP|status|code)\W{1,3}([45]\d\d)\b|\b([45]\d\d): ", re.IGNORECASE)
 # The wait before the first round of retries. It doubles with each round.
 FIRST_WAIT_S = 1.0
-# The longest wait, whatever an engine asks for.
+# The longest wait, even if an engine asks for a longer one.
 MAX_WAIT_S = 120.0
 _TIMEOUT_NAME = re.compile(r"timed?[ -]?out", re.IGNORECASE)
 

@@ -63,13 +63,13 @@ def open_hits(result: object, depth: int, id_field: str = "") -> Sequence[Any]:
     id_columns: tuple[str, ...] = ID_COLUMNS
     if id_field:
         id_columns = (id_field, id_field.partition(".")[0], *ID_COLUMNS)
-    wanted = HitRequest(depth, id_columns)
+    request = HitRequest(depth, id_columns)
     for _ in range(MAX_NESTING):
         sign = find_partial_sign(result)
         if sign:
             raise ResultError(f"The engine reports a partial answer in '{sign}'")
         for opener in _OPENERS:
-            inside = opener(result, wanted)
+            inside = opener(result, request)
             if inside is not None:
                 break
         else:
@@ -157,7 +157,7 @@ def _is_group(hit: Any) -> bool:
 # -- Openers, in the order in which they are tried -------------------------------------------------
 
 
-def _open_array(thing: Any, wanted: HitRequest) -> Any:
+def _open_array(thing: Any, request: HitRequest) -> Any:
     """Open an array, tensor, series or Arrow table. One row of two dimensions is a batch of one."""
     if isinstance(thing, (list, tuple)):
         return None
@@ -170,7 +170,7 @@ def _open_array(thing: Any, wanted: HitRequest) -> Any:
     return inside
 
 
-def _open_cursor(thing: Any, wanted: HitRequest) -> Any:
+def _open_cursor(thing: Any, request: HitRequest) -> Any:
     """Open a database cursor: rows by the names of their columns, if one is a column of ids."""
     description = getattr(thing, "description", None)
     if not description or not callable(getattr(thing, "fetchall", None)):
@@ -178,14 +178,14 @@ def _open_cursor(thing: Any, wanted: HitRequest) -> Any:
     names = [column[0] for column in description]
     # A relation of DuckDB has only `fetchall`.
     fetch_some = getattr(thing, "fetchmany", None)
-    rows = fetch_some(wanted.depth) if callable(fetch_some) else thing.fetchall()
-    has_ids = any(name in wanted.id_columns for name in names)
+    rows = fetch_some(request.depth) if callable(fetch_some) else thing.fetchall()
+    has_ids = any(name in request.id_columns for name in names)
     if has_ids and all(type(row) is tuple for row in rows):
         return [dict(zip(names, row, strict=True)) for row in rows]
     return rows
 
 
-def _open_frame(thing: Any, wanted: HitRequest) -> Any:
+def _open_frame(thing: Any, request: HitRequest) -> Any:
     """Open a data frame, row by row. A named index is a column."""
     names = getattr(thing, "columns", None)
     if names is None or callable(names) or isinstance(thing, Mapping):
@@ -197,11 +197,11 @@ def _open_frame(thing: Any, wanted: HitRequest) -> Any:
     index_name = getattr(index, "name", None)
     if isinstance(index_name, str):
         columns.setdefault(index_name, index)
-    cut = {name: _to_plain(column)[: wanted.depth] for name, column in columns.items()}
+    cut = {name: _to_plain(column)[: request.depth] for name, column in columns.items()}
     return Table(cut)
 
 
-def _open_two_columns(thing: Any, wanted: HitRequest) -> Any:
+def _open_two_columns(thing: Any, request: HitRequest) -> Any:
     """Open a pair of columns: faiss's ``(scores, indices)``, bm25s's ``(documents, scores)``."""
     # `len()` of a result of bm25s is the size of the batch.
     if not isinstance(thing, tuple) or tuple.__len__(thing) != 2:
@@ -222,7 +222,7 @@ def _open_two_columns(thing: Any, wanted: HitRequest) -> Any:
     return pairs
 
 
-def _open_vespa(thing: Any, wanted: HitRequest) -> Any:
+def _open_vespa(thing: Any, request: HitRequest) -> Any:
     """Open Vespa's answer over HTTP, which has no list of hits if there are none."""
     root = _get(thing, "root") if is_mapping(thing) else None
     if _get(root, "id") != "toplevel":
@@ -230,17 +230,17 @@ def _open_vespa(thing: Any, wanted: HitRequest) -> Any:
     return _get(root, "children") or []
 
 
-def _open_mapping(thing: Any, wanted: HitRequest) -> Any:
+def _open_mapping(thing: Any, request: HitRequest) -> Any:
     """Open a table of columns, a response, or the only component of a pipeline with hits."""
     if not is_mapping(thing):
         return None
     keys = list(thing.keys())
-    if any(name in keys and _is_column(_get(thing, name)) for name in wanted.id_columns):
+    if any(name in keys and _is_column(_get(thing, name)) for name in request.id_columns):
         columns = {}
         for name in keys:
             value = _get(thing, name)
             if _is_column(value):
-                columns[str(name)] = _open_row(_to_plain(value))[: wanted.depth]
+                columns[str(name)] = _open_row(_to_plain(value))[: request.depth]
         return Table(columns)
     inside = _find_hit_list(partial(_get, thing))
     if inside is not None:
@@ -248,14 +248,14 @@ def _open_mapping(thing: Any, wanted: HitRequest) -> Any:
     return _find_component({str(key): _get(thing, key) for key in keys})
 
 
-def _open_attributes(thing: Any, wanted: HitRequest) -> Any:
+def _open_attributes(thing: Any, request: HitRequest) -> Any:
     """Open a client's response object. An object with a length is itself a list of hits."""
     if hasattr(thing, "__iter__") and hasattr(thing, "__len__"):
         return None
     return _find_hit_list(lambda name: getattr(thing, name, None))
 
 
-def _open_batch_of_one(thing: Any, wanted: HitRequest) -> Any:
+def _open_batch_of_one(thing: Any, request: HitRequest) -> Any:
     """Open a list whose only item is the list of hits, and not a row of a table."""
     if not isinstance(thing, (list, tuple)) or len(thing) != 1 or hasattr(thing[0], "_fields"):
         return None

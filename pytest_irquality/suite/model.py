@@ -42,7 +42,7 @@ class RetrieverId(NamedTuple):
         return f"{self.fixture}[{self.parameter}]" if self.parameter else self.fixture
 
     def has_same_fixture(self, other: RetrieverId) -> bool:
-        """Return whether both come from one fixture, whatever its parameter is."""
+        """Return whether both come from the same fixture, even with different parameters."""
         return (self.fixture, self.folder) == (other.fixture, other.folder)
 
 
@@ -140,7 +140,7 @@ class Threshold:
 
     @property
     def limits_drop(self) -> bool:
-        """Return whether the suite itself says how far this relevance metric may drop."""
+        """Return whether the threshold limits the drop of a relevance metric."""
         return self.metric.is_relevance and bool(self.max_drop or self.max_significant_drop)
 
 

@@ -381,7 +381,7 @@ def get_needed_depth(suite: Suite, *, has_baseline: bool = False) -> int:
 def get_needed_fields(suite: Suite) -> tuple[str, ...]:
     """Return the dotted paths of the fields to read from each result, each once.
 
-    These are the fields of ``show`` and those that rules read.
+    These are the fields of ``show`` and of rules.
     """
     paths = dict.fromkeys(suite.settings.show)
     for rule, _ in _iter_rules(suite):

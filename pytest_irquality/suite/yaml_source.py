@@ -27,7 +27,7 @@ class ScalarNode(NamedTuple):
     """A single value as written.
 
     Attributes:
-        is_quoted: Whether it is in quotes or in a block, and therefore text whatever it spells.
+        is_quoted: Whether it is in quotes or in a block, and therefore always text.
         comment: The comment that follows on the line, if the value is empty or only one space is
             between them. The author may have meant it as a part of the value.
     """

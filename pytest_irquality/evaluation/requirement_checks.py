@@ -40,7 +40,6 @@ from pytest_irquality.suite.model import (
 )
 from pytest_irquality.suite.rules import ExpectNoResults, Rule
 
-SHOWN_DIGITS = 3
 MAX_SHOWN_DIGITS = 6
 
 
@@ -499,7 +498,7 @@ def _check_value(subject: _Subject, key: str, bound: Bound) -> _BoundFinding:
         could_fail = bound.value < highest
     else:
         raise NotImplementedError(f"There is no check of '{key}'")
-    text = subject.name + f" is {format_value(metric, value, bound.value)}"
+    text = subject.name + f" is {_format_next_to_bound(metric, value, bound.value)}"
     if bound.unit is BoundUnit.QUERY_FRACTION:
         text += f" ({amount:.1%} of the queries)"
     if is_broken:
@@ -518,9 +517,10 @@ def _check_change(
         return _explain_missing_change(subject, bound, is_update=is_update)
     amount = _convert(-change.improvement, bound.unit, change)
     is_broken = amount > bound.value + constants.ROUNDING_ERROR
-    values = f"{format_value(metric, change.before)} to {format_value(metric, change.now)}"
+    now = metric.format_value(change.now)
+    values = f"{metric.format_value(change.before)} to {now}"
     if change.delta == 0:
-        text = subject.name + f" did not change ({format_value(metric, change.now)})"
+        text = subject.name + f" did not change ({now})"
     else:
         text = subject.name + f" {'dropped' if change.delta < 0 else 'rose'} from {values}"
     if is_broken:
@@ -577,15 +577,11 @@ def _explain_missing_change(subject: _Subject, bound: Bound, *, is_update: bool)
     return _BoundFinding(outcome, text, bound, could_fail=outcome is Outcome.INCOMPLETE)
 
 
-def format_value(metric: Metric, value: float, bound: float | None = None) -> str:
+def _format_next_to_bound(metric: Metric, value: float, bound: float) -> str:
     """Format a value with enough digits to distinguish it from the bound."""
-    if metric.unit == "seconds":
-        return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.2f} s"
-    if metric.unit == "count":
-        return f"{value:g}"
-    digits = SHOWN_DIGITS
-    while bound is not None and digits < MAX_SHOWN_DIGITS:
-        if value == bound or round(value, digits) != round(bound, digits):
-            break
+    digits = metric.get_digits(value)
+    if value == bound:
+        return metric.format_value(value, digits)
+    while digits < MAX_SHOWN_DIGITS and round(value, digits) == round(bound, digits):
         digits += 1
-    return f"{value:.{digits}f}"
+    return metric.format_value(value, digits)

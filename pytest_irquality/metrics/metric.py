@@ -14,6 +14,8 @@ ScoreFunction = Callable[[JudgedRankings], Sequence[float | None]]
 Aggregation = Literal["mean", "sum", "p50", "p95"]
 Unit = Literal["", "count", "seconds"]
 
+SHOWN_DIGITS = 3
+
 WEIGHTED = "weighted"
 CANDIDATES = "candidates"
 
@@ -233,6 +235,20 @@ class Metric:
         """Return the metric with another cutoff, which also replaces a budget."""
         others = tuple(pair for pair in self.parameters if pair[0] not in ("tokens", "words"))
         return replace(self, cutoff=cutoff, parameters=others)
+
+    def format_value(self, value: float, digits: int | None = None) -> str:
+        """Format a value, such as ``0.850``, ``3`` or ``41 ms``."""
+        if self.unit == "seconds":
+            return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.2f} s"
+        return f"{value:,.{digits or self.get_digits(value)}f}"
+
+    def get_digits(self, *values: float) -> int:
+        """Return the number of decimals with which these values are shown."""
+        if not self.unit:
+            return SHOWN_DIGITS
+        if self.unit == "seconds":
+            return 3 if max(map(abs, values)) < 1 else 2
+        return 0 if all(value == int(value) for value in values) else 1
 
     def make_score_function(self) -> ScoreFunction:
         """Return the function that scores a batch of rankings."""

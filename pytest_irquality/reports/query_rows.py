@@ -14,13 +14,7 @@ from typing import NamedTuple
 from pytest_irquality.evaluation.comparison import Comparison, QueryChange, QueryStatus
 from pytest_irquality.evaluation.documents import DocChange, list_documents
 from pytest_irquality.evaluation.evaluate import Evaluation
-from pytest_irquality.evaluation.results import (
-    Check,
-    CheckResult,
-    DefaultCheck,
-    Outcome,
-    Requirement,
-)
+from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome, Requirement
 from pytest_irquality.io import dataclass, field, replace
 from pytest_irquality.io.text import DataPart, DocPart, QueryPart, Text, join, list_some, write
 from pytest_irquality.metrics import Metric
@@ -32,7 +26,7 @@ MAX_RANK = 1_000_000  # of a document without a rank, which is sorted last
 
 # A drop over the suite names every query that got worse, but no query fails by it.
 SUITE_CHECKS = frozenset({DefaultCheck.SIGNIFICANT_DROP, DefaultCheck.FEW_DROPS})
-QUERY_FINDINGS: Mapping[Check, str] = {
+QUERY_FINDINGS: Mapping[object, str] = {
     DefaultCheck.LOST_QUERIES: "lost all its relevant documents",
     Requirement.ANSWERS: "has no answer",
 }
@@ -91,35 +85,6 @@ def name_searches(items: Iterable[QueryRow | Evaluation]) -> SearchNames:
 
 
 @dataclass(frozen=True)
-class Move:
-    """A document of a query that moved.
-
-    Attributes:
-        is_loss: Whether the move is for the worse.
-        finding: Why the document is missing or lower, if known.
-    """
-
-    doc: DocPart
-    rank_before: int | None
-    rank_now: int | None
-    is_loss: bool
-    finding: Text = field(default=Text())
-    is_one_search: bool = True
-
-    @property
-    def ranks(self) -> Text:
-        """Return both ranks: ``1 → 3``."""
-        if self.rank_before is None:
-            return write("new at " if self.is_one_search else "only here at ", self.rank_now or 0)
-        return write(self.rank_before, " → ", self.rank_now or self.finding or "not retrieved")
-
-    @property
-    def text(self) -> Text:
-        """Return the title and both ranks."""
-        return write(self.doc, " ", self.ranks)
-
-
-@dataclass(frozen=True)
 class QueryRow:
     """A query in the table of queries.
 
@@ -155,11 +120,6 @@ class QueryRow:
     is_newly_empty: bool = False
 
     @property
-    def part(self) -> QueryPart:
-        """Return the query as a part of a text."""
-        return self.query.part
-
-    @property
     def tags(self) -> Text:
         """Return the tags in one text."""
         return join([DataPart(tag) for tag in self.query.tags])
@@ -172,8 +132,8 @@ class QueryRow:
         return list_documents(self.comparison, self.query.id)
 
     @cached_property
-    def moves(self) -> tuple[Move, ...]:
-        """Return the documents that explain the change, most important first."""
+    def moves(self) -> tuple[DocChange, ...]:
+        """Return the documents whose moves explain the change, most important first."""
         if self.direction in (Direction.UNCHANGED, Direction.NONE):
             return ()
         moved = [doc for doc in self.documents if doc.rank_before != doc.rank_now]
@@ -183,14 +143,14 @@ class QueryRow:
             # Without judgments, readers care about the results that users saw, above all the first.
             last_rank = 1 if self.is_first_hit_new else MAX_RANK
             explaining = [doc for doc in moved if (doc.rank_before or MAX_RANK) <= last_rank]
-        explaining.sort(key=_get_importance)
-        return tuple(map(self._create_move, explaining))
+        return tuple(sorted(explaining, key=_get_importance))
 
-    def _create_move(self, doc: DocChange) -> Move:
-        ranks = (doc.rank_before, doc.rank_now)
-        is_one_search = not self.comparison.compared_search
-        finding = doc.finding or _NO_TEXT
-        return Move(_name_doc(doc), *ranks, _is_loss(doc), finding, is_one_search)
+    def describe_ranks(self, doc: DocChange) -> Text:
+        """Return both ranks of a document: ``1 → 3``."""
+        if doc.rank_before is None:
+            where = "only here at" if self.comparison.compared_search else "new at"
+            return write(f"{where} {doc.rank_now}")
+        return write(doc.rank_before, " → ", doc.rank_now or doc.finding or "not retrieved")
 
     @property
     def has_ungraded_first_hit(self) -> bool:
@@ -217,7 +177,8 @@ class QueryRow:
         """Return the most important moves and how many others there are, or the error."""
         if self.error:
             return write(DataPart(self.error))
-        return list_some([move.text for move in self.moves], limit)
+        moves = [write(_name_doc(doc), " ", self.describe_ranks(doc)) for doc in self.moves]
+        return list_some(moves, limit)
 
     @property
     def standing(self) -> Text:
@@ -291,13 +252,7 @@ class Column(TextColumn):
 
 QUERY_COLUMNS: tuple[Column, ...] = (
     Column("query", width=24, key="query", read=lambda row: write(DataPart(row.query.text))),
-    Column(
-        "tags",
-        width=24,
-        rank=2,
-        key="tags",
-        read=lambda row: join([*map(DataPart, row.query.tags)]),
-    ),
+    Column("tags", width=24, rank=2, key="tags", read=lambda row: row.tags),
     Column("before", is_number=True, key="before", read=lambda row: row.before),
     Column("now", is_number=True, key="now", read=lambda row: row.now),
     Column("change", is_number=True, key="change", read=lambda row: row.change),

@@ -303,7 +303,7 @@ def _write_unshared_sentences(rows: Sequence[QueryRow]) -> Iterator[Text]:
         unshared = [row for row in rows if row.only_found_by == side]
         if unshared:
             name = getattr(name_searches(unshared), side)
-            queries = list_some([row.part for row in unshared])
+            queries = list_some([row.query.part for row in unshared])
             yield write("Only ", DataPart(name), " finds relevant documents for ", queries, ".")
 
 
@@ -403,7 +403,7 @@ def _name_queries(results: Iterable[CheckResult], suites: Sequence[SuiteView]) -
     parts = {}
     for suite in suites:
         for row in suite.rows:
-            parts[suite.path, row.query.id] = row.part
+            parts[suite.path, row.query.id] = row.query.part
     named: dict[QueryPart, None] = {}
     for result in results:
         for query_id in result.query_ids:

@@ -57,7 +57,7 @@ def test_gain_says_what_was_there_before() -> None:
 def test_lost_document_comes_before_one_that_is_lower() -> None:
     (row,) = build_rows({"table": rank("good", "fair")}, {"table": GOOD})
 
-    assert str(row.moves[0].ranks) == "1 → not retrieved"
+    assert str(row.describe_ranks(row.moves[0])) == "1 → not retrieved"
 
 
 def test_empty_answer_says_that_nothing_is_returned() -> None:

@@ -58,10 +58,11 @@ def load_corpus(settings: Settings, retriever: object = None) -> Iterator[Corpus
         CorpusError: A file cannot be read, or a document has no id, or has no text although
             ``match: text`` needs it.
     """
+    # In a block, a document may lack a text. It is then read alone, by the strict reader.
     block_reader = ResultReader(settings.id_field, settings.text_field, keeps_texts=True)
     reader = replace(block_reader, matches_text=settings.match == "text")
     known: dict[str, str] = {}
-    records = _list_records(settings, retriever)
+    records = _iter_records(settings, retriever)
     while block := list(islice(records, BLOCK_DOCUMENTS)):
         for document in _read_block(block, block_reader, reader):
             doc_id, _, text = document
@@ -70,8 +71,8 @@ def load_corpus(settings: Settings, retriever: object = None) -> Iterator[Corpus
             yield document._replace(doc_id=doc_id)
 
 
-def _list_records(settings: Settings, retriever: object) -> Iterator[tuple[str, Any]]:
-    """Yield the place and the value of each document."""
+def _iter_records(settings: Settings, retriever: object) -> Iterator[tuple[str, Any]]:
+    """Yield the place, for errors, and the value of each document."""
     texts = getattr(retriever, "texts", None)
     for path in settings.corpus.files:
         yield from _parse_file(path)

@@ -222,7 +222,7 @@ class _Parts(NamedTuple):
 def _read_hits(
     hits: Sequence[Any], reader: ResultReader, scores: tuple[float, ...] | None = None
 ) -> _Parts:
-    """Read hits of any kind. ``scores`` are those that were next to the hits, if there were any."""
+    """Read hits of any kind. ``scores`` are numbers that were next to the hits, if any."""
     if not hits:
         return _Parts(())
     if _is_object_type(type(hits[0])):
@@ -266,15 +266,15 @@ def _make_digest(text: str) -> str:
     return hashlib.sha1(data, usedforsecurity=False).hexdigest()[:12]
 
 
-def _is_object_type(kind: type) -> bool:
-    return not (_is_row_type(kind) or is_number_type(kind) or issubclass(kind, (str, uuid.UUID)))
+def _is_object_type(cls: type) -> bool:
+    return not (_is_row_type(cls) or is_number_type(cls) or issubclass(cls, (str, uuid.UUID)))
 
 
 # -- Hits that are rows ----------------------------------------------------------------------------
 
 
-def _is_row_type(kind: type) -> bool:
-    return issubclass(kind, (tuple, list)) or hasattr(kind, "_fields")
+def _is_row_type(cls: type) -> bool:
+    return issubclass(cls, (tuple, list)) or hasattr(cls, "_fields")
 
 
 def _read_rows(rows: Sequence[Any], reader: ResultReader) -> _Parts:
@@ -613,15 +613,15 @@ def get_single(value: Any) -> Any:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-def _is_id_type(kind: type) -> bool:
-    may_be_id = issubclass(kind, (str, uuid.UUID, Decimal, numbers.Integral))
-    return may_be_id and not issubclass(kind, bool)
+def _is_id_type(cls: type) -> bool:
+    may_be_id = issubclass(cls, (str, uuid.UUID, Decimal, numbers.Integral))
+    return may_be_id and not issubclass(cls, bool)
 
 
-def is_number_type(kind: type) -> bool:
+def is_number_type(cls: type) -> bool:
     """Return whether values of a type are numbers, those of numpy and others included."""
-    is_boolean = issubclass(kind, bool) or kind.__name__ in ("bool", "bool_")
-    return hasattr(kind, "__float__") and not is_boolean and not issubclass(kind, str)
+    is_boolean = issubclass(cls, bool) or cls.__name__ in ("bool", "bool_")
+    return hasattr(cls, "__float__") and not is_boolean and not issubclass(cls, str)
 
 
 def is_prose(text: str) -> bool:

@@ -107,12 +107,12 @@ def open_batch(result: object, count: int) -> list[Any]:
 
 def describe_result(result: object) -> str:
     """Return a result, shortened, for a message."""
-    kind = type(result).__name__
+    type_name = type(result).__name__
     try:
         text = clip(repr(result), MAX_REPR_CHARS)
     except Exception as error:  # a broken representation must not hide what is wrong
-        text = f"<{kind}, whose repr raises {type(error).__name__}>"
-    return f"The retriever returned {text} ({kind})"
+        text = f"<{type_name}, whose repr raises {type(error).__name__}>"
+    return f"The retriever returned {text} ({type_name})"
 
 
 def _explain_wrong_type(thing: object) -> str:
@@ -320,12 +320,12 @@ def _may_hold_hits(value: object) -> bool:
 
 def _is_single_row(inside: Sequence[Any]) -> bool:
     """Return whether a list is a row of a database, and not a list of objects or ids."""
-    kinds = set(map(type, inside))
-    if not any(issubclass(kind, (str, numbers.Number)) for kind in kinds):
+    types = set(map(type, inside))
+    if not any(issubclass(each, (str, numbers.Number)) for each in types):
         return False
-    if len(kinds) > 1 or not isinstance(inside, list):
+    if len(types) > 1 or not isinstance(inside, list):
         return True
-    return kinds != {str} and len(inside) == 2
+    return types != {str} and len(inside) == 2
 
 
 def _get(thing: Any, name: object) -> Any:

@@ -131,12 +131,12 @@ def find_matching_files(pattern: str, folder: Path) -> list[str]:
     listed_count = 0
     for part in PurePath(pattern).relative_to(anchor).parts:
         next_matches: list[str] = []
-        for base in matches:
-            names, entry_count = _match_names(folder / base, part)
+        for parent in matches:
+            names, entry_count = _match_names(folder / parent, part)
             listed_count += entry_count
             if listed_count > MAX_LISTED_ENTRIES:
                 raise FileError(pattern, f"There are more than {MAX_LISTED_ENTRIES:,} files")
-            next_matches += [os.path.join(base, name) for name in names]
+            next_matches += [os.path.join(parent, name) for name in names]
         matches = next_matches
     if len(matches) > MAX_MATCHING_FILES:
         raise FileError(pattern, f"More than {MAX_MATCHING_FILES:,} files match")
@@ -150,14 +150,14 @@ def list_files_below(folder: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
         FileError: There are too many files.
     """
     listed_count = 0
-    for base, folders, names in os.walk(folder):
+    for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         listed_count += len(folders) + len(names)
         if listed_count > MAX_LISTED_ENTRIES:
             raise FileError(folder, f"There are more than {MAX_LISTED_ENTRIES:,} files")
         for name in sorted(names):
             if name.endswith(suffixes) and not name.startswith("."):
-                yield Path(base, name)
+                yield Path(parent, name)
 
 
 def _match_names(folder: Path, part: str) -> tuple[list[str], int]:

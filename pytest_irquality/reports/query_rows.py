@@ -187,13 +187,13 @@ class QueryRow:
         if not ranked:
             return write("nothing is returned")
         ranked.sort(key=lambda doc: doc.rank_now or MAX_RANK)
-        relevant = [doc for doc in ranked if doc.is_relevant]
-        if not relevant:
-            return write("no relevant document is returned · first: ", _name_doc(ranked[0]))
-        best = _name_doc(relevant[0])
-        if relevant[0] is ranked[0]:
-            return write(best, " is first")
-        return write(best, f" is at {relevant[0].rank_now} · first: ", _name_doc(ranked[0]))
+        best = next((doc for doc in ranked if doc.is_relevant), None)
+        if best is ranked[0]:
+            return write(_name_doc(best), " is first")
+        where = write("no relevant document is returned")
+        if best:
+            where = write(_name_doc(best), f" is at {best.rank_now}")
+        return write(where, " · first: ", _name_doc(ranked[0]))
 
     @cached_property
     def replacement(self) -> Text:

@@ -33,11 +33,6 @@ ROOT_CAUSES = frozenset(
     {NoticeCode.UNKNOWN_DOCUMENT_IDS, NoticeCode.CHANGED_DOCUMENT_IDS, NoticeCode.EQUAL_ANSWERS}
 )
 
-UNCOMPARED = {
-    QueryStatus.NEW: "new",
-    QueryStatus.NO_ANSWER: "without an answer",
-    QueryStatus.NOT_RUN: "not run",
-}
 MAX_NAMED_SUITES = 5
 MAX_NAMED_LOST = 2
 MAX_NAMED_CHECKS = 20
@@ -183,7 +178,8 @@ def _write_passed_headline(decision: Decision, suites: Sequence[SuiteView]) -> H
     worse = count_direction(rows, Direction.WORSE)
     better = count_direction(rows, Direction.BETTER)
     ungraded = list_ungraded(rows)
-    if (better or worse) and all(map(_is_within_variation, suites)):
+    spreads = [_find_spread(suite) for suite in suites]
+    if (better or worse) and all(spread and spread.is_within_baseline for spread in spreads):
         return Headline(write("No change beyond the variation of the engine's own answers"))
     if better:
         text = _write_change("better", _of_queries(better, rows), rows)
@@ -200,12 +196,6 @@ def _write_passed_headline(decision: Decision, suites: Sequence[SuiteView]) -> H
     if any(row.direction is not Direction.NONE for row in rows):
         return Headline(write(f"No query got worse or better, and {count}"))
     return Headline(write(count))
-
-
-def _is_within_variation(suite: SuiteView) -> bool:
-    """Return whether the mean is within the range of the baseline's repeats, which vary."""
-    score = _find_spread(suite)
-    return score is not None and score.is_within_baseline
 
 
 def _find_spread(suite: SuiteView) -> MetricChange | None:
@@ -400,15 +390,12 @@ def _name_deselected_checks(decision: Decision) -> Iterator[Text]:
 
 def _name_queries(results: Iterable[CheckResult], suites: Sequence[SuiteView]) -> list[Text]:
     """Return the queries that results name, once each."""
-    parts = {}
-    for suite in suites:
-        for row in suite.rows:
-            parts[suite.path, row.query.id] = row.query.part
+    queries = {suite.path: suite.evaluation.suite.queries_by_id for suite in suites}
     named: dict[QueryPart, None] = {}
     for result in results:
         for query_id in result.query_ids:
-            if (result.suite_path, query_id) in parts:
-                named[parts[result.suite_path, query_id]] = None
+            if query_id in queries.get(result.suite_path, ()):
+                named[queries[result.suite_path][query_id].part] = None
     return [write(part) for part in named]
 
 
@@ -425,10 +412,9 @@ def write_suite_line(rows: Sequence[QueryRow]) -> Text:
         parts.append(f"{_count_queries(graded)} unchanged")
     if ungraded:
         parts.append(_describe_first_results(ungraded))
-    statuses = Counter(row.status for row in rows)
-    for status, name in UNCOMPARED.items():
-        if statuses[status]:
-            parts.append(f"{statuses[status]} {name}")
+    for status, count in Counter(row.status for row in rows).items():
+        if status is not QueryStatus.COMPARED:
+            parts.append(f"{count} {status.value}")
     return write("; ".join(parts) or "no queries")
 
 

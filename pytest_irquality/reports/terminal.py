@@ -90,10 +90,9 @@ def _compose(view: View, columns: int, *, is_full: bool) -> Iterator[_Block]:
         max_lines = MAX_PARAGRAPH_LINES if is_error else MAX_MESSAGE_LINES
         yield _format_message(message.text, 1 + number, columns, is_full, max_lines)
     yield from _format_base_checks(view, columns, is_full)
-    if not is_full:
-        for text in view.reasons:
-            reason = write(f"{MARKS[view.outcome]} ", text)
-            yield _Block(1, [fit(render_plain(reason, max_title=MAX_TITLE), columns)])
+    for text in view.reasons:
+        reason = render_plain(write(f"{MARKS[view.outcome]} ", text), max_title=MAX_TITLE)
+        yield _Block(1, wrap(reason, columns) if is_full else [fit(reason, columns)])
     if len(view.suites) > 1:
         yield from _format_suites(view, columns, is_full)
     for suite in view.suites:

@@ -4,14 +4,7 @@ from markdown_it import MarkdownIt
 
 from pytest_irquality.reports.pull_request import MAX_CHARACTERS, render_markdown
 from pytest_irquality.reports.view_model import OUTPUT_MARKER
-from tests.reports.builders import (
-    LOST,
-    make_query,
-    make_run,
-    make_suite,
-    make_threshold,
-    make_view,
-)
+from tests.reports.builders import LOST, make_query, make_run, make_suite, make_threshold, make_view
 
 
 def parse_tables(text: str) -> list[list[list[str]]]:

@@ -6,14 +6,15 @@ from typing import Any
 import pytest
 
 from pytest_irquality.baselines.history import HistoryEntry
+from pytest_irquality.baselines.sources import Baseline
 from pytest_irquality.evaluation.decide import decide
-from pytest_irquality.evaluation.evaluate import Branch
-from pytest_irquality.evaluation.results import Outcome
+from pytest_irquality.evaluation.evaluate import Branch, BuildFacts, SuiteKey
+from pytest_irquality.evaluation.results import EvaluationContext, Outcome
 from pytest_irquality.reports.build_view import build_query_details, build_view
 from pytest_irquality.reports.numbers import format_check_values
 from pytest_irquality.reports.sentences import create_node_id
 from pytest_irquality.reports.view_model import View, ViewSettings
-from pytest_irquality.retrieval.run import Ranking
+from pytest_irquality.retrieval.run import Provenance, Ranking
 from pytest_irquality.suite.mistakes import Location
 from pytest_irquality.suite.model import KnownIssue, RetrieverId
 from pytest_irquality.suite.rules import MustFind
@@ -460,3 +461,97 @@ def test_unchanged_query_has_nothing_to_accept() -> None:
     (suite_view,) = view.suites
 
     assert not any(details.acceptance for details in build_query_details(suite_view, SETTINGS))
+
+
+# -- Another search as the baseline ----------------------------------------------------------------
+
+
+def test_another_retriever_is_no_earlier_state() -> None:
+    thresholds = [make_threshold("ndcg@10", min=0.1)]
+    suite = make_suite(queries=4, thresholds=thresholds, baseline_retriever="bm25_retriever")
+    now = make_run(suite, {"shop 0": LOST, "shop 1": SWAPPED})
+    before = make_run(suite, {"shop 2": LOST})
+    key = suite.run_key._replace(retriever=RetrieverId("bm25_retriever"))
+
+    view = build_view(decide(Branch(suites=(suite,)), {suite.run_key: now, key: before}), SETTINGS)
+
+    assert str(view.headline) == (
+        "retriever is better than bm25_retriever for 1 of 4 queries and worse for 2"
+    )
+    assert str(view.summary) == (
+        'Only bm25_retriever finds relevant documents for "shop 0".'
+        ' Only retriever finds relevant documents for "shop 2".'
+    )
+    assert [title for _, title, _ in view.groups] == [
+        "Worse than bm25_retriever",
+        "Better than bm25_retriever",
+        "Found only by bm25_retriever",
+    ]
+    assert (view.names.before, view.names.now) == ("bm25_retriever", "retriever")
+    assert view.header.compared_with == "bm25_retriever"
+    (details, *_) = build_query_details(view.suites[0], SETTINGS)
+    assert not details.acceptance
+
+
+def test_trec_run_as_the_baseline_is_called_by_its_file() -> None:
+    suite = make_suite()
+    before = make_run(suite, provenance=Provenance(source="runs/bm25.run"))
+
+    view = make_view(suite, make_run(suite, worse=7), before)
+
+    assert str(view.headline) == "retriever is worse than bm25.run for 7 of 20 queries"
+    assert "accept" not in " ".join(str(step.text) for step in view.next_steps)
+
+
+def test_most_queries_lost_are_the_headline() -> None:
+    suite = make_suite()
+
+    view = make_view(suite, make_run(suite, worse=8, ranking=LOST), make_run(suite))
+
+    assert str(view.headline) == "8 of 20 queries lost all their relevant documents"
+    assert str(view.summary).startswith("Search got worse for 8 of 20 queries.")
+
+
+def test_change_within_the_repeats_of_the_baseline_is_no_difference() -> None:
+    suite = make_suite(queries=2)
+    good, swapped = make_run(suite), make_run(suite, worse=2, ranking=SWAPPED)
+    one, other = good.answers
+    before = {key: (*good.answers[key], *swapped.answers[key]) for key in (one, other)}
+    now = {one: 2 * good.answers[one], other: 2 * swapped.answers[other]}
+
+    view = make_view(suite, replace(good, answers=now), replace(good, answers=before))
+
+    assert str(view.headline) == "No change beyond the variation of the engine's own answers"
+    assert str(view.summary) == (
+        "Search got worse for 1 of 2 queries. 1 query got better."
+        " ndcg@10 is 0.961, and 0.922 to 1.000 in the repeats of the baseline."
+    )
+
+
+def test_new_baseline_that_accepts_a_loss_is_for_review() -> None:
+    suite = make_suite()
+    now = make_run(suite, worse=7)
+    branches = []
+    for name, run in (("", now), ("main", make_run(suite))):
+        baselines = (Baseline(run, suite.retriever, suite.path),)
+        branches.append(Branch(name, suites=(suite,), baselines=baselines, committed=baselines))
+    current, base = branches
+
+    view = build_view(decide(current, {suite.run_key: now}, base), SETTINGS)
+
+    assert str(view.headline) == (
+        "Search got worse for 7 of 20 queries, which this branch's new baseline accepts"
+    )
+    assert view.next_steps[0].location == ".ir-baseline/shop.jsonl"
+
+
+def test_checks_that_addopts_leaves_out_are_named() -> None:
+    suite = make_suite(queries=[make_query(f"q{n}", rules=(MustFind({"best": 1}),)) for n in "ab"])
+    key = SuiteKey(suite.path, suite.retriever)
+    context = EvaluationContext(selected_items=frozenset({suite.items[0].name}))
+    branch = Branch(suites=(suite,), contexts={key: context})
+    facts = BuildFacts(addopts_selection="-k qa", addopts_deselected_count=3)
+
+    view = build_view(decide(branch, {suite.run_key: make_run(suite)}, facts=facts), SETTINGS)
+
+    assert str(view.reasons[0]).startswith('Not run: "qb"')

@@ -16,7 +16,7 @@ from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.escaping import escape_log_line, escape_log_lines
 from pytest_irquality.io.text import find_closest
-from pytest_irquality.metrics import MetricError
+from pytest_irquality.metrics import Metric, MetricError
 from pytest_irquality.plugin import compat
 from pytest_irquality.plugin.options import is_worker
 from pytest_irquality.plugin.session import ItemAnswers, SearchSession, encode_item_answers
@@ -63,7 +63,8 @@ class SharedSuiteState:
     shown_causes: dict[str, str] = field(default_factory=dict)
     properties: dict[tuple[str, object], tuple[str, object]] = field(default_factory=dict)
     _results: Mapping[str, Sequence[CheckResult]] = field(default_factory=dict)
-    _results_source: Evaluation | None = None
+    _values: Sequence[tuple[Metric, str, Mapping[str, float | None]]] = ()
+    _source: Evaluation | None = None
 
     @property
     def suite(self) -> Suite:
@@ -73,7 +74,8 @@ class SharedSuiteState:
     @property
     def run(self) -> Run:
         """Return the answers."""
-        return self.search_session.runs.get(self.suite.run_key, Run())
+        run = self.search_session.runs.get(self.suite.run_key)
+        return Run() if run is None else run
 
     @property
     def evaluation(self) -> Evaluation:
@@ -82,13 +84,27 @@ class SharedSuiteState:
 
     def find_results(self, item_name: str) -> Sequence[CheckResult]:
         """Return the results that belong to an item."""
-        evaluation = self.evaluation
-        if self._results_source is not evaluation:
-            results: dict[str, list[CheckResult]] = {}
-            for result in evaluation.results:
-                results.setdefault(result.item, []).append(result)
-            self._results, self._results_source = results, evaluation
+        self._read_evaluation()
         return self._results.get(item_name, ())
+
+    def list_values(self) -> Sequence[tuple[Metric, str, Mapping[str, float | None]]]:
+        """Return each metric of the suite with its name and the current values of queries."""
+        self._read_evaluation()
+        return self._values
+
+    def _read_evaluation(self) -> None:
+        """Look up once for all items what each of them needs of the evaluation."""
+        evaluation = self.evaluation
+        if self._source is evaluation:
+            return
+        results: dict[str, list[CheckResult]] = {}
+        for result in evaluation.results:
+            results.setdefault(result.item, []).append(result)
+        values = []
+        for metric in self.suite.metrics:
+            current = evaluation.comparison.get_current_values(metric)
+            values.append((metric, sys.intern(str(metric)), current))
+        self._results, self._values, self._source = results, values, evaluation
 
 
 class ReportedItem:
@@ -293,16 +309,16 @@ class SuiteItem(ReportedItem, pytest.Function):
         if query is None:
             for result in self.shared.find_results(self.check_item.name):
                 label = result.label or self.check_item.label
-                values = {label: result.value, f"{label} before": result.baseline_value}
-                properties += [(name, each) for name, each in values.items() if each is not None]
+                named = {label: result.value, f"{label} before": result.baseline_value}
+                properties += [(name, each) for name, each in named.items() if each is not None]
             return properties
         comparison = self.shared.evaluation.comparison
-        for metric in suite.metrics:
-            value = comparison.get_current_values(metric).get(query.id)
+        for metric, name, values in self.shared.list_values():
+            value = values.get(query.id)
             if value is None:
                 continue
-            properties.append((sys.intern(str(metric)), value))
-            change = comparison.compare_query(metric, query.id)
+            properties.append((name, value))
+            change = comparison.compare_query(metric, query.id) if comparison.changes else None
             if change and change.delta:
                 properties.append((f"{metric} change", change.delta))
         if query.tags:

@@ -380,7 +380,7 @@ class Suite:
     files: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def run_key(self) -> RunKey:
         """Return the key of the run that holds this suite's answers."""
         settings = self.settings

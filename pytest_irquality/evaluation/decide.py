@@ -152,14 +152,16 @@ def _find_base_failures(
             current_outcomes[key] = max(result.outcome, current_outcomes.get(key, result.outcome))
     failures = []
     for result in base.results:
-        known = max(current_outcomes.get(key, Outcome.PASSED) for key in _list_keys(result))
-        if result.outcome >= Outcome.REVIEW and known < result.outcome:
+        current_outcome = max(
+            current_outcomes.get(key, Outcome.PASSED) for key in _list_keys(result)
+        )
+        if result.outcome >= Outcome.REVIEW and current_outcome < result.outcome:
             failures.append(result)
     return tuple(failures)
 
 
 def _list_keys(result: CheckResult) -> tuple[object, object]:
-    # The same finding, value by value, in a renamed suite is the same failure under another name.
+    # Equal texts have equal values, so they are the same failure, even in a renamed suite.
     return result.key, (result.check, str(result.text))
 
 

@@ -54,14 +54,14 @@ class SuiteFacts:
     """What notices about a suite read.
 
     Attributes:
-        labels_without_unjudged: The labels of failed checks that would hold if unjudged documents
+        labels_failed_by_unjudged: The labels of failed checks that would hold if unjudged documents
             were ignored.
     """
 
     comparison: Comparison
     results: Sequence[CheckResult]
     context: EvaluationContext
-    labels_without_unjudged: Sequence[str] = ()
+    labels_failed_by_unjudged: Sequence[str] = ()
 
     @property
     def suite(self) -> Suite:
@@ -77,7 +77,7 @@ class SuiteFacts:
         """Name a document by its title and id."""
         return DocPart(doc_id, self.comparison.titles.get(doc_id, ""))
 
-    def count_queries(
+    def create_query_notice(
         self, code: str, query_ids: Iterable[str], singular: str, plural: str, **fields: Any
     ) -> Iterator[Notice]:
         """Create a notice such as ``2 queries are new: "boots", "shoes"``, if there are queries."""
@@ -239,13 +239,13 @@ def _create_empty_notice(facts: SuiteFacts) -> Iterator[Notice]:
     newly_empty = [each for each in empty if each in changes and changes[each].is_newly_empty]
     if newly_empty:
         more = "more " if len(newly_empty) < len(empty) else ""
-        verbs = (f"{more}query returns nothing", f"{more}queries return nothing")
-        yield from facts.count_queries("newly-empty", newly_empty, *verbs, is_cause=True)
+        phrases = (f"{more}query returns nothing", f"{more}queries return nothing")
+        yield from facts.create_query_notice("newly-empty", newly_empty, *phrases, is_cause=True)
     else:
         as_before = " as before" if changes.keys() >= set(empty) else ""
         is_cause = len(empty) == len(comparison.answers) and not as_before
-        verbs = (f"query returns nothing{as_before}", f"queries return nothing{as_before}")
-        yield from facts.count_queries("empty", empty, *verbs, is_cause=is_cause)
+        phrases = (f"query returns nothing{as_before}", f"queries return nothing{as_before}")
+        yield from facts.create_query_notice("empty", empty, *phrases, is_cause=is_cause)
 
 
 def _create_few_results_notice(facts: SuiteFacts) -> Iterator[Notice]:
@@ -260,7 +260,7 @@ def _create_few_results_notice(facts: SuiteFacts) -> Iterator[Notice]:
         if not query.judgments.relevant <= set(comparison.answers[query.id][0].doc_ids):
             break
     else:
-        return
+        return  # No query lacks a relevant document.
     longest_before = max((len(each.before[0].doc_ids) for each in comparison.changes), default=0)
     text = write(f"No query has more than {format_count(longest, 'result')}")
     is_cause = longest_before > longest
@@ -334,7 +334,7 @@ def _create_undecided_notice(facts: SuiteFacts) -> Iterator[Notice]:
     is_frequent = len(undecided) > len(comparison.changes) * constants.MAX_UNDECIDED_FRACTION
     rank = len(undecided[0].now[0].doc_ids)
     reason = f"in a tie at rank {rank}, so missing documents may only be tied"
-    yield from facts.count_queries(
+    yield from facts.create_query_notice(
         "undecided-ties",
         [change.query.id for change in undecided],
         f"query ends {reason}",
@@ -354,7 +354,7 @@ def _create_baseline_notices(facts: SuiteFacts) -> Iterator[Notice]:
         text = write(f"Only the first {depth} results were compared, because one side has no more")
         yield Notice("shallow-baseline", text, next_step=step)
     reason = "not compared, because the baseline has no record of their passages"
-    yield from facts.count_queries(
+    yield from facts.create_query_notice(
         "unknown-passages",
         comparison.unusable_query_ids,
         f"query was {reason}",
@@ -392,7 +392,9 @@ def _create_gained_query_notice(facts: SuiteFacts) -> Iterator[Notice]:
         return  # Nothing is gained if the baseline is another search.
     gained = [change.query.id for change in facts.comparison.changes if change.gained_doc_ids]
     what = "gained a first relevant document"
-    yield from facts.count_queries("gained-queries", gained, f"query {what}", f"queries {what}")
+    yield from facts.create_query_notice(
+        "gained-queries", gained, f"query {what}", f"queries {what}"
+    )
 
 
 def _create_few_changes_notice(facts: SuiteFacts) -> Iterator[Notice]:
@@ -404,22 +406,22 @@ def _create_few_changes_notice(facts: SuiteFacts) -> Iterator[Notice]:
     if sum(map(bool, improvements.values())) < constants.MIN_FEW_CHANGES:
         worse = [query_id for query_id, change in improvements.items() if change < 0]
         what = f"got worse in {metric}, too few to test"
-        verbs = (f"query {what}", f"queries {what}")
-        yield from facts.count_queries("too-few-changes", worse, *verbs)
+        phrases = (f"query {what}", f"queries {what}")
+        yield from facts.create_query_notice("too-few-changes", worse, *phrases)
 
 
 def _create_new_query_notice(facts: SuiteFacts) -> Iterator[Notice]:
     # Without any baseline, "new" would only repeat the list of queries.
     if facts.comparison.changes:
         new = facts.comparison.list_query_ids(QueryStatus.NEW)
-        yield from facts.count_queries("new-queries", new, "query is new", "queries are new")
+        yield from facts.create_query_notice("new-queries", new, "query is new", "queries are new")
 
 
 def _create_regraded_notice(facts: SuiteFacts) -> Iterator[Notice]:
     regraded = facts.context.regraded_query_ids
     query_ids = [query.id for query in facts.suite.queries if query.id in regraded]
-    verbs = ("query has changed judgments", "queries have changed judgments")
-    yield from facts.count_queries("regraded-queries", query_ids, *verbs)
+    phrases = ("query has changed judgments", "queries have changed judgments")
+    yield from facts.create_query_notice("regraded-queries", query_ids, *phrases)
 
 
 def _create_tie_order_notice(facts: SuiteFacts) -> Iterator[Notice]:
@@ -428,8 +430,8 @@ def _create_tie_order_notice(facts: SuiteFacts) -> Iterator[Notice]:
         if not change.is_reordered and change.aligned != change.now:
             query_ids.append(change.query.id)
     what = "only in the order of equal scores, which is not a change"
-    verbs = (f"ranking differs {what}", f"rankings differ {what}")
-    yield from facts.count_queries("tie-order", query_ids, *verbs)
+    phrases = (f"ranking differs {what}", f"rankings differ {what}")
+    yield from facts.create_query_notice("tie-order", query_ids, *phrases)
 
 
 # -- Documents -------------------------------------------------------------------------------------
@@ -491,7 +493,7 @@ def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:
     comparison, suite = facts.comparison, facts.suite
     if suite.settings.match == "text" or suite.is_probe_suite:
         return
-    labels = facts.labels_without_unjudged
+    labels = facts.labels_failed_by_unjudged
     improvements = comparison.collect_improvements(suite.primary_metric)
     query_ids: dict[str, None] = {}
     ranks: dict[str, list[int]] = {}
@@ -559,8 +561,8 @@ def _create_assessor_notice(facts: SuiteFacts) -> Iterator[Notice]:
 def _create_duplicate_notice(facts: SuiteFacts) -> Iterator[Notice]:
     query_ids = facts.comparison.query_ids_with_duplicates
     what = "a document twice, which counts once"
-    verbs = (f"ranking contains {what}", f"rankings contain {what}")
-    yield from facts.count_queries("repeated-documents", query_ids, *verbs)
+    phrases = (f"ranking contains {what}", f"rankings contain {what}")
+    yield from facts.create_query_notice("repeated-documents", query_ids, *phrases)
 
 
 # -- Probes ----------------------------------------------------------------------------------------

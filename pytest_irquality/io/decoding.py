@@ -151,23 +151,19 @@ def _raise_undecodable(error: UnicodeDecodeError, name: object, line_count: int,
     column = len(text) - text.rfind("\n")
     shown = f"0x{error.object[error.start]:02x}" if error.start < len(error.object) else "its end"
     message = f"The byte {shown} is not valid {error.encoding.upper()}. Save the file as UTF-8."
-    if _seems_utf16(error.object):
-        message = _UTF16_MESSAGE
-    raise DecodeError(name, message, line, column) from None
+    raise DecodeError(name, _explain_utf16(error.object) or message, line, column) from None
 
 
 def _raise_nul(name: object, lines: list[str], line_count: int, data: bytes) -> None:
     index = next(index for index, line in enumerate(lines) if "\0" in line)
     column = lines[index].index("\0") + 1
-    message = "A NUL character, so this is not a text file"
-    if _seems_utf16(data):
-        message = _UTF16_MESSAGE
+    message = _explain_utf16(data) or "A NUL character, so this is not a text file"
     raise DecodeError(name, message, line_count + index + 1, column)
 
 
-def _seems_utf16(data: bytes) -> bool:
+def _explain_utf16(data: bytes) -> str:
     # In UTF-16, every other byte of ASCII text is NUL.
-    return data.count(b"\0") * 3 > len(data)
+    return _UTF16_MESSAGE if data.count(b"\0") * 3 > len(data) else ""
 
 
 def _read(file: BinaryIO, size: int, name: object) -> bytes:

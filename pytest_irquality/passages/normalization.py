@@ -149,8 +149,8 @@ def split_words(text: str) -> frozenset[str]:
 
 # -- Marks of Markdown and HTML --------------------------------------------------------------------
 
-# The replacement of a match: a text, a group by its number, or a function that returns either.
-Replacement = str | int | Callable[["re.Match[str]"], "str | int"]
+# The replacement of a match: a text, a group such as `\1`, or a function that returns a text.
+Replacement = str | Callable[["re.Match[str]"], str]
 
 
 class Markup(NamedTuple):
@@ -171,14 +171,7 @@ class Markup(NamedTuple):
         if self.hint not in text:
             return text
         replacement = _make_number_remover() if self.replacement is None else self.replacement
-        if isinstance(replacement, str):
-            return self.pattern.sub(replacement, text)
-
-        def replace(match: re.Match[str]) -> str:
-            value = replacement(match) if callable(replacement) else replacement
-            return value if isinstance(value, str) else match[value]
-
-        return self.pattern.sub(replace, text)
+        return self.pattern.sub(replacement, text)
 
 
 _INLINE_TAGS = split_words(
@@ -202,18 +195,18 @@ _POSSIBLE_TYPES = split_words(
 )
 
 
-def _remove_tag(match: re.Match[str]) -> str | int:
+def _remove_tag(match: re.Match[str]) -> str:
     """Replace a block tag with a space, and an inline tag with nothing. Keep other ``<words>``."""
     slash, name, attributes = match.groups()
     tag = name.lower()
     if tag not in _TAGS:
-        return 0
+        return match[0]
     replacement = "" if tag in _INLINE_TAGS else " "
     if slash:
         return replacement
     before = match.string[match.start() - 1 : match.start()]
     if _is_word(before) and not attributes and _may_be_type(name):
-        return 0
+        return match[0]
     if tag == "sub" and match.string[match.end() : match.end() + 1].isdigit():
         return SUBSCRIPT
     return replacement
@@ -227,40 +220,40 @@ def _may_be_type(name: str) -> bool:
     return name != name.lower() and not is_tag_in_capitals
 
 
-def _make_number_remover() -> Callable[[re.Match[str]], str | int]:
+def _make_number_remover() -> Callable[[re.Match[str]], str]:
     """Return a function that removes the numbers of list items at the start of lines.
 
     A number belongs to a list if it is 1 or follows a blank line, or continues the item before.
     """
     last_number = -1
 
-    def remove_number(match: re.Match[str]) -> str | int:
+    def remove_number(match: re.Match[str]) -> str:
         nonlocal last_number
         number, previous_end = int(match[1]), max(match.start() - 1, 0)
         previous_start = match.string.rfind("\n", 0, previous_end) + 1
         begins_list = number == 1 or not match.string[previous_start:previous_end].strip()
         if not begins_list and number != last_number + 1:
-            return 0
+            return match[0]
         last_number = number
         return ""
 
     return remove_number
 
 
-def _remove_stars(match: re.Match[str]) -> str | int:
+def _remove_stars(match: re.Match[str]) -> str:
     """Remove stars at the edge of a word. Stars between numbers multiply, so they stay."""
     start, end = match.span()
     left, right = match.string[max(start - 8, 0) : start], match.string[end : end + 8]
     before, after = left[-1:], right[:1]
     if before.isspace() and after.isspace():
         is_product = _is_operand(left.rstrip()[-2:][::-1]) and _is_operand(right.lstrip()[:2])
-        return 0 if is_product else ""
+        return match[0] if is_product else ""
     if _is_word(before) and _is_word(after):
         is_bold = match[0] == "**" and (before + after).isalpha()
-        return "" if is_bold else 0
+        return "" if is_bold else match[0]
     # As in ``count(*)``. A tuple, because the empty string is in every string.
     is_alone_in_brackets = before in tuple("([{") and after in tuple(")]},;")
-    return 0 if is_alone_in_brackets else ""
+    return match[0] if is_alone_in_brackets else ""
 
 
 def _is_operand(nearest_first: str) -> bool:
@@ -338,22 +331,22 @@ def _get_markup() -> tuple[tuple[Markup, ...], tuple[Markup, ...]]:
         Markup("&", entity, lambda match: unescape(match[0])),
         Markup("<!--", comment, " "),
         Markup("<", superscript, lambda match: f"^{match[1]}"),
-        Markup("<", autolink, 1),
+        Markup("<", autolink, r"\1"),
         Markup("<", tag, _remove_tag),
         # Fences of code blocks.
         Markup("```", re.compile(r"^[ \t>]{0,20}`{3,}[^\n`]*$", lines), ""),
         Markup("~~~", re.compile(r"^[ \t>]{0,20}~{3,}[^\n~]*$", lines), ""),
-        Markup("[", image, 1),
-        Markup("[", link, 1),
+        Markup("[", image, r"\1"),
+        Markup("[", link, r"\1"),
         Markup("]:", link_definition, ""),
         # Footnotes, and below them attributes such as {#anchor}.
         Markup("[^", re.compile(r"\[\^[^\[\]\s]{1,60}\]:?"), ""),
-        Markup("][", reference, 1),
+        Markup("][", reference, r"\1"),
         Markup("{", re.compile(r"\{[#.][^{}\n]{1,80}\}"), ""),
     )
     others = (
         # Backslashes before punctuation.
-        Markup("\\", re.compile(r"\\([!-/:-@\[-`{-~])"), 1),
+        Markup("\\", re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
         # Quotes, and below them rules and borders of tables.
         Markup(">", re.compile(r"^[ \t]{0,40}>(?!=)(?:[ \t]?>(?!=))*", lines), ""),
         Markup("", re.compile(r"^[-=*_+|:~ \t\u2500-\u257f]{3,}$", lines), ""),

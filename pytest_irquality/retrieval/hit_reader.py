@@ -229,10 +229,10 @@ def _read_hits(
         return _read_objects(hits, reader, scores)
     column = Column(hits)
     if reader.requirement and column.types == {str} and any(map(is_text, hits)):
-        return _make_parts(None, None, hits, hits, reader)
+        return _complete(_Parts((), titles=hits, texts=hits), reader)
     doc_ids = column.get_ids()
     if doc_ids is not None:
-        return _make_parts(doc_ids, None, (), (), reader)
+        return _complete(_Parts(doc_ids), reader)
     if all(map(is_number_type, column.types)):
         raise ResultError(
             "Numbers with decimals are scores, not ids. An array of scores in the order of the"
@@ -247,18 +247,11 @@ def _read_hits(
     return _read_objects(hits, reader)
 
 
-def _make_parts(
-    doc_ids: tuple[str, ...] | None,
-    scores: tuple[float, ...] | None,
-    titles: Sequence[str],
-    texts: Sequence[str],
-    reader: ResultReader,
-) -> _Parts:
-    if not texts and reader.requirement:
+def _complete(parts: _Parts, reader: ResultReader) -> _Parts:
+    """Make ids from texts if there are no ids. Texts may be required."""
+    if not parts.texts and reader.requirement:
         raise ResultError(f"{reader.requirement} needs the text of each hit, not only ids")
-    if doc_ids is None:
-        doc_ids = tuple(map(_make_digest, texts))
-    return _Parts(doc_ids, scores, titles, texts)
+    return parts._replace(doc_ids=parts.doc_ids or tuple(map(_make_digest, parts.texts)))
 
 
 def _make_digest(text: str) -> str:
@@ -295,12 +288,12 @@ def _read_rows(rows: Sequence[Any], reader: ResultReader) -> _Parts:
     id_column = columns[id_place]
     scores = None if score_place is None else columns[score_place].get_scores()
     if words and reader.requirement:
-        return _make_parts(id_column.get_ids(), scores, words[0], words[-1], reader)
+        return _complete(_Parts(id_column.get_ids() or (), scores, words[0], words[-1]), reader)
     doc_ids = id_column.get_ids()
     if doc_ids is None or reader.requirement:  # The column has objects or texts.
         parts = _read_hits(id_column.values, reader, scores)
     else:
-        parts = _make_parts(doc_ids, None, (), (), reader)
+        parts = _complete(_Parts(doc_ids), reader)
     titles = parts.titles or (words[0] if words else ())
     texts = parts.texts or (words[-1] if words else ())
     return _Parts(parts.doc_ids, scores or parts.scores, titles, texts)
@@ -357,7 +350,7 @@ def _read_objects(
     if id_place is not None:
         return _Parts(_get_all_ids(fields.read(id_place)), scores, titles, texts)
     if reader.matches_text and not reader.id_field:
-        return _make_parts(None, scores, titles, texts, reader)
+        return _complete(_Parts((), scores, titles, texts), reader)
     raise _make_id_error(hits, reader.id_field)
 
 

@@ -216,11 +216,7 @@ def make_choice(*words: Word) -> Kind[Word]:
     """Make the kind of value that is one of some words."""
     known: Mapping[str, Word] = {word: word for word in words}
     form = " or ".join(f"`{word}`" for word in words)
-
-    def parse(text: str) -> Word | None:
-        return known.get(text)
-
-    return make_parsed(parse, list_words(words), form, schema={"enum": list(words)})
+    return make_parsed(known.get, list_words(words), form, schema={"enum": list(words)})
 
 
 def _parse_rate(text: str) -> float | None:

@@ -43,6 +43,8 @@ MAX_COMPARED_IDS = 200  # ids of the suite, and as many returned ones, whose for
 MIN_NAMED_IDS = 3  # ids of the suite: if it has fewer, it is no surprise that none is returned
 MAX_LOST_QUERY_NOTICES = 3  # more lost queries share one notice
 
+PROBES_NOT_BY_QUOTE = "probes-not-by-quote"
+PROBES_OTHER_IDS = "probes-other-ids"
 MIN_SHARED_PROBES = 3  # broken probes: what fewer of them have in common may be a coincidence
 MIN_SHARED_FRACTION = 0.8  # of the broken probes must have something in common
 MIN_CUT_POSITION = 50  # characters: no index cuts texts earlier, so the field is not indexed
@@ -150,39 +152,42 @@ def _create_unknown_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
     comparison = facts.comparison
     if comparison.suite.settings.match == "text":
         return
-    named: dict[str, None] = {}
-    returned: dict[str, None] = {}
+    suite_ids: dict[str, None] = {}
+    returned_ids: dict[str, None] = {}
     for query in comparison.answered_queries:
-        names = dict.fromkeys(query.judgments.grades)
+        ids_of_query = dict.fromkeys(query.judgments.grades)
         for rule in query.rules:
-            names.update(dict.fromkeys(rule.doc_ids))
+            ids_of_query.update(dict.fromkeys(rule.doc_ids))
         change = comparison.changes_by_id.get(query.id)
         for ranking in comparison.answers[query.id] + (change.before if change else ()):
             # One shared id proves that both mean the same documents.
-            if not names.keys().isdisjoint(ranking.doc_ids):
+            if not ids_of_query.keys().isdisjoint(ranking.doc_ids):
                 return
-            returned.update(dict.fromkeys(ranking.doc_ids))
-        named.update(names)
-    if not named or not returned or not named.keys().isdisjoint(returned):
+            returned_ids.update(dict.fromkeys(ranking.doc_ids))
+        suite_ids.update(ids_of_query)
+    if not suite_ids or not returned_ids or not suite_ids.keys().isdisjoint(returned_ids):
         return
-    relation = _find_relation(named, returned)
-    if relation is None and len(named) < MIN_NAMED_IDS:
+    relation = _find_relation(suite_ids, returned_ids)
+    if relation is None and len(suite_ids) < MIN_NAMED_IDS:
         return
-    named_id, returned_id, difference = relation or (next(iter(named)), next(iter(returned)), "")
+    first_ids = next(iter(suite_ids)), next(iter(returned_ids))
+    suite_id, returned_id, difference = relation or (*first_ids, "")
     text = write("No result has an ID that the suite names. The retriever returns ")
-    text += write(DocPart(returned_id), ", and the suite names ", DocPart(named_id))
+    text += write(DocPart(returned_id), ", and the suite names ", DocPart(suite_id))
     text += f". They differ in {difference}." if difference else "."
     step = write("Write the IDs as the retriever returns them, or name their field in ")
     step += write(CodePart("id_field"))
     yield Notice(NoticeCode.UNKNOWN_DOCUMENT_IDS, text, is_cause=True, next_step=step)
 
 
-def _find_relation(named: Iterable[str], returned: Iterable[str]) -> tuple[str, str, str] | None:
+def _find_relation(
+    suite_ids: Iterable[str], returned_ids: Iterable[str]
+) -> tuple[str, str, str] | None:
     """Find an id of the suite that differs from a returned one in its form only."""
-    samples = islice(named, MAX_COMPARED_IDS), islice(returned, MAX_COMPARED_IDS)
-    for named_id, returned_id in product(*samples):
-        if difference := _describe_difference(named_id, returned_id):
-            return named_id, returned_id, difference
+    samples = islice(suite_ids, MAX_COMPARED_IDS), islice(returned_ids, MAX_COMPARED_IDS)
+    for suite_id, returned_id in product(*samples):
+        if difference := _describe_difference(suite_id, returned_id):
+            return suite_id, returned_id, difference
     return None
 
 
@@ -570,44 +575,49 @@ def _create_duplicate_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 def _create_probe_notices(facts: SuiteFacts) -> Iterator[Notice]:
     """Create notices that say what broken probes have in common, to show what indexing loses."""
-    found: list[Probe] = []
-    broken: dict[str, Probe] = {}
-    fields_found: dict[str, dict[str, str]] = defaultdict(dict)
-    for query in facts.comparison.answered_queries:
-        if query.probe and _is_found(query, facts.comparison):
-            found.append(query.probe)
-            fields_found[query.probe.doc_id][query.probe.way] = query.probe.field
+    comparison = facts.comparison
+    found_probes: list[Probe] = []
+    broken_probes: dict[str, Probe] = {}
+    finding_fields: dict[str, dict[str, str]] = defaultdict(dict)  # by document and way
+    for query in comparison.answered_queries:
+        if query.probe and _is_found(query, comparison):
+            found_probes.append(query.probe)
+            finding_fields[query.probe.doc_id][query.probe.way] = query.probe.field
         elif query.probe:
-            broken[query.id] = query.probe
+            broken_probes[query.id] = query.probe
 
-    has_several_fields = len({probe.field for probe in (*found, *broken.values())}) > 1
+    probes = [*found_probes, *broken_probes.values()]
+    has_several_fields = len({probe.field for probe in probes}) > 1
+    other_ids = _find_other_ids(broken_probes, finding_fields, comparison)
     groups: dict[tuple[str, str], dict[str, Probe]] = defaultdict(dict)
-    other_ids = _find_other_ids(broken, fields_found, facts.comparison)
-    for query_id, probe in broken.items():
-        field, fields = probe.field, fields_found[probe.doc_id]
-        state = ("probes-not-by-field", f"not found by '{field}'")
-        if probe.doc_id in facts.comparison.run.missing_doc_ids:
-            state = ("probes-not-in-the-index", "not in the index")
+    for query_id, probe in broken_probes.items():
+        fields = finding_fields[probe.doc_id]
+        if probe.doc_id in comparison.run.missing_doc_ids:
+            group = ("probes-not-in-the-index", "not in the index")
         elif probe.way == "quote" and "whole" in fields:
-            words = f"found by '{fields['whole']}', but not by a quote from '{field}'"
-            state = ("probes-not-by-quote", words)
+            words = f"found by '{fields['whole']}', but not by a quote from '{probe.field}'"
+            group = (PROBES_NOT_BY_QUOTE, words)
         elif not fields and probe.doc_id in other_ids:
-            state = ("probes-other-ids", "returned with another id")
+            group = (PROBES_OTHER_IDS, "returned with another id")
         elif not fields and has_several_fields:
-            state = ("probes-not-by-any-field", "not found by any field")
-        groups[state][query_id] = probe
+            group = ("probes-not-by-any-field", "not found by any field")
+        else:
+            group = ("probes-not-by-field", f"not found by '{probe.field}'")
+        groups[group][query_id] = probe
 
-    for (code, words), probes in groups.items():
-        documents = {probe.doc_id: DocPart(probe.doc_id, probe.title) for probe in probes.values()}
+    for (code, words), group_probes in groups.items():
+        probes = list(group_probes.values())
+        documents = {probe.doc_id: DocPart(probe.doc_id, probe.title) for probe in probes}
         count = format_count(len(documents), "document is", "documents are")
-        text = write(f"{count} {words}") + _describe_source(found, list(probes.values()))
-        if code == "probes-not-by-quote":
-            text += _describe_cut(found, list(probes.values()))
-        if code == "probes-other-ids":
+        text = write(f"{count} {words}") + _describe_source(found_probes, probes)
+        if code == PROBES_NOT_BY_QUOTE:
+            text += _describe_cut(found_probes, probes)
+        if code == PROBES_OTHER_IDS:
             first = next(iter(documents))
             text += write(", such as ", DataPart(other_ids[first]), " instead of ", DataPart(first))
         text += write(": ", list_some(documents.values()))
-        yield Notice(code, text, query_ids=tuple(probes), doc_ids=tuple(documents), is_cause=True)
+        query_ids, doc_ids = tuple(group_probes), tuple(documents)
+        yield Notice(code, text, query_ids=query_ids, doc_ids=doc_ids, is_cause=True)
 
 
 def _is_found(query: Query, comparison: Comparison) -> bool:
@@ -618,7 +628,7 @@ def _is_found(query: Query, comparison: Comparison) -> bool:
 
 
 def _find_other_ids(
-    broken: Mapping[str, Probe], fields_found: Mapping[str, object], comparison: Comparison
+    broken_probes: Mapping[str, Probe], finding_fields: Mapping[str, object], comparison: Comparison
 ) -> dict[str, str]:
     """Return other ids under which documents that no field finds are returned, by document.
 
@@ -627,9 +637,9 @@ def _find_other_ids(
     """
     other_ids: dict[str, str] = {}
     doc_ids = set()
-    for query_id, probe in broken.items():
+    for query_id, probe in broken_probes.items():
         title = clean_title(probe.title)
-        if fields_found.get(probe.doc_id) or not title:
+        if finding_fields.get(probe.doc_id) or not title:
             continue
         doc_ids.add(probe.doc_id)
         for ranking in comparison.answers[query_id]:

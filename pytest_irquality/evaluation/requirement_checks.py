@@ -90,9 +90,9 @@ class RequirementChecks:
         The result is ``INCOMPLETE`` if a query has no answer, or if none could be checked. A
         threshold does not apply to queries without judgments, because these have no value.
         """
-        broken: list[CheckResult] = []
-        holding: list[CheckResult] = []
-        not_checked = CheckResult(requirement, Outcome.PASSED, write("No query had to be checked"))
+        failures: list[CheckResult] = []
+        passes: list[CheckResult] = []
+        fallback = CheckResult(requirement, Outcome.PASSED, write("No query had to be checked"))
         known_issue_id = ""
         for query in self.suite.queries:
             if isinstance(requirement, Rule):
@@ -102,30 +102,30 @@ class RequirementChecks:
             else:
                 continue
             if result.outcome is Outcome.INCOMPLETE:
-                not_checked = result
+                fallback = result
             elif result.outcome is Outcome.PASSED and not result.is_warning:
-                holding.append(result)
+                passes.append(result)
             elif query.known_issue and is_excused(query, self.context.date_for_expiry):
                 known_issue_id = query.known_issue.id
             else:
-                broken.append(result)
-        checked = [*broken, *holding]
-        first = checked[0] if checked else not_checked
+                failures.append(result)
+        results = [*failures, *passes]
+        first = results[0] if results else fallback
         outcome, text = first.outcome, first.text
-        if broken:
-            text, known_issue_id = list_some([result.text for result in broken]), ""
+        if failures:
+            text, known_issue_id = list_some([result.text for result in failures]), ""
         elif gap := _describe_gap(self.comparison, self.suite.queries):
             outcome, text = Outcome.INCOMPLETE, gap
-        elif holding:
-            text = write(f"All {len(holding)} queries satisfy '{label}'")
+        elif passes:
+            text = write(f"All {len(passes)} queries satisfy '{label}'")
         return replace(
             first,
             outcome=outcome,
             text=text,
             label=label,
-            query_ids=tuple(query_id for result in broken for query_id in result.query_ids),
+            query_ids=tuple(query_id for result in failures for query_id in result.query_ids),
             known_issue_id=known_issue_id,
-            could_fail=not checked or any(result.could_fail for result in checked),
+            could_fail=not results or any(result.could_fail for result in results),
         )
 
     def _check_answers(self, item: CheckItem) -> CheckResult:

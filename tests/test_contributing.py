@@ -235,11 +235,11 @@ FORMAT = (
 OPTION = (
     Step(
         "plugin/options.py",
-        '    Option("--ir-branch", "text", "NAME", "The name of the branch in reports."),\n',
+        '    Option("--ir-branch", "NAME", "The name of the branch in reports."),\n',
         '    Option(\n        "--ir-history",',
     ),
     Step("plugin/options.py", '    branch: str = ""\n', '    json: str = ""\n'),
-    Step("plugin/report_files.py", "options.branch or ", "_read_branch(search.root),"),
+    Step("plugin/report_files.py", "options.branch or ", "_read_branch(search_session.root),"),
 )
 SUITE_KEY = (
     Step(
@@ -310,7 +310,6 @@ def render_failed_queries(view: View) -> str:
         """\
     Option(
         "--ir-worse",
-        "text",
         "PATH",
         "Write the ids of queries that got worse to PATH.",
         renderer="failed_queries:render_failed_queries",

@@ -9,7 +9,7 @@ from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.escaping import escape_log_lines
 from pytest_irquality.io.text import Text
 from pytest_irquality.retrieval.run import Run
-from pytest_irquality.suite.model import RetrieverId, Suite
+from pytest_irquality.suite.model import Query, RetrieverId, RunKey, Settings, Suite
 
 
 class BaselineError(Exception):
@@ -37,6 +37,31 @@ class Baseline:
     retriever: RetrieverId = RetrieverId()
     suite_path: str = ""
     path: str = ""
+
+
+@dataclass(frozen=True)
+class QueryBatch:
+    """Queries to run with one retriever, by current code or by the code of the base branch.
+
+    Attributes:
+        key: The retriever, and how its results are read.
+        folder: The folder of the suites, relative to the root: its conftest files apply.
+        queries: The queries.
+        settings: Settings of the suites, such as ``concurrency`` and ``repeat``.
+        depth: The number of results that are requested.
+        fields: Fields that rules and ``show`` read.
+        size_units: The units of sizes that metrics need.
+        stages: The stages that metrics need, or ``None`` if they need none.
+    """
+
+    key: RunKey
+    folder: str
+    queries: tuple[Query, ...]
+    settings: Settings = field(default_factory=Settings)
+    depth: int = 10
+    fields: tuple[str, ...] = ()
+    size_units: tuple[str, ...] = ()
+    stages: tuple[str, ...] | None = None
 
 
 class BaselineSource(Protocol):

@@ -24,7 +24,7 @@ from pytest_irquality.baselines import base_guard
 from pytest_irquality.baselines.base_guard import is_inside
 from pytest_irquality.baselines.git_source import GitSource
 from pytest_irquality.baselines.run_files import decode_run, encode_run
-from pytest_irquality.baselines.sources import Baseline, BaselineError
+from pytest_irquality.baselines.sources import Baseline, BaselineError, QueryBatch
 from pytest_irquality.io.escaping import escape_log_lines
 from pytest_irquality.io.git import GitError, Repository
 from pytest_irquality.io.processes import CANNOT_START_STATUS, SupervisedProcess
@@ -67,34 +67,6 @@ _COMMAND_HINT = (
     " run pytest`."
 )
 _LINK_HINT = "Name files that git does not track in 'ir_base_link'."
-
-
-@dataclass(frozen=True)
-class QueryBatch:
-    """Queries that the code of the base branch has to answer with one retriever.
-
-    Attributes:
-        key: The retriever and how its results are read. It has no parameter, because the fixture
-            of the base branch is run with all of its own.
-        folder: The folder of the suites, relative to the root: its conftest files apply.
-        queries: The queries of both branches.
-        depth: How many results are requested.
-        settings: Settings of the suites, such as ``concurrency`` and ``repeat``.
-        fields: Fields that rules and ``show`` read.
-        stages: The stages that metrics need, or ``None`` if they need none.
-        stage_depth: How many results of each stage are requested.
-        size_units: The units of sizes that metrics need.
-    """
-
-    key: RunKey
-    folder: str
-    queries: tuple[Query, ...]
-    depth: int = 10
-    settings: Settings = field(default_factory=Settings)
-    fields: tuple[str, ...] = ()
-    stages: tuple[str, ...] | None = None
-    stage_depth: int = 100
-    size_units: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -188,9 +160,7 @@ class WorktreeSource:
             suite_paths = [s.path for s in suites if s.retriever.fixture == retriever.fixture]
             suite_path = suite_paths[0] if suite_paths else ""
             run = child_run.run
-            provenance = replace(
-                run.provenance, source=self.label, commit=self.commit, date=self.git.date
-            )
+            provenance = replace(run.provenance, source=self.label, commit=self.commit)
             run = replace(run, provenance=provenance)
             if run.errors and not run.answers:
                 error = next(iter(run.errors.values()))

@@ -229,7 +229,7 @@ class BaseBranchPlugin:
             worker_input: dict[str, str] = config.workerinput  # type: ignore[attr-defined]
             code_source.set_saved_folder(Path(worker_input[ANSWERS_FOLDER_KEY]))
             return
-        batches = search_session.plan.list_query_batches()
+        batches = search_session.plan.list_base_batches()
         if batches:
             code_source.run(batches, partial(_print_progress, config))
         if self.answers_folder is not None:

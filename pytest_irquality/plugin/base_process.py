@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_irquality.baselines.sources import QueryBatch
 from pytest_irquality.baselines.worktree import (
     ChildRun,
     ChildTask,
-    QueryBatch,
     read_child_task,
     write_child_answers,
 )
@@ -131,7 +131,6 @@ class QueryBatchItem(pytest.Function):
                 fields=batch.fields,
                 size_units=batch.size_units,
                 stages=batch.stages,
-                stage_depth=batch.stage_depth,
                 exceptions=get_exception_policy(),
             )
         except (pytest.exit.Exception, KeyboardInterrupt):

@@ -29,7 +29,7 @@ _NO_PATHS = ("", NO_FILE, STANDARD_OUTPUT)
 # Set in the process that runs the base branch's own code (``--ir-baseline=run:REF``).
 CHILD_VARIABLE = "PYTEST_IRQUALITY_BASE"
 
-_Kind = Literal["text", "texts", "count", "optional text"]
+_ValueType = Literal["text", "texts", "count", "optional text"]
 
 
 class Option(NamedTuple):
@@ -41,9 +41,9 @@ class Option(NamedTuple):
     """
 
     flag: str
-    kind: _Kind
     metavar: str
     help: str
+    value_type: _ValueType = "text"
     renderer: str = ""
 
     @property
@@ -54,14 +54,14 @@ class Option(NamedTuple):
     @property
     def default(self) -> object:
         """Return the value without the option."""
-        return {"text": "", "texts": []}.get(self.kind)
+        return {"text": "", "texts": []}.get(self.value_type)
 
 
 class IniKey(NamedTuple):
-    """A key of the ini file. ``kind`` is one of the types that ``Parser.addini`` knows."""
+    """A key of the ini file. ``value_type`` is one of the types that ``Parser.addini`` knows."""
 
     name: str
-    kind: Literal["string", "args", "linelist"]
+    value_type: Literal["string", "args", "linelist"]
     help: str
     default: str | tuple[str, ...] = ()
 
@@ -69,15 +69,14 @@ class IniKey(NamedTuple):
 OPTIONS = (
     Option(
         "--ir-suite",
-        "optional text",
         "PATH",
         "Find search-quality suites, run their queries, and evaluate the results. PATH is a"
         " suite, a folder, or a list of queries (.txt, .csv). On the command line, all options"
         " below but --ir-init imply it.",
+        value_type="optional text",
     ),
     Option(
         "--ir-baseline",
-        "text",
         "PATH|git:REF|run:REF",
         "Compare with saved runs (a file or a folder), with the committed baselines and suites at"
         " the merge base of REF and HEAD (git:REF), or with what the code at that commit returns"
@@ -85,54 +84,50 @@ OPTIONS = (
     ),
     Option(
         "--ir-update-baseline",
-        "optional text",
         "QUERY_ID",
         "Record the current results as the baseline of all selected queries or, with =QUERY_ID, of"
         " one query.",
+        value_type="optional text",
     ),
     Option(
         "--ir-save-runs",
-        "text",
         "DIR[,shard=I/N]",
         "Save the answers in DIR. 'shard=I/N' runs shard I of N of each suite's queries.",
     ),
     Option(
         "--ir-runs",
-        "texts",
         "PATH",
         "Evaluate the saved runs in this folder or file instead of running the retriever. Repeat"
         " the option if shards are in several folders.",
+        value_type="texts",
     ),
     Option(
         "--ir-concurrency",
-        "count",
         "N",
         "Make up to N calls at the same time (default: 'concurrency' of the suite, or 1).",
+        value_type="count",
     ),
     Option(
         "--ir-repeat",
-        "count",
         "N",
         "Run every query N times, for engines whose results vary (default: 'repeat' of the suite,"
         " or 1).",
+        value_type="count",
     ),
     Option(
         "--ir-init",
-        "text",
         "QUERIES",
         "Write a first suite next to a list of queries (one per line, or CSV), with current results"
         " to grade.",
     ),
     Option(
         "--ir-report",
-        "text",
         "PATH",
         f"Write the HTML report to PATH, or '{NO_FILE}' for no report (default: {DEFAULT_REPORT}).",
         renderer="html:render_html",
     ),
     Option(
         "--ir-json",
-        "text",
         "PATH",
         "Write the report as JSON to PATH. '-' writes a short JSON document to standard output, and"
         " all other output goes to standard error.",
@@ -140,20 +135,17 @@ OPTIONS = (
     ),
     Option(
         "--ir-markdown",
-        "text",
         "PATH",
         "Write the report as Markdown to PATH (default: only to $GITHUB_STEP_SUMMARY, if set).",
         renderer="pull_request:render_markdown",
     ),
     Option(
         "--ir-grade",
-        "text",
         "PATH",
         "Write the unjudged results of each query to a grading page (.html) or a list (.csv).",
     ),
     Option(
         "--ir-history",
-        "text",
         "FILE",
         "Append the metrics of this run to FILE, and show the last runs in the report.",
     ),
@@ -230,7 +222,7 @@ OPTIONS_WITHOUT_RUNNING = {
 def add_options(parser: pytest.Parser) -> None:
     """Declare all options and ini keys."""
     group = parser.getgroup("irquality", "search quality")
-    kinds: dict[_Kind, dict[str, Any]] = {
+    arguments_of_type: dict[_ValueType, dict[str, Any]] = {
         "text": {},
         "optional text": {"nargs": "?", "const": ""},
         "texts": {"action": "append"},
@@ -238,10 +230,10 @@ def add_options(parser: pytest.Parser) -> None:
     }
     for option in OPTIONS:
         arguments = {"default": option.default, "metavar": option.metavar, "help": option.help}
-        group.addoption(option.flag, **arguments, **kinds[option.kind])
+        group.addoption(option.flag, **arguments, **arguments_of_type[option.value_type])
     for key in INI_KEYS:
         default = list(key.default) if isinstance(key.default, tuple) else key.default
-        parser.addini(key.name, type=key.kind, help=key.help, default=default)
+        parser.addini(key.name, type=key.value_type, help=key.help, default=default)
 
 
 class Options(NamedTuple):

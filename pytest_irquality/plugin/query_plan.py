@@ -7,19 +7,18 @@ run on the same retriever, and suites that share a request share its answer.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from pytest_irquality.baselines.sources import Baseline, BaselineError, BaselineSource
+from pytest_irquality.baselines.sources import Baseline, BaselineError, BaselineSource, QueryBatch
 from pytest_irquality.evaluation.evaluate import Branch, SuiteKey, find_baseline
 from pytest_irquality.evaluation.results import EvaluationContext
 from pytest_irquality.io import dataclass, field, replace
 from pytest_irquality.io.text import DataPart, Text, write
-from pytest_irquality.suite.model import ItemKind, Query, RetrieverId, RunKey, Settings, Suite
+from pytest_irquality.suite.model import ItemKind, Query, RetrieverId, RunKey, Suite
 from pytest_irquality.suite.parser import get_needed_depth, get_needed_fields, list_metrics
 
 if TYPE_CHECKING:
     from pytest_irquality.baselines.saved_runs import Shard
-    from pytest_irquality.baselines.worktree import QueryBatch
 
 
 @dataclass
@@ -110,16 +109,6 @@ class SessionBranch:
         for path, message in source.errors.items():
             self.add_error(path, message)
         return baselines
-
-
-class RetrievalNeeds(NamedTuple):
-    """The arguments of ``collect_run`` that satisfy all suites which share a request."""
-
-    settings: Settings
-    depth: int
-    fields: tuple[str, ...]
-    size_units: tuple[str, ...]
-    stages: tuple[str, ...] | None
 
 
 class QueryPlan:
@@ -220,10 +209,11 @@ class QueryPlan:
 
     # -- What their answers must have --------------------------------------------------------------
 
-    def find_needs(self, *suites: Suite) -> RetrievalNeeds:
-        """Combine the needs of suites of one retriever, and of all that share a request with them.
+    def create_batch(self, suites: Sequence[Suite], queries: Sequence[Query]) -> QueryBatch:
+        """Create the batch of some queries of suites with one retriever and folder.
 
-        Answers are filed by request, so the first suite that runs requests what all others need.
+        Answers are filed by request, so a batch requests what every suite needs that shares a
+        request with these suites.
         """
         requests = {query.request for suite in suites for query in suite.queries}
         sharing = list(suites)
@@ -243,7 +233,10 @@ class QueryPlan:
                 if metric.stage:
                     stages[metric.stage] = None
         repeat = self.repeat or max(other.settings.repeat for other in sharing)
-        return RetrievalNeeds(
+        return QueryBatch(
+            suites[0].run_key,
+            suites[0].path.rpartition("/")[0],
+            tuple(queries),
             replace(suites[0].settings, repeat=repeat),
             depth=self._find_depth(sharing),
             fields=tuple(fields),
@@ -265,10 +258,8 @@ class QueryPlan:
             depth = max(depth, get_needed_depth(suite, has_baseline=has_baseline))
         return depth
 
-    def list_query_batches(self) -> list[QueryBatch]:
+    def list_base_batches(self) -> list[QueryBatch]:
         """Return the queries of both branches, which the code of the base branch has to answer."""
-        from pytest_irquality.baselines.worktree import QueryBatch
-
         queries: dict[tuple[RunKey, str], dict[str, Query]] = {}
         suites: dict[tuple[RunKey, str], list[Suite]] = {}
         for key in (*self.current.suites, *(self.base.suites if self.base else ())):
@@ -281,20 +272,8 @@ class QueryPlan:
         batches = []
         for group, needed_queries in queries.items():
             if needed_queries:
-                key, folder = group
-                needs = self.find_needs(*suites[group])
-                batches.append(
-                    QueryBatch(
-                        key,
-                        folder,
-                        tuple(needed_queries.values()),
-                        depth=needs.depth,
-                        settings=needs.settings,
-                        fields=needs.fields,
-                        stages=needs.stages,
-                        size_units=needs.size_units,
-                    )
-                )
+                batch = self.create_batch(suites[group], tuple(needed_queries.values()))
+                batches.append(replace(batch, key=group[0]))
         return batches
 
 

@@ -235,15 +235,15 @@ class SearchSession:
         for other in self.current.suites.values():
             if other.retriever == suite.retriever and other.settings.rate:
                 rates.append(other.settings.rate)
-        needs = self.plan.find_needs(suite)
+        batch = self.plan.create_batch([suite], queries)
         run = collect_run(
             retriever,
-            queries,
-            needs.settings,
-            depth=needs.depth,
-            fields=needs.fields,
-            size_units=needs.size_units,
-            stages=needs.stages,
+            batch.queries,
+            batch.settings,
+            depth=batch.depth,
+            fields=batch.fields,
+            size_units=batch.size_units,
+            stages=batch.stages,
             concurrency=self.concurrency,
             rate_limiter=self._rate_limiters.get("/".join(suite.retriever), rates),
             exceptions=self.get_exceptions(),

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from pytest_irquality.baselines.git_source import GitSource
-from pytest_irquality.baselines.sources import Baseline, BaselineError
-from pytest_irquality.baselines.worktree import PytestInvocation, QueryBatch, WorktreeSource
+from pytest_irquality.baselines.sources import Baseline, BaselineError, QueryBatch
+from pytest_irquality.baselines.worktree import PytestInvocation, WorktreeSource
 from pytest_irquality.suite.model import Query, RetrieverId, RunKey, Settings
 from tests.baselines.builders import get_doc_ids, make_suite
 from tests.io.helpers import commit_all, make_repository, run_git, write_file

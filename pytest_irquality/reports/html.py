@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from math import ceil, floor
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.documents import DocChange
-from pytest_irquality.evaluation.results import CheckResult, Notice, Outcome
+from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import clip, escape_page_text
 from pytest_irquality.io.text import CodePart, DocPart, QueryPart, Text, format_count, write
 from pytest_irquality.reports.build_view import QueryDetails, build_query_details
@@ -34,7 +36,6 @@ from pytest_irquality.reports.view_model import (
     find_label,
 )
 
-MAX_OPEN_NOTICES = 2
 MAX_CARD_ROWS = 5
 MAX_GRADE_LEVEL = 3  # the strongest of the colours
 MAX_STATIC_ROWS = 200
@@ -46,8 +47,10 @@ WEAK_VALUE = 0.9995  # shown as less than 1.000
 HEAT_STEPS = (0.005, 0.05, 0.15, 0.3)
 
 # Across, a chart is as wide as the page, so positions are percentages. Down, they are pixels.
-CHART_TOP, CHART_BOTTOM, CHART_HEIGHT = 16.0, 204.0, 240
-MAX_CHART_TICKS = 4
+CHART_TOP, CHART_BOTTOM = 16.0, 204.0
+CHART_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
+MAX_CHART_STEPS = 5
+MIN_CHART_SPAN = 0.02
 # Titles of very many documents are cut, or they would be most of the page.
 MAX_TITLE_CHARACTERS = 1_000_000
 MIN_TITLE_LENGTH = 24
@@ -74,7 +77,6 @@ def render_html(view: View) -> str:
     for suite_index, suite in enumerate(view.suites):
         for row_index, row in enumerate(suite.rows):
             positions[id(row)] = (suite_index, row_index)
-    static_rows = _select_static_rows(rows)
     loud_suites, quiet_suites = view.split_suites()
     charts = [_build_chart(suite) for suite in view.suites if suite.history]
     template = create_html_environment().get_template("report.html")
@@ -85,38 +87,22 @@ def render_html(view: View) -> str:
         script=load_asset("shared.js", "report.js"),
         data=pack_script_data(build_page_data(view)),
         marks=MARKS,
-        facts=_list_facts(view),
         tabs=_list_tabs(view, rows, has_history=len(charts) > 1),
-        columns=view.names.columns,
         loud_suites=loud_suites,
         quiet_suites=quiet_suites,
-        several=len(view.suites) > 1,
-        has_tags=any(suite.tags for suite in view.suites),
-        tag_metrics=[_list_tag_metrics(suite) for suite in view.suites if suite.tags],
         groups=list(_group_rows(view, rows)),
         find_label=partial(find_label, view.suites),
         check_values=format_check_values,
         drop_query=drop_query,
         limit=MAX_CARD_ROWS,
         positions=lambda row: positions[id(row)],
-        static_rows=static_rows,
+        static_rows=_select_static_rows(rows),
         is_quiet=_is_quiet,
-        hidden_count=len(rows) - len(static_rows),
         bars=_build_bars(view, rows),
         heat=_get_heat,
         checks=list(_group_checks(view.checks)),
-        notices=list(_group_notices(view.notices)),
-        grading_link=view.settings.grading_link,
         charts=charts,
     )
-
-
-def _list_facts(view: View) -> list[str]:
-    header = view.header
-    baseline = f"compared with {header.compared_with}" if header.compared_with else ""
-    branch = f"{header.branch} {header.commit}".strip()
-    facts = (branch, baseline, str(view.coverage_line), header.date)
-    return [fact for fact in facts if fact]
 
 
 def _list_tabs(
@@ -142,7 +128,10 @@ def _group_rows(
     view: View, rows: Sequence[QueryRow]
 ) -> Iterator[tuple[str, str, Sequence[QueryRow], str]]:
     """Yield the cards of the overview: identifier, title, rows, and the address of the table."""
-    for key, title, differing in view.groups:
+    groups = view.groups
+    if len(view.better) > len(view.worse) and view.outcome < Outcome.REVIEW:
+        groups.sort(key=lambda group: group[0] != "better")
+    for key, title, differing in groups:
         yield key, title, differing, f"show={key}"
     failed = []
     for row in rows:
@@ -155,10 +144,17 @@ def _group_rows(
     unanswered = [row for row in rows if row.status is QueryStatus.NO_ANSWER]
     if unanswered:
         yield "unanswered", "Without an answer", unanswered, "show=no+answer"
-    weak = _list_weak_rows(rows)
-    if weak and not (view.groups or failed or unanswered):
-        # If nothing changed, the weakest queries are what to look at.
-        yield "lowest", f"Lowest {_name_metric(view)}", weak, "sort=now"
+    is_incomplete = view.outcome is Outcome.INCOMPLETE and view.reasons
+    if groups or failed or unanswered or is_incomplete:
+        return
+    # If nothing changed, the weakest queries are what to look at, or those of a broken tag.
+    tiles = view.suites[0].tiles if view.suites else ()
+    tag = next((tile.tag for tile in tiles if tile.outcome is Outcome.FAILED), "")
+    weak = [row for row in _list_weak_rows(rows) if not tag or tag in row.query.tags]
+    if weak:
+        address = urlencode({"find": f'tag:"{tag}"', "sort": "now"}) if tag else "sort=now"
+        title = f"Lowest {_name_metric(view)}"
+        yield "lowest", f"{title} of queries tagged {tag}" if tag else title, weak, address
 
 
 def _name_metric(view: View) -> str:
@@ -204,26 +200,6 @@ def _group_checks(checks: Sequence[CheckResult]) -> Iterator[tuple[str, list[Che
         yield f"{format_count(len(group), 'check')} {CHECK_GROUPS.get(name, name)}", group, is_open
 
 
-def _group_notices(notices: Sequence[Notice]) -> Iterator[tuple[str, list[Notice], bool]]:
-    """Yield the notices by severity: title, notices, and whether they are open."""
-    groups: dict[Outcome, list[Notice]] = {}
-    for notice in notices:
-        groups.setdefault(notice.outcome, []).append(notice)
-    for outcome, group in groups.items():
-        title = format_count(len(group), "notice")
-        if outcome is Outcome.PASSED:
-            yield title, group, len(group) <= MAX_OPEN_NOTICES
-        else:
-            yield f"{title}: {outcome.name}", group, True
-
-
-def _list_tag_metrics(suite: SuiteView) -> list[str]:
-    metrics: dict[str, None] = {}
-    for tag in suite.tags:
-        metrics.update(dict.fromkeys(tile.metric for tile in tag.tiles))
-    return list(metrics)
-
-
 def _get_heat(tile: Tile) -> str:
     """Return the class of a cell of the table of tags, by the size of its change."""
     level = sum(abs(tile.improvement) >= step for step in HEAT_STEPS)
@@ -265,23 +241,18 @@ def _build_bars(view: View, rows: Sequence[QueryRow]) -> dict[str, Any] | None:
     shown[-1] = values[-1]
     top = limit if values[-1] > 0 else 0.0
     bottom = limit if values[0] < 0 else 0.0
-    sign = "+" if worse + better else ""
-    lines = [{"y": f"{100 * top / (top + bottom):.2f}", "text": "0"}]
+    lines = [(100 * top / (top + bottom), "0")]
     if top:
-        lines.append({"y": "0", "text": f"{sign}{limit:g}"})
+        lines.append((0, f"{'+' if worse + better else ''}{limit:g}"))
     if bottom:
-        lines.append({"y": "100", "text": f"{MINUS}{limit:g}"})
+        lines.append((100, f"{MINUS}{limit:g}"))
     bars = []
     for index, value in enumerate(shown):
         if value:
             height = max(abs(value), MIN_BAR_FRACTION * (top + bottom))
-            # Down is positive in SVG.
-            y = -height if value > 0 else 0.0
-            direction = directions[value > 0]
-            bars.append(
-                {"class": direction, "x": index, "y": f"{y:.4f}", "height": f"{height:.4f}"}
-            )
-    view_box = f"0 {-top:.4f} {len(shown)} {top + bottom:.4f}"
+            y = -height if value > 0 else 0.0  # Down is positive in SVG.
+            bars.append((directions[value > 0], index, y, height))
+    view_box = f"0 {-top:g} {len(shown)} {top + bottom:g}"
     return {"title": title, "bars": bars, "view_box": view_box, "label": label, "lines": lines}
 
 
@@ -294,45 +265,31 @@ def _build_chart(suite: SuiteView) -> dict[str, Any]:
     tiles = [tile for tile in suite.tiles if tile.metric == suite.metric and not tile.tag]
     bound = tiles[0].bound if tiles else None
     shown = [*values, bound.value] if bound else values
-    low, high = min(shown), max(shown)
-    # A flat line is drawn in the middle, and small changes are not blown up to full height.
-    margin = max(0.02 - (high - low), 0.0) / 2 + 0.1 * (high - low)
-    low, high = low - margin, high + margin
+    # Lines are at round values. Small changes are not blown up to full height.
+    span = max(max(shown) - min(shown), MIN_CHART_SPAN)
+    step = next(step for step in CHART_STEPS if span <= MAX_CHART_STEPS * step)
+    first, last = floor(min(shown) / step), ceil(max(shown) / step)
+    last = max(last, first + 1)
 
     def place_y(value: float) -> float:
-        return CHART_BOTTOM - (value - low) / (high - low) * (CHART_BOTTOM - CHART_TOP)
+        return CHART_BOTTOM - (value / step - first) / (last - first) * (CHART_BOTTOM - CHART_TOP)
 
     dots = []
     for index, point in enumerate(points):
         x = 1 + 98 * index / max(len(points) - 1, 1)
         title = " ".join(filter(None, (f"{point.value:.3f}", point.date, point.commit)))
-        dots.append({"x": f"{x:.2f}", "y": f"{place_y(point.value):.1f}", "title": title})
-    step = max(1, -(-(len(points) - 1) // (MAX_CHART_TICKS - 1)))
+        is_broken = bound and tiles[0].bound_name == "minimum" and point.value < bound.value
+        dots.append((x, place_y(point.value), title, "worse" if is_broken else ""))
     ticks = []
-    for index in sorted({*range(0, len(points), step), len(points) - 1}):
-        anchor = "start" if index == 0 else "middle"
-        if index == len(points) - 1:
-            anchor = "end"
-        ticks.append({"x": dots[index]["x"], "text": points[index].date[:10], "anchor": anchor})
-    lines = []
-    for fraction in (0.0, 0.5, 1.0):
-        value = low + fraction * (high - low)
-        lines.append({"y": round(place_y(value), 1), "text": f"{value:.3f}"})
-    threshold = {}
-    if bound:
-        name = f"{tiles[0].bound_name} {bound}"
-        threshold = {"y": round(place_y(bound.value), 1), "text": name}
-    label = f"{suite.metric} of {suite.name}: {values[0]:.3f} to {values[-1]:.3f}"
+    for index, anchor in {len(points) // 2: "middle", 0: "start", len(points) - 1: "end"}.items():
+        ticks.append((dots[index][0], points[index].date[:10], anchor))
     return {
         "title": f"{suite.name} · {suite.metric} over {format_count(len(points), 'build')}",
-        "label": label,
-        "points": " ".join(f"{dot['x']},{dot['y']}" for dot in dots),
+        "label": f"{suite.metric} of {suite.name}: {values[0]:.3f} to {values[-1]:.3f}",
         "dots": dots,
         "ticks": ticks,
-        "lines": lines,
-        "height": CHART_HEIGHT,
-        "bottom": CHART_BOTTOM,
-        "bound": threshold,
+        "lines": [(place_y(n * step), f"{n * step:.2f}") for n in range(first, last + 1)],
+        "bound": (place_y(bound.value), f"{tiles[0].bound_name} {bound}") if bound else None,
     }
 
 

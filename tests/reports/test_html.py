@@ -304,3 +304,36 @@ def test_checks_of_queries_begin_with_the_query_and_count_only_what_could_fail()
     checks = page.text.partition("2 checks failed")[2]
     assert "check now bound finding ✗ ndcg@10 shop.ir.yaml:3 0.961 0.99" in checks
     assert "✗ lamp must_find Oak Table is at rank 2" in checks
+
+
+def test_first_run_lists_queries_of_the_broken_tag() -> None:
+    queries = [make_query("lamp", tags=("tail",)), make_query("sofa", tags=("head",))]
+    checks = [("tail", make_threshold("ndcg@10", min=0.95))]
+    suite = make_suite(queries=queries, thresholds=checks)
+
+    page = Page(render_html(make_view(suite, make_run(suite, worse=2))))
+
+    card = page.text.partition("Lowest ndcg@10 of queries tagged tail")[2].partition("Next")[0]
+    assert "lamp" in card
+    assert "sofa" not in card
+
+
+def test_history_has_round_values_and_marks_builds_below_the_minimum() -> None:
+    suite = make_suite(thresholds=[make_threshold("ndcg@10", min=0.9)])
+    entries = []
+    for day, value in ((1, 0.913), (2, 0.887)):
+        date = f"2026-11-0{day}"
+        retriever = str(suite.retriever)
+        entries.append(HistoryEntry(suite.path, retriever, date=date, values={"ndcg@10": value}))
+
+    page = Page(
+        render_html(
+            make_view(
+                suite, make_run(suite, worse=4), settings=replace(SETTINGS, history=tuple(entries))
+            )
+        )
+    )
+
+    dots = [attrs for tag, attrs in page.tags if tag == "circle" and attrs.get("tabindex")]
+    assert [dot["class"] for dot in dots] == ["", "worse", ""]
+    assert "0.88 0.89 0.90 0.91 0.92" in page.text

@@ -128,7 +128,10 @@
   function sortRows(suite) {
     const key = state.sort.replace(/^-/, "");
     const every = suite.texts.map((_, row) => row);
-    if (!page.columns.some((column) => column.key === key)) return every.sort((one, other) => suite.improvements[one] - suite.improvements[other]);
+    if (!page.columns.some((column) => column.key === key)) {
+      const isUnchanged = (row) => Number(isKind(suite, row, "unchanged"));
+      return every.sort((one, other) => suite.improvements[one] - suite.improvements[other] || isUnchanged(one) - isUnchanged(other));
+    }
     const texts = suite.texts.map((_, row) => readCell(suite, key, row));
     const withValue = every.filter((row) => texts[row]);
     // Only Python knows the numbers behind formatted cells, so it sends their order.
@@ -136,10 +139,11 @@
     return [...(state.sort.startsWith("-") ? [...order].reverse() : order), ...every.filter((row) => !texts[row])];
   }
 
+  const isKind = (suite, row, name) => name === "all" || (suite.kinds[row] & (1 << page.kinds.indexOf(name))) > 0;
+
   function selectRows(suite) {
-    const bit = state.show === "all" ? 0 : 1 << page.kinds.indexOf(state.show);
     const tests = parseSearch(suite, state.find);
-    return sortRows(suite).filter((row) => (!bit || suite.kinds[row] & bit) && tests.every((test) => test(row)));
+    return sortRows(suite).filter((row) => isKind(suite, row, state.show) && tests.every((test) => test(row)));
   }
 
   // -- The table of queries ---------------------------------------------------------------------------
@@ -228,11 +232,13 @@
     drawTools() {
       if (this.search.value.trim() !== state.find.trim()) this.search.value = state.find;
       this.sort.value = state.sort;
-      const counts = page.kinds.map((_, bit) => this.suite.kinds.filter((kinds) => kinds & (1 << bit)).length);
-      const createChip = (name, count) =>
-        createElement("button", { type: "button", "aria-pressed": String(state.show === name), onclick: () => navigate({ show: name, open: "" }) }, `${name} ${count.toLocaleString("en")}`);
-      const chips = page.kinds.map((name, bit) => (counts[bit] ? createChip(name, counts[bit]) : null));
-      this.chips.replaceChildren(createChip("all", this.suite.texts.length), ...chips.filter(Boolean));
+      const chips = ["all", ...page.kinds].map((name) => {
+        const count = this.suite.kinds.filter((_, row) => isKind(this.suite, row, name)).length;
+        const show = () => navigate({ show: name, open: "" });
+        const attributes = { type: "button", "aria-pressed": String(state.show === name), hidden: !count, onclick: show };
+        return createElement("button", attributes, `${name} ${count.toLocaleString("en")}`);
+      });
+      this.chips.replaceChildren(...chips);
       this.columns = page.columns.filter(({ key }) => this.suite.texts.some((_, row) => readCell(this.suite, key, row)));
       this.head.replaceChildren(...this.columns.map((column) => this.createHeading(column)));
     }
@@ -251,7 +257,7 @@
         const attributes = { class: getColumnClass(key, isNumber) };
         if (key === "query") return createElement("th", { ...attributes, scope: "row" }, this.createOpener(row, position));
         if (key === "tags") return createElement("td", attributes, suite.tags[row].flatMap((tag) => [createTag(tag), " "]));
-        const text = suite.cells[key][row];
+        const text = suite.cells[key][row] || (key === "moved" && isKind(suite, row, "unchanged") ? "unchanged" : "");
         const improvement = key === "change" && text ? suite.improvements[row] : 0;
         if (improvement) attributes.class += improvement < 0 ? " bad" : " good";
         return createElement("td", { ...attributes, title: isNumber ? null : flattenText(text) || null }, renderText(text));
@@ -262,8 +268,7 @@
     }
 
     createOpener(row, position) {
-      const mark = this.suite.kinds[row] & (1 << page.kinds.indexOf("failed"));
-      const failed = mark ? createElement("span", { class: "mark FAILED", role: "img", "aria-label": "FAILED" }, page.marks.FAILED, " ") : null;
+      const failed = isKind(this.suite, row, "failed") ? createElement("span", { class: "mark FAILED", role: "img", "aria-label": "FAILED" }, page.marks.FAILED, " ") : null;
       const attributes = { type: "button", class: "bare query-text", dir: "auto", "aria-expanded": "false", tabindex: position === this.position ? 0 : -1 };
       return [failed, createElement("button", attributes, this.suite.texts[row])];
     }

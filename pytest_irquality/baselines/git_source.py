@@ -78,15 +78,6 @@ class GitSource:
                 continue
         return self.repository.resolve("HEAD")
 
-    @cached_property
-    def date(self) -> str:
-        """Return the date of the commit, as an ISO date."""
-        try:
-            date = self.repository.read_output("log", "-1", "--format=%cs", self.commit)
-            return date.decode().strip()
-        except GitError:
-            return ""
-
     def list_files(self) -> tuple[str, ...]:
         """Return the paths of all files of the commit, relative to the root."""
         return self._paths
@@ -177,8 +168,6 @@ class GitSource:
 
         baselines = []
         for baseline in read_baseline_files(paths, suites, read_lines, self.errors, prefix=prefix):
-            provenance = replace(
-                baseline.run.provenance, source=self.label, commit=self.commit, date=self.date
-            )
+            provenance = replace(baseline.run.provenance, source=self.label, commit=self.commit)
             baselines.append(replace(baseline, run=replace(baseline.run, provenance=provenance)))
         return tuple(baselines)

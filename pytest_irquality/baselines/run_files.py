@@ -48,7 +48,7 @@ MAX_ANSWERS = 1_000
 MAX_SHOWN_LENGTH = 80
 MAX_RARE_TEXTS = 4_000
 
-_PROVENANCE_FIELDS = ("source", "commit", "version", "date", "retry_count", "is_interrupted")
+_PROVENANCE_FIELDS = ("source", "commit", "retry_count", "is_interrupted")
 _END_LINE = {"end": FORMAT}
 _CONFLICT_MARKERS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
 _LABEL_START = '"'
@@ -81,8 +81,6 @@ class RunHeader(NamedTuple):
     match: str = ""
     shard: str = ""
     commit: str = ""
-    version: str = ""
-    date: str = ""
     source: str = ""
     retry_count: int = 0
     is_interrupted: bool = False

@@ -135,10 +135,7 @@ def collect_run(
         collector.add_stages(retriever, reader, stages, stage_depth)
     collector.run_jobs(report_progress)
     provenance = Provenance(
-        version=read_version(retriever),
-        depth=depth,
-        retry_count=collector.retry_count,
-        is_interrupted=collector.is_interrupted,
+        depth=depth, retry_count=collector.retry_count, is_interrupted=collector.is_interrupted
     )
     return replace(collector.make_run(known), provenance=provenance)
 
@@ -481,9 +478,3 @@ def make_size_counters(
 
 def _count_tokens(tokens: Any) -> float:
     return float(tokens if isinstance(tokens, (int, float)) else len(tokens))
-
-
-def read_version(retriever: object) -> str:
-    """Return the retriever's attribute ``version`` as text, or an empty string."""
-    version = getattr(retriever, "version", None)
-    return str(version) if isinstance(version, (str, int, float)) else ""

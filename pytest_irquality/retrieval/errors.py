@@ -189,24 +189,16 @@ def find_retry_after(error: BaseException) -> float | None:
 
 
 def _parse_wait(value: Any) -> float | None:
-    """Return a wait as seconds: a number, a date, a duration, or ``None`` for any other value."""
-    if isinstance(value, bytes):
-        value = value.decode("latin-1")
-    if isinstance(value, datetime):
-        return _get_seconds_until(value)
+    """Return a wait in seconds from a number or an HTTP date, or ``None`` for any other value."""
     if value is None or isinstance(value, bool):
         return None
     try:
         seconds = float(value)
     except (TypeError, ValueError, OverflowError):
         with suppress(TypeError, ValueError, OverflowError, IndexError):
-            return _get_seconds_until(parsedate_to_datetime(str(value)))
+            date = parsedate_to_datetime(str(value))
+            date = date.replace(tzinfo=date.tzinfo or timezone.utc)  # HTTP dates are in UTC.
+            return max((date - datetime.now(timezone.utc)).total_seconds(), 0.0)
         return None
     # NaN passes every comparison, so only this test stops it.
     return max(seconds, 0.0) if isfinite(seconds) else None
-
-
-def _get_seconds_until(moment: datetime) -> float:
-    if moment.tzinfo is None:  # HTTP dates are UTC
-        moment = moment.replace(tzinfo=timezone.utc)
-    return max((moment - datetime.now(timezone.utc)).total_seconds(), 0.0)

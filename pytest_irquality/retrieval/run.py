@@ -153,18 +153,14 @@ class Provenance:
         source: The name in reports, such as ``git:main`` or ``runs/nightly``. Empty if the current
             code answered just now.
         commit: The commit whose code answered, if known.
-        version: The version of the retriever, if it has an attribute for it.
         depth: How many results were requested, if known.
-        date: When the run was made, as an ISO date, if known.
         retry_count: How many calls were made again after a failure.
         is_interrupted: Whether Ctrl-C ended the run.
     """
 
     source: str = ""
     commit: str = ""
-    version: str = ""
     depth: int | None = None
-    date: str = ""
     retry_count: int = 0
     is_interrupted: bool = False
 
@@ -234,7 +230,6 @@ def _merge_provenance(first: Run, second: Run) -> Provenance:
         one,
         commit=one.commit if one.commit == other.commit or not has_more else "",
         depth=min(depths, default=None),
-        date=max(one.date, other.date),
         # The calls of a run that the first one contains are counted there.
         retry_count=one.retry_count + (other.retry_count if has_more else 0),
         is_interrupted=one.is_interrupted or other.is_interrupted,

@@ -54,7 +54,7 @@ FULL_RUN = Run(
         "bm25": Run({"nothing": (Ranking(("t9",), (1.0,)), Ranking(("t8",)))}, {"mint": QueryError("down")}, provenance=Provenance(depth=100)),
     },
     missing_doc_ids=frozenset({"t7"}),
-    provenance=Provenance("runs/nightly", "abc", "1.2", 10, "2026-11-28", 3, True),
+    provenance=Provenance("runs/nightly", "abc", 10, 3, is_interrupted=True),
     notes=("texts were cut",),
 )  # fmt: skip
 

@@ -10,7 +10,6 @@ from pytest_irquality.retrieval.collect import (
     MAX_EXISTS_CALLS,
     find_unindexed_documents,
     make_size_counters,
-    read_version,
 )
 
 
@@ -78,13 +77,3 @@ def test_sizes_are_counted_in_words_and_tokens() -> None:
     assert counters["words"]("One red **chair**") == 3
     assert (counters["tokens"]("abc"), counters["tokens"]("")) == (3, 0)
     assert make_size_counters(Retriever(), []) == {}
-
-
-@pytest.mark.parametrize(
-    ("version", "text"), [("2026.1", "2026.1"), (3, "3"), (None, ""), (object(), "")]
-)
-def test_a_version_is_a_text_or_a_number(version: object, text: str) -> None:
-    retriever = type("Retriever", (), {"version": version})()
-
-    assert read_version(retriever) == text
-    assert read_version(object()) == ""

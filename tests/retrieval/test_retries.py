@@ -87,7 +87,7 @@ def test_retry_after_may_be_a_date() -> None:
     now = datetime.datetime.now(datetime.timezone.utc)
     later = now + datetime.timedelta(seconds=50)
 
-    for value in (format_datetime(later, usegmt=True), format_datetime(later), later):
+    for value in (format_datetime(later, usegmt=True), format_datetime(later)):
         seconds = find_retry_after(HttpError(503, value))
         assert seconds is not None
         assert 40 < seconds <= 50

@@ -115,13 +115,13 @@ def test_stages_are_merged_by_name() -> None:
 
 
 def test_provenance_is_what_all_runs_share() -> None:
-    first = Provenance("runs/1", "c1", "7", 10, "2026-11-01", 2)
-    second = Provenance("", "c2", "7", 20, "2026-11-02", 3, is_interrupted=True)
+    first = Provenance("runs/1", "c1", 10, 2)
+    second = Provenance("", "c2", 20, 3, is_interrupted=True)
 
     merged = merge_runs(
         [Run({"a": rank("d1")}, provenance=first), Run({"b": rank("d2")}, provenance=second)]
     )
     again = merge_runs([merged, Run({"a": rank("d1")}, provenance=first)])
 
-    assert merged.provenance == Provenance("runs/1", "", "7", 10, "2026-11-02", 5, True)
+    assert merged.provenance == Provenance("runs/1", "", 10, 5, is_interrupted=True)
     assert again.provenance.retry_count == 5

@@ -493,13 +493,14 @@ class ConclusionPlugin:
         if self.view is None:
             return
         terminalreporter.section("search quality")
-        lines = [*self.update_lines, *self.errors]
-        lines += render_section(self.config, self.view, terminalreporter.verbosity)
-        for line in lines:
-            is_red = line.lstrip().startswith(("✗", "FAILED", "ERROR"))
-            terminalreporter.write_line(line, red=is_red)
-        for line in list_annotations(self.config, self.view):
-            terminalreporter.write_line(line)
+        for text in self.update_lines:
+            terminalreporter.write_line(text)
+        for text in self.errors:
+            terminalreporter.write_line(text, red=True)
+        for line in render_section(self.config, self.view, terminalreporter.verbosity):
+            terminalreporter.write_line(line.text, red=line.is_red)
+        for text in list_annotations(self.config, self.view):
+            terminalreporter.write_line(text)
 
 
 def _report_test(session: pytest.Session, name: str, text: str, *, is_failed: bool) -> None:

@@ -32,7 +32,7 @@ from pytest_irquality.io.git import GitError, Repository, find_checkout
 from pytest_irquality.plugin.collection import PluginState
 from pytest_irquality.plugin.options import OPTIONS, is_worker, list_command_words
 from pytest_irquality.reports.build_view import build_view
-from pytest_irquality.reports.terminal import render_terminal
+from pytest_irquality.reports.terminal import Line, render_lines
 from pytest_irquality.reports.view_model import MARKED_BYTES, OUTPUT_MARKER, View, ViewSettings
 
 if TYPE_CHECKING:
@@ -147,12 +147,12 @@ class ReportWriter:
         )
 
 
-def render_section(config: pytest.Config, view: View, verbosity: int) -> list[str]:
+def render_section(config: pytest.Config, view: View, verbosity: int) -> list[Line]:
     """Return the lines of the section in the terminal."""
     columns = CI_COLUMNS
     if sys.stdout.isatty() or os.environ.get("COLUMNS"):
         columns = config.get_terminal_writer().fullwidth
-    return render_terminal(view, verbosity=verbosity, columns=columns).rstrip("\n").split("\n")
+    return render_lines(view, verbosity=verbosity, columns=columns)
 
 
 def list_annotations(config: pytest.Config, view: View) -> Sequence[str]:

@@ -35,15 +35,30 @@ MAX_TITLE = 40
 MIN_TITLE = 8
 
 
+class Line(NamedTuple):
+    """A line of the section. A line about a failure is red."""
+
+    text: str
+    is_red: bool = False
+
+
 class _Block(NamedTuple):
     """Lines that belong together. If there are too many, the highest ranks are left out."""
 
     rank: int
     lines: Sequence[str]
+    is_red: bool = False
+    heading: Sequence[str] = ()
 
 
 def render_terminal(view: View, *, verbosity: int = 0, columns: int = TERMINAL_COLUMNS) -> str:
-    """Render our section of the terminal.
+    """Render our section of the terminal without colors. See ``render_lines``."""
+    lines = render_lines(view, verbosity=verbosity, columns=columns)
+    return "".join(f"{line.text}\n" for line in lines)
+
+
+def render_lines(view: View, *, verbosity: int = 0, columns: int = TERMINAL_COLUMNS) -> list[Line]:
+    """Render the lines of our section of the terminal.
 
     Args:
         view: The content.
@@ -55,16 +70,22 @@ def render_terminal(view: View, *, verbosity: int = 0, columns: int = TERMINAL_C
         Lines that end with the last paragraph, which begins with the outcome. Its continuation
         lines are indented by two spaces.
     """
+    is_failed = view.outcome >= Outcome.FAILED
     if verbosity < 0:
-        lines = _wrap_text(view.quiet_line, MAX_QUIET_COLUMNS, max_lines=MAX_QUIET_LINES)
+        quiet = _wrap_text(view.quiet_line, MAX_QUIET_COLUMNS, max_lines=MAX_QUIET_LINES)
+        blocks = [_Block(0, quiet, is_failed)]
     else:
         last = _wrap_text(view.last_paragraph, columns)
         blocks = list(_compose(view, columns, is_full=verbosity > 0))
         if verbosity == 0:
             blocks = _select_blocks(blocks, MAX_LINES - len(last))
-        lines = [line for block in blocks for line in block.lines] + last
+        blocks.append(_Block(0, last, is_failed))
+    lines = []
+    for block in blocks:
+        lines += [Line(text) for text in block.heading]
+        lines += [Line(text, block.is_red) for text in block.lines]
     # Wrapping may put a query's "::" at the start of a line, where GitHub reads commands.
-    return "".join(f"{escape_workflow_commands(line)}\n" for line in lines)
+    return [line._replace(text=escape_workflow_commands(line.text)) for line in lines]
 
 
 def _select_blocks(blocks: Sequence[_Block], max_lines: int) -> list[_Block]:
@@ -73,7 +94,7 @@ def _select_blocks(blocks: Sequence[_Block], max_lines: int) -> list[_Block]:
     room = max_lines
     # A row of a table has no lower rank than its heading, so headings come first.
     for index in sorted(range(len(blocks)), key=lambda index: (blocks[index].rank, index)):
-        room -= len(blocks[index].lines)
+        room -= len(blocks[index].heading) + len(blocks[index].lines)
         if room < 0:
             break
         selected.append(index)
@@ -92,7 +113,8 @@ def _compose(view: View, columns: int, *, is_full: bool) -> Iterator[_Block]:
     yield from _format_base_checks(view, columns, is_full)
     for text in view.reasons:
         reason = render_plain(write(f"{MARKS[view.outcome]} ", text), max_title=MAX_TITLE)
-        yield _Block(1, wrap(reason, columns) if is_full else [fit(reason, columns)])
+        lines = wrap(reason, columns) if is_full else [fit(reason, columns)]
+        yield _Block(1, lines, view.outcome >= Outcome.FAILED)
     if len(view.suites) > 1:
         yield from _format_suites(view, columns, is_full)
     for suite in view.suites:
@@ -109,7 +131,8 @@ def _compose(view: View, columns: int, *, is_full: bool) -> Iterator[_Block]:
         if check.outcome is not Outcome.PASSED or check.known_issue_id or check.is_warning:
             issue = f" (known issue {check.known_issue_id})" if check.known_issue_id else ""
             text = write(DataPart(check.subject), ": ", check.text, DataPart(issue))
-            yield _Block(1, wrap(f"{MARKS[check.outcome]} {render_plain(text)}", columns))
+            lines = wrap(f"{MARKS[check.outcome]} {render_plain(text)}", columns)
+            yield _Block(1, lines, check.outcome >= Outcome.FAILED)
     for number, message in enumerate(view.notices):
         rank = (8 if message.outcome is Outcome.PASSED else 4) + number
         yield _format_message(message.text, rank, columns, is_full)
@@ -158,13 +181,15 @@ def _format_step(step: Step, columns: int) -> list[str]:
     return [*wrap(f"{text}:", columns), f"    {step.command}"]
 
 
-def _rank_rows(table: Sequence[str], ranks: Sequence[int]) -> Iterator[_Block]:
+def _rank_rows(
+    table: Sequence[str], ranks: Sequence[int], red_rows: Sequence[bool]
+) -> Iterator[_Block]:
     """Yield a block for each row. The first one has the heading as well."""
-    if ranks:
-        heading_count = len(table) - len(ranks)
-        yield _Block(ranks[0], table[: heading_count + 1])
-        for line, rank in zip(table[heading_count + 1 :], ranks[1:], strict=True):
-            yield _Block(rank, [line])
+    heading_count = len(table) - len(ranks)
+    heading = table[:heading_count]
+    for line, rank, is_red in zip(table[heading_count:], ranks, red_rows, strict=True):
+        yield _Block(rank, [line], is_red, heading)
+        heading = ()
 
 
 # -- Tables ----------------------------------------------------------------------------------------
@@ -175,6 +200,7 @@ def _format_tiles(
 ) -> Iterator[_Block]:
     rows = []
     ranks = []
+    red_rows = []
     tiles = suite.shown_tiles
     for number, tile in enumerate(tiles if is_full else tiles[:MAX_ROWS]):
         finding = f"{tile.bound_name} {tile.bound}" if tile.bound else ""
@@ -188,6 +214,7 @@ def _format_tiles(
         rows.append([mark, tile.label, *values, finding])
         is_loud = tile.outcome >= Outcome.FAILED or not number
         ranks.append(number + first_rank + (0 if is_loud else 4))
+        red_rows.append(tile.outcome >= Outcome.FAILED and not tile.is_warning)
     changes = [column for column in view.names.columns if column.is_number]
     headings = (
         TextColumn(""),
@@ -195,7 +222,7 @@ def _format_tiles(
         *changes,
         TextColumn("threshold", width=24),
     )
-    return _rank_rows(format_table(headings, rows, columns), ranks)
+    return _rank_rows(format_table(headings, rows, columns), ranks, red_rows)
 
 
 def _mark_failure(outcome: Outcome) -> str:
@@ -225,7 +252,8 @@ def _format_suites(view: View, columns: int, is_full: bool) -> Iterator[_Block]:
         *(column for column in view.names.columns if column.is_number),
         TextColumn("queries", width=24 if is_long else 0),
     )
-    yield from _rank_rows(format_table(headings, rows, columns), [1] * len(rows))
+    red_rows = [suite.outcome >= Outcome.FAILED for suite in shown]
+    yield from _rank_rows(format_table(headings, rows, columns), [1] * len(rows), red_rows)
     if len(suites) > len(shown):
         yield _Block(1, [f"   and {len(suites) - len(shown)} more suites with -v"])
 
@@ -246,7 +274,7 @@ def _format_queries(view: View, columns: int, is_full: bool) -> Iterator[_Block]
             rows.append(cells)
             ranks.append(2 + number)
     headings = [TextColumn(""), *view.names.columns]
-    return _rank_rows(format_table(headings, rows, columns), ranks)
+    return _rank_rows(format_table(headings, rows, columns), ranks, [False] * len(rows))
 
 
 def _format_base_checks(view: View, columns: int, is_full: bool) -> Iterator[_Block]:
@@ -259,7 +287,7 @@ def _format_base_checks(view: View, columns: int, is_full: bool) -> Iterator[_Bl
         texts[write("✗ ", prefix, check.text)] = None
     for number, text in enumerate(texts):
         if is_full or number < MAX_ROWS:
-            yield _format_message(text, 1 + number, columns, is_full)
+            yield _format_message(text, 1 + number, columns, is_full)._replace(is_red=True)
     for number, edit in enumerate(view.edits):
         if edit.texts and (is_full or number < MAX_ROWS):
             text = write(DataPart(edit.subject), ": ", join(edit.texts))

@@ -9,7 +9,12 @@ from pytest_irquality.evaluation.evaluate import Branch
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.text import DataPart, write
 from pytest_irquality.reports.build_view import build_view
-from pytest_irquality.reports.terminal import format_failure, measure_width, render_terminal
+from pytest_irquality.reports.terminal import (
+    format_failure,
+    measure_width,
+    render_lines,
+    render_terminal,
+)
 from pytest_irquality.reports.view_model import View
 from pytest_irquality.suite.rules import MustNotFind
 from tests.reports.builders import (
@@ -60,6 +65,20 @@ def test_section_shows_what_got_worse_and_what_to_do() -> None:
     assert lines[-1] == (
         "FAILED shop (shop.ir.yaml): 1 of 5 checks failed; 20 queries: 20 compared"
     )
+
+
+def test_only_lines_about_failures_are_red() -> None:
+    query = make_query("FAILED ✗ shoes")
+    suite = make_suite("shop", [query], thresholds=[make_threshold("ndcg@10", min=0.9)])
+    failed = make_view(suite, make_run(suite, worse=1), make_run(suite))
+    passed = make_view(suite, make_run(suite), make_run(suite))
+
+    red = [line.text for line in render_lines(failed, verbosity=1) if line.is_red]
+
+    assert red[-1].startswith("FAILED shop (shop.ir.yaml)")
+    assert len(red) > 1
+    assert not any("shoes" in line for line in red)
+    assert not any(line.is_red for line in render_lines(passed, verbosity=1))
 
 
 def test_section_has_at_most_fifteen_lines_of_eighty_columns() -> None:

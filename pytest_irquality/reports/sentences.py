@@ -34,6 +34,7 @@ ROOT_CAUSES = frozenset(
 )
 
 MAX_NAMED_SUITES = 5
+MAX_NAMED_FAILURES = 2
 MAX_NAMED_LOST = 2
 MAX_NAMED_CHECKS = 20
 MIN_NEWLY_EMPTY = 2
@@ -160,7 +161,8 @@ def _write_review_headline(decision: Decision, suites: Sequence[SuiteView]) -> H
         return Headline(_count_base_failures(decision) + ", but this branch's suites pass")
     accept = "new baseline accepts" if _edits_only_baselines(decision.edits) else "suites accept"
     change = _write_change("worse", _of_queries(worse, rows), rows)
-    return Headline(change + f", which this branch's {accept}", counts_changes=True)
+    text = write(change, f", which this branch's {accept}, unlike ", DataPart(decision.base_name))
+    return Headline(text + "'s", counts_changes=True)
 
 
 def _write_fixed_headline(fixed: Sequence[CheckResult], suites: Sequence[SuiteView]) -> Headline:
@@ -433,8 +435,10 @@ def write_last_paragraph(
         parts.append(_count_evaluated(decision))
     else:
         parts.append(_drop_period(headline.sentence))
-    if outcome is Outcome.REVIEW and headline.counts_changes:
-        parts.append(_count_base_failures(decision))
+    if outcome is Outcome.REVIEW and decision.base_failures:
+        labels = [DataPart(failure.label) for failure in sort_base_failures(decision)]
+        failing = list_some(labels, MAX_NAMED_FAILURES)
+        parts.append(write("failing for ", DataPart(decision.base_name), ": ", failing))
     parts.append(coverage_line)
     # What readers must see even if they read nothing above.
     for notice in decision.notices:

@@ -267,9 +267,11 @@ def test_review_leads_with_the_base_checks_their_values_and_the_edits() -> None:
     view = make_view(suite, now, make_run(base_suite), base_suite)
 
     headline, summary, last = get_sentences(view)
-    assert headline == "Search got worse for 10 of 20 queries, which this branch's suites accept"
+    assert headline == (
+        "Search got worse for 10 of 20 queries, which this branch's suites accept, unlike main's"
+    )
     assert summary.startswith("2 checks of main fail.")
-    assert "; 2 checks of main fail; " in last
+    assert "; failing for main: no statistically significant drop, ndcg@10; " in last
     assert "5 queries removed, 1 threshold lowered" in last
     check = view.base_checks[1]
     assert format_check_values(check) == ("1.000", "0.754", "0.9")
@@ -540,7 +542,8 @@ def test_new_baseline_that_accepts_a_loss_is_for_review() -> None:
     view = build_view(decide(current, {suite.run_key: now}, base), SETTINGS)
 
     assert str(view.headline) == (
-        "Search got worse for 7 of 20 queries, which this branch's new baseline accepts"
+        "Search got worse for 7 of 20 queries, which this branch's new baseline accepts, unlike"
+        " main's"
     )
     assert view.next_steps[0].location == ".ir-baseline/shop.jsonl"
 

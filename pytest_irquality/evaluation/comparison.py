@@ -256,7 +256,6 @@ class _RankingPool:
         self._references: list[Sequence[str] | None] = []
         self._scores: dict[Metric, list[float | None]] = {}
         self._batch: RankingBatch | None = None
-        self._positions_with_duplicates: set[int] | None = None
 
     def add_query(
         self, query: Query, versions: Mapping[RankingVersion, tuple[Ranking, ...]]
@@ -287,14 +286,6 @@ class _RankingPool:
             self._batch = None if self._scores.keys() >= set(self._metrics) else batch
         return self._scores[metric]
 
-    def list_queries_with_duplicates(self) -> list[str]:
-        """Return the ids of queries with a current ranking that contains a document twice."""
-        if self._positions_with_duplicates is None:
-            self._batch = self._create_batch()
-        duplicates = self._positions_with_duplicates or set()
-        returned = self.positions[RankingVersion.RETURNED]
-        return [name for name in returned if not duplicates.isdisjoint(returned[name])]
-
     def _create_batch(self) -> RankingBatch:
         batch = RankingBatch(
             self._judgments,
@@ -303,8 +294,6 @@ class _RankingPool:
             sizes=[ranking.sizes for ranking in self._rankings],
         )
         batch.prepare(self._metrics)
-        # Keep these, because notices read them after the batch is freed.
-        self._positions_with_duplicates = batch.find_positions_with_duplicates()
         return batch
 
     def _score_shared_hits(self, metric: Metric, scores: list[float | None]) -> None:
@@ -384,11 +373,6 @@ class Comparison:
         if self.baseline_run is None:
             return self.run.titles
         return ChainMap(dict(self.run.titles), dict(self.baseline_run.titles))
-
-    @cached_property
-    def query_ids_with_duplicates(self) -> list[str]:
-        """Return the ids of queries whose answers contain a document twice."""
-        return self._pool.list_queries_with_duplicates()
 
     def get_stage(self, metric: Metric) -> Comparison:
         """Return the comparison of the stage that a metric scores, which has no stages itself."""

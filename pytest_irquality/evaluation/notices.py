@@ -564,7 +564,10 @@ def _create_assessor_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_duplicate_notice(facts: SuiteFacts) -> Iterator[Notice]:
-    query_ids = facts.comparison.query_ids_with_duplicates
+    query_ids = []
+    for query_id, rankings in facts.comparison.answers.items():
+        if any(len(set(ranking.doc_ids)) < len(ranking.doc_ids) for ranking in rankings):
+            query_ids.append(query_id)
     what = "a document twice, which counts once"
     phrases = (f"ranking contains {what}", f"rankings contain {what}")
     yield from facts.create_query_notice("repeated-documents", query_ids, *phrases)

@@ -37,8 +37,6 @@ def _score_each(score_one: Callable[..., float | None], *names: str) -> ScoreFun
 
 # -- Grades ----------------------------------------------------------------------------------------
 
-MAX_EXPONENT = 1000.0  # 2^1024 overflows a float
-
 GAINS = Parameter(
     "gains", "lin", "gain of a grade g: `lin` is g, `exp` is 2^g − 1", choices=("lin", "exp")
 )
@@ -91,7 +89,6 @@ _GRADE_METRICS = (
         parameters=(GAINS,),
         make=make_ndcg,
         needs="gain",
-        max_grade=lambda gains: MAX_EXPONENT if gains == "exp" else inf,
         undefined="for a query without a positive grade",
         source="Järvelin and Kekäläinen, 2002; Burges et al., 2005; trec_eval `ndcg_cut`",
         differences=(
@@ -106,7 +103,6 @@ _GRADE_METRICS = (
         parameters=(GAINS,),
         make=make_dcg,
         needs="gain",
-        max_grade=lambda gains: MAX_EXPONENT if gains == "exp" else inf,
         range=(0, inf),
         undefined="for a query without a positive grade",
         source="as `ndcg`",
@@ -541,25 +537,22 @@ def _make_own_score_function(
     low, high = range
     subject = f"The function of '{name}'"
 
-    def score_one(ranking: DocIds, judgments: Judgments, position: int) -> float | None:
+    def score_one(ranking: DocIds, judgments: Judgments) -> float | None:
         doc_ids = list(dict.fromkeys(ranking))
         k = len(doc_ids) if cutoff is None else cutoff
         try:
             value = function(doc_ids[:k], judgments.grades, k)
         except Exception as error:
             cause = f"{type(error).__name__}: {error}"
-            raise MetricError(f"{subject} raised {cause}", position) from error
+            raise MetricError(f"{subject} raised {cause}") from error
         if value is None:
             return None
         # Booleans are numbers here, because `doc_id in ranking` is a natural result.
         if not isinstance(value, Real):
-            raise MetricError(f"{subject} returned {value!r}, which is not a number", position)
+            raise MetricError(f"{subject} returned {value!r}, which is not a number")
         if not low - RANGE_TOLERANCE <= value <= high + RANGE_TOLERANCE:
             message = f"{subject} returned {value!r}, which is not in its range of {low} to {high}"
-            raise MetricError(message, position)
+            raise MetricError(message)
         return min(max(float(value), low), high)
 
-    def score(batch: JudgedRankings) -> list[float | None]:
-        return list(map(score_one, batch.rankings, batch.judgments, batch.positions))
-
-    return score
+    return _score_each(score_one, "rankings", "judgments")

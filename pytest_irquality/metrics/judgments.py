@@ -14,18 +14,11 @@ from typing import NamedTuple
 
 from pytest_irquality.io import dataclass, replace
 
+MAX_EXPONENT = 1000  # 2^1024 overflows a float
+
 
 class MetricError(ValueError):
-    """A metric or judgment that cannot be used as written, in one line that says what to do.
-
-    Attributes:
-        index: The position of the ranking that could not be scored, if the error is about one.
-            Callers know to which query it belongs, and this package does not.
-    """
-
-    def __init__(self, message: str, index: int | None = None) -> None:
-        super().__init__(message)
-        self.index = index
+    """A metric or judgment that cannot be used as written, in one line that says what to do."""
 
 
 @dataclass(frozen=True)
@@ -87,11 +80,6 @@ class Judgments:
         return frozenset(doc_id for doc_id, grade in self.grades.items() if grade >= 0)
 
     @cached_property
-    def top_grade(self) -> float:
-        """Return the highest positive grade, or 0 without one."""
-        return max(self.gains.values(), default=0)
-
-    @cached_property
     def ideal_dcg(self) -> list[float]:
         """Return the DCG of the best possible ranking at each cutoff, from 0."""
         return _compute_ideal_dcg(self.gains.values())
@@ -107,7 +95,15 @@ class Judgments:
 
 
 def compute_exponential_gain(grade: float) -> float:
-    """Compute the gain 2^grade − 1, which makes one excellent document worth many good ones."""
+    """Compute the gain 2^grade − 1, which makes one excellent document worth many good ones.
+
+    Raises:
+        MetricError: The grade is so high that a sum of gains may overflow.
+    """
+    if grade > MAX_EXPONENT:
+        raise MetricError(
+            f"The grade {grade:g} is too high for 'gains=exp', which allows {MAX_EXPONENT}"
+        )
     return float(2.0**grade - 1)
 
 
@@ -136,7 +132,6 @@ class JudgedRankings(NamedTuple):
         relevant_ranks: The ranks of relevant documents, ascending.
         relevant_counts: The number of relevant documents, returned or not.
         baseline_rankings: The rankings to compare with, if there are any.
-        positions: The index of each ranking in the batch that was to be scored.
     """
 
     rankings: Sequence[DocIds]
@@ -145,7 +140,6 @@ class JudgedRankings(NamedTuple):
     relevant_ranks: Sequence[Sequence[int]]
     relevant_counts: Sequence[int]
     baseline_rankings: Sequence[DocIds | None]
-    positions: Sequence[int]
 
     def with_relevant_from(self, relevant_from: float) -> JudgedRankings:
         """Return the same rankings with another lowest relevant grade."""

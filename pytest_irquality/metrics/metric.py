@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import inf
 from typing import Literal
 
 from pytest_irquality.io import dataclass, replace
@@ -66,7 +65,6 @@ class Definition:
         range: The lowest and the highest value.
         compares: Whether the metric compares the ranking with one of the baseline.
         is_own: Whether the metric comes from a user's project.
-        max_grade: Receives the parameters and returns the highest grade that the formula can take.
     """
 
     name: str
@@ -87,7 +85,6 @@ class Definition:
     unit: Unit = ""
     compares: bool = False
     is_own: bool = False
-    max_grade: Callable[..., float] | None = None
 
     @property
     def allowed_parameters(self) -> tuple[Parameter, ...]:
@@ -206,12 +203,6 @@ class Metric:
             if value is not None and parameter is not RELEVANT_FROM:
                 settings[parameter.name] = value
         return settings
-
-    @property
-    def max_grade(self) -> float:
-        """Return the highest grade that the formula can take."""
-        max_grade = self.definition.max_grade
-        return inf if max_grade is None else max_grade(**self.settings)
 
     def compute_depth(self, relevant_count: int = 0) -> int | None:
         """Compute how many results the metric reads, or return ``None`` for all of them.

@@ -83,7 +83,6 @@ class RankingBatch:
         if metric.budget:
             return self._score_with_budget(metric, *metric.budget, undefined)
         self.prepare([metric])
-        self._check_grades(metric)
         batch = self.judged_rankings
         if metric.rel is not None:
             batch = batch.with_relevant_from(metric.rel)
@@ -102,16 +101,6 @@ class RankingBatch:
             self._judged_rankings = self._find_judged_documents()
         return self._judged_rankings
 
-    def find_positions_with_duplicates(self) -> set[int]:
-        """Return the positions of rankings with a document twice, as deep as metrics read."""
-        positions = set()
-        pairs = zip(self._rankings, self.judged_rankings.rankings, strict=True)
-        for position, (ranking, without_duplicates) in enumerate(pairs):
-            # The search for judged documents copies only rankings with duplicates.
-            if without_duplicates is not ranking:
-                positions.add(position)
-        return positions
-
     def _find_judged_documents(self) -> JudgedRankings:
         rankings: list[DocIds] = []
         gains: list[RankedGains] = []
@@ -129,27 +118,12 @@ class RankingBatch:
             relevant_ranks=list(map(find_relevant_ranks, self._judgments, gains)),
             relevant_counts=[judgments.relevant_count for judgments in self._judgments],
             baseline_rankings=self._baseline_rankings,
-            positions=range(len(rankings)),
         )
-
-    def _check_grades(self, metric: Metric) -> None:
-        max_grade = metric.max_grade
-        if max_grade == inf:
-            return
-        # The position identifies the query with the grade.
-        for position, judgments in enumerate(self._judgments):
-            if judgments.top_grade > max_grade:
-                raise MetricError(
-                    f"The grade {judgments.top_grade:g} is too high for '{metric}', which allows"
-                    f" {max_grade:g}",
-                    position,
-                )
 
     def _score_with_budget(
         self, metric: Metric, unit: str, size: int, undefined: str
     ) -> list[float | None]:
         """Score each ranking at the number of documents that fit into the budget."""
-        self._check_grades(metric)
         positions_by_cutoff: dict[int, list[int]] = {}
         for position, sizes in enumerate(self._sizes or ()):
             if unit in sizes:

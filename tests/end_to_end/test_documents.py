@@ -521,4 +521,4 @@ def test_grade_above_the_scale_of_a_metric_with_a_budget_is_an_error(shop: Shop)
     build = shop.build()
 
     assert build.verdict == ("ERROR", 2)
-    assert "too high for 'ndcg(gains=exp,words=10)'" in build.text
+    assert "The grade 5000 is too high for 'gains=exp'" in build.text

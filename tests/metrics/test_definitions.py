@@ -203,13 +203,13 @@ class TestGrades:
         with pytest.raises(MetricError, match="must be above 0"):
             Judgments({"a": 1}, relevant_from)
 
-    def test_a_grade_above_the_scale_is_refused_with_its_position(self) -> None:
+    def test_a_grade_above_the_scale_is_refused(self) -> None:
         judgments = [Judgments({"a": 1}), Judgments({"a": 5000})]
 
-        with pytest.raises(MetricError, match="which allows 1000") as error:
+        with pytest.raises(
+            MetricError, match="5000 is too high for 'gains=exp', which allows 1000"
+        ):
             score_rankings([parse_metric("ndcg(gains=exp)@2")], judgments, ["a", "a"])
-
-        assert error.value.index == 1
 
     def test_equal_judgments_are_equal(self) -> None:
         assert Judgments({"a": 1}) == Judgments({"a": 1.0})

@@ -30,7 +30,7 @@ from pytest_irquality.io.git import GitError, Repository
 from pytest_irquality.io.processes import CANNOT_START_STATUS, SupervisedProcess
 from pytest_irquality.io.text import DataPart, Text, list_some, write
 from pytest_irquality.retrieval.run import Run
-from pytest_irquality.suite.model import Corpus, Query, RetrieverId, Retry, RunKey, Settings, Suite
+from pytest_irquality.suite.model import Query, RetrieverId, Retry, RunKey, Settings, Suite
 
 CHILD_VARIABLE = base_guard.VARIABLE
 MAX_SHOWN_LINES = 15
@@ -534,7 +534,6 @@ def _encode_batch(batch: QueryBatch) -> dict[str, Any]:
 def _decode_batch(data: dict[str, Any]) -> QueryBatch:
     settings = _restore_tuples(data["settings"])
     settings["retry"] = Retry(**_restore_tuples(settings["retry"]))
-    settings["corpus"] = Corpus(**_restore_tuples(settings["corpus"]))
     retriever, *others = data["key"]
     queries = []
     for query_id, text, params in data["queries"]:

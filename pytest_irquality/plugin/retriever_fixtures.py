@@ -152,7 +152,7 @@ def bm25_retriever(request: pytest.FixtureRequest) -> BM25Retriever:
     from pytest_irquality.retrieval.errors import RetrieverError
 
     suite: Suite | None = getattr(request.node, "suite", None)
-    if suite is None or not suite.settings.corpus.files:
+    if suite is None or not suite.settings.corpus_files:
         path = suite.path if suite is not None else "This test"
         pytest.fail(f"{path}: 'bm25_retriever' needs the key 'corpus'.", pytrace=False)
     try:

@@ -285,7 +285,7 @@ class SearchSession:
             if run_key in run_keys or run_key.retriever.fixture in baseline_retrievers:
                 runs[run_key] = _select_requests(run, requests)
         current = self.current.suites.get(key)
-        has_files = current is not None and bool(current.settings.corpus.files)
+        has_files = current is not None and bool(current.settings.corpus_files)
         corpus = None if has_files else self.corpora.get(key)
         return ItemAnswers(key, runs, corpus, is_base=is_base)
 
@@ -329,7 +329,7 @@ class SearchSession:
 
     def _create_context(self, key: SuiteKey) -> EvaluationContext:
         settings = self.current.suites[key].settings
-        if settings.match == "text" and settings.corpus.files and key not in self.corpora:
+        if settings.match == "text" and settings.corpus_files and key not in self.corpora:
             # Another process ran the queries.
             documents = load_corpus(settings)
             self.corpora[key] = {document.doc_id: document.text for document in documents}

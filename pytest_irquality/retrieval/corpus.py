@@ -40,7 +40,7 @@ class CorpusDocument(NamedTuple):
 
 def has_corpus(settings: Settings, retriever: object = None) -> bool:
     """Return whether there is a corpus: files, or a method ``texts()`` of the retriever."""
-    return bool(settings.corpus.files) or callable(getattr(retriever, "texts", None))
+    return bool(settings.corpus_files) or callable(getattr(retriever, "texts", None))
 
 
 def load_corpus(settings: Settings, retriever: object = None) -> Iterator[CorpusDocument]:
@@ -74,9 +74,9 @@ def load_corpus(settings: Settings, retriever: object = None) -> Iterator[Corpus
 def _iter_records(settings: Settings, retriever: object) -> Iterator[tuple[str, Any]]:
     """Yield the place, for errors, and the value of each document."""
     texts = getattr(retriever, "texts", None)
-    for path in settings.corpus.files:
+    for path in settings.corpus_files:
         yield from _parse_file(path)
-    if settings.corpus.files or not callable(texts):
+    if settings.corpus_files or not callable(texts):
         return
     place = "texts() of the retriever"
     result = texts()

@@ -64,14 +64,7 @@ RETRY_KEYS = {
     "times": Key(kinds.COUNT, "How many times to retry."),
     "on": Key(kinds.RETRY_FAILURES, "Which failures to retry.", "`[429, 5xx, timeout]`"),
 }
-CORPUS_KEYS = {
-    "files": Key(kinds.TEXTS, "Files or patterns. Each line is a document as JSON."),
-    "missing": Key(
-        kinds.make_choice("warn", "fail"),
-        "`warn` or `fail` if a passage is in no document.",
-        "`warn`",
-    ),
-}
+CORPUS_KEYS = {"files": Key(kinds.TEXTS, "Files or patterns. Each line is a document as JSON.")}
 ERRORS_KEYS = {"max": Key(kinds.make_count(0), "How many queries from files may have no answer.")}
 BASELINE_KEYS = {"retriever": Key(kinds.FIXTURE, "The retriever to compare with.")}
 PROBE_KEYS = {
@@ -244,8 +237,8 @@ SUITE_KEYS: dict[str, Key] = {
         kinds.TEXT, "The result field with the text, such as `payload.content`.", "recognized"
     ),
     "corpus": Key(
-        kinds.make_table(CORPUS_KEYS, "`{files: FILE, missing: warn}`"),
-        "The documents or chunks as indexed.",
+        kinds.make_table(CORPUS_KEYS, "`{files: FILE}`"),
+        "The documents or chunks as indexed: paths or patterns of JSON lines.",
         "the retriever's `texts()`, if it has this method",
     ),
     "show": Key(

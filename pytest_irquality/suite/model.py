@@ -276,24 +276,12 @@ class Retry:
 
 
 @dataclass(frozen=True)
-class Corpus:
-    """The documents as indexed, in files of JSON lines.
-
-    Attributes:
-        files: Absolute paths.
-        missing: Whether a relevant passage that no document contains warns or fails.
-    """
-
-    files: tuple[str, ...] = ()
-    missing: Literal["warn", "fail"] = "warn"
-
-
-@dataclass(frozen=True)
 class Settings:
     """How the queries of a suite run. Times are in seconds.
 
     Attributes:
         depth: How many results are requested, or ``None`` for as many as metrics and rules need.
+        corpus_files: Absolute paths of JSON lines with the documents as indexed.
         max_errors: How many queries from files may have no answer.
     """
 
@@ -304,7 +292,7 @@ class Settings:
     match: Literal["id", "text"] = "id"
     id_field: str = ""
     text_field: str = ""
-    corpus: Corpus = Corpus()
+    corpus_files: tuple[str, ...] = ()
     show: tuple[str, ...] = ()
     concurrency: int = 1
     timeout: float | None = None

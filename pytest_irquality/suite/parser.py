@@ -20,7 +20,6 @@ from pytest_irquality.suite.mistakes import Location, Mistake, MistakeList, quot
 from pytest_irquality.suite.model import (
     DEFAULT_METRIC,
     CheckItem,
-    Corpus,
     ItemKind,
     LostQueriesSetting,
     RetrieverId,
@@ -174,20 +173,19 @@ class _SuiteParser:
 
     def _make_settings(self) -> Settings:
         fields = self.fields
-        corpus = fields.get("corpus", {})
         corpus_files: list[str] = []
-        for written in corpus.get("files", ()):
+        for written in fields.get("corpus", {}).get("files", ()):
             with self.mistakes.collect():
                 files = self.finder.find(written, fields.get_line("corpus"))
                 corpus_files += [str(file.path) for file in files]
         plain: dict[str, Any] = {"id_field": self.id_field_default}
         for name, value in fields.values.items():
             # All other keys with the name of a setting have its value.
-            if name in Settings.__dataclass_fields__ and name != "corpus":
+            if name in Settings.__dataclass_fields__:
                 plain[name] = value
         return Settings(
             **plain,
-            corpus=Corpus(tuple(corpus_files), corpus.get("missing", "warn")),
+            corpus_files=tuple(corpus_files),
             max_errors=fields.get("errors", {}).get("max", 0),
         )
 

@@ -11,7 +11,7 @@ from pytest_irquality.reports.grading import render_grading
 from pytest_irquality.reports.view_model import OUTPUT_MARKER
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.data_files import GRADED_COLUMNS, TO_GRADE_COLUMNS
-from pytest_irquality.suite.model import Corpus, Query, RetrieverId, Settings, Suite
+from pytest_irquality.suite.model import Query, RetrieverId, Settings, Suite
 from tests.reports.builders import make_decision, make_query, make_run, make_suite, make_threshold
 
 
@@ -95,7 +95,7 @@ def test_scale_without_words_has_the_grades_in_use() -> None:
 def test_missing_documents_are_found_in_the_corpus(tmp_path: Any) -> None:
     file = tmp_path / "corpus.jsonl"
     file.write_text('{"id": "sku-9", "title": "Walnut Table", "text": "A table."}\n')
-    settings = Settings(corpus=Corpus((str(file),)))
+    settings = Settings(corpus_files=(str(file),))
     suite = make_suite(settings=settings)
 
     (encoded,) = render(suite, make_run(suite))["suites"]

@@ -20,7 +20,7 @@ from pytest_irquality.retrieval.corpus import (
     load_corpus,
 )
 from pytest_irquality.retrieval.errors import RetrieverError
-from pytest_irquality.suite.model import Corpus, Query, Settings
+from pytest_irquality.suite.model import Query, Settings
 
 
 def write_lines(path: Path, *records: object) -> str:
@@ -29,7 +29,7 @@ def write_lines(path: Path, *records: object) -> str:
 
 
 def load(*paths: str, **settings: Any) -> list[CorpusDocument]:
-    return list(load_corpus(Settings(corpus=Corpus(paths), **settings)))
+    return list(load_corpus(Settings(corpus_files=paths, **settings)))
 
 
 def load_texts(texts: object, **settings: Any) -> list[CorpusDocument]:
@@ -139,7 +139,7 @@ def test_without_files_and_texts_there_is_no_corpus(tmp_path: Path) -> None:
     assert not has_corpus(Settings(), object())
     assert list(load_corpus(Settings(), object())) == []
     assert has_corpus(Settings(), SimpleNamespace(texts=dict))
-    assert has_corpus(Settings(corpus=Corpus(("c.jsonl",))))
+    assert has_corpus(Settings(corpus_files=("c.jsonl",)))
 
 
 # BM25.

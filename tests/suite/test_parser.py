@@ -14,7 +14,6 @@ from pytest_irquality.suite.mistakes import Location, SuiteError
 from pytest_irquality.suite.model import (
     Bound,
     BoundUnit,
-    Corpus,
     ItemKind,
     KnownIssue,
     LostQueriesMode,
@@ -42,7 +41,7 @@ undefined: zero
 match: id
 id_field: meta.id
 text_field: meta.text
-corpus: {files: chunks.jsonl, missing: fail}
+corpus: {files: chunks.jsonl}
 show: [price, image]
 metrics: [NDCG, P@3]
 thresholds: {mrr: 80%, zero_results: {max: 2%, warn: true}}
@@ -96,7 +95,7 @@ def test_settings(everything: Suite, folder: SuiteFolder) -> None:
     assert (settings.top_k, settings.depth, settings.relevant_from) == (5, 50, 0.5)
     assert (settings.undefined, settings.match) == ("zero", "id")
     assert (settings.id_field, settings.text_field) == ("meta.id", "meta.text")
-    assert settings.corpus == Corpus((str(folder.path / "chunks.jsonl"),), "fail")
+    assert settings.corpus_files == (str(folder.path / "chunks.jsonl"),)
     assert settings.show == ("price", "image")
     assert (settings.concurrency, settings.timeout, settings.rate) == (4, 120, 10)
     assert settings.retry == Retry(2, ("429",))
@@ -352,7 +351,7 @@ def test_a_known_issue_needs_an_id(folder: SuiteFolder, value: str) -> None:
         ("thresholds:\n  ndcg@10:0.5\nqueries: [{query: a}]\n", "2: Write a space after the colon: 'ndcg@10: 0.5'"),
         ("top_k: [5]\nqueries: [{query: a}]\n", "1: 'top_k' must be a whole number from 1 to 10,000, not a list"),
         ("top_k: ٣\nqueries: [{query: a}]\n", "1: 'top_k' must be a whole number from 1 to 10,000, not '٣'"),
-        ("corpus: [c.jsonl]\nqueries: [{query: a}]\n", "1: 'corpus' must be written like {files: FILE, missing: warn}, not a list"),
+        ("corpus: [c.jsonl]\nqueries: [{query: a}]\n", "1: 'corpus' must be written like {files: FILE}, not a list"),
         (Q + "depth: 20000\n", "2: 'depth' must be a whole number from 1 to 10,000, not '20000'"),
         (Q + "metrics: [ndcg@20000]\n", "2: ndcg@20000 needs 20,000 results, and at most 10,000 are kept"),
         ("queries:\n  - query: c # developer\n", "2: 'query' is only 'c', because '#' begins a comment. Write 'c # developer' in quotes, or two spaces before the '#'."),

@@ -117,12 +117,13 @@ def _check_lost_queries(comparison: Comparison, today: date | None) -> CheckResu
 
     text = write("No query lost all relevant documents")
     if lost:
+        queries = list_some([change.query.part for change in lost])
         text = write(format_count(len(lost), "query", "queries"), " lost all relevant documents")
+        text += write(" (", queries, ")")
         if setting.mode is LostQueriesMode.MAX:
             text += f", and 'lost_all_relevant' allows {setting.maximum}"
         else:
             text += f", and {gained_count} gained one"
-        text += write(": ", list_some([change.query.part for change in lost]))
     return _create_result(
         DefaultCheck.LOST_QUERIES,
         outcome,
@@ -213,7 +214,7 @@ def _create_samples(
     comparisons: Iterable[Comparison], base_suite_paths: Collection[str] | None
 ) -> tuple[list[_Sample], list[_Sample]]:
     """Create a pooled sample for each retriever, and a sample for each suite tested alone."""
-    members: dict[RetrieverId, list[Comparison]] = defaultdict(list)
+    comparisons_by_retriever: dict[RetrieverId, list[Comparison]] = defaultdict(list)
     pools = []
     suite_samples = []
     for comparison in comparisons:
@@ -223,20 +224,20 @@ def _create_samples(
             # New queries could dilute the drop of the others.
             suite_samples.append(_create_suite_sample(comparison, comparison.suite.primary_metric))
         else:
-            members[comparison.suite.retriever].append(comparison)
-    for retriever_comparisons in members.values():
-        pooled = []
+            comparisons_by_retriever[comparison.suite.retriever].append(comparison)
+    for retriever_comparisons in comparisons_by_retriever.values():
+        members = []
         for comparison, units in _assign_units(retriever_comparisons, base_suite_paths):
             if units:
-                pooled.append((comparison, units))
+                members.append((comparison, units))
             else:
                 # The suite has copies only, so it would outvote what the base branch requires.
                 sample = _create_suite_sample(comparison, comparison.suite.primary_metric)
                 suite_samples.append(sample)
-        metrics = {comparison.suite.primary_metric for comparison, _ in pooled}
+        metrics = {comparison.suite.primary_metric for comparison, _ in members}
         # Changes of different metrics are not comparable.
         metric = metrics.pop() if len(metrics) == 1 else DEFAULT_METRIC
-        pool = _create_sample(pooled, metric)
+        pool = _create_sample(members, metric)
         if pool.droppable_count or pool.improvements:
             pools.append(pool)
         # If only one suite changed, the pool is that suite, so testing it alone adds nothing.
@@ -296,13 +297,14 @@ def _create_sample(members: Sequence[tuple[Comparison, set[str]]], metric: Metri
     means_by_unit = {}
     for unit in sorted(units_of_changed_suites):
         means_by_unit[unit] = fmean(improvements_by_unit[unit])
+    is_pooled = len(changed_suites) > 1
     return _Sample(
-        tuple(changed_suites) or tuple(comparison for comparison, _ in members),
-        metric,
-        means_by_unit,
-        len(droppable_units),
-        len(changed_suites),
-        constants.POOLED_ALPHA if len(changed_suites) > 1 else constants.ONLY_SUITE_ALPHA,
+        comparisons=tuple(changed_suites) or tuple(comparison for comparison, _ in members),
+        metric=metric,
+        improvements_by_unit=means_by_unit,
+        droppable_count=len(droppable_units),
+        changed_suite_count=len(changed_suites),
+        alpha=constants.POOLED_ALPHA if is_pooled else constants.ONLY_SUITE_ALPHA,
     )
 
 

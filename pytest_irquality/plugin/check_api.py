@@ -109,12 +109,12 @@ def check(
 
     Args:
         suite: The suite, relative to the working directory.
-        retriever: What the retriever fixture would return.
+        retriever: The value that the retriever fixture would return.
         retrievers: Several retrievers by name, in place of one.
-        baseline: What to compare with: the committed baseline (True), nothing (False), a saved run
-            (a path), or another branch (``git:REF``).
+        baseline: The committed baseline (True), none (False), a saved run (a path), or the baseline
+            of another branch (``git:REF``).
         update_baseline: Whether to write the answers as the baseline, after the decision.
-        concurrency: The number of calls at the same time, over the setting of the suite.
+        concurrency: The number of calls at the same time. Overrides the setting of the suite.
         metrics: The project's own metrics, as ``make_own_metric`` returns them.
         root: The root of the project, to which paths in messages are relative. By default the git
             checkout of the suite, or the working directory.

@@ -109,7 +109,7 @@ class SuiteModule(compat.SynthesizedModule):
                     id_field_default=state.options.id_field,
                     access=state.file_access,
                 )
-                check_retriever(state, suite)
+                refuse_undeclared_retriever(state, suite)
                 self.suite = suite
         except (SuiteError, MetricError) as error:
             self.error = str(error)
@@ -120,7 +120,8 @@ class SuiteModule(compat.SynthesizedModule):
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """Collect an item for each check and retriever."""
         state = get_state(self.config)
-        # Building the folder of a base suite creates modules that nobody collects.
+        # Not in ``create``, because building the folder of a base suite creates modules that nobody
+        # collects.
         state.modules[self.path] = self
         # collect_cases calls load_fixture_names, which loads the suite.
         cases = self.collect_cases()
@@ -131,19 +132,19 @@ class SuiteModule(compat.SynthesizedModule):
             state.search_session.current.add_error(state.get_relative_path(self.path), message)
             return [broken]
         shared_states: dict[RetrieverId, SharedSuiteState] = {}
-        state_of_case = []
+        shared_by_case = []
         for case in cases:
             retriever = compat.find_retriever(self.suite.retriever.fixture, case)
             if retriever not in shared_states:
                 key = state.search_session.current.add_suite(self.suite, retriever)
                 shared_states[retriever] = SharedSuiteState(state.search_session, key)
-            state_of_case.append(shared_states[retriever])
+            shared_by_case.append(shared_states[retriever])
         if state.options.compares_with_commit:
             text = self.path.read_text(encoding="utf-8", errors="replace")
             state.search_session.current.texts[self.suite.path] = text
         items = []
         for check in self.suite.items:
-            for case, shared in zip(cases, state_of_case, strict=True):
+            for case, shared in zip(cases, shared_by_case, strict=True):
                 item = compat.create_item(SuiteItem, case, check.name)
                 item.check_item = check
                 item.shared = shared
@@ -153,10 +154,10 @@ class SuiteModule(compat.SynthesizedModule):
         return items
 
 
-def check_retriever(state: PluginState, suite: Suite) -> None:
-    """Refuse a suite whose retriever is a fixture that is not meant to be one.
+def refuse_undeclared_retriever(state: PluginState, suite: Suite) -> None:
+    """Refuse a suite whose retriever is not declared.
 
-    A pull request that edits only suites must not be able to set up any fixture.
+    Otherwise a pull request that only edits suites could set up any fixture.
 
     Raises:
         SuiteError: The message says how to declare a retriever.

@@ -6,8 +6,8 @@ Everything here was tried with pytest 8.0 to 9.2. If pytest changes, this module
 from __future__ import annotations
 
 import argparse
+import linecache
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
@@ -52,7 +52,7 @@ class SynthesizedModule(pytest.Module):
         return self._synthesized
 
     def funcnamefilter(self, name: str) -> bool:
-        """Take every function for a test, whatever ``python_functions`` says."""
+        """Treat every function as a test, whatever ``python_functions`` says."""
         return not name.startswith("_")
 
     def collect_cases(self) -> list[pytest.Function]:
@@ -61,10 +61,10 @@ class SynthesizedModule(pytest.Module):
 
 
 def _make_function(path: Path) -> FunctionType:
-    """Return a test function without arguments, whose place is the first line of a file."""
+    """Return a test function without arguments, which pytest locates in line 1 of a file."""
 
     def check() -> None:
-        """Stand for everything in the file."""
+        """Represent everything in the file."""
 
     code = check.__code__.replace(co_filename=str(path), co_firstlineno=1)
     return FunctionType(code, check.__globals__, "check")
@@ -73,13 +73,13 @@ def _make_function(path: Path) -> FunctionType:
 Item = TypeVar("Item", bound=pytest.Function)
 
 
-def create_item(kind: type[Item], case: pytest.Function, name: str) -> Item:
+def create_item(item_class: type[Item], case: pytest.Function, name: str) -> Item:
     """Create an item with the fixtures and parameters of a case of the same module.
 
-    Resolving fixtures is most of what collecting an item costs, and this does it once for all.
+    Resolving fixtures takes most of the time of collecting an item. Here, only the case does so.
     """
     callspec = getattr(case, "callspec", None)
-    item: Item = kind.from_parent(
+    item: Item = item_class.from_parent(
         case.parent,
         name=name + case.name.removeprefix(case.originalname),
         originalname=name,
@@ -100,9 +100,9 @@ def has_fixture(item: pytest.Function, name: str) -> bool:
 
 
 def find_retriever(name: str, item: pytest.Function) -> RetrieverId:
-    """Return the retriever an item gets from a fixture: its name, folder and parameter.
+    """Return the retriever that an item gets from a fixture: its name, folder and parameter.
 
-    A parameter that something else brings, such as a number of repetitions, does not count.
+    Parameters of other fixtures, such as a number of repetitions, do not count.
     """
     if not has_fixture(item, name):
         return RetrieverId(name)
@@ -191,7 +191,7 @@ def find_typed_items(
     """Return the items that ``-k``, ``-m`` and ``--deselect`` of a command line select."""
     selected = list(items)
     hook = SimpleNamespace(pytest_deselected=lambda items: None)
-    other_config: Any = _OtherOptions(config, typed, hook)
+    other_config: Any = _ConfigWithOptions(config, typed, hook)
     if getattr(typed, "keyword", "") or getattr(typed, "markexpr", ""):
         plugin = config.pluginmanager.get_plugin("mark")
         if plugin is not None:
@@ -200,8 +200,8 @@ def find_typed_items(
     return [item for item in selected if not (prefixes and item.nodeid.startswith(prefixes))]
 
 
-class _OtherOptions:
-    """A configuration with other options, for pytest's own selection."""
+class _ConfigWithOptions:
+    """A configuration with other options than the session's, for pytest's own selection."""
 
     def __init__(self, config: pytest.Config, option: argparse.Namespace, hook: Any) -> None:
         self._config = config
@@ -281,11 +281,10 @@ def make_failure(text: str, path: str, line: int = 1) -> Any:
     return code.ReprExceptionInfo(reprtraceback=traceback, reprcrash=crash)
 
 
-def clean_report(report: pytest.TestReport) -> None:
-    """Make control characters and workflow commands harmless in what an error says.
+def escape_report(report: pytest.TestReport) -> None:
+    """Escape control characters and workflow commands in the errors of a report.
 
-    An error of the user's code may quote a query, a title or a file name. Lines of source stay as
-    they are.
+    An error of the user's code may quote a query, a title or a file name. Lines of source are kept.
     """
     chain = getattr(report.longrepr, "chain", None)
     if chain is None:
@@ -331,5 +330,4 @@ def hide_source(path: Path) -> None:
     CI services would read workflow commands in them. An entry of ``linecache`` without a time is
     never compared with the disk.
     """
-    linecache = sys.modules.get("linecache") or __import__("linecache")
     linecache.cache[str(path)] = (0, None, [], str(path))

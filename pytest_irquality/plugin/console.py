@@ -97,14 +97,14 @@ def _add_query(given: argparse.Namespace) -> int:
 
     suite = given.suite
     if suite is None:
-        found = _find_suites()
-        if len(found) != 1:
+        suites = _find_suites()
+        if len(suites) != 1:
             problem = "There is no suite here."
-            if found:
-                problem = f"There are several suites here ({', '.join(map(str, found))})."
+            if suites:
+                problem = f"There are several suites here ({', '.join(map(str, suites))})."
             print(f"{problem} Name one with --suite FILE.", file=sys.stderr)
             return 1
-        suite = found[0]
+        suite = suites[0]
     root = find_checkout(suite.absolute().parent) or Path.cwd()
     try:
         line = add_query(
@@ -119,7 +119,7 @@ def _add_query(given: argparse.Namespace) -> int:
 
 
 def _find_suites() -> list[Path]:
-    """Find the suites below the current folder, without those of installed packages."""
+    """Find the suites below the current folder, except in installed packages."""
     suites = []
     for folder, names, files in os.walk("."):
         names[:] = [n for n in names if not n.startswith(".") and n not in SKIPPED_FOLDERS]

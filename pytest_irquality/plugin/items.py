@@ -379,7 +379,7 @@ def pytest_runtest_makereport(
     if not isinstance(item, ReportedItem):
         return report
     if not report.passed:
-        compat.clean_report(report)
+        compat.escape_report(report)
     if report.when == "setup" and is_worker(item.config) and item.answers is not None:
         vars(report)["ir_answers"] = encode_item_answers(item.answers)
         item.answers = None

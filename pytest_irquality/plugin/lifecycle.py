@@ -100,15 +100,15 @@ def activate(config: pytest.Config, options: Options) -> None:
     )
     config.stash[STATE_KEY] = state
     manager = config.pluginmanager
-    try:
-        if options.baseline:
-            _set_baseline_source(config, state)
-        if options.shard:
-            from pytest_irquality.baselines.saved_runs import parse_shard
+    if options.baseline:
+        _set_baseline_source(config, state)
+    if options.shard:
+        from pytest_irquality.baselines.saved_runs import parse_shard
 
+        try:
             search_session.plan.shard = parse_shard(options.shard)
-    except BaselineError as error:
-        raise pytest.UsageError(str(error)) from None
+        except BaselineError as error:
+            raise pytest.UsageError(f"--ir-save-runs: {error}") from None
     # Under `run:`, fixtures can read for which branch they run.
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
@@ -132,9 +132,12 @@ def _set_baseline_source(config: pytest.Config, state: PluginState) -> None:
         state.search_session.add_base_branch(state.base_plugin.branch)
         config.pluginmanager.register(state.base_plugin, "irquality-base-branch")
     else:
-        state.search_session.current.source = create_baseline_source(
-            options.baseline, config.invocation_params.dir, root=config.rootpath
-        )
+        folder, root = config.invocation_params.dir, config.rootpath
+        try:
+            source = create_baseline_source(options.baseline, folder, root=root)
+        except BaselineError as error:
+            raise pytest.UsageError(f"--ir-baseline: {error}") from None
+        state.search_session.current.source = source
 
 
 def _create_shared_prefix(config: pytest.Config) -> Path:
@@ -159,18 +162,14 @@ def _create_progress(config: pytest.Config, name: str) -> ReportProgress | None:
     if reporter is None or reporter.verbosity < 0 or is_worker(config):
         return None
     capture = config.pluginmanager.get_plugin("capturemanager")
-    start = time.monotonic()
-    next_line = start + PROGRESS_INTERVAL_S
+    next_line = time.monotonic() + PROGRESS_INTERVAL_S
 
     def report_progress(done: int, total: int) -> None:
         nonlocal next_line
-        now = time.monotonic()
-        if now < next_line or not 0 < done < total:
-            return
-        next_line = now + PROGRESS_INTERVAL_S
-        seconds_left = round((now - start) * (total - done) / done)
-        with capture.global_and_fixture_disabled() if capture else nullcontext():
-            reporter.write_line(f"{name}: {done} of {total} calls, {seconds_left} s left")
+        if time.monotonic() >= next_line:
+            next_line += PROGRESS_INTERVAL_S
+            with capture.global_and_fixture_disabled() if capture else nullcontext():
+                reporter.write_line(f"{name}: {done} of {total} calls")
 
     return report_progress
 

@@ -294,11 +294,11 @@ class Options(NamedTuple):
         paths = {}
         for option in OPTIONS:
             if option.renderer:
-                kind = option.flag.removeprefix("--ir-")
-                paths[kind] = getattr(self, kind)
+                report = option.flag.removeprefix("--ir-")
+                paths[report] = getattr(self, report)
         # Only the HTML report has a default.
         paths["report"] = paths["report"] or DEFAULT_REPORT
-        return {kind: path for kind, path in paths.items() if path not in _NO_PATHS}
+        return {report: path for report, path in paths.items() if path not in _NO_PATHS}
 
     @property
     def outputs(self) -> dict[str, str]:

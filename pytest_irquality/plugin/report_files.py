@@ -67,7 +67,8 @@ class ReportWriter:
             update_command: The words of the command that updates baselines.
 
         Returns:
-            The content of the reports, and what could not be written if somebody asked for it.
+            The content of the reports, and an error for each that an option names but that could
+            not be written.
         """
         options = self.state.options
         settings = self._create_settings(decision, history, update_command)
@@ -75,20 +76,20 @@ class ReportWriter:
         renderers: dict[str, Callable[[], str]] = {}
         for option in OPTIONS:
             if option.renderer:
-                kind = option.flag.removeprefix("--ir-")
-                renderers[kind] = partial(_render, option.renderer, view)
+                report = option.flag.removeprefix("--ir-")
+                renderers[report] = partial(_render, option.renderer, view)
         renderers["grading"] = partial(_render, "grading:render_grading", decision, options.grade)
         errors = []
         written = dict(settings.written)
-        for kind, name in settings.written.items():
+        for report, name in settings.written.items():
             path = self.config.invocation_params.dir / name
             try:
                 check_output(path, self.config.rootpath, options.suite_files)
-                write_atomically(path, renderers[kind]())
+                write_atomically(path, renderers[report]())
             except (OSError, FileError) as error:
-                del written[kind]
-                # The default is nobody's choice, so a file that is in its way fails nothing.
-                if kind != "report" or options.report:
+                del written[report]
+                # If only the default path is in use already, that fails no build.
+                if report != "report" or options.report:
                     reason = getattr(error, "strerror", None) or str(error)
                     errors.append(f"{name} could not be written. {reason}")
         summary = os.environ.get("GITHUB_STEP_SUMMARY")
@@ -223,7 +224,7 @@ class StandardOutput:
             self.errors[report.nodeid] = report.longreprtext
 
     def restore(self) -> None:
-        """Give standard output back, and write the document."""
+        """Restore standard output, and write the document."""
         from pytest_irquality.reports.json_report import render_short_json
 
         sys.stdout.flush()

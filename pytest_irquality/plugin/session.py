@@ -93,16 +93,13 @@ def decode_item_answers(text: str) -> ItemAnswers:
     return ItemAnswers(**{**data, "key": SuiteKey(path, RetrieverId(*retriever)), "runs": runs})
 
 
-def create_baseline_source(
-    baseline: str, folder: Path, *, root: Path, commit: str = ""
-) -> BaselineSource:
+def create_baseline_source(baseline: str, folder: Path, *, root: Path) -> BaselineSource:
     """Create the source that ``--ir-baseline`` or the argument of ``check()`` names.
 
     Args:
         baseline: ``git:REF``, ``run:REF`` or the path of saved runs.
         folder: The folder that a path is relative to.
         root: The root of the project.
-        commit: The commit of the revision, if another process has resolved it.
 
     Raises:
         BaselineError: Git does not know the revision, or there are no saved runs.
@@ -112,12 +109,12 @@ def create_baseline_source(
 
     kind, _, ref = baseline.partition(":")
     if kind in ("git", "run"):
-        return GitSource(root, ref, label=baseline, commit=commit)
+        return GitSource(root, ref, label=baseline)
     path = folder / baseline
     if not path.exists():
         raise BaselineError(
-            f"--ir-baseline: There is no file or folder '{baseline}'. For a branch or commit,"
-            f" write `git:{baseline}`."
+            f"There is no file or folder '{baseline}'. For a branch or commit, write"
+            f" `git:{baseline}`."
         )
     return SavedBaselines(path, root=root)
 

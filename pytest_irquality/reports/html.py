@@ -165,13 +165,10 @@ def _name_metric(view: View) -> str:
 def _list_weak_rows(rows: Sequence[QueryRow]) -> list[QueryRow]:
     """Return the rows that could be better, lowest value first, each query once."""
     weak: dict[tuple[str, str], QueryRow] = {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: row.now.value if row.now else 1.0):
         if row.now and row.now.value < WEAK_VALUE:
-            key = (row.suite_path, row.query.id)
-            known = weak.get(key)
-            if known is None or known.now is None or row.now.value < known.now.value:
-                weak[key] = row
-    return sorted(weak.values(), key=lambda row: row.now.value if row.now else 0.0)
+            weak.setdefault((row.suite_path, row.query.id), row)
+    return list(weak.values())
 
 
 def _select_static_rows(rows: Sequence[QueryRow]) -> list[QueryRow]:
@@ -236,9 +233,7 @@ def _build_bars(view: View, rows: Sequence[QueryRow]) -> dict[str, Any] | None:
         return None
     values.sort()
     # Of very many queries each bar shows one of several neighbours, which are nearly equal.
-    step = max(1.0, len(values) / MAX_BARS)
-    shown = [values[int(index * step)] for index in range(int(len(values) / step))]
-    shown[-1] = values[-1]
+    shown = [*values[: -1 : ceil(len(values) / MAX_BARS)], values[-1]]
     top = limit if values[-1] > 0 else 0.0
     bottom = limit if values[0] < 0 else 0.0
     lines = [(100 * top / (top + bottom), "0")]
@@ -459,9 +454,6 @@ def _describe_grade(doc: DocChange) -> tuple[str, str]:
 
 def _build_details(row: QueryRow, details: QueryDetails, shared: _Shared) -> dict[str, Any]:
     """Build what only an opened query shows, without what it lacks."""
-    checks = []
-    for result in details.results:
-        checks.append([result.outcome.name, shared.texts[result.text]])
     # The primary metric is in the table.
     values = []
     for value in details.values[1:]:
@@ -472,7 +464,7 @@ def _build_details(row: QueryRow, details: QueryDetails, shared: _Shared) -> dic
         "why": escape_page_text(row.query.why),
         "error": escape_page_text(row.error),
         "issue": escape_page_text(row.known_issue_id),
-        "checks": checks,
+        "checks": [[result.outcome.name, shared.texts[result.text]] for result in details.results],
         "values": values if any(any(entry) for entry in values) else [],
         "place": shared.texts[write(CodePart(str(row.query.location)))],
         "rerun": shared.texts[write(CodePart(details.rerun))],

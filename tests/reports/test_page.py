@@ -385,6 +385,8 @@ def test_page_says_what_it_waits_for(open_page: Open) -> None:
 
     assert page.get_by_text("Type your name to start.").is_visible()
     assert page.get_by_role("button", name="Start").is_disabled()
+    assert page.get_by_label("What nobody has graded yet").is_visible()
+    assert page.get_by_label("Everything, as a second opinion").is_visible()
     start(page)
     assert page.locator("#waiting").inner_text() == "Waiting for your grade of this document"
 
@@ -397,6 +399,7 @@ def test_grades_are_given_by_keyboard_and_saved(open_page: Open) -> None:
         page.keyboard.press(key)
 
     assert page.get_by_text("Everything is graded. Thank you!").is_visible()
+    assert page.locator("#grades button:enabled").count() == 0
     assert "shop.judgments-anna.csv next to shop.ir.yaml" in page.locator("#done").inner_text()
     rows = save(page, "#save-done")
     assert sorted(row["rating"] for row in rows) == ["", "0", "1", "2", "2", "3"]
@@ -414,6 +417,22 @@ def test_nothing_moves_under_the_pointer(open_page: Open) -> None:
         button.click()
 
     assert all(box == boxes[0] for box in boxes)
+
+
+def test_picture_is_next_to_the_fields(open_page: Open) -> None:
+    fields = ({"picture": PICTURE, "price": "7 €"},)
+    suite = make_suite(queries=[Query("q", "lamp")])
+    run = Run({"lamp": (Ranking(("d1",), fields=fields),)})
+    page = open_page(render_grading(make_decision(suite, run), "grade.html"))
+    assert not page.get_by_label("Everything, as a second opinion").is_visible()
+    start(page)
+
+    picture = page.locator(".pictures img").bounding_box()
+    price = page.get_by_text("7 €").bounding_box()
+
+    assert picture is not None
+    assert price is not None
+    assert picture["x"] + picture["width"] <= price["x"]
 
 
 def test_undo_takes_back_the_last_grade(open_page: Open) -> None:

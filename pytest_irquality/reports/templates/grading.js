@@ -341,6 +341,7 @@
     find("done").hidden = false;
     find("file-name").textContent = getFileName();
     find("waiting").textContent = "Nothing is left to grade. Save the file.";
+    for (const button of [...find("grades").children, find("cannot-tell"), find("note")]) button.disabled = true;
     find("done").focus();
   }
 
@@ -468,11 +469,15 @@
   /** Say how much there is to do in each mode, and what this browser already has. */
   function drawStart() {
     const name = find("name").value.trim();
+    const counts = {};
     for (const [key, mode] of Object.entries(MODES)) {
-      const queries = selectQueries(mode, name);
+      const queries = selectQueries(mode, name || "a new person"); // grades in the suite have an empty name
       const count = queries.reduce((sum, query) => sum + query.asked.length, 0);
       find(`mode-${key}`).textContent = `${mode.title}: ${formatCount(count, "document", "documents")} of ${formatCount(queries.length, "query", "queries")}`;
-      find(`mode-${key}`).parentElement.hidden = !queries.length && key !== "fresh";
+      // A second opinion on what nobody has graded is no other choice.
+      const isRepeated = key === "second" && count === counts.fresh;
+      counts[key] = count;
+      find(`mode-${key}`).parentElement.hidden = (!queries.length || isRepeated) && key !== "fresh";
     }
     const kept = name ? Object.keys(readStore(getStoreName(name))).length : 0;
     const waiting = name ? "" : "Type your name to start.";

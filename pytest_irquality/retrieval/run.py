@@ -15,7 +15,8 @@ from pytest_irquality.io import dataclass, field, replace
 
 T = TypeVar("T")
 
-_EMPTY_MAPPING: Mapping[Any, Any] = {}
+# The default of all rankings, of which there are often thousands.
+_EMPTY: Mapping[Any, Any] = {}
 
 
 class Hit(NamedTuple):
@@ -75,11 +76,6 @@ def _split_ids(text: str) -> tuple[str, ...]:
     return tuple(text.split("\n")[:-1])
 
 
-def _share_empty_mapping() -> Mapping[Any, Any]:
-    """Return the same empty mapping for all rankings, because there are often thousands."""
-    return _EMPTY_MAPPING
-
-
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """One answer of a retriever: document ids, best first, duplicates included.
@@ -100,11 +96,9 @@ class Ranking:
     scores: Sequence[float] | None = None
     seconds: float | None = None
     texts: tuple[str, ...] = field(default=(), repr=False)
-    passages: Mapping[int, tuple[str, ...]] = field(
-        default_factory=_share_empty_mapping, repr=False
-    )
+    passages: Mapping[int, tuple[str, ...]] = field(default_factory=lambda: _EMPTY, repr=False)
     fields: tuple[Mapping[str, object], ...] = field(default=(), repr=False)
-    sizes: Mapping[str, tuple[float, ...]] = field(default_factory=_share_empty_mapping, repr=False)
+    sizes: Mapping[str, tuple[float, ...]] = field(default_factory=lambda: _EMPTY, repr=False)
 
     @property
     def hits(self) -> Iterator[Hit]:

@@ -122,7 +122,7 @@ def make_probes(
     """
     reader = _DocumentReader(files, by, id_field)
     statistics = _Statistics()
-    sample = _draw_sample(reader, by, sample_size, statistics)
+    sample = _draw_sample(reader, sample_size, statistics)
     if not statistics.document_count:
         raise Mistake(location.line, "'probes' has no document to make a query from")
     for path in by:
@@ -256,7 +256,7 @@ def _to_text(value: object) -> str:
 
 
 def _draw_sample(
-    reader: _DocumentReader, by: Mapping[str, str], sample_size: int, statistics: _Statistics
+    reader: _DocumentReader, sample_size: int, statistics: _Statistics
 ) -> list[_Document]:
     """Draw the documents whose ids have the lowest hashes, and collect statistics of all."""
     heap: list[tuple[int, int, _Document]] = []

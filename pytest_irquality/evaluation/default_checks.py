@@ -465,8 +465,8 @@ def _find_differences(changes: Sequence[QueryChange], new_first_count: int) -> l
     empty = [change.query for change in changes if change.is_newly_empty]
     findings = []
     if fmean(overlaps) < constants.MIN_MEAN_OVERLAP - constants.ROUNDING_ERROR:
-        overlap = f"the mean overlap@10 with the baseline is only {fmean(overlaps):.2f}"
-        findings.append(write(overlap))
+        text = f"the mean overlap@10 with the baseline is only {fmean(overlaps):.2f}"
+        findings.append(write(text))
     if _exceeds(new_first_count, total, constants.MAX_NEW_FIRST_HITS_FRACTION):
         findings.append(write(_describe_first_hits(new_first_count, total)))
     if unrelated >= constants.MIN_UNRELATED_QUERIES and _exceeds(

@@ -285,9 +285,11 @@ def _format_base_checks(view: View, columns: int, is_full: bool) -> Iterator[_Bl
         label = find_label(view.suites, check)
         prefix = write(DataPart(label), ": ") if label else Text()
         texts[write("✗ ", prefix, check.text)] = None
-    for number, text in enumerate(texts):
-        if is_full or number < MAX_ROWS:
-            yield _format_message(text, 1 + number, columns, is_full)._replace(is_red=True)
+    shown = len(texts) if is_full else MAX_ROWS
+    for number, text in enumerate([*texts][:shown]):
+        yield _format_message(text, 1 + number, columns, is_full)._replace(is_red=True)
+    if len(texts) > shown:
+        yield _Block(MAX_ROWS, [f"    and {len(texts) - shown} more with -v"])
     for number, edit in enumerate(view.edits):
         if edit.texts and (is_full or number < MAX_ROWS):
             text = write(DataPart(edit.subject), ": ", join(edit.texts))

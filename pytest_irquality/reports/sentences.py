@@ -62,6 +62,7 @@ class Headline:
 
     sentence: Text
     subject: str = ""
+    separator: str = ": "
     counts_changes: bool = False
     check: DefaultCheck | None = None
 
@@ -69,7 +70,7 @@ class Headline:
     def text(self) -> Text:
         """Return the sentence with its subject, or with a capital letter."""
         if self.subject:
-            return write(DataPart(self.subject), ": ", self.sentence)
+            return write(DataPart(self.subject), self.separator, self.sentence)
         first, *others = self.sentence.parts
         # The name of a metric stays as it is.
         if isinstance(first, str) and first.partition(" ")[0].isalpha():
@@ -209,7 +210,7 @@ def _find_spread(suite: SuiteView) -> MetricChange | None:
 def _quote_finding(item: Notice | CheckResult, suites: Sequence[SuiteView]) -> Headline:
     if isinstance(item, Notice) and item.code == NoticeCode.CANNOT_BE_USED:
         # The mistakes in a file are too long for a headline.
-        return Headline(write(DataPart(item.subject), " cannot be used"))
+        return Headline(write("cannot be used"), item.subject, separator=" ")
     return Headline(item.text, find_label(suites, item))
 
 

@@ -305,14 +305,14 @@ class BranchEvaluator:
     facts: BuildFacts = field(default=BuildFacts())
 
     def evaluate_branch(
-        self, finished: Mapping[SuiteKey, Evaluation] | None = None
+        self, known_evaluations: Mapping[SuiteKey, Evaluation] | None = None
     ) -> BranchEvaluation:
         """Evaluate all suites, and the checks that they share.
 
         Args:
-            finished: Suites that ``evaluate_suite`` has evaluated already.
+            known_evaluations: Suites that ``evaluate_suite`` has evaluated already.
         """
-        finished = finished or {}
+        known_evaluations = known_evaluations or {}
         evaluations = []
         not_run = []
         comparable_count = 0
@@ -325,8 +325,8 @@ class BranchEvaluator:
                 key = SuiteKey(suite.path, paired_suite.retriever)
                 if paired_suite.run_key not in self.runs:
                     not_run.append(paired_suite)
-                elif key in finished:
-                    evaluations.append(finished[key])
+                elif key in known_evaluations:
+                    evaluations.append(known_evaluations[key])
                 else:
                     evaluations.append(self._evaluate_against(paired_suite, baseline))
         # Checks over suites and retrievers count as not run if only a part of a suite was selected.

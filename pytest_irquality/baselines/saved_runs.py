@@ -1,15 +1,15 @@
 """Runs in files: ``--ir-save-runs`` writes them, ``--ir-runs`` and ``--ir-baseline`` read them.
 
-A run is a run file, the run files of all its shards, or a file in TREC's format. A shard that is
-missing, duplicated or from another run is an error, and so are several files that match.
+A run is one file, or the files of all shards, in our JSON lines or in TREC's format. A shard
+that is missing, duplicated or from another run is an error. We never pick one of several files.
 """
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +29,8 @@ from pytest_irquality.suite.model import Query, RunKey, Suite
 MAX_SHARDS = 10_000
 MAX_NAMED_QUERIES = 2
 MAX_NAMED_FILES = 5
+
+_SHARD_OF_NAME = re.compile(r"\.?(\d{1,5})-of-(\d{1,5})$")
 
 
 @dataclass(frozen=True)
@@ -181,26 +183,19 @@ class _SavedFile(NamedTuple):
         return header.parameter == key.retriever.parameter
 
 
-class _TrecFile:
-    """A TREC run. It has ids of queries, not requests."""
+class _TrecFiles(NamedTuple):
+    """A TREC run in one file, or in ``NAME.1-of-3.run`` and so on. It has ids, not requests."""
 
-    def __init__(self, path: Path, name: str) -> None:
-        self.path = path
-        self.name = name
-        self.stem = path.name.removesuffix(".gz").rpartition(".")[0]
-        self.used_ids: set[str] = set()
-
-    @cached_property
-    def rankings(self) -> Mapping[str, Ranking]:
-        """Read the rankings by query id."""
-        return read_trec_run(self.path, name=self.name)
+    paths: list[Path]
+    used_ids: set[str]
+    rankings: dict[str, Ranking]
 
 
 class SavedRuns:
-    """The files in the named paths, and the runs in them.
+    """The files in the named paths, and the runs that they make.
 
     Attributes:
-        runs: The answers by run key.
+        runs: The answers by run key. ``provenance.commit`` and ``provenance.date`` say whose.
         errors: Why runs of a suite cannot be used (a shard is missing, duplicated or from
             another run), by the path of the suite.
         notes: Queries of a suite that the runs lack, queries of a run that no suite has, and
@@ -219,7 +214,7 @@ class SavedRuns:
         self.notes: list[Text] = []
         self._files: list[_SavedFile] = []
         self._used_names: set[str] = set()
-        self._trec_files: list[_TrecFile] = []
+        self._trec_files: dict[str, _TrecFiles] = {}
         for path in paths:
             self._add_path(path)
 
@@ -247,13 +242,16 @@ class SavedRuns:
     def _add_file(self, path: Path) -> None:
         name = _format_path(path, self.root)
         if is_trec_path(path):
-            self._trec_files.append(_TrecFile(path, name))
+            run_name = _SHARD_OF_NAME.sub("", _get_stem(path))
+            self._trec_files.setdefault(run_name, _TrecFiles([], set(), {})).paths.append(path)
         else:
             self._files.append(_SavedFile(name, run_files.read_run_lines(open_lines(path), name)))
 
     def describe_missing_run(self, suite: Suite) -> str:
         """Say that there is no run of a suite's retriever, and what there is."""
-        names = [file.name for file in self._files] + [trec.name for trec in self._trec_files]
+        names = [file.name for file in self._files]
+        for trec in self._trec_files.values():
+            names += [_format_path(path, self.root) for path in trec.paths]
         known = list_some(names or ["none"], MAX_NAMED_FILES)
         return (
             f"{self.option} {self.name}: There is no run of '{suite.retriever}' for {suite.path}."
@@ -336,10 +334,10 @@ class SavedRuns:
                 raise BaselineError(f"{file.name}:1: Shard {shard} has queries from other shards")
         # A job that has no query writes no file.
         requests = {query.request for suite in suites for query in suite.queries}
-        self._check_division(shards, requests)
+        self._check_division(shards, lambda shard: any(map(shard.has_request, requests)))
 
     def _check_division(
-        self, shards: Sequence[tuple[Shard, str]], requests: Collection[str]
+        self, shards: Sequence[tuple[Shard, str]], is_needed: Callable[[Shard], bool]
     ) -> None:
         """Raise an error if the shards in files do not make one run."""
         names: dict[Shard, str] = {}
@@ -353,11 +351,8 @@ class SavedRuns:
                     f" ({first_shard})"
                 )
             names[shard] = name
-        missing = []
-        for index in range(1, first_shard.count + 1):
-            shard = Shard(index, first_shard.count)
-            if shard not in names and any(map(shard.has_request, requests)):
-                missing.append(str(shard))
+        every_shard = [Shard(index, first_shard.count) for index in range(1, first_shard.count + 1)]
+        missing = [str(shard) for shard in every_shard if shard not in names and is_needed(shard)]
         if missing:
             known = list_some([f"{shard} ({name})" for shard, name in shards], MAX_NAMED_FILES)
             raise BaselineError(
@@ -372,12 +367,15 @@ class SavedRuns:
         answers: dict[str, tuple[Ranking, ...]] = {}
         sources: dict[str, None] = {}
         for number, suite in enumerate([*suites, *base_suites]):
-            trec = self._find_trec_file(suite)
+            trec = self._find_trec_files(suite)
             if trec is None:
                 continue
-            sources[trec.name] = None
+            source = self._name_source(trec)
+            sources[source] = None
+            if not trec.rankings:
+                self._read_trec_files(trec)
             is_current = number < len(suites)
-            missing = self._match_trec_ids(trec, suite, is_current=is_current)
+            missing = self._match_trec_ids(trec, source, suite, is_current=is_current)
             for query in suite.queries:
                 if query.id in trec.rankings:
                     answers.setdefault(query.request, (trec.rankings[query.id],))
@@ -385,41 +383,70 @@ class SavedRuns:
                 # Such a file has no lines for a query that returned nothing.
                 for query in missing:
                     answers.setdefault(query.request, (Ranking(),))
-                notice = _describe_missing_queries(trec.name, missing, suite)
+                notice = _describe_missing_queries(source, missing, suite)
                 self.notes.append(notice + ", so they count as queries without results")
         if not sources:
             return None
         return Run(answers, provenance=Provenance(source=", ".join(sources)))
 
-    def _find_trec_file(self, suite: Suite) -> _TrecFile | None:
+    def _name_source(self, trec: _TrecFiles) -> str:
+        return _format_path(trec.paths[0], self.root) if len(trec.paths) == 1 else self.name
+
+    def _find_trec_files(self, suite: Suite) -> _TrecFiles | None:
         """Find the TREC run of a suite by its name. A single run needs no name."""
         parameter = suite.retriever.parameter
         if len(self._trec_files) == 1 and not parameter:
-            return self._trec_files[0]
-        stems = (Path(get_baseline_path(suite.path, parameter)).stem, parameter)
-        files = [file for file in self._trec_files if file.stem in stems]
-        if len(files) > 1:
-            names = ", ".join(file.name for file in files)
-            raise BaselineError(
-                f"{self.option} {self.name}: Several TREC runs match: {names}. Name one of them."
-            )
-        return files[0] if files else None
+            return next(iter(self._trec_files.values()))
+        own_name = Path(get_baseline_path(suite.path, parameter)).stem
+        names = [name for name in (own_name, parameter) if name in self._trec_files]
+        if len(names) > 1:
+            paths = [path for name in names for path in self._trec_files[name].paths]
+            self._fail_for_several(paths)
+        return self._trec_files[names[0]] if names else None
 
-    def _match_trec_ids(self, trec: _TrecFile, suite: Suite, *, is_current: bool) -> list[Query]:
+    def _fail_for_several(self, paths: Sequence[Path]) -> None:
+        names = [_format_path(path, self.root) for path in paths]
+        raise BaselineError(
+            f"{self.option} {self.name}: Several TREC runs match: {', '.join(names)}. Name one of"
+            " them, or call shards NAME.1-of-2.run and NAME.2-of-2.run."
+        )
+
+    def _read_trec_files(self, trec: _TrecFiles) -> None:
+        """Read the file of a run, or all of its shards."""
+        shards = []
+        for path in trec.paths:
+            match = _SHARD_OF_NAME.search(_get_stem(path))
+            if match:
+                shard = parse_shard("/".join(match.groups()))
+                shards.append((shard, _format_path(path, self.root)))
+        if len(trec.paths) > 1 and len(shards) < len(trec.paths):
+            self._fail_for_several(trec.paths)
+        if shards:
+            self._check_division(shards, lambda _: True)
+        for path in trec.paths:
+            name = _format_path(path, self.root)
+            rankings = read_trec_run(path, name=name)
+            repeated = rankings.keys() & trec.rankings.keys()
+            if repeated:
+                raise BaselineError(f"{name}: Query '{min(repeated)}' is also in another shard")
+            trec.rankings.update(rankings)
+
+    def _match_trec_ids(
+        self, trec: _TrecFiles, source: str, suite: Suite, *, is_current: bool
+    ) -> list[Query]:
         """Note the ids of a suite that a TREC run has, and return the queries that it lacks.
 
         A suite of the base branch may have none of them, because its queries may have other ids.
         """
         if suite.settings.match == "text":
             raise BaselineError(
-                f"{trec.name}: A TREC run has no texts, but 'match: text' in {suite.path} needs"
-                " them"
+                f"{source}: A TREC run has no texts, but 'match: text' in {suite.path} needs them"
             )
         known = trec.rankings.keys() & {query.id for query in suite.queries}
         if is_current and trec.rankings and suite.queries and not known:
             ids = ", ".join(f"'{query_id}'" for query_id in list(trec.rankings)[:MAX_NAMED_QUERIES])
             raise BaselineError(
-                f"{trec.name} has no query from {suite.path}. Its ids are {ids}, and the suite has"
+                f"{source} has no query from {suite.path}. Its ids are {ids}, and the suite has"
                 f" '{suite.queries[0].id}'."
             )
         trec.used_ids.update(known)
@@ -427,7 +454,7 @@ class SavedRuns:
 
     # -- Gaps --------------------------------------------------------------------------------------
 
-    def _note_gaps(self, suites: Sequence[Suite], all_suites: Sequence[Suite]) -> None:
+    def _note_gaps(self, suites: Sequence[Suite], every_suite: Sequence[Suite]) -> None:
         """Note which queries the runs lack, and what they have that no suite has."""
         prefix = "" if self.replaces_retriever else "The baseline "
         for suite in suites:
@@ -440,16 +467,18 @@ class SavedRuns:
                 self.notes.append(
                     _describe_missing_queries(prefix + run.provenance.source, missing, suite)
                 )
-        for trec in self._trec_files:
+        for trec in self._trec_files.values():
             unknown = [query_id for query_id in trec.rankings if query_id not in trec.used_ids]
             if unknown:
-                self.notes.append(_describe_unknown_queries(prefix + trec.name, unknown))
+                self.notes.append(
+                    _describe_unknown_queries(prefix + self._name_source(trec), unknown)
+                )
         for file in self._files:
             if self.replaces_retriever and file.name not in self._used_names:
                 fixture = DataPart(f"'{file.stored.header.fixture}'")
                 reason = write(" is not used, because no suite has its retriever ", fixture)
                 self.notes.append(write(DataPart(file.name), reason))
-        requests = {query.request for suite in all_suites for query in suite.queries}
+        requests = {query.request for suite in every_suite for query in suite.queries}
         for run in self.runs.values():
             unknown = [request for request in run.answers if request not in requests]
             if unknown:
@@ -483,3 +512,8 @@ def _format_path(path: Path, root: Path) -> str:
         return path.resolve().relative_to(root.resolve()).as_posix()
     except ValueError:
         return str(path)
+
+
+def _get_stem(path: Path) -> str:
+    """Return the name of a TREC file without its endings."""
+    return path.name.removesuffix(".gz").rpartition(".")[0]

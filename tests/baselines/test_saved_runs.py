@@ -311,11 +311,7 @@ def test_trec_runs_in_a_folder_are_found_by_their_names(tmp_path: Path) -> None:
         (("a.run",), replace(TEA, queries=(Query("x", "x"),)), "a.run has no query from s.ir.yaml"),
         (("a.run",), replace(TEA, settings=Settings(match="text")), "A TREC run has no texts"),
         (("s.run", "s.trec"), TEA, "Several TREC runs match"),
-        (
-            ("a.run", "b.run"),
-            TEA,
-            "There is no run of 'retriever' for s.ir.yaml. Saved runs: runs/a.run",
-        ),
+        (("a.run", "b.run"), TEA, "There is no run of 'retriever' for s.ir.yaml. Saved runs: runs/a.run"),
     ],
 )
 def test_a_trec_run_that_does_not_fit_is_an_error(
@@ -327,6 +323,46 @@ def test_a_trec_run_that_does_not_fit_is_an_error(
     (found,) = read(tmp_path / "runs", suites=[suite]).errors.values()
 
     assert message in found
+
+
+def test_trec_shards_are_joined(tmp_path: Path) -> None:
+    write_trec(tmp_path / "runs/1/bm25.1-of-2.run", "1 Q0 t1 1 9.0 x\n")
+    write_trec(tmp_path / "runs/2/bm25.2-of-2.run", "2 Q0 t2 1 9.0 x\n9 Q0 t2 1 9.0 x\n")
+
+    for saved in (
+        read(tmp_path / "runs", suites=[TEA]),
+        read(tmp_path / "runs/1", tmp_path / "runs/2", suites=[TEA], root=tmp_path),
+    ):
+        assert get_doc_ids(get_run(saved, TEA)) == {"green tea": [["t1"]], "mint tea": [["t2"]]}
+        (notice,) = map(str, saved.notes)
+        assert notice.endswith("has 1 query that no suite has: '9'")
+        assert notice.startswith(("runs ", "runs/1, runs/2 "))
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (
+            ["s.1-of-3.run", "s.3-of-3.run"],
+            "1 shard missing: 2/3. There is 1/3 (runs/s.1-of-3.run)",
+        ),
+        (["s.1-of-2.run", "s.1-of-2.trec"], "is also shard 1/2"),
+        (["s.1-of-2.run", "s.2-of-3.run"], "Shard 2/3 is not from the same run as"),
+        (["s.1-of-2.run", "s.run"], "Several TREC runs match"),
+        (["s.1-of-2.run", "s.2-of-2.run"], "runs/s.2-of-2.run: Query '1' is also in another shard"),
+        (["s.1-of-1.run", "s.0-of-1.run"], "'0/1' is not a shard"),
+    ],
+)
+def test_trec_shards_that_do_not_fit_are_reported(
+    tmp_path: Path, names: Sequence[str], message: str
+) -> None:
+    for name in names:
+        write_trec(tmp_path / "runs" / name, "1 Q0 t1 1 9.0 x\n")
+
+    saved = read(tmp_path / "runs", suites=[TEA], root=tmp_path)
+
+    assert saved.runs == {}
+    assert message in saved.errors["s.ir.yaml"]
 
 
 # Baselines

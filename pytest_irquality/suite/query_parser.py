@@ -134,7 +134,8 @@ class FileFinder:
         for each in names:
             if each.count("/") == name.count("/") and fnmatchcase(each, name):
                 matches.append(each)
-        return sorted(matches)
+        # Git may never have tracked a file that has no pattern in its name.
+        return sorted(matches) or ([] if has_magic(written) else [name])
 
     def _get_name(self, written: str) -> str:
         """Return a path in the suite as a path relative to the root of the project."""

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.end_to_end.shop import AGAINST_MAIN, QUERIES, STRICT, Shop, make_suite, mark_rest_slow
+from tests.end_to_end.shop import (
+    AGAINST_MAIN,
+    QUERIES,
+    STRICT,
+    Shop,
+    list_docs,
+    lose,
+    make_suite,
+    mark_rest_slow,
+)
 from tests.project import CONFTEST
 
 UNIT_TEST = "def test_arithmetic():\n    assert 1 + 1 == 2\n"
@@ -185,3 +194,22 @@ def test_suite_that_only_the_change_leaves_out_is_evaluated(shop: Shop, way: str
 
     assert build.outcome in ("REVIEW", "FAILED"), build.text
     assert "significant drop" in build.text
+
+
+def test_data_that_git_never_tracked_needs_no_review(shop: Shop) -> None:
+    shop.write_ini("ir_files = generated/*")
+    head = "judgments: generated/queries.csv\nthresholds: {mrr@10: 0.9}\n"
+    shop.write_suite(f"queries: generated/queries.csv\n{head}")
+    shop.commit()
+    shop.write(".gitignore", shop.read(".gitignore") + "generated\n")
+    rows = [f"{query},{list_docs(query)[0]},1\n" for query in QUERIES]
+    shop.write("generated/queries.csv", "query,doc,grade\n" + "".join(rows))
+    shop.start_change()
+
+    sound = shop.build(AGAINST_MAIN, *STRICT)
+    shop.break_search(change=lose)
+    build = shop.build(AGAINST_MAIN)
+
+    assert sound.verdict == ("PASSED", 0), sound.text
+    assert "reads the current file" in sound.text
+    assert build.verdict == ("FAILED", 1), build.text

@@ -27,13 +27,13 @@ _DEFAULT_BRANCHES = ("origin/HEAD", "origin/main", "origin/master")
 class GitSource:
     """The files of the merge base of a revision and HEAD (a ``BaselineSource``).
 
-    The first push of a branch has no revision to compare with. Then the default branch is compared
-    with, if this is not it.
+    The first push of a branch has no revision to compare with. Then the default branch takes its
+    place or, if this is the default branch, HEAD.
 
     Args:
         root: The root of the project, in a git checkout.
         ref: The revision, such as ``origin/main``.
-        label: What reports call it; ``git:REF`` by default.
+        label: The name in reports, by default ``git:REF``.
         commit: The merge base, if another process has found it already.
         access: Which files of the working tree data may name.
 
@@ -60,10 +60,10 @@ class GitSource:
         try:
             self.repository = Repository.find(root)
             self.commit = commit or self._find_merge_base(ref)
-            prefix = posixpath.dirname(self.repository.get_path(root / "file"))
+            # The folder of the root in the repository, or empty at the top.
+            self.prefix = posixpath.dirname(self.repository.get_path(root / "file"))
         except GitError as error:
             raise BaselineError(f"{self.label}: {error}") from None
-        self.prefix = prefix
         self.tree = CommitTree(self.repository, self.commit)
 
     def _find_merge_base(self, ref: str) -> str:
@@ -135,7 +135,7 @@ class GitSource:
     def _was_ever_tracked(self, path: str) -> bool:
         """Return whether any commit up to HEAD, or the index, has a file.
 
-        A file that the change adds is none of the base branch, whether or not it is committed.
+        A file that the change adds does not belong to the base branch, committed or not.
         """
         in_repository = posixpath.join(self.prefix, path)
         try:

@@ -94,7 +94,13 @@ class BaseBranchPlugin:
         ref = options.baseline.partition(":")[2]
         commit = getattr(config, "workerinput", {}).get(COMMIT_INPUT_KEY, "")
         try:
-            self.source = GitSource(config.rootpath, ref, label=options.baseline, commit=commit)
+            self.source = GitSource(
+                config.rootpath,
+                ref,
+                label=options.baseline,
+                commit=commit,
+                access=state.file_access,
+            )
             self.base_config = read_base_config(config, self.source)
             self.suite_paths = find_base_suites(self.base_config, self.source)
         except BaselineError as error:  # which starts with the label
@@ -304,7 +310,7 @@ class BaseBranchConfig:
     @property
     def declared_retrievers(self) -> list[str]:
         """Return the fixtures that the base branch's ini file declares as retrievers."""
-        names = _split_words(self.values.get("ir_retrievers"))
+        names = _split_words(self.values, "ir_retrievers")
         for key in ("ir_url", "ir_command"):
             value = self.values.get(key) or []
             lines = value.splitlines() if isinstance(value, str) else value
@@ -354,13 +360,13 @@ def read_base_config(config: pytest.Config, source: GitSource) -> BaseBranchConf
             rootdir, values = copied_folder, {}
         root_name = rootdir.relative_to(copy).as_posix()
         folder_name = copied_folder.relative_to(copy).as_posix()
-    addopts = parse_arguments(config, _split_words(values.get("addopts")))
+    addopts = parse_arguments(config, _split_words(values, "addopts"))
     values.update(addopts.overridden_ini_keys)
     values.update(typed.overridden_ini_keys)
     locate = partial(_locate, top, folder)
     paths = [locate(_resolve_argument(config, name)) for name in typed_paths or addopts.paths]
     if not paths and root_name == folder_name:  # as pytest reads 'testpaths' only in its rootdir
-        paths = list(_expand_test_paths(tree, root_name, _split_words(values.get("testpaths"))))
+        paths = list(_expand_test_paths(tree, root_name, _split_words(values, "testpaths")))
     ignored: dict[str, tuple[str, ...]] = {}
     for key in ("ignore", "ignore_glob"):
         given = [getattr(each.namespace, key, None) or () for each in (addopts, typed)]
@@ -420,8 +426,8 @@ def find_base_suites(base_config: BaseBranchConfig, source: GitSource) -> list[s
 
     The command line can also name a list of queries, or a suite whose name matches no pattern.
     """
-    patterns = _split_words(base_config.values.get("ir_suite_files")) or SUITE_PATTERNS
-    skipped = _split_words(base_config.values.get("norecursedirs")) or DEFAULT_SKIPPED_FOLDERS
+    patterns = _split_words(base_config.values, "ir_suite_files") or SUITE_PATTERNS
+    skipped = _split_words(base_config.values, "norecursedirs") or DEFAULT_SKIPPED_FOLDERS
     suite_paths = []
     for name in source.list_files():
         path = PurePosixPath(_join(source.prefix, name))
@@ -431,7 +437,7 @@ def find_base_suites(base_config: BaseBranchConfig, source: GitSource) -> list[s
         if base_config.is_ignored(path):
             continue
         for start in base_config.paths:
-            if _is_in_folder(path, start) and not _is_skipped(path, start, skipped):
+            if path.is_relative_to(start) and not _is_skipped(path, start, skipped):
                 suite_paths.append(name)
                 break
     return suite_paths
@@ -527,10 +533,6 @@ def _join(folder: str, name: str) -> str:
     return os.path.normpath(os.path.join(folder, name)).replace(os.sep, "/")
 
 
-def _is_in_folder(path: PurePosixPath, folder: str) -> bool:
-    return folder == "." or path.as_posix() == folder or folder in map(str, path.parents)
-
-
 def _is_skipped(path: PurePosixPath, start: str, patterns: Iterable[str]) -> bool:
     """Return whether pytest would skip a folder between ``start`` and the file."""
     start_parts = () if start == "." else PurePosixPath(start).parts
@@ -538,8 +540,10 @@ def _is_skipped(path: PurePosixPath, start: str, patterns: Iterable[str]) -> boo
     return any(fnmatch(folder, pattern) for folder in folders for pattern in patterns)
 
 
-def _split_words(value: str | list[str] | None) -> list[str]:
+def _split_words(values: Mapping[str, str | list[str]], key: str) -> list[str]:
+    value = values.get(key, ())
     try:
-        return shlex.split(value) if isinstance(value, str) else list(value or ())
+        return shlex.split(value) if isinstance(value, str) else list(value)
     except ValueError as error:
-        raise pytest.UsageError(f"{value!r} in the base branch's ini file: {error}") from None
+        message = f"'{key}' in the ini file of the base branch is not valid. {error}."
+        raise pytest.UsageError(message) from None

@@ -167,8 +167,8 @@ def test_suite_is_compared_with_the_yardstick(project: Project) -> None:
         "baseline: {retriever: bm25_retriever}\ncorpus: {files: corpus.jsonl}\n"
         "thresholds: {mrr@10: {max_drop: 0.1}}\n"
         "queries:\n"
-        "  - {query: red shoes, relevant: [a]}\n"
-        "  - {query: blue boots, relevant: [b]}\n"
+        "  - {query: red shoes, relevant: {a: 1, c: 0}}\n"
+        "  - {query: blue boots, relevant: {b: 1, a: 0}}\n"
     )
     project.write_rankings({"red shoes": ["c"], "blue boots": ["b", "a"]})
 

@@ -83,12 +83,9 @@ class Secrets:
 
 def find_variables(template: str) -> list[str]:
     """Return the names of the environment variables that a text has as ``$NAME`` or ``${NAME}``."""
-    names = []
-    for match in Template.pattern.finditer(template):
-        name = match["named"] or match["braced"]
-        if name:
-            names.append(name)
-    return names
+    matches = Template.pattern.finditer(template)
+    names = [match["named"] or match["braced"] for match in matches]
+    return [name for name in names if name]
 
 
 def _parse_number(secret: str) -> float | None:

@@ -17,6 +17,7 @@ from pytest_irquality.passages.matching import (
     ChunkRanking,
     compute_prefix_table,
     find_contained_passages,
+    find_ranks,
     get_letters,
     get_words,
     has_passage,
@@ -182,7 +183,8 @@ def diagnose_passage(
     if not stage and not corpus_chunk:
         split = _find_best_split(passage, ranking, stages, corpus)
         if split.chunk_ids:
-            kind, parts = FindingKind.SPLIT, _add_ranks(split.chunk_ids, ranking)
+            kind, ranks = FindingKind.SPLIT, find_ranks(ranking)
+            parts = tuple(ChunkRank(chunk_id, ranks.get(chunk_id)) for chunk_id in split.chunk_ids)
             return PassageFinding(passage, kind, chunks=parts, is_complete=split.is_complete)
         if corpus is not None:
             return PassageFinding(passage, FindingKind.NOT_IN_CORPUS)
@@ -204,13 +206,6 @@ def _find_stage(passage: str, stages: Mapping[str, ChunkRanking]) -> tuple[str, 
         if rank is not None:
             return name, rank
     return "", None
-
-
-def _add_ranks(chunk_ids: Sequence[str], ranking: ChunkRanking) -> tuple[ChunkRank, ...]:
-    ranks: dict[str, int] = {}
-    for rank, doc_id in enumerate(ranking.doc_ids, start=1):
-        ranks.setdefault(doc_id, rank)
-    return tuple(ChunkRank(chunk_id, ranks.get(chunk_id)) for chunk_id in chunk_ids)
 
 
 # -- Passages that a chunker cut in parts ----------------------------------------------------------

@@ -122,7 +122,7 @@ def collect_run(
         size_counters=make_size_counters(retriever, size_units),
     )
     bound, timeout = retriever, settings.timeout
-    if isinstance(retriever, Service):  # which ends its own calls, so no thread is abandoned
+    if isinstance(retriever, Service):  # It ends its own calls, so no thread is abandoned.
         bound, timeout = retriever.bind(timeout or DEFAULT_TIMEOUT_S), None
     limiter = rate_limiter or RateLimiter(settings.rate)
     call_settings = CallSettings(limiter, exceptions, concurrency or settings.concurrency, timeout)
@@ -147,7 +147,7 @@ def collect_stages(
 
     Args:
         retriever: The value of the retriever fixture.
-        queries: The queries whose documents a report says something about.
+        queries: The queries with documents that a report explains.
         settings: How the queries of the suite run, and how results are read.
         depth: How many results of each stage are requested.
 
@@ -170,7 +170,8 @@ def _drop_duplicates(queries: Iterable[Query]) -> list[Query]:
 
 
 def _make_reader(settings: Settings) -> ResultReader:
-    return ResultReader(settings.id_field, settings.text_field, settings.match == "text")
+    matches_text = settings.match == "text"
+    return ResultReader(settings.id_field, settings.text_field, matches_text=matches_text)
 
 
 # -- Calls -----------------------------------------------------------------------------------------

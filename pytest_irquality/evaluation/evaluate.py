@@ -556,16 +556,16 @@ def collect_answers(
 
 def _find_run_of_baseline_retriever(suite: Suite, runs: Mapping[RunKey, Run]) -> Run | None:
     """Find the answers of the retriever that a suite names under ``baseline``."""
+    folder, parameter = suite.retriever.folder, suite.retriever.parameter
+
+    def get_distance(key: RunKey) -> tuple[bool, bool, RunKey]:
+        return key.retriever.folder != folder, key.retriever.parameter != parameter, key
+
     candidates = []
     for key in runs:
         is_named = key.retriever.fixture == suite.baseline_retriever
         if is_named and _is_read_alike(key, suite.run_key):
             candidates.append(key)
-    if not candidates:
-        return None
-    folder, parameter = suite.retriever.folder, suite.retriever.parameter
     # Fixtures of one name can be in several folders and have parameters: the nearest one counts.
-    candidates.sort(
-        key=lambda key: (key.retriever.folder != folder, key.retriever.parameter != parameter, key)
-    )
-    return runs[candidates[0]]
+    nearest = min(candidates, key=get_distance, default=None)
+    return runs[nearest] if nearest else None

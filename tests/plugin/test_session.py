@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_irquality.baselines.store import get_baseline_path
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.plugin.query_plan import find_needed_queries
 from pytest_irquality.plugin.session import ItemAnswers, SearchSession
@@ -144,6 +145,24 @@ def test_retriever_that_cannot_be_used_is_an_error(
     decision = session.decide()
     assert decision.outcome is Outcome.ERROR
     assert decision.exit_status == 2
+
+
+def test_deciding_twice_gives_equal_decisions(tmp_path: Path, load: Callable[..., Suite]) -> None:
+    """The update replaces a damaged baseline, and a suite whose retriever fails is an error."""
+    baseline = tmp_path / get_baseline_path("shop.ir.yaml")
+    baseline.parent.mkdir()
+    baseline.write_text("damaged\n")
+    session = SearchSession(tmp_path, is_update=True)
+    key = session.current.add_suite(load(SUITE), RetrieverId())
+    broken = session.current.add_suite(load(SUITE, "broken.ir.yaml"), RetrieverId())
+    session.run_suite_queries(key, Recorder("a", "b"))
+    session.add_item_answers(ItemAnswers(broken, error="ValueError: no field"))
+
+    decisions = [session.decide(), session.decide()]
+
+    for decision in decisions:
+        assert list(decision.current.branch.errors) == ["broken.ir.yaml"]
+        assert [suite.path for suite in decision.current.branch.suites] == ["shop.ir.yaml"]
 
 
 def test_unsteady_answers_are_refused_as_a_baseline(

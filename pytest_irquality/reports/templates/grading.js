@@ -13,7 +13,11 @@
   /** What a person may do: which documents are asked for, and which column the grade goes to. */
   const MODES = {
     fresh: { column: "grade", title: "What nobody has graded yet", isAsked: (doc) => !doc.assessors.length },
-    second: { column: "grade", title: "Everything, as a second opinion", isAsked: (doc, name) => !doc.assessors.includes(name) },
+    second: {
+      column: "grade",
+      title: "Everything, as a second opinion",
+      isAsked: (doc, name) => !doc.assessors.includes(name),
+    },
     settle: { column: "decision", title: "Where people disagree, to decide", isAsked: (doc) => doc.opinions.length > 0 },
   };
 
@@ -82,7 +86,10 @@
     return (hash ^ (hash >>> 13)) >>> 0;
   }
 
-  const getSpread = (doc) => Math.max(...doc.opinions.map(([, grade]) => grade)) - Math.min(...doc.opinions.map(([, grade]) => grade));
+  function getSpread(doc) {
+    const grades = doc.opinions.map(([, grade]) => grade);
+    return Math.max(...grades) - Math.min(...grades);
+  }
 
   function selectDocuments(query, mode, name) {
     const docs = query.documents.filter((doc) => mode.isAsked(doc, name));
@@ -115,7 +122,11 @@
 
   const getQuery = () => state.queries[state.position];
   const getScale = (query) => data.suites[query.suite].scale;
-  const getWord = (query, value) => getScale(query).find((entry) => entry.grade === value)?.word ?? String(value);
+
+  function getWord(query, value) {
+    if (value === CANNOT_TELL) return "cannot tell";
+    return getScale(query).find((entry) => entry.grade === value)?.word ?? String(value);
+  }
 
   function getLevel(query, value) {
     const scale = getScale(query);
@@ -138,14 +149,15 @@
     }
     find("progress").max = Math.max(total, 1);
     find("progress").value = total - open;
-    find("count").textContent = `${(total - open).toLocaleString("en")} of ${formatCount(total, "document", "documents")} done`;
+    find("count").textContent = `${formatNumber(total - open)} of ${formatCount(total, "document")} done`;
     return open;
   }
 
   function drawQuery() {
     const query = getQuery();
     find("place").textContent = `Query ${state.position + 1} of ${state.queries.length}`;
-    find("tags").replaceChildren(...query.tags.map((tag) => createElement("span", { dir: "auto" }, tag)));
+    const tags = query.tags.flatMap((tag) => [" ", createElement("span", { class: "tag", dir: "auto" }, tag)]);
+    find("tags").replaceChildren(...tags);
     find("query").textContent = query.text;
     find("why").textContent = query.why;
     find("why").hidden = !query.why;
@@ -160,11 +172,9 @@
       const open = countOpen(query);
       const status = isSkipped(query) ? "skipped" : open ? String(open) : "✓";
       const current = position === state.position ? "true" : null;
-      const button = createElement("button", { type: "button", class: "wide", "aria-current": current, onclick: () => visitQuery(position) }, [
-        createElement("span", { dir: "auto" }, query.text),
-        createElement("small", {}, status),
-      ]);
-      return createElement("li", {}, button);
+      const content = [createElement("span", { dir: "auto" }, query.text), createElement("small", {}, status)];
+      const attributes = { class: "wide", "aria-current": current };
+      return createElement("li", {}, createButton(content, () => visitQuery(position), attributes));
     });
     find("query-list").replaceChildren(...items);
   }
@@ -173,17 +183,16 @@
     const query = getQuery();
     const items = listDocIds(query).map((docId, index) => {
       const value = getValue(query, docId);
-      const label = docId === MISSING ? "Add a missing document" : `Document ${index + 1}${value === undefined ? "" : `: ${value === CANNOT_TELL ? "cannot tell" : getWord(query, value)}`}`;
+      const grade = value === undefined ? "" : `: ${getWord(query, value)}`;
+      const label = docId === MISSING ? "Add a missing document" : `Document ${index + 1}${grade}`;
       const text = docId === MISSING ? "+ missing" : value === CANNOT_TELL ? "?" : String(index + 1);
       const attributes = {
-        type: "button",
         "aria-label": label,
         title: label,
         "aria-current": docId === state.docId ? "true" : null,
         "data-level": typeof value === "number" ? getLevel(query, value) : null,
-        onclick: () => visitDocument(docId),
       };
-      return createElement("li", {}, createElement("button", attributes, text));
+      return createElement("li", {}, createButton(text, () => visitDocument(docId), attributes));
     });
     find("documents").replaceChildren(...items);
   }
@@ -194,13 +203,11 @@
     const card = find("document");
     card.replaceChildren(...(isMissing ? createAdding(query) : createDocument(query, getDocument(query, state.docId))));
     const value = getValue(query, state.docId);
-    const buttons = getScale(query).map(({ word, grade, key }) => createElement("button", {
-      type: "button",
-      "data-level": getLevel(query, grade),
-      "aria-pressed": String(value === grade),
-      disabled: isMissing,
-      onclick: () => giveGrade(grade),
-    }, word, key ? createElement("kbd", { "aria-hidden": "true" }, key) : null));
+    const buttons = getScale(query).map(({ word, grade, key }) => {
+      const content = [word, key ? createElement("kbd", { "aria-hidden": "true" }, key) : null];
+      const attributes = { "data-level": getLevel(query, grade), "aria-pressed": String(value === grade) };
+      return createButton(content, () => giveGrade(grade), { ...attributes, disabled: isMissing });
+    });
     find("grades").replaceChildren(...buttons);
     const isSettling = state.mode === MODES.settle;
     find("cannot-tell").setAttribute("aria-pressed", String(value === CANNOT_TELL));
@@ -213,7 +220,7 @@
   function describeWaiting(query, value, isMissing) {
     if (isMissing) return "Waiting for a document that search missed, or for the next query";
     if (isSkipped(query)) return "This query is skipped. Grade a document to include it again.";
-    if (value !== undefined) return `Graded: ${value === CANNOT_TELL ? "cannot tell" : getWord(query, value)}. Another grade replaces it.`;
+    if (value !== undefined) return `Graded: ${getWord(query, value)}. Another grade replaces it.`;
     return state.mode === MODES.settle ? "Waiting for your decision" : "Waiting for your grade of this document";
   }
 
@@ -234,15 +241,20 @@
   function createDocument(query, doc) {
     const pictures = doc.fields.filter(([, value]) => isPicture(value));
     const others = doc.fields.filter(([, value]) => !isPicture(value));
-    const images = pictures.map(([name, value]) => createElement("img", { src: value, alt: `${name} of this document`, referrerpolicy: "no-referrer" }));
-    const fields = others.map(([name, value]) => createElement("div", {}, createElement("dt", {}, name), createElement("dd", { dir: "auto" }, value)));
-    const text = doc.text && doc.text !== doc.title ? createElement("div", { class: "text", dir: "auto", tabindex: 0 }, doc.text) : null;
+    const images = pictures.map(([name, value]) =>
+      createElement("img", { src: value, alt: `${name} of this document`, referrerpolicy: "no-referrer" }));
+    const fields = others.map(([name, value]) =>
+      createElement("div", {}, createElement("dt", {}, name), createElement("dd", { dir: "auto" }, value)));
+    const hasText = doc.text && doc.text !== doc.title;
+    const text = hasText ? createElement("div", { class: "text", dir: "auto", tabindex: 0 }, doc.text) : null;
     const content = createElement("div", { class: "content" }, [
       images.length ? createElement("div", { class: "pictures" }, images) : null,
       createElement("div", {}, fields.length ? createElement("dl", { class: "fields" }, fields) : null, text),
     ]);
-    const opinions = state.mode === MODES.settle ? doc.opinions.map(([name, grade]) =>
-      createElement("li", { "data-level": getLevel(query, grade) }, createElement("b", { dir: "auto" }, name || "the suite"), ` ${getWord(query, grade)}`)) : [];
+    const opinions = state.mode !== MODES.settle ? [] : doc.opinions.map(([name, grade]) => {
+      const assessor = createElement("b", { dir: "auto" }, name || "the suite");
+      return createElement("li", { "data-level": getLevel(query, grade) }, assessor, ` ${getWord(query, grade)}`);
+    });
     return [
       createElement("h2", { dir: "auto" }, doc.title),
       ...(doc.title === doc.id ? [] : [createElement("p", { class: "muted", dir: "auto" }, doc.id)]),
@@ -264,26 +276,31 @@
 
   function createAdding(query) {
     const { known } = data.suites[query.suite];
+    const label = known.size ? `Search ${formatCount(known.size, "document")} by words or id` : "Type the id of the document";
     const matches = createElement("div", { class: "matches" });
     const input = createElement("input", { type: "search", id: "missing", autocomplete: "off", oninput: () => drawMatches() });
-    const createMatch = (docId, title) => createElement("button", { type: "button", class: "wide", onclick: () => addDocument(docId) },
-      createElement("span", { dir: "auto" }, title || docId), createElement("small", { dir: "auto" }, docId));
+    const createMatch = (docId, title) => {
+      const names = [createElement("span", { dir: "auto" }, title || docId), createElement("small", { dir: "auto" }, docId)];
+      return createButton(names, () => addDocument(docId), { class: "wide" });
+    };
+    // An id that no document is known to have may be a typing error, so it takes a second press.
+    const createUnknown = (docId) => createButton(`Use “${docId}” as an id`, (event) => {
+      event.currentTarget.disabled = true;
+      const confirm = createButton("Add it anyway", () => addDocument(docId));
+      matches.append(createElement("p", {}, `No known document has the id “${docId}”. `, confirm));
+    });
     const drawMatches = () => {
       const word = input.value.trim();
       const lowered = word.toLowerCase();
       const isMatch = ([docId, { title }]) => docId.toLowerCase().includes(lowered) || title.toLowerCase().includes(lowered);
       const found = word ? [...known].filter(isMatch).slice(0, MAX_MATCHES) : [];
       const buttons = found.map(([docId, { title }]) => createMatch(docId, title));
-      // An id that no document is known to have may be a typing error, so it takes a second press.
-      if (word && !known.has(word)) {
-        const confirm = () => matches.append(createElement("p", {}, `No known document has the id “${word}”. `, createElement("button", { type: "button", onclick: () => addDocument(word) }, "Add it anyway")));
-        buttons.push(createElement("button", { type: "button", onclick: (event) => { event.target.closest("button").disabled = true; confirm(); } }, `Use “${word}” as an id`));
-      }
+      if (word && !known.has(word)) buttons.push(createUnknown(word));
       matches.replaceChildren(...buttons);
     };
     return [
       createElement("h2", {}, "Is a document missing that should have been found?"),
-      createElement("label", { for: "missing" }, known.size ? `Search ${formatCount(known.size, "document", "documents")} by words or id` : "Type the id of the document"),
+      createElement("label", { for: "missing" }, label),
       input,
       matches,
     ];
@@ -459,7 +476,8 @@
     });
     localStorage.setItem(getStoreName(name), JSON.stringify(records));
     const others = rows.length - count;
-    return `${formatCount(count, "row", "rows")} of ${name} read${others ? `, ${formatCount(others, "other row", "other rows")} left out` : ""}.`;
+    const rest = others ? `, ${formatCount(others, "other row")} left out` : "";
+    return `${formatCount(count, "row")} of ${name} read${rest}.`;
   }
 
   // -- The beginning -------------------------------------------------------------------------------
@@ -473,7 +491,8 @@
     for (const [key, mode] of Object.entries(MODES)) {
       const queries = selectQueries(mode, name || "a new person"); // grades in the suite have an empty name
       const count = queries.reduce((sum, query) => sum + query.asked.length, 0);
-      find(`mode-${key}`).textContent = `${mode.title}: ${formatCount(count, "document", "documents")} of ${formatCount(queries.length, "query", "queries")}`;
+      const size = `${formatCount(count, "document")} of ${formatCount(queries.length, "query", "queries")}`;
+      find(`mode-${key}`).textContent = `${mode.title}: ${size}`;
       // A second opinion on what nobody has graded is no other choice.
       const isRepeated = key === "second" && count === counts.fresh;
       counts[key] = count;
@@ -481,7 +500,8 @@
     }
     const kept = name ? Object.keys(readStore(getStoreName(name))).length : 0;
     const waiting = name ? "" : "Type your name to start.";
-    find("welcome").textContent = kept ? `Welcome back. This browser has kept your ${formatCount(kept, "grade", "grades")}.` : waiting;
+    const welcome = `Welcome back. This browser has kept your ${formatCount(kept, "grade")}.`;
+    find("welcome").textContent = kept ? welcome : waiting;
     find("go").textContent = kept ? "Continue" : "Start";
     find("go").disabled = !name;
   }
@@ -558,8 +578,10 @@
   find("start").addEventListener("close", start);
   addEventListener("hashchange", () => location.hash !== "#main" && location.reload());
 
-  const scale = data.suites[0].scale.map(({ word, grade, key }, index, all) =>
-    createElement("li", { "data-level": Math.round((3 * index) / Math.max(1, all.length - 1)) }, word, key ? createElement("kbd", {}, key) : null));
+  const scale = data.suites[0].scale.map(({ word, key }, index, all) => {
+    const level = Math.round((3 * index) / Math.max(1, all.length - 1));
+    return createElement("li", { "data-level": level }, word, key ? createElement("kbd", {}, key) : null);
+  });
   find("scale").replaceChildren(...scale);
   const addressed = data.queries.filter(isAddressed).length;
   find("chosen").hidden = addressed === data.queries.length;

@@ -25,8 +25,7 @@
 
   /** Render a text: strings are our words, lists hold data, which keeps its writing direction to itself. */
   function renderText(parts) {
-    if (!parts) return [];
-    if (typeof parts === "string") return [parts];
+    if (!Array.isArray(parts)) return [parts || ""];
     return parts.map((part) => {
       if (typeof part === "string") return part;
       if (Array.isArray(part)) return createElement("bdi", {}, part[0]);
@@ -35,8 +34,7 @@
   }
 
   function flattenText(parts) {
-    if (!parts) return "";
-    if (typeof parts === "string") return parts;
+    if (!Array.isArray(parts)) return parts || "";
     return parts.map((part) => part.code ?? (Array.isArray(part) ? part[0] : part)).join("");
   }
 
@@ -104,7 +102,8 @@
       }
       if (field === "doc") {
         const docs = findNames(page.ids, word);
-        return (row) => suite.documents[row].some((value, index) => index % ENTRIES_PER_DOCUMENT === 0 && docs.has(value));
+        const isDocument = (value, index) => index % ENTRIES_PER_DOCUMENT === 0 && docs.has(value);
+        return (row) => suite.documents[row].some(isDocument);
       }
       return (row) => suite.texts[row].toLowerCase().includes(word) || suite.ids[row].toLowerCase().includes(word);
     });
@@ -129,8 +128,9 @@
     const key = state.sort.replace(/^-/, "");
     const every = suite.texts.map((_, row) => row);
     if (!page.columns.some((column) => column.key === key)) {
-      const isUnchanged = (row) => Number(isKind(suite, row, "unchanged"));
-      return every.sort((one, other) => suite.improvements[one] - suite.improvements[other] || isUnchanged(one) - isUnchanged(other));
+      // An unchanged query comes after those that changed and have no value.
+      const ranks = suite.improvements.map((value, row) => value + (isKind(suite, row, "unchanged") ? 1e-9 : 0));
+      return every.sort((one, other) => ranks[one] - ranks[other]);
     }
     const texts = suite.texts.map((_, row) => readCell(suite, key, row));
     const withValue = every.filter((row) => texts[row]);
@@ -162,15 +162,17 @@
         oninput: () => navigate({ find: this.search.value, open: "" }, false),
       });
       this.chips = createElement("div", { class: "chips flex", role: "group", "aria-label": "Which queries" });
-      this.sort = createElement("select", { "aria-label": "Order", class: "order", onchange: () => navigate({ sort: this.sort.value }) }, [
+      const options = page.columns.flatMap(({ key, heading }) => [
+        createElement("option", { value: key }, `${heading} ↑`),
+        createElement("option", { value: `-${key}` }, `${heading} ↓`),
+      ]);
+      const sort = () => navigate({ sort: this.sort.value });
+      this.sort = createElement("select", { "aria-label": "Order", class: "order", onchange: sort }, [
         createElement("option", { value: "" }, "worst first"),
-        page.columns.flatMap(({ key, heading }) => [
-          createElement("option", { value: key }, `${heading} ↑`),
-          createElement("option", { value: `-${key}` }, `${heading} ↓`),
-        ]),
+        options,
       ]);
       this.count = createElement("span", { role: "status" });
-      const saveButton = createElement("button", { type: "button", class: "bare link", onclick: () => this.save() }, "Save as CSV");
+      const saveButton = createButton("Save as CSV", () => this.save(), { class: "bare link" });
       this.body = createElement("tbody", { onclick: (event) => this.click(event) });
       this.head = createElement("tr", {});
       this.table = createElement("table", { class: "queries" }, [
@@ -178,15 +180,17 @@
         createElement("thead", {}, this.head),
         this.body,
       ]);
-      this.empty = createElement("p", { class: "empty", hidden: true }, [
-        "No query matches. ",
-        createElement("button", { type: "button", class: "bare link", onclick: () => navigate({ show: "all", find: "", open: "" }) }, "Show all queries"),
-      ]);
+      const showAll = () => navigate({ show: "all", find: "", open: "" });
+      const allButton = createButton("Show all queries", showAll, { class: "bare link" });
+      this.empty = createElement("p", { class: "quiet", hidden: true }, "No query matches. ", allButton);
       this.pages = createElement("p", { class: "pages" });
       const card = createElement("div", { class: "card" }, this.table, this.empty, this.pages);
       const tools = createElement("div", { class: "tools flex" }, suiteSelect, this.chips, this.search, this.sort);
       container.append(tools, createElement("p", { class: "found flex" }, this.count, saveButton), card);
-      new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.drawMore()).observe(this.pages);
+      const observer = new IntersectionObserver((entries) => {
+        if (entries.some((entry) => entry.isIntersecting)) this.drawMore();
+      });
+      observer.observe(this.pages);
     }
 
     get suite() {
@@ -200,7 +204,7 @@
       };
       const direction = { [key]: "ascending", [`-${key}`]: "descending" }[state.sort] ?? "none";
       const attributes = { scope: "col", class: getColumnClass(key, isNumber), "data-key": key, "aria-sort": direction };
-      return createElement("th", attributes, createElement("button", { type: "button", class: "bare", onclick: sort }, heading));
+      return createElement("th", attributes, createButton(heading, sort, { class: "bare" }));
     }
 
     getNextSort(key) {
@@ -221,8 +225,9 @@
         this.position = 0;
         this.opened = "";
         this.drawMore();
-        const total = formatCount(this.suite.texts.length, "query", "queries");
-        this.count.textContent = this.rows.length < this.suite.texts.length ? `${this.rows.length.toLocaleString("en")} of ${total}` : total;
+        const total = this.suite.texts.length;
+        const shown = this.rows.length < total ? `${formatNumber(this.rows.length)} of ` : "";
+        this.count.textContent = shown + formatCount(total, "query", "queries");
         this.empty.hidden = this.rows.length > 0;
         this.table.hidden = !this.rows.length;
       }
@@ -234,12 +239,12 @@
       this.sort.value = state.sort;
       const chips = ["all", ...page.kinds].map((name) => {
         const count = this.suite.kinds.filter((_, row) => isKind(this.suite, row, name)).length;
-        const show = () => navigate({ show: name, open: "" });
-        const attributes = { type: "button", "aria-pressed": String(state.show === name), hidden: !count, onclick: show };
-        return createElement("button", attributes, `${name} ${count.toLocaleString("en")}`);
+        const attributes = { "aria-pressed": String(state.show === name), hidden: !count };
+        return createButton(`${name} ${formatNumber(count)}`, () => navigate({ show: name, open: "" }), attributes);
       });
       this.chips.replaceChildren(...chips);
-      this.columns = page.columns.filter(({ key }) => this.suite.texts.some((_, row) => readCell(this.suite, key, row)));
+      const isUsed = ({ key }) => this.suite.texts.some((_, row) => readCell(this.suite, key, row));
+      this.columns = page.columns.filter(isUsed);
       this.head.replaceChildren(...this.columns.map((column) => this.createHeading(column)));
     }
 
@@ -247,7 +252,7 @@
       const end = Math.min(this.drawn + ROWS_PER_PAGE, this.rows.length);
       for (; this.drawn < end; this.drawn += 1) this.body.append(this.createLine(this.rows[this.drawn], this.drawn));
       const left = this.rows.length - this.drawn;
-      const more = createElement("button", { type: "button", onclick: () => this.drawMore() }, `Show ${formatCount(left, "more query", "more queries")}`);
+      const more = createButton(`Show ${formatCount(left, "more query", "more queries")}`, () => this.drawMore());
       this.pages.replaceChildren(...(left ? [more] : []));
     }
 
@@ -256,11 +261,12 @@
       const cells = this.columns.map(({ key, isNumber }) => {
         const attributes = { class: getColumnClass(key, isNumber) };
         if (key === "query") return createElement("th", { ...attributes, scope: "row" }, this.createOpener(row, position));
-        if (key === "tags") return createElement("td", attributes, suite.tags[row].flatMap((tag) => [createTag(tag), " "]));
+        if (key === "tags") return createElement("td", attributes, suite.tags[row].map(createTag));
         const text = suite.cells[key][row] || (key === "moved" && isKind(suite, row, "unchanged") ? "unchanged" : "");
         const improvement = key === "change" && text ? suite.improvements[row] : 0;
         if (improvement) attributes.class += improvement < 0 ? " bad" : " good";
-        return createElement("td", { ...attributes, title: isNumber ? null : flattenText(text) || null }, renderText(text));
+        if (!isNumber && text) attributes.title = flattenText(text);
+        return createElement("td", attributes, renderText(text));
       });
       const line = createElement("tr", { class: "line", "data-row": row, "data-position": position }, cells);
       this.lines.set(row, line);
@@ -268,9 +274,10 @@
     }
 
     createOpener(row, position) {
-      const failed = isKind(this.suite, row, "failed") ? createElement("span", { class: "mark FAILED", role: "img", "aria-label": "FAILED" }, page.marks.FAILED, " ") : null;
-      const attributes = { type: "button", class: "bare query-text", dir: "auto", "aria-expanded": "false", tabindex: position === this.position ? 0 : -1 };
-      return [failed, createElement("button", attributes, this.suite.texts[row])];
+      const tabindex = position === this.position ? 0 : -1;
+      const attributes = { class: "bare query-text", dir: "auto", "aria-expanded": "false", tabindex };
+      const opener = createButton(this.suite.texts[row], null, attributes);
+      return isKind(this.suite, row, "failed") ? [createMark("FAILED"), opener] : opener;
     }
 
     click(event) {
@@ -325,8 +332,9 @@
 
     save() {
       const { suite } = this;
-      const rows = this.rows.map((row) => [suite.ids[row], ...page.columns.map(({ key }) => readCell(suite, key, row))]);
-      saveCsv(`${suite.name}.queries.csv`, [["id", ...page.columns.map(({ key }) => key)], ...rows]);
+      const keys = page.columns.map(({ key }) => key);
+      const rows = this.rows.map((row) => [suite.ids[row], ...keys.map((key) => readCell(suite, key, row))]);
+      saveCsv(`${suite.name}.queries.csv`, [["id", ...keys], ...rows]);
     }
   }
 
@@ -334,9 +342,14 @@
 
   function createTag(tag) {
     const name = page.tags[tag];
-    const search = `tag:${/\s/.test(name) ? `"${name}"` : name}`;
-    const attributes = { type: "button", class: "tag", dir: "auto", tabindex: -1, onclick: () => navigate({ find: search, show: "all", open: "" }) };
-    return createElement("button", attributes, name);
+    const find = `tag:${/\s/.test(name) ? `"${name}"` : name}`;
+    const search = () => navigate({ find, show: "all", open: "" });
+    return [createButton(name, search, { class: "tag", dir: "auto", tabindex: -1 }), " "];
+  }
+
+  function createMark(outcome) {
+    const attributes = { class: `mark ${outcome}`, role: "img", "aria-label": outcome };
+    return createElement("span", attributes, page.marks[outcome], " ");
   }
 
   // -- An opened query ----------------------------------------------------------------------------------
@@ -345,12 +358,11 @@
     const flat = suite.documents[row];
     const documents = [];
     for (let index = 0; index < flat.length; index += ENTRIES_PER_DOCUMENT) {
-      const [number, before, now, grade, finding] = flat.slice(index, index + ENTRIES_PER_DOCUMENT);
+      const [number, before, now, grade, text] = flat.slice(index, index + ENTRIES_PER_DOCUMENT);
       const [gradeClass, gradeText] = page.grades[grade];
       const isRelevant = gradeClass.startsWith("grade");
-      const title = page.titles[number];
-      const id = page.ids[number];
-      documents.push({ number, id, title, before, now, gradeClass, gradeText, isRelevant, finding: page.texts[finding] });
+      const [id, title, finding] = [page.ids[number], page.titles[number], page.texts[text]];
+      documents.push({ number, id, title, before, now, gradeClass, gradeText, isRelevant, finding });
     }
     return documents;
   }
@@ -382,18 +394,14 @@
     if (!command) return null;
     return createElement("div", { class: "about command-line" }, [
       createElement("span", {}, label, createElement("code", {}, command)),
-      createElement("button", { type: "button", class: "copy", "data-copy": command }, "Copy"),
+      createButton("Copy", null, { class: "copy", "data-copy": command }),
     ]);
   }
 
   function createChecks(checks) {
     if (!checks.length) return null;
-    const items = checks.map(([outcome, text]) => createElement("li", {}, [
-      createElement("span", { class: `mark ${outcome}`, role: "img", "aria-label": outcome }, page.marks[outcome]),
-      " ",
-      renderText(page.texts[text]),
-    ]));
-    return createElement("ul", { class: "about" }, items);
+    const createCheck = ([outcome, text]) => createElement("li", {}, createMark(outcome), renderText(page.texts[text]));
+    return createElement("ul", { class: "about" }, checks.map(createCheck));
   }
 
   /** Create both rankings side by side, or only the current one if there is nothing to compare it with. */
@@ -423,15 +431,16 @@
   function createSide(suite, title, documents, side, value) {
     const ranked = documents.filter((doc) => doc[side]).sort((one, other) => one[side] - other[side]);
     const note = value ? `${suite.metrics[0]} ${value}` : "";
-    const otherSide = page.isOneSearch ? { before: "now", now: "before" }[side] : { before: "here", now: "there" }[side];
-    const names = ["rank", "document", otherSide, "grade"].map((name) => createElement("span", {}, name));
+    const otherSides = page.isOneSearch ? { before: "now", now: "before" } : { before: "here", now: "there" };
+    const names = ["rank", "document", otherSides[side], "grade"].map((name) => createElement("span", {}, name));
+    const head = createElement("small", { class: "names", "aria-hidden": "true" }, names);
     const items = ranked.map((doc, index) => {
       const isCutoff = doc[side] === suite.topK && index + 1 < ranked.length;
       return createDocument(suite, doc, side, isCutoff);
     });
     return createElement("div", { class: `side-${side}` }, [
       createElement("h3", {}, title, " ", createElement("small", {}, note)),
-      items.length ? createElement("p", { class: "names", "aria-hidden": "true" }, names) : createElement("p", {}, "Nothing is returned."),
+      items.length ? head : createElement("p", {}, "Nothing is returned."),
       createElement("ol", {}, items),
     ]);
   }
@@ -450,13 +459,12 @@
 
   /** Create the rank on the other side, with the direction in which the document moved. */
   function createOtherRank(doc, side) {
-    if (side === "before" && !doc.now) {
-      return createElement("span", { class: doc.isRelevant ? "bad" : "muted" }, doc.isRelevant ? "lost" : "–");
-    }
-    if (side === "before") return createElement("span", { class: doc.now === doc.before ? "muted" : null }, String(doc.now));
-    if (!doc.before) return createElement("span", {}, side === "now" && page.isOneSearch ? "new" : "–");
-    if (side === "missing" || doc.before === doc.now) return createElement("span", { class: "muted" }, String(doc.before));
-    return createElement("span", {}, `${doc.now < doc.before ? "▲" : "▼"} ${doc.before}`);
+    if (side === "before" && !doc.now && doc.isRelevant) return createElement("span", { class: "bad" }, "lost");
+    if (side === "now" && !doc.before && page.isOneSearch) return createElement("span", {}, "new");
+    const other = side === "before" ? doc.now : doc.before;
+    const hasMoved = doc.before && doc.now && doc.before !== doc.now;
+    const arrow = side === "now" && hasMoved ? (doc.now < doc.before ? "▲ " : "▼ ") : "";
+    return createElement("span", { class: hasMoved ? null : "muted" }, `${arrow}${other || "–"}`);
   }
 
   /** Create what a document is: its pictures, title and id, and below them its fields or text. */
@@ -465,16 +473,19 @@
     const pictures = fields.filter(([, value]) => isPicture(value));
     const others = fields.filter(([name, value]) => !isPicture(value) && (name || side === "now"));
     const isPassage = suite.hasPassages && doc.gradeClass !== "unjudged";
+    const hasFinding = doc.finding.length > 0 && side !== "before";
     return createElement("div", { class: "content" }, [
       pictures.map(([name, value]) => createElement("img", { src: value, alt: name })),
       createElement("div", {}, [
         doc.title ? [createElement("bdi", {}, doc.title), " "] : [],
         createElement(isPassage ? "bdi" : "code", {}, doc.id),
         others.length ? createElement("small", { class: "fields" }, others.map(createField)) : null,
-        doc.finding.length && side !== "before" ? createElement("small", { class: "finding" }, renderText(doc.finding)) : null,
+        hasFinding ? createFinding(renderText(doc.finding)) : null,
       ]),
     ]);
   }
+
+  const createFinding = (content) => createElement("small", { class: "finding" }, content);
 
   const isPicture = (value) => value.startsWith("data:image/");
 
@@ -482,8 +493,8 @@
   function createField([name, value]) {
     const isLink = /^https?:\/\//.test(value);
     if (isLink) return createElement("a", { href: value, target: "_blank", rel: "noopener noreferrer" }, name);
-    const isNameless = !name || !/^(?:[-\d.,]+|True|False)$/.test(value);
-    return createElement("span", { title: name || null }, isNameless ? "" : `${name}: `, createElement("bdi", {}, value));
+    const label = name && /^(?:[-\d.,]+|True|False)$/.test(value) ? `${name}: ` : "";
+    return createElement("span", { title: name || null }, label, createElement("bdi", {}, value));
   }
 
   /** Mark the chunks that hold a part of a passage that no chunk holds completely. */
@@ -493,7 +504,7 @@
       for (const item of rankings.querySelectorAll(".side-now li")) {
         if (!chunks.includes(Number(item.dataset.doc))) continue;
         item.dataset.passage = passage.number;
-        item.querySelector(".content > div").append(createElement("small", { class: "finding" }, "has a part of the passage"));
+        item.querySelector(".content > div").append(createFinding("has a part of the passage"));
       }
     }
   }
@@ -558,16 +569,16 @@
       const place = other === suite || other.path !== suite.path ? -1 : other.ids.indexOf(suite.ids[row]);
       if (place < 0) return [];
       const open = () => navigate({ suite: index, open: other.ids[place], show: "all", find: "" });
-      const button = createElement("button", { type: "button", class: "bare link", onclick: open }, other.retriever);
-      return [button, ` ${other.cells.now[place] || "–"} `];
+      return [createButton(other.retriever, open, { class: "bare link" }), ` ${other.cells.now[place] || "–"} `];
     });
     return others.length ? createAbout("Other retrievers: ", others) : null;
   }
 
   // -- The page ---------------------------------------------------------------------------------------
 
-  const suiteSelect = createElement("select", { "aria-label": "Suite", onchange: () => navigate({ suite: Number(suiteSelect.value), open: "" }) },
-    page.suites.map(({ label }, index) => createElement("option", { value: index }, label)));
+  const selectSuite = () => navigate({ suite: Number(suiteSelect.value), open: "" });
+  const suiteOptions = page.suites.map(({ label }, index) => createElement("option", { value: index }, label));
+  const suiteSelect = createElement("select", { "aria-label": "Suite", onchange: selectSuite }, suiteOptions);
   const queryTable = page.suites.length ? new QueryTable(document.getElementById("live-queries")) : null;
 
   tabButtons.forEach((button, index) => {
@@ -632,18 +643,15 @@
     if (!hasModifier && queryTable && pressKey(event)) event.preventDefault();
   });
 
-  addEventListener("hashchange", () => {
+  function openAddress() {
     readAddress();
     showPage();
-  });
-  addEventListener("popstate", () => {
-    readAddress();
-    showPage();
-  });
+  }
 
+  addEventListener("hashchange", openAddress);
+  addEventListener("popstate", openAddress);
   for (const element of document.querySelectorAll(".live")) element.hidden = false;
-  readAddress();
-  showPage();
+  openAddress();
   root.dataset.ready = "true";
   performance.mark("usable");
 })();

@@ -15,8 +15,14 @@ function createElement(tag, attributes, ...children) {
   return element;
 }
 
+function createButton(content, onclick, attributes) {
+  return createElement("button", { type: "button", onclick, ...attributes }, content);
+}
+
+const formatNumber = (number) => number.toLocaleString("en");
+
 function formatCount(number, singular, plural) {
-  return `${number.toLocaleString("en")} ${number === 1 ? singular : plural ?? `${singular}s`}`;
+  return `${formatNumber(number)} ${number === 1 ? singular : plural ?? `${singular}s`}`;
 }
 
 // What a spreadsheet would take for a formula, also after another separator than ours.

@@ -139,13 +139,12 @@ class _Workers:
             return CompletedCall(error=asyncio.CancelledError())
         if not call.done():
             call.cancel()
+            detail = "Its thread was left running" if is_in_thread else "The call was cancelled"
             if is_in_thread:
                 thread.end()
-                return CompletedCall(
-                    error=make_timeout(timeout or 0.0, "Its thread was left running")
-                )
-            self.abandoned.add(call)
-            return CompletedCall(error=make_timeout(timeout or 0.0, "The call was cancelled"))
+            else:
+                self.abandoned.add(call)
+            return CompletedCall(error=make_timeout(timeout or 0.0, detail))
         completed = call.result()
         if isinstance(completed, Job):  # The function has returned something to await.
             self.in_threads = False
@@ -206,11 +205,13 @@ def _resolve(future: asyncio.Future[Any], results: _Results, error: BaseExceptio
 
 
 def _discard(result: object) -> None:
+    """Close the coroutine that a call returned, because nobody will await it."""
     if isinstance(result, Job):
         close_jobs([result])
 
 
 async def _attempt(job: Job, settings: CallSettings) -> CompletedCall:
+    """Make a call in the loop, unless it was made already, and await what it returns."""
     start = time.perf_counter()
     try:
         result = job.call() if job.awaitable is None else job.awaitable
@@ -225,6 +226,7 @@ async def _attempt(job: Job, settings: CallSettings) -> CompletedCall:
 
 
 async def _cancel(calls: list[asyncio.Future[Any]]) -> None:
+    """Cancel calls, and wait a moment until they have cleaned up."""
     pending = [call for call in calls if not call.done()]
     for call in pending:
         call.cancel()

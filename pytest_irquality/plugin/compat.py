@@ -249,8 +249,7 @@ def read_ini_file(
         "rootdir_cmd_arg": None,
         "invocation_dir": folder,
     }
-    names = determine_setup.__code__.co_varnames[: determine_setup.__code__.co_kwonlyargcount]
-    if "override_ini" in names:  # since pytest 9
+    if pytest.version_tuple >= (9,):
         keywords["override_ini"] = None
     try:
         rootdir, _, values, *_ = determine_setup(**keywords)

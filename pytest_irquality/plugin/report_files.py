@@ -114,9 +114,7 @@ class ReportWriter:
         if options.grade.endswith(".html") and "report" in written:
             folder = os.path.dirname(written["report"]) or "."
             grading_link = os.path.relpath(options.grade, folder).replace(os.sep, "/")
-        source = (
-            search_session.base.source if search_session.base else search_session.current.source
-        )
+        source = (search_session.base or search_session.current).source
         compared_with = source.label
         if not compared_with and decision.current.branch.baselines:
             compared_with = BASELINE_FOLDER

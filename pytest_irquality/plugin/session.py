@@ -215,10 +215,9 @@ class SearchSession:
             CorpusError: The corpus of the suite cannot be read.
         """
         for suite, queries in self.plan.list_queries(key):
-            if baseline_retriever is not None:
-                baseline_id, value = baseline_retriever
-                if baseline_id.fixture == suite.baseline_retriever:
-                    self._collect_answers(value, replace(suite, retriever=baseline_id), queries)
+            baseline_id, value = baseline_retriever or (RetrieverId(), None)
+            if suite.baseline_retriever and baseline_id.fixture == suite.baseline_retriever:
+                self._collect_answers(value, replace(suite, retriever=baseline_id), queries)
             self._collect_answers(retriever, suite, queries)
             if self.is_interrupted:
                 return

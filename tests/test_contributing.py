@@ -152,7 +152,7 @@ BOUND = (
         "evaluation/requirement_checks.py",
         """\
     elif key == "approx":
-        is_broken = abs(compared - bound.value) > 0.1
+        is_broken = abs(amount - bound.value) > 0.1
         could_fail = True
 """,
         "    else:\n        raise NotImplementedError",
@@ -179,13 +179,13 @@ def _check_first_results(comparison: Comparison) -> CheckResult:
         Outcome.FAILED if changed else Outcome.PASSED,
         write(f"The first results of {len(changed)} queries changed"),
         label=DefaultCheck.FIRST_RESULTS.value,
-        item=_find_item_name(comparison),
+        item=_find_default_checks_item(comparison),
         query_ids=tuple(changed),
     )
 
 
 """,
-        "def _find_item_name(",
+        "def _find_default_checks_item(",
     ),
 )
 METRIC = (

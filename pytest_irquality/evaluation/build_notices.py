@@ -418,8 +418,7 @@ def _create_update_notice(
 ) -> Notice:
     """Create a notice that an update of the baselines resolves."""
     outcome = Outcome.INCOMPLETE if build.is_strict else Outcome.PASSED
-    command = CodePart(build.facts.update_command)
-    step = write("To accept the current rankings, run ", command, " and commit the files")
+    step = write("To accept the current rankings, update the baseline and commit it")
     notice = Notice(code, text, outcome, query_ids=tuple(query_ids), next_step=step)
     return assign_suites(notice, suites)
 

@@ -34,9 +34,6 @@ from pytest_irquality.retrieval.run import Ranking, Run, merge_runs
 from pytest_irquality.suite.model import RetrieverId, RunKey, Suite, Threshold
 from pytest_irquality.suite.rules import Rule
 
-UPDATE_COMMAND = "pytest --ir-update-baseline"
-
-
 # -- A suite ---------------------------------------------------------------------------------------
 
 
@@ -184,7 +181,6 @@ class BuildFacts:
         history: Earlier values of a suite's primary metric, oldest first.
         is_update: Whether this run updates the baselines. Changes only warn then, and neither the
             gate nor a small coverage affects the exit status.
-        update_command: The command that updates the baselines.
     """
 
     addopts_selection: str = ""
@@ -194,7 +190,6 @@ class BuildFacts:
     has_code_changes: bool = False
     history: Mapping[SuiteKey, Sequence[float]] = field(default_factory=dict, repr=False)
     is_update: bool = False
-    update_command: str = UPDATE_COMMAND
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from pytest_irquality.baselines.store import describe_update
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.access import FileAccess
-from pytest_irquality.io.escaping import escape_log_line, escape_log_lines, quote_command
+from pytest_irquality.io.escaping import escape_log_line, escape_log_lines
 from pytest_irquality.io.files import FileError
 from pytest_irquality.io.git import describe_commit
 from pytest_irquality.io.text import find_closest
@@ -397,7 +397,6 @@ class ConclusionPlugin:
         search_session.facts = replace(
             search_session.facts,
             addopts_saved_runs=" ".join(runs),
-            update_command=quote_command(update_command),
         )
         history = self._read_history() if options.history else None
         self.decision = search_session.decide()

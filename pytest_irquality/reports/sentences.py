@@ -33,6 +33,7 @@ ROOT_CAUSES = frozenset(
     {NoticeCode.UNKNOWN_DOCUMENT_IDS, NoticeCode.CHANGED_DOCUMENT_IDS, NoticeCode.EQUAL_ANSWERS}
 )
 
+UPDATE_NOTICES = frozenset({NoticeCode.STALE_BASELINE, "missing-baseline"})
 MAX_NAMED_SUITES = 5
 MAX_NAMED_FAILURES = 2
 MAX_NAMED_LOST = 2
@@ -650,10 +651,8 @@ def _iter_steps(
             yield Step(write("Correct this file"), location=notice.suite_path)
         # To grade results may turn the outcome, but the search comes first.
         if notice.next_step and notice.code != NoticeCode.UNJUDGED_RESULTS:
-            is_first_run = not decision.coverage.comparable
             can_fail = can_fail and notice.code != NoticeCode.NOTHING_CAN_FAIL
-            command = "" if can_fail or not is_first_run else quote_command(settings.update_command)
-            yield Step(notice.next_step, command=command)
+            yield _follow_notice(notice, decision, settings)
     for result in failures:
         if result.known_issue_id:
             issue = result.known_issue_id
@@ -668,7 +667,14 @@ def _iter_steps(
         yield Step(text, command=quote_command(settings.update_command))
     for notice in (*decision.notices, *decision.current.notices):
         if notice.next_step:
-            yield Step(notice.next_step)
+            yield _follow_notice(notice, decision, settings)
+
+
+def _follow_notice(notice: Notice, decision: Decision, settings: ViewSettings) -> Step:
+    """Return the step of a notice, with the command if it is to update the baseline."""
+    is_first_run = notice.code == NoticeCode.NOTHING_CAN_FAIL and not decision.coverage.comparable
+    is_update = is_first_run or notice.code in UPDATE_NOTICES
+    return Step(notice.next_step, quote_command(settings.update_command) if is_update else "")
 
 
 def _suggest_review(decision: Decision) -> Iterator[Step]:

@@ -327,7 +327,7 @@ def test_improvement_without_an_update_leaves_a_stale_baseline() -> None:
 
     assert normal.outcome is Outcome.PASSED
     assert get_text(normal, "stale-baseline") == "shop baseline out of date: 7 rankings differ"
-    assert "pytest --ir-update-baseline" in str(normal.notices[-1].next_step)
+    assert "update the baseline" in str(normal.notices[-1].next_step)
     assert strict.outcome is Outcome.INCOMPLETE
     assert (normal.exit_status, strict.exit_status) == (0, 1)
 

@@ -162,14 +162,18 @@ def _create_progress(config: pytest.Config, name: str) -> ReportProgress | None:
     if reporter is None or reporter.verbosity < 0 or is_worker(config):
         return None
     capture = config.pluginmanager.get_plugin("capturemanager")
-    next_line = time.monotonic() + PROGRESS_INTERVAL_S
+    start = time.monotonic()
+    next_line = start + PROGRESS_INTERVAL_S
 
     def report_progress(done: int, total: int) -> None:
         nonlocal next_line
-        if time.monotonic() >= next_line:
-            next_line += PROGRESS_INTERVAL_S
-            with capture.global_and_fixture_disabled() if capture else nullcontext():
-                reporter.write_line(f"{name}: {done} of {total} calls")
+        now = time.monotonic()
+        if now < next_line or not done:
+            return
+        next_line = now + PROGRESS_INTERVAL_S
+        seconds_left = round((now - start) * (total - done) / done)
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
+            reporter.write_line(f"{name}: {done} of {total} calls, {seconds_left} s left")
 
     return report_progress
 
@@ -318,13 +322,9 @@ def record_selection(
         typed_items = _find_typed_items(config, search_session, module.items, selected_node_ids)
         for key in {item.shared.key for item in module.items}:
             own_items = [item for item in module.items if item.shared.key == key]
-            names, names_without_addopts = set(), set()
-            for item in own_items:
-                is_selected = item.nodeid in selected_node_ids
-                if is_selected:
-                    names.add(item.check_item.name)
-                if is_selected or item in typed_items:
-                    names_without_addopts.add(item.check_item.name)
+            names = {i.check_item.name for i in own_items if i.nodeid in selected_node_ids}
+            typed_names = {i.check_item.name for i in own_items if i in typed_items}
+            names_without_addopts = names | typed_names
             search_session.plan.select_items(key, names, names_without_addopts)
             deselected_count += len(names_without_addopts - names)
     if deselected_count:
@@ -365,15 +365,9 @@ class ConclusionPlugin:
         self.writer = ReportWriter(config, self.state)
         self.decision: Decision | None = None
         self.view: View | None = None
-        self.has_failures = False
         # Printed above the report: what was written, and what could not be.
         self.update_lines: list[str] = []
         self.errors: list[str] = []
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember whether anything failed."""
-        if report.failed:
-            self.has_failures = True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -394,10 +388,7 @@ class ConclusionPlugin:
         search_session.commit = describe_commit(search_session.root)
         update_command = list_command_words(self.config, is_update=True)
         runs = options.runs if is_only_in_addopts(self.config, "ir_runs") else ()
-        search_session.facts = replace(
-            search_session.facts,
-            addopts_saved_runs=" ".join(runs),
-        )
+        search_session.facts = replace(search_session.facts, addopts_saved_runs=" ".join(runs))
         history = self._read_history() if options.history else None
         self.decision = search_session.decide()
         if history is not None:
@@ -466,8 +457,8 @@ class ConclusionPlugin:
             name = " ".join(dict.fromkeys(words)).replace("::", ": :")
             is_failed = decision.is_strict or (result.outcome >= Outcome.FAILED and not branch_name)
             _report_test(session, name, f"{result.subject}: {result.text}", is_failed=is_failed)
-        # _report_test above set has_failures if a finding failed.
-        if not self.has_failures and (self.errors or decision.exit_status):
+        # Failed findings count as failed tests, too.
+        if not session.testsfailed and (self.errors or decision.exit_status):
             last_paragraph = str(self.view.last_paragraph) if self.view else ""
             text = "\n".join([last_paragraph, *self.errors])
             _report_test(session, "build", text, is_failed=True)

@@ -182,9 +182,11 @@ class QueryPlan:
         if key in self.base.deselected:
             return frozenset(query.id for query in suite.queries)
         selected = self._find_selected_requests(key)
+        # A shard runs its part of the queries that only the base suite has. A selection on the
+        # command line names current queries, so it runs none of them.
         deselected = set()
         for query in suite.queries:
-            is_selected = self._is_removed_query_selected(query, has_selection=bool(selected))
+            is_selected = not selected if self.shard is None else self.shard.has_query(query)
             if not selected.get(query.request, is_selected):
                 deselected.add(query.id)
         return frozenset(deselected)
@@ -198,14 +200,6 @@ class QueryPlan:
                 is_selected = query.id not in deselected_ids
                 selected[query.request] = is_selected or selected.get(query.request, False)
         return selected
-
-    def _is_removed_query_selected(self, query: Query, *, has_selection: bool) -> bool:
-        """Return whether a query that only the base suite has runs.
-
-        A shard runs its part of these queries. A selection on the command line names current
-        queries, so it runs none of them.
-        """
-        return not has_selection if self.shard is None else self.shard.has_query(query)
 
     # -- What their answers must have --------------------------------------------------------------
 
@@ -222,16 +216,10 @@ class QueryPlan:
             is_sharing = other.run_key == suites[0].run_key and other not in suites
             if is_sharing and any(query.request in requests for query in other.queries):
                 sharing.append(other)
-        fields: dict[str, None] = {}
-        units: dict[str, None] = {}
-        stages: dict[str, None] = {}
-        for other in sharing:
-            fields.update(dict.fromkeys(get_needed_fields(other)))
-            for metric in list_metrics(other):
-                if metric.budget:
-                    units[metric.budget[0]] = None
-                if metric.stage:
-                    stages[metric.stage] = None
+        metrics = [metric for other in sharing for metric in list_metrics(other)]
+        fields = dict.fromkeys(name for other in sharing for name in get_needed_fields(other))
+        size_units = dict.fromkeys(metric.budget[0] for metric in metrics if metric.budget)
+        stages = dict.fromkeys(metric.stage for metric in metrics if metric.stage)
         repeat = self.repeat or max(other.settings.repeat for other in sharing)
         return QueryBatch(
             suites[0].run_key,
@@ -240,7 +228,7 @@ class QueryPlan:
             replace(suites[0].settings, repeat=repeat),
             depth=self._find_depth(sharing),
             fields=tuple(fields),
-            size_units=tuple(units),
+            size_units=tuple(size_units),
             stages=tuple(stages) or None,
         )
 

@@ -262,7 +262,9 @@
         const attributes = { class: getColumnClass(key, isNumber) };
         if (key === "query") return createElement("th", { ...attributes, scope: "row" }, this.createOpener(row, position));
         if (key === "tags") return createElement("td", attributes, suite.tags[row].map(createTag));
-        const text = suite.cells[key][row] || (key === "moved" && isKind(suite, row, "unchanged") ? "unchanged" : "");
+        const text = suite.cells[key][row];
+        const isUnchanged = key === "moved" && !text && isKind(suite, row, "unchanged");
+        if (isUnchanged) return createElement("td", { class: "moved muted" }, "unchanged");
         const improvement = key === "change" && text ? suite.improvements[row] : 0;
         if (improvement) attributes.class += improvement < 0 ? " bad" : " good";
         if (!isNumber && text) attributes.title = flattenText(text);
@@ -412,7 +414,8 @@
     const missing = documents.filter((doc) => !doc.now && doc.isRelevant);
     if (missing.length) {
       const items = missing.map((doc) => createDocument(suite, doc, "missing"));
-      sideNow.append(createElement("h3", {}, "Relevant, but not retrieved"), createElement("ol", {}, items));
+      const title = createElement("h3", {}, "Relevant, but not retrieved");
+      sideNow.append(title, createHead("now"), createElement("ol", {}, items));
     }
     if (!documents.some((doc) => doc.before) && !cells.before[row]) {
       return documents.length ? createElement("div", { class: "rankings" }, sideNow) : null;
@@ -431,18 +434,22 @@
   function createSide(suite, title, documents, side, value) {
     const ranked = documents.filter((doc) => doc[side]).sort((one, other) => one[side] - other[side]);
     const note = value ? `${suite.metrics[0]} ${value}` : "";
-    const otherSides = page.isOneSearch ? { before: "now", now: "before" } : { before: "here", now: "there" };
-    const names = ["rank", "document", otherSides[side], "grade"].map((name) => createElement("span", {}, name));
-    const head = createElement("small", { class: "names", "aria-hidden": "true" }, names);
     const items = ranked.map((doc, index) => {
       const isCutoff = doc[side] === suite.topK && index + 1 < ranked.length;
       return createDocument(suite, doc, side, isCutoff);
     });
     return createElement("div", { class: `side-${side}` }, [
       createElement("h3", {}, title, " ", createElement("small", {}, note)),
-      items.length ? head : createElement("p", {}, "Nothing is returned."),
+      items.length ? createHead(side) : createElement("p", {}, "Nothing is returned."),
       createElement("ol", {}, items),
     ]);
+  }
+
+  /** Create the headings of a ranking's columns. The third is the rank on the other side. */
+  function createHead(side) {
+    const otherSides = page.isOneSearch ? { before: "now", now: "before" } : { before: "here", now: "there" };
+    const names = ["rank", "document", otherSides[side], "grade"].map((name) => createElement("span", {}, name));
+    return createElement("small", { class: "names", "aria-hidden": "true" }, names);
   }
 
   function createDocument(suite, doc, side, isCutoff = false) {
@@ -450,7 +457,7 @@
     const attributes = { class: classes.join(" ").trim(), "data-doc": doc.number, "data-relevant": doc.isRelevant };
     const grade = doc.gradeClass === "unjudged" ? "–" : doc.gradeText;
     return createElement("li", attributes, [
-      createElement("span", { class: "rank" }, doc[side] ? String(doc[side]) : "–"),
+      createElement("span", { class: "rank muted" }, doc[side] ? String(doc[side]) : "–"),
       createContent(suite, doc, side),
       createOtherRank(doc, side),
       createElement("span", { title: doc.gradeText }, createElement("span", { class: "unseen" }, "grade "), grade),

@@ -536,7 +536,7 @@ def _create_unjudged_notice(facts: SuiteFacts) -> Iterator[Notice]:
         query_ids=tuple(query_ids),
         doc_ids=tuple(worst_first),
         is_cause=bool(labels),
-        next_step=write("Grade these first: ", list_some(docs.values())),
+        next_step=write("Grade these first: ", list_some(docs.values(), separator="; ")),
     )
 
 

@@ -148,9 +148,6 @@ def _write_failed_headline(decision: Decision, suites: Sequence[SuiteView]) -> H
         return Headline(write(described), counts_changes=True, check=DefaultCheck.UNRECOGNIZABLE)
     if len(failures) == 1:
         return _quote_finding(failures[0], suites)
-    decisive = _list_decisive_notices(decision)
-    if decisive and not failures:
-        return _quote_finding(decisive[0], suites)
     return Headline(_count_failures(decision))
 
 

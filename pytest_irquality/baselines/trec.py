@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from pytest_irquality.baselines.sources import BaselineError
-from pytest_irquality.io.decoding import MAX_LINE_LENGTH, open_line_blocks, pause_garbage_collection
+from pytest_irquality.io.decoding import MAX_LINE_LENGTH, open_text_blocks, pause_garbage_collection
 from pytest_irquality.io.files import FileError, open_binary
 from pytest_irquality.retrieval.run import PackedIds, Ranking
 
@@ -22,7 +22,6 @@ _FIELDS = 6
 _NUL = b"\0"
 # The tokens of a larger block do not stay in the caches of a processor.
 _BLOCK_BYTES = 2**15
-_BLOCK_LINES = 1_000
 _MIN_TABLE_SCORES = 1_000
 _GZIP_AND_BOM_PREFIXES = (b"\x1f\x8b", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -62,10 +61,8 @@ def _read_blocks(path: Path) -> Iterator[bytes]:
         if not file.peek(4).startswith(_GZIP_AND_BOM_PREFIXES):  # type: ignore[attr-defined]
             yield from _read_plain_blocks(file, path)
             return
-    for decoded in open_line_blocks(path):
-        for start in range(0, len(decoded), _BLOCK_LINES):
-            part = "\n".join(decoded[start : start + _BLOCK_LINES])
-            yield part.encode() + b"\n"
+    for text in open_text_blocks(path):
+        yield text.removesuffix("\n").encode() + b"\n"
 
 
 def _read_plain_blocks(file: BinaryIO, path: Path) -> Iterator[bytes]:
@@ -74,7 +71,7 @@ def _read_plain_blocks(file: BinaryIO, path: Path) -> Iterator[bytes]:
         lines, line_end, rest = (rest + block).rpartition(b"\n")
         if _NUL in block or len(rest) > MAX_LINE_LENGTH:
             # The decoder's errors have the line. It counts characters, so it may find none.
-            for _ in open_line_blocks(path):
+            for _ in open_text_blocks(path):
                 pass
             raise FileError(str(path), f"A line is longer than {MAX_LINE_LENGTH:,} bytes")
         yield lines + line_end

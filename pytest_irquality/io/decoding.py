@@ -13,7 +13,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -49,7 +49,7 @@ def decode_text(data: bytes, name: object) -> str:
     Raises:
         DecodeError: The bytes are not text.
     """
-    return "\n".join(chain.from_iterable(_decode_blocks(io.BytesIO(data), name, keep_end=True)))
+    return "".join(_decode_blocks(io.BytesIO(data), name))
 
 
 def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
@@ -74,11 +74,11 @@ def open_lines(path: Path) -> Iterator[tuple[int, str]]:
         FileError: The file cannot be opened. ``DecodeError`` if it is not text, which may be raised
             after some lines were yielded.
     """
-    return enumerate(chain.from_iterable(open_line_blocks(path)), start=1)
+    return number_lines(open_text_blocks(path))
 
 
-def open_line_blocks(path: Path) -> Iterator[list[str]]:
-    """Yield the lines of a file in lists, for readers of millions of lines.
+def open_text_blocks(path: Path) -> Iterator[str]:
+    """Yield the text of a file in blocks of complete lines, for readers of millions of lines.
 
     Raises:
         FileError: As ``open_lines`` does.
@@ -89,17 +89,18 @@ def open_line_blocks(path: Path) -> Iterator[list[str]]:
 
 def split_lines(data: bytes, name: object) -> Iterator[tuple[int, str]]:
     """Yield the number and the text of each line of some bytes, as ``open_lines`` does."""
-    return enumerate(chain.from_iterable(_decode_blocks(io.BytesIO(data), name)), start=1)
+    return number_lines(_decode_blocks(io.BytesIO(data), name))
 
 
-def _decode_blocks(file: BinaryIO, name: object, *, keep_end: bool = False) -> Iterator[list[str]]:
-    """Yield lines in lists.
+def number_lines(blocks: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Yield the number, from 1, and the text of each line of blocks of complete lines."""
+    # Not `splitlines`, for which there are more line ends than LF.
+    lines = (block.removesuffix("\n").split("\n") for block in blocks)
+    return enumerate(chain.from_iterable(lines), start=1)
 
-    Args:
-        file: The file.
-        name: The name of the file in messages.
-        keep_end: Whether to yield an empty last line if the file ends with a line end.
-    """
+
+def _decode_blocks(file: BinaryIO, name: object) -> Iterator[str]:
+    """Yield text in blocks of complete lines. Only the last line may lack its line end."""
     line_count = 0
     rest = ""
     with _unpack(file, name) as unpacked:
@@ -115,24 +116,21 @@ def _decode_blocks(file: BinaryIO, name: object, *, keep_end: bool = False) -> I
             if "\ufeff" in text:  # from files with byte order marks that were joined
                 text = re.sub("\n\ufeff+", "\n", text)
                 text = text if rest else text.lstrip("\ufeff")
-            *lines, rest_of_block = text.split("\n")
-            if lines:
-                lines[0] = rest + lines[0]
-                rest = rest_of_block
-            else:
-                rest += rest_of_block
             if "\0" in text:
-                _raise_nul(name, [*lines, rest], line_count, block)
+                _raise_nul(name, (rest + text).split("\n"), line_count, block)
+            end = text.rfind("\n") + 1
+            complete = rest + text[:end] if end else ""
+            rest = text[end:] if end else rest + text
+            line_count += complete.count("\n")
             if len(rest) > MAX_LINE_LENGTH:
                 message = f"A line has more than {MAX_LINE_LENGTH:,} characters"
-                raise DecodeError(name, message, line_count + len(lines) + 1)
-            if lines:
-                line_count += len(lines)
-                yield lines
+                raise DecodeError(name, message, line_count + 1)
+            if complete:
+                yield complete
             if not block:
                 break
-    if rest or keep_end:
-        yield [rest]
+    if rest:
+        yield rest
 
 
 def _make_decoder(start: bytes) -> io.IncrementalNewlineDecoder:

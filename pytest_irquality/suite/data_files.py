@@ -16,7 +16,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from pytest_irquality.io import dataclass, field
-from pytest_irquality.io.decoding import MAX_NESTING, exceeds_nesting, open_line_blocks, split_lines
+from pytest_irquality.io.decoding import (
+    MAX_NESTING,
+    decode_text,
+    exceeds_nesting,
+    number_lines,
+    open_text_blocks,
+)
 from pytest_irquality.io.escaping import unescape_csv_cell
 from pytest_irquality.io.files import FileError
 from pytest_irquality.io.text import format_count
@@ -45,17 +51,17 @@ class DataFile:
     columns: Mapping[str, str] = field(default_factory=dict)
     read_content: Callable[[], bytes] | None = None
 
-    def read_blocks(self) -> Iterator[list[str]]:
-        """Yield the lines in lists, for readers of millions of lines.
+    def read_blocks(self) -> Iterator[str]:
+        """Yield the text in blocks of complete lines, for readers of millions of lines.
 
         Raises:
             Mistake: The file cannot be read.
         """
         try:
             if self.read_content is None:
-                yield from open_line_blocks(self.path)
+                yield from open_text_blocks(self.path)
             else:
-                yield [line for _, line in split_lines(self.read_content(), self.name)]
+                yield decode_text(self.read_content(), self.name)
         except FileError as error:
             raise Mistake(error.line or 1, error.message, self.name) from None
         except OSError as error:
@@ -67,7 +73,7 @@ class DataFile:
         Raises:
             Mistake: The file cannot be read.
         """
-        return enumerate(chain.from_iterable(self.read_blocks()), start=1)
+        return number_lines(filter(None, self.read_blocks()))
 
 
 # -- Columns ---------------------------------------------------------------------------------------

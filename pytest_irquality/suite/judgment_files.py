@@ -91,25 +91,26 @@ def _read_regular_qrels(file: DataFile, format: str) -> dict[str, dict[str, floa
     """Read regular qrels fast. Return ``None`` for all others.
 
     Most files are regular, and some have millions of lines. Therefore the fields of many lines are
-    split at once, which takes three quarters of the time of a loop over the lines.
+    split at once, which takes half of the time of a loop over the lines.
     """
     grades: dict[str, dict[str, float]] = {}
     width = 4 if format == "trec" else 3
     blocks = file.read_blocks()
     if format == "beir":
-        header, *lines = next(blocks, [""])
+        header, _, text = next(blocks, "").partition("\n")
         if tuple(header.split()) != BEIR_COLUMNS:
             return None
-        blocks = chain([lines], blocks)
+        blocks = chain([text], blocks)
     count, step = 0, width + 1
-    for lines in filter(None, blocks):
+    for text in filter(None, blocks):
         # Marks between the lines are in the right places only if every line has the right number of
-        # fields.
-        text = " \0 ".join(lines)
-        fields = text.split()
-        has_marks = fields[width::step].count("\0") == len(lines) - 1
+        # fields. They are single characters, because equal ones share one object.
+        marked = text.removesuffix("\n").replace("\n", " \0 ")
+        fields = marked.split()
+        mark_count = marked.count("\0")
+        has_marks = fields[width::step].count("\0") == mark_count
         # Spreadsheets put quotes around cells.
-        if not has_marks or len(fields) != step * len(lines) - 1 or '"' in text:
+        if not has_marks or len(fields) != step * (mark_count + 1) - 1 or '"' in text:
             return None
         doc_ids = fields[width - 2 :: step]
         try:
@@ -124,7 +125,7 @@ def _read_regular_qrels(file: DataFile, format: str) -> dict[str, dict[str, floa
             judgments = grades.setdefault(query_id, {})
             judgments.update(zip(doc_ids[start:end], values[start:end], strict=False))
             start = end
-        count += len(lines)
+        count += mark_count + 1
     if sum(map(len, grades.values())) != count:
         return None  # A document has two grades.
     return grades

@@ -18,8 +18,8 @@ from pytest_irquality.io.decoding import (
     decode_text,
     encode_json_line,
     exceeds_nesting,
-    open_line_blocks,
     open_lines,
+    open_text_blocks,
     parse_json,
     read_text,
     split_lines,
@@ -64,7 +64,7 @@ def test_lines_across_blocks_are_joined(tmp_path: Path) -> None:
     path = write_file(tmp_path / "long.txt", "\r\n".join(lines))
 
     assert [text for _, text in open_lines(path)] == lines
-    assert sum(len(block) for block in open_line_blocks(path)) == len(lines)
+    assert "".join(open_text_blocks(path)) == "\n".join(lines)
 
 
 @pytest.mark.parametrize("data", [b"", codecs.BOM_UTF8])

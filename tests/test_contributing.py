@@ -154,6 +154,7 @@ BOUND = (
     elif key == "approx":
         is_broken = abs(amount - bound.value) > 0.1
         could_fail = True
+        relation = "not near"
 """,
         "    else:\n        raise NotImplementedError",
     ),
@@ -432,7 +433,7 @@ def test_bound_is_checked_and_completed(package: PackageCopy) -> None:
     completed = package.run(ONE_QUERY + "thresholds: {mrr@10: {approx: 0.8}}\n")
 
     assert completed.returncode == 1, completed.stdout
-    assert "mrr@10 is 0.500, but 'approx' is 0.8" in completed.stdout
+    assert "mrr@10 is 0.500, not near 0.8" in completed.stdout
     assert "approx" in json.dumps(package.make_schema())
 
 

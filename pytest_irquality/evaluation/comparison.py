@@ -439,7 +439,7 @@ class Comparison:
             for query_id, rankings in self._get_rankings(version).items():
                 repeats[query_id] = [ranking.seconds for ranking in rankings]
             return repeats
-        if metric.compares and version is RankingVersion.BEFORE:
+        if metric.definition.compares and version is RankingVersion.BEFORE:
             return {change.query.id: [None] for change in self.changes}
         scores = self._pool.score(metric)
         for query_id, positions in self._pool.positions[version].items():
@@ -607,7 +607,7 @@ class Comparison:
 def _choose_current_version(metric: Metric) -> RankingVersion:
     """Return the version that current values of a metric are computed from."""
     # Users see the order returned, but only the aligned order can be compared with the baseline.
-    return RankingVersion.ALIGNED if metric.compares else RankingVersion.RETURNED
+    return RankingVersion.ALIGNED if metric.definition.compares else RankingVersion.RETURNED
 
 
 def _average(repeats: Sequence[float | None]) -> float | None:

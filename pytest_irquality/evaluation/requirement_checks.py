@@ -485,24 +485,25 @@ def _check_value(subject: _Subject, key: str, bound: Bound) -> _BoundFinding:
         text = subject.name + " is undefined for all queries"
         return _BoundFinding(Outcome.INCOMPLETE, text, bound)
     amount = value  # in the unit of the bound
-    lowest, highest = metric.range
-    if metric.aggregate == "sum":
+    lowest, highest = metric.definition.range
+    if metric.definition.aggregate == "sum":
         highest = subject.value_count
     if bound.unit is BoundUnit.QUERY_FRACTION:
         amount, lowest, highest = value / subject.value_count, 0, 1
     if key == "min":
         is_broken = amount < bound.value - constants.ROUNDING_ERROR
         could_fail = bound.value > lowest
+        relation = "below the minimum"
     elif key == "max":
         is_broken = amount > bound.value + constants.ROUNDING_ERROR
         could_fail = bound.value < highest
+        relation = "above the maximum"
     else:
         raise NotImplementedError(f"There is no check of '{key}'")
     text = subject.name + f" is {_format_next_to_bound(metric, value, bound.value)}"
     if bound.unit is BoundUnit.QUERY_FRACTION:
         text += f" ({amount:.1%} of the queries)"
     if is_broken:
-        relation = "below the minimum" if key == "min" else "above the maximum"
         text += f", {relation} {bound}"
     outcome = Outcome.FAILED if is_broken else Outcome.PASSED
     return _BoundFinding(outcome, text, bound, value, could_fail)
@@ -534,9 +535,9 @@ def _can_exceed(key: str, bound: Bound, change: MetricChange) -> bool:
     has_enough = change.query_count >= constants.MIN_TESTABLE_QUERIES
     if key == "max_significant_drop" and not has_enough:
         return False
-    lowest, highest = change.metric.range
+    lowest, highest = change.metric.definition.range
     largest = change.before - lowest if change.metric.higher_is_better else highest - change.before
-    if change.metric.aggregate == "sum":
+    if change.metric.definition.aggregate == "sum":
         largest = change.query_count - change.before
     return _convert(largest, bound.unit, change) > bound.value + constants.ROUNDING_ERROR
 

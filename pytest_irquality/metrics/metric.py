@@ -132,34 +132,14 @@ class Metric:
         return " ".join([*words, name])
 
     @property
-    def name(self) -> str:
-        """Return the name of the family, such as ``ndcg``."""
-        return self.definition.name
-
-    @property
     def higher_is_better(self) -> bool:
         """Return whether a higher value is better."""
         return self.definition.higher_is_better
 
     @property
-    def range(self) -> tuple[float, float]:
-        """Return the lowest and the highest possible value."""
-        return self.definition.range
-
-    @property
-    def aggregate(self) -> Aggregation:
-        """Return how the values of several queries become one value."""
-        return self.definition.aggregate
-
-    @property
     def unit(self) -> Unit:
         """Return the unit of the values: ``count``, ``seconds``, or an empty string."""
         return self.definition.unit
-
-    @property
-    def compares(self) -> bool:
-        """Return whether the metric compares the ranking with one of the baseline."""
-        return self.definition.compares
 
     @property
     def needs_judgments(self) -> bool:
@@ -175,8 +155,10 @@ class Metric:
     def can_be_primary(self) -> bool:
         """Return whether headlines and default checks may use the metric."""
         # A budget needs sizes that a baseline may lack, so a default check could lose its values.
-        is_builtin = not self.definition.is_own and self.aggregate == "mean"
-        return is_builtin and self.is_relevance and self.range == (0, 1) and not self.budget
+        is_builtin = not self.definition.is_own and self.definition.aggregate == "mean"
+        return (
+            is_builtin and self.is_relevance and self.definition.range == (0, 1) and not self.budget
+        )
 
     @property
     def rel(self) -> float | None:

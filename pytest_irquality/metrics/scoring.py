@@ -193,12 +193,12 @@ def aggregate_values(
     if not defined:
         return None
     # fsum is exact, so the order of queries cannot change the last digit.
-    if metric.aggregate == "mean":
+    if metric.definition.aggregate == "mean":
         return fsum(defined) / len(defined)
-    if metric.aggregate == "sum":
+    if metric.definition.aggregate == "sum":
         return fsum(defined)
     # A percentile is the value at the nearest rank.
-    percent = int(metric.aggregate.removeprefix("p"))
+    percent = int(metric.definition.aggregate.removeprefix("p"))
     rank = ceil(percent * len(defined) / 100)
     return sorted(defined)[rank - 1]
 

@@ -336,7 +336,7 @@ def score_passages(
     if scored_judgments is judgments:
         return values
     for position, metric in enumerate(metrics):
-        if metric.name == "recall" and metric.cutoff is not None:
+        if metric.definition.name == "recall" and metric.cutoff is not None:
             cutoff = metric.cutoff
             names = [name for name, rank in find_ranks(ranking).items() if rank <= cutoff]
             # Passages of one hit share its rank, so there may be more of them than ranks.

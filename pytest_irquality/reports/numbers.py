@@ -265,7 +265,7 @@ def _place_on_bar(
 ) -> BarPositions | None:
     if value is None:
         return None
-    lowest, highest = metric.range
+    lowest, highest = metric.definition.range
     if math.isinf(highest):
         # The longest bar leaves a tenth free, so a reader sees that there is no upper end.
         highest = 1.1 * max(value, bound or 0.0, baseline or 0.0) or 1.0

@@ -208,7 +208,7 @@ class _SuiteParser:
         The usual metrics are added if none of these rates the rankings.
         """
         metrics = list_threshold_metrics(suite)
-        means = [metric for metric in metrics if metric.aggregate == "mean"]
+        means = [metric for metric in metrics if metric.definition.aggregate == "mean"]
         has_none = not suite.has_requirements
         if any(metric.is_relevance or (has_none and not metric.stage) for metric in means):
             return tuple(means)
@@ -291,7 +291,7 @@ class _SuiteParser:
             self.mistakes.add(Mistake(line, "'baseline' cannot be used with 'probes'"))
         for check in checks:
             threshold = check.threshold
-            if threshold and (threshold.compares or threshold.metric.compares):
+            if threshold and (threshold.compares or threshold.metric.definition.compares):
                 message = f"Probes have no baseline to compare {threshold.metric} with. Use 'min'."
                 self.mistakes.add(Mistake(check.location.line, message))
 

@@ -53,7 +53,7 @@ class ThresholdParser:
             metric = parse_metric(text, self.own_metrics, top_k=self.top_k)
         except MetricError as error:
             raise Mistake(node.line, str(error)) from None
-        if self.matches_text and metric.name == "judged":
+        if self.matches_text and metric.definition.name == "judged":
             message = f"{metric} cannot be used with 'match: text': passages are not results"
             raise Mistake(node.line, message)
         if metric.cutoff and metric.cutoff > MAX_CUTOFF:
@@ -129,15 +129,15 @@ def _parse_bound(metric: Metric, name: str, node: Node) -> Bound:
 
 
 def _parse_value_bound(metric: Metric, name: str, node: ScalarNode, text: str) -> Bound:
-    is_count = metric.aggregate == "sum"
-    is_percentage = text.endswith("%") and (is_count or metric.range[1] == 1)
+    is_count = metric.definition.aggregate == "sum"
+    is_percentage = text.endswith("%") and (is_count or metric.definition.range[1] == 1)
     number = kinds.parse_number(text.removesuffix("%") if is_percentage else text)
     if number is None and is_percentage and kinds.parse_number(text.rstrip("% ")) is not None:
         raise Mistake(node.line, f"Write {quote(text)} without the space")
     if number is None or (node.is_quoted and not is_percentage):
         message = f"'{name}' of {metric} must be a number without quotes, not {quote(text)}"
         raise Mistake(node.line, message)
-    low, high = metric.range
+    low, high = metric.definition.range
     if is_percentage:
         number /= 100
         if number > 1:
@@ -166,7 +166,7 @@ def _parse_change(metric: Metric, name: str, node: ScalarNode, text: str) -> Bou
     if number is None or number < 0 or (node.is_quoted and not is_relative):
         message = f"'{name}' of {metric} must be 0 or more, or a percentage of the baseline"
         raise Mistake(node.line, f"{message}, not {quote(text)}")
-    width = metric.range[1] - metric.range[0]
+    width = metric.definition.range[1] - metric.definition.range[0]
     largest_change = width
     if is_relative:
         largest_change = inf if name == "max_rise" else MAX_RELATIVE_DROP
@@ -183,7 +183,7 @@ def _explain_unfit_change(metric: Metric, name: str) -> str:
     """Return why a metric cannot have a bound on its change, or an empty string."""
     if metric.unit == "seconds":
         return f"'{name}' cannot be used with {metric}, because baselines have no times. Use 'max'."
-    if metric.compares:
+    if metric.definition.compares:
         return f"{metric} is a comparison with the baseline already. Use 'min'."
     if metric.higher_is_better and name == "max_rise":
         return f"'max_rise' would reject good results: a higher {metric} is better. Use 'max_drop'."
@@ -218,7 +218,7 @@ def check_for_single_queries(threshold: Threshold) -> None:
         Mistake: The metric or bound needs several queries.
     """
     metric, line = threshold.metric, threshold.location.line
-    if metric.weighted or metric.aggregate not in ("mean", "sum"):
+    if metric.weighted or metric.definition.aggregate not in ("mean", "sum"):
         raise Mistake(line, f"{metric} is about many queries, so a single query cannot have it")
     if threshold.max_significant_drop:
         message = "'max_significant_drop' is a test over many queries"

@@ -135,7 +135,7 @@ class TestUndefined:
     def test_a_query_without_relevant_documents_has_no_value_or_that_of_trec_eval(
         self, metric: Metric, grades: dict[str, float]
     ) -> None:
-        worst = 6 if metric.name == "rank_of_first" else 0
+        worst = 6 if metric.definition.name == "rank_of_first" else 0
 
         assert score(metric, grades, "ab") is None
         assert score(metric, grades, "ab", undefined="zero") == worst
@@ -143,7 +143,7 @@ class TestUndefined:
 
     @pytest.mark.parametrize("metric", NEEDING_JUDGMENTS, ids=str)
     def test_an_empty_ranking_has_the_worst_value(self, metric: Metric) -> None:
-        worst = 6 if metric.name == "rank_of_first" else 0
+        worst = 6 if metric.definition.name == "rank_of_first" else 0
 
         assert score(metric, {"a": 1, "b": 0}, []) == worst
         assert metric.is_defined_for(Judgments({"a": 1}))
@@ -229,7 +229,7 @@ class TestRankings:
 
     @pytest.mark.parametrize("metric", WITH_CUTOFF, ids=str)
     def test_results_below_the_cutoff_do_not_count(self, metric: Metric) -> None:
-        worst = 6 if metric.name == "rank_of_first" else 0
+        worst = 6 if metric.definition.name == "rank_of_first" else 0
 
         assert score(metric, {"a": 3.0, "b": 3.0}, "vwxyzab") == worst
 
@@ -428,7 +428,7 @@ def test_values_are_in_their_range(undefined: str, seed: int) -> None:
 
     for case, values in zip(cases, scores, strict=True):
         for metric, value in values.items():
-            low, high = metric.range
+            low, high = metric.definition.range
             assert value is None or low <= value <= high, (str(metric), case)
 
 

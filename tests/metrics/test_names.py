@@ -158,14 +158,14 @@ def test_only_relevance_between_zero_and_one_can_be_primary(
 def test_the_parts_of_a_metric() -> None:
     metric = parse_metric("weighted dense candidates map(rel=2)@3")
 
-    assert (metric.name, metric.cutoff, metric.rel) == ("map", 3, 2)
+    assert (metric.definition.name, metric.cutoff, metric.rel) == ("map", 3, 2)
     assert (metric.weighted, metric.stage) == (True, "dense")
     assert metric.settings == {"by": "all"}
     assert parse_metric("recall(words=300)").budget == ("words", 300)
-    assert (parse_metric("zero_results").aggregate, parse_metric("zero_results").unit) == (
-        "sum",
-        "count",
-    )
+    assert (
+        parse_metric("zero_results").definition.aggregate,
+        parse_metric("zero_results").unit,
+    ) == ("sum", "count")
 
 
 @pytest.mark.parametrize("name", METRICS)

@@ -156,9 +156,10 @@ class Repository:
             options.append("--literal-pathspecs")
         for key, value in {**SAFE_CONFIG, **(config or {})}.items():
             options += ["-c", f"{key}={value}"]
+        command = [find_git(), *options, *arguments]
         try:
             return subprocess.run(
-                [find_git(), *options, *arguments],
+                command,
                 cwd=self.top,
                 env=self._make_environment(),
                 capture_output=True,
@@ -169,8 +170,6 @@ class Repository:
         except subprocess.TimeoutExpired:
             message = f"`git {arguments[0]}` took more than {timeout:g} seconds"
             raise GitError(message) from None
-        except GitError:
-            raise
         except OSError as error:
             raise GitError(f"Git cannot be run: {error.strerror or error}") from error
 

@@ -104,7 +104,7 @@ class CommandRetriever(Service):
         detail = "It wrote no complete line"
         if not process.has_answered:
             detail += ". Does it end each line, and flush its output?"
-        log = self.quote(process.get_log())
+        log = self.quote(b"".join(process.log))
         if log:
             detail = f"It wrote {log}"
         if is_over.is_set():
@@ -143,7 +143,7 @@ class _Process:
         self._stdin: Any = self.popen.stdin
         self._request: Mapping[str, Any] = {}
         self._answers: queue.SimpleQueue[Mapping[str, Any] | None] = queue.SimpleQueue()
-        self._log: deque[bytes] = deque(maxlen=MAX_LOG_LINES)
+        self.log: deque[bytes] = deque(maxlen=MAX_LOG_LINES)
         self._readers: list[threading.Thread] = []
         for read in (self._read_output, self._read_errors):
             reader = threading.Thread(target=read, daemon=True)
@@ -155,7 +155,7 @@ class _Process:
     def send(self, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Send a request. Return its answer without the id, or ``None`` if the process ended."""
         if self.has_answered:
-            self._log.clear()
+            self.log.clear()
         self._request = request
         with suppress(OSError):  # The process has ended, which is noticed below.
             self._stdin.write(json.dumps(request).encode() + b"\n")
@@ -166,9 +166,6 @@ class _Process:
                 return self._answers.get(timeout=POLL_S)
             if has_ended:  # Its children may still keep its output open.
                 return None
-
-    def get_log(self) -> bytes:
-        return b"".join(self._log)
 
     def close_input(self) -> None:
         with suppress(OSError):
@@ -197,7 +194,7 @@ class _Process:
     def _read_output(self) -> None:
         for line in _read_lines(cast(IO[bytes], self.popen.stdout), MAX_ANSWER_BYTES):
             if not self._add_answer(line) and len(line) < MAX_LOG_LINE_BYTES:
-                self._log.append(line)
+                self.log.append(line)
         self._answers.put(None)
 
     def _add_answer(self, line: bytes) -> bool:
@@ -215,7 +212,7 @@ class _Process:
 
     def _read_errors(self) -> None:
         pipe = cast(IO[bytes], self.popen.stderr)
-        self._log.extend(_read_lines(pipe, MAX_LOG_LINE_BYTES))
+        self.log.extend(_read_lines(pipe, MAX_LOG_LINE_BYTES))
 
 
 def _read_lines(pipe: IO[bytes], limit: int) -> Iterator[bytes]:

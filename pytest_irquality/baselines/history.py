@@ -1,6 +1,6 @@
 """The history of a project's builds (``--ir-history``): one line of JSON for a suite and build.
 
-The file is outside the repository, in a cache or an artifact, and is appended to by every build.
+Every build appends to the file, which is outside the repository, in a cache or an artifact.
 """
 
 from __future__ import annotations

@@ -312,7 +312,7 @@ class SavedRuns:
     # -- Shards ------------------------------------------------------------------------------------
 
     def _check_saved_shards(self, files: Sequence[_SavedFile], suites: Sequence[Suite]) -> None:
-        """Raise an error if shards in JSON lines are not those of one run."""
+        """Raise an error if shards in JSON lines do not belong to one run."""
         first = files[0]
         commit = first.stored.header.commit
         shards = []

@@ -144,7 +144,7 @@ class WorktreeSource:
         self.notes = []
         if linked_paths:
             paths = list_some([DataPart(path) for path in linked_paths])
-            text = "Both sides read the current files of 'ir_base_link': "
+            text = "Both branches read the current files of 'ir_base_link': "
             self.notes.append(write(text, paths))
 
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
@@ -232,7 +232,7 @@ class WorktreeSource:
             )
 
     def _decode_answers(self, text: str) -> bool:
-        """Decode answers. Return whether the guard was active in the process that wrote them."""
+        """Decode and keep answers. Return whether the guard was active where they were written."""
         data = json.loads(text)
         self._answers_text = text
         child_runs = []

@@ -311,9 +311,9 @@ _RUNNERS = ("asyncio", "concurrent", "threading", "anyio", "uvloop")
 
 
 def remove_own_frames(excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-    """Remove our own frames, and those of event loops and threads, from what a report shows.
+    """Remove frames of this plugin, of event loops and of threads from the traceback of a report.
 
-    If nothing is left, the traceback stays as it is.
+    If no other frame exists, the traceback is kept.
     """
     excinfo.traceback = excinfo.traceback.filter(_is_user_frame) or excinfo.traceback
 

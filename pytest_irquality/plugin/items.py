@@ -130,7 +130,7 @@ class SuiteItem(ReportedItem, pytest.Function):
         return path, location.line - 1, name
 
     def listextrakeywords(self) -> set[str]:
-        """Return the words that ``-k`` knows besides the name: tags and the text of the query."""
+        """Return the words that ``-k`` matches besides the name: tags and the text of the query."""
         words = {self.check_item.label, make_item_name(self.check_item.label)}
         query = self.shared.suite.queries_by_id.get(self.check_item.query_id)
         if query is not None:

@@ -467,7 +467,7 @@ _COMMAND_LINE_KEY = pytest.StashKey["CommandLine"]()
 # options, not what was typed.
 TYPED_ARGUMENTS_KEY = "ir_typed_arguments"
 
-# Options that leave out items or files, by their attribute.
+# Options that deselect items or files, by their attribute.
 _SELECTING_OPTIONS = {
     "keyword": "-k",
     "markexpr": "-m",

@@ -254,7 +254,7 @@ def test_untracked_files_are_linked_if_they_are_named(shop: Path) -> None:
     source, (baseline,) = run(shop, links=("index",))
     assert get_doc_ids(baseline.run) == GOOD_ANSWERS
     (notice,) = source.notes
-    assert str(notice) == "Both sides read the current files of 'ir_base_link': index"
+    assert str(notice) == "Both branches read the current files of 'ir_base_link': index"
 
 
 @pytest.mark.slow

@@ -210,10 +210,8 @@ def _collect_threshold_results(
     evaluation: Evaluation,
 ) -> dict[tuple[Metric, str], tuple[Threshold, CheckResult]]:
     """Return the worst result of the thresholds on each metric of the suite or a tag."""
-    query_items = set()
-    for item in evaluation.suite.items:
-        if item.query_id or item.kind is ItemKind.EACH_QUERY:
-            query_items.add(item.name)
+    items = evaluation.suite.items
+    query_items = {i.name for i in items if i.query_id or i.kind is ItemKind.EACH_QUERY}
     results: dict[tuple[Metric, str], tuple[Threshold, CheckResult]] = {}
     for result in evaluation.results:
         threshold = result.check

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from pytest_irquality.baselines.store import get_baseline_path
 from pytest_irquality.evaluation.comparison import MetricChange, QueryStatus
@@ -500,10 +501,7 @@ def _list_subjects(decision: Decision, suites: Sequence[SuiteView]) -> list[Text
 
 def collect_rows(suites: Sequence[SuiteView]) -> list[QueryRow]:
     """Return the rows of all suites."""
-    rows: list[QueryRow] = []
-    for suite in suites:
-        rows += suite.rows
-    return rows
+    return list(chain.from_iterable(suite.rows for suite in suites))
 
 
 def count_direction(rows: Sequence[QueryRow], direction: Direction) -> int:

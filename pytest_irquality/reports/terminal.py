@@ -21,7 +21,6 @@ MAX_LINES = 15
 MAX_QUIET_COLUMNS = 119
 MAX_QUIET_LINES = 2
 MAX_ROWS = 3
-MAX_WHOLE_LINE = 32
 MAX_SUITES = 4
 MAX_MESSAGE_LINES = 2
 MAX_PARAGRAPH_LINES = 5
@@ -243,14 +242,12 @@ def _format_suites(view: View, columns: int, is_full: bool) -> Iterator[_Block]:
         values = [tile.metric, tile.baseline, tile.value, tile.change] if tile else [""] * 4
         cells = [_mark_failure(suite.outcome), suite.label, *values, render_plain(suite.line)]
         rows.append([str(cell or "") for cell in cells])
-    # How many queries changed says more than the end of a long name.
-    is_long = any(len(row[-1]) > MAX_WHOLE_LINE for row in rows)
     headings = (
         TextColumn(""),
         TextColumn("suite", width=24),
         TextColumn("metric", rank=1),
         *(column for column in view.names.columns if column.is_number),
-        TextColumn("queries", width=24 if is_long else 0),
+        TextColumn("queries", width=32),
     )
     red_rows = [suite.outcome >= Outcome.FAILED for suite in shown]
     yield from _rank_rows(format_table(headings, rows, columns), [1] * len(rows), red_rows)
@@ -306,9 +303,7 @@ def format_failure(results: Sequence[CheckResult], evaluation: Evaluation) -> st
         results: The results of the item that did not pass.
         evaluation: The evaluation of the suite.
     """
-    first, *others = results
-    lines = [render_plain(first.text)]
-    lines += [render_plain(result.text) for result in others]
+    lines = [render_plain(result.text) for result in results]
     query_ids = {query_id for result in results for query_id in result.query_ids}
     if len(query_ids) == 1:
         query = evaluation.suite.queries_by_id[next(iter(query_ids))]
@@ -317,7 +312,7 @@ def format_failure(results: Sequence[CheckResult], evaluation: Evaluation) -> st
         if query.id in evaluation.comparison.answers:
             documents = list_documents(evaluation.comparison, query.id)
             lines += _format_documents(documents, name_searches([evaluation]))
-    location = first.location
+    location = results[0].location
     if location.path:
         lines.append(f"  at {location}")
     return "\n".join(lines)

@@ -11,7 +11,7 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from math import log
 from typing import Any, Literal, NamedTuple
 
@@ -289,6 +289,8 @@ def _normalize(text: str) -> str:
 
 
 def _split_words(text: str) -> list[str]:
+    if text.isascii():  # Elsewhere, a letter in lower case may be several characters.
+        return _WORD.findall(text.lower())
     return [word.lower() for word in _WORD.findall(text)]
 
 
@@ -311,20 +313,22 @@ def _quote(draft: _Draft, statistics: _Statistics) -> _Draft:
         starts = range(
             start_count * region // QUOTE_REGIONS, start_count * (region + 1) // QUOTE_REGIONS
         )
-    counts = [statistics.word_counts[word] for word in words]
-    best = min(starts, key=lambda start: _rate_quote(counts[start : start + length]))
-    chosen = list(_WORD.finditer(draft.text))[best : best + length]
+    counts = list(map(statistics.word_counts.__getitem__, words))
+    logarithms = list(map(log, counts))
+
+    def rate(start: int) -> tuple[int, float]:
+        # A quote is in at most as many documents as its rarest word.
+        end = start + length
+        return min(counts[start:end]), sum(logarithms[start:end])
+
+    best = min(starts, key=rate)
+    chosen = list(islice(_WORD.finditer(draft.text), best, best + length))
     return draft._replace(
         text=" ".join(match[0] for match in chosen),
         words=words[best : best + length],
         way="quote",
         position=chosen[0].start(),
     )
-
-
-def _rate_quote(counts: Sequence[int]) -> tuple[int, float]:
-    # A quote is in at most as many documents as its rarest word.
-    return min(counts), sum(map(log, counts))
 
 
 def _find_documents(

@@ -96,7 +96,10 @@ def render_html(view: View) -> str:
         drop_query=drop_query,
         limit=MAX_CARD_ROWS,
         positions=lambda row: positions[id(row)],
-        static_rows=_select_static_rows(rows),
+        # For readers without scripts, and for paper.
+        static_rows=sorted(rows, key=lambda row: (_is_quiet(row), -row.outcome, row.improvement))[
+            :MAX_STATIC_ROWS
+        ],
         is_quiet=_is_quiet,
         bars=_build_bars(view, rows),
         heat=_get_heat,
@@ -171,12 +174,6 @@ def _list_weak_rows(rows: Sequence[QueryRow]) -> list[QueryRow]:
     return list(weak.values())
 
 
-def _select_static_rows(rows: Sequence[QueryRow]) -> list[QueryRow]:
-    """Select the rows for readers without scripts, those that changed or failed first."""
-    ranked = sorted(rows, key=lambda row: (_is_quiet(row), -row.outcome, row.improvement))
-    return ranked[:MAX_STATIC_ROWS]
-
-
 def _is_quiet(row: QueryRow) -> bool:
     """Return whether a query neither failed nor changed, so that nobody prints it."""
     return not row.outcome and row.direction in (Direction.UNCHANGED, Direction.NONE)
@@ -200,9 +197,8 @@ def _group_checks(checks: Sequence[CheckResult]) -> Iterator[tuple[str, list[Che
 def _get_heat(tile: Tile) -> str:
     """Return the class of a cell of the table of tags, by the size of its change."""
     level = sum(abs(tile.improvement) >= step for step in HEAT_STEPS)
-    if not level:
-        return ""
-    return f"{'better' if tile.improvement > 0 else 'worse'} heat-{level}"
+    direction = "better" if tile.improvement > 0 else "worse"
+    return f"{direction} heat-{level}" if level else ""
 
 
 # -- Charts ----------------------------------------------------------------------------------------
@@ -482,18 +478,17 @@ def _collect_fields(view: View, doc_ids: Sequence[str]) -> list[Any]:
 
     The text has no name. It is that of the current run, since baselines have no texts.
     """
-    known: dict[str, list[list[str]]] = {}
+    known: dict[str, dict[str, str]] = {doc_id: {} for doc_id in doc_ids}
     for suite in view.suites:
         shown = suite.evaluation.suite.settings.show
         for answers in suite.evaluation.run.answers.values():
             ranking = answers[0]
             for doc_id, text in zip(ranking.doc_ids, ranking.texts, strict=False):
                 excerpt = clip(text.strip(), MAX_EXCERPT_LENGTH)
-                known.setdefault(doc_id, [["", escape_page_text(excerpt)]])
+                known.setdefault(doc_id, {}).setdefault("", escape_page_text(excerpt))
             for doc_id, fields in zip(ranking.doc_ids, ranking.fields, strict=False):
-                entries = known.setdefault(doc_id, [])
-                names = [name for name, _ in entries]
                 for name in shown:
-                    if name not in names and fields.get(name) is not None:
-                        entries.append([escape_page_text(name), format_field(fields[name])])
-    return [known.get(doc_id, []) for doc_id in doc_ids] if any(known.values()) else []
+                    if fields.get(name) is not None:
+                        value = format_field(fields[name])
+                        known.setdefault(doc_id, {}).setdefault(escape_page_text(name), value)
+    return [list(known[doc_id].items()) for doc_id in doc_ids] if any(known.values()) else []

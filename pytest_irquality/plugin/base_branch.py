@@ -90,16 +90,12 @@ class BaseBranchPlugin:
 
     def __init__(self, config: pytest.Config, state: PluginState) -> None:
         self.state = state
-        options = state.options
+        options, access = state.options, state.file_access
         ref = options.baseline.partition(":")[2]
         commit = getattr(config, "workerinput", {}).get(COMMIT_INPUT_KEY, "")
         try:
             self.source = GitSource(
-                config.rootpath,
-                ref,
-                label=options.baseline,
-                commit=commit,
-                access=state.file_access,
+                config.rootpath, ref, label=options.baseline, commit=commit, access=access
             )
             self.base_config = read_base_config(config, self.source)
             self.suite_paths = find_base_suites(self.base_config, self.source)

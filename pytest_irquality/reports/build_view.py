@@ -124,7 +124,9 @@ def _build_suites(decision: Decision, settings: ViewSettings) -> tuple[SuiteView
     for evaluation in decision.current.evaluations:
         if (evaluation.suite.path, evaluation.suite.retriever) not in base_keys:
             suites.append(_build_suite(evaluation, decision.current, settings, labels))
-    return tuple(sorted(suites, key=_get_severity))
+    # The worst outcome is first, then the largest drop of the primary metric.
+    suites.sort(key=lambda suite: suite.primary.improvement if suite.primary else 0.0)
+    return tuple(sorted(suites, key=lambda suite: -suite.outcome))
 
 
 def _label_suites(suites: Sequence[Suite]) -> dict[SuiteKey, str]:
@@ -142,11 +144,6 @@ def _label_suites(suites: Sequence[Suite]) -> dict[SuiteKey, str]:
             label = retriever if len(retrievers) == 1 else f"{suite.name} · {retriever}"
         labels[SuiteKey(suite.path, suite.retriever)] = label
     return labels
-
-
-def _get_severity(suite: SuiteView) -> tuple[int, float]:
-    """Return a sort key: worst outcome first, then the largest drop of the primary metric."""
-    return -suite.outcome, suite.primary.improvement if suite.primary else 0.0
 
 
 def _build_suite(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from markupsafe import Markup
@@ -12,7 +10,6 @@ from markupsafe import Markup
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import escape_workflow_message, escape_workflow_property
 from pytest_irquality.reports.numbers import MARKS, format_check_values
-from pytest_irquality.reports.query_rows import Column, QueryRow
 from pytest_irquality.reports.templating import create_markdown_environment
 from pytest_irquality.reports.terminal import fit
 from pytest_irquality.reports.view_model import OUTPUT_MARKER, View
@@ -28,11 +25,12 @@ def render_markdown(view: View) -> str:
     # Thresholds of tags that hold are a long list.
     tiles = view.suites[0].shown_tiles if view.suites else ()
     loud_tiles = [tile for tile in tiles if not tile.tag or tile.outcome > 0]
+    columns = view.names.columns
     template = create_markdown_environment().get_template("report.md")
     text = template.render(
         view=view,
         marker=Markup(OUTPUT_MARKER),
-        list_filled_columns=partial(_list_filled_columns, view.names.columns),
+        list_filled_columns=lambda rows: [each for each in columns if any(map(each.read, rows))],
         check_values=format_check_values,
         marks=MARKS,
         failed_checks=[check for check in view.checks if check.outcome > 0 or check.known_issue_id],
@@ -45,10 +43,6 @@ def render_markdown(view: View) -> str:
         # A cut at the end of a line keeps rows intact.
         text = text[: text.rindex("\n", 0, MAX_CHARACTERS) + 1]
     return text
-
-
-def _list_filled_columns(columns: Sequence[Column], rows: Sequence[QueryRow]) -> list[Column]:
-    return [column for column in columns if any(map(column.read, rows))]
 
 
 # -- Annotations -----------------------------------------------------------------------------------

@@ -541,7 +541,8 @@ def test_column_is_in_every_report(package: PackageCopy) -> None:
 
     assert completed.returncode == 0, completed.stdout
     assert package.read_report()["suites"][0]["rows"][0]["weight"] == "1"
-    assert '<th scope="col">weight</th>' in (package.folder / "ir-report.html").read_text("utf-8")
+    page = (package.folder / "ir-report.html").read_text("utf-8")
+    assert '<th scope="col" class="weight">weight</th>' in page
 
 
 def test_field_is_in_the_json_report_and_its_schema(package: PackageCopy) -> None:

@@ -17,7 +17,6 @@ from contextlib import suppress
 from fnmatch import fnmatch
 from functools import partial
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -289,14 +288,12 @@ class BaseBranchConfig:
         values: The ini keys, with those that ``-o`` on the typed command line sets.
         paths: The folders and files in which pytest would look for tests, relative to the top of
             the repository.
-        ignored_paths: Paths that its ``addopts`` or the typed command line ignore.
-        ignored_globs: Patterns of such paths.
+        ignored: Patterns of the paths that its ``addopts`` or the typed command line ignore.
     """
 
     values: Mapping[str, str | list[str]]
     paths: tuple[str, ...]
-    ignored_paths: tuple[str, ...] = ()
-    ignored_globs: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
 
     @property
     def is_strict(self) -> bool:
@@ -312,13 +309,6 @@ class BaseBranchConfig:
             lines = value.splitlines() if isinstance(value, str) else value
             names += retriever_fixtures.list_names(lines)
         return names
-
-    def is_ignored(self, path: PurePosixPath) -> bool:
-        """Return whether a file of the repository is ignored."""
-        for place in map(str, (path, *path.parents)):
-            if place in self.ignored_paths or any(map(partial(fnmatch, place), self.ignored_globs)):
-                return True
-        return False
 
 
 def read_base_config(config: pytest.Config, source: GitSource) -> BaseBranchConfig:
@@ -363,11 +353,11 @@ def read_base_config(config: pytest.Config, source: GitSource) -> BaseBranchConf
     paths = [locate(_resolve_argument(config, name)) for name in typed_paths or addopts.paths]
     if not paths and root_name == folder_name:  # as pytest reads 'testpaths' only in its rootdir
         paths = list(_expand_test_paths(tree, root_name, _split_words(values, "testpaths")))
-    ignored: dict[str, tuple[str, ...]] = {}
-    for key in ("ignore", "ignore_glob"):
-        given = [getattr(each.namespace, key, None) or () for each in (addopts, typed)]
-        ignored[key] = tuple(map(locate, chain.from_iterable(given)))
-    return BaseBranchConfig(values, tuple(paths) or (folder_name,), *ignored.values())
+    ignored: list[str] = []
+    for given in (addopts.namespace, typed.namespace):
+        for name in (*(given.ignore or ()), *(given.ignore_glob or ())):
+            ignored += [locate(name), f"{locate(name)}/*"]
+    return BaseBranchConfig(values, tuple(paths) or (folder_name,), tuple(ignored))
 
 
 def _resolve_argument(config: pytest.Config, argument: str) -> str:
@@ -430,7 +420,7 @@ def find_base_suites(base_config: BaseBranchConfig, source: GitSource) -> list[s
         is_named = str(path) in base_config.paths and path.suffix in NAMED_SUFFIXES
         if not is_named and not any(path.match(pattern) for pattern in patterns):
             continue
-        if base_config.is_ignored(path):
+        if any(fnmatch(str(path), pattern) for pattern in base_config.ignored):
             continue
         for start in base_config.paths:
             if path.is_relative_to(start) and not _is_skipped(path, start, skipped):

@@ -280,6 +280,18 @@ def make_failure(text: str, path: str, line: int = 1) -> Any:
     return code.ReprExceptionInfo(reprtraceback=traceback, reprcrash=crash)
 
 
+def forget_silent_reports(config: pytest.Config) -> None:
+    """Remove reports of setups and teardowns that captured no output from the terminal reporter.
+
+    For each failure, it looks through all of them (``_get_teardown_reports``), which takes longer
+    than everything else if thousands of items fail.
+    """
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and config.option.durations is None:
+        reports = reporter.stats.get("", [])
+        reports[:] = [report for report in reports if getattr(report, "sections", True)]
+
+
 def escape_report(report: pytest.TestReport) -> None:
     """Escape control characters and workflow commands in the errors of a report.
 

@@ -123,3 +123,17 @@ def test_failures_are_annotated_on_github(shop: Project, monkeypatch: pytest.Mon
     shop.write_rankings({"red shoes": ["x"]})
 
     shop.run().stdout.fnmatch_lines(["::error file=shop.ir.yaml,line=2*"])
+
+
+def test_output_of_a_teardown_is_shown_with_the_failure(shop: Project) -> None:
+    """The terminal reporter keeps only those reports of teardowns that have output."""
+    code = (
+        "@pytest.fixture\ndef retriever():\n    yield lambda query, k: ['b']\n    print('closed')\n"
+    )
+    shop.write_conftest(code)
+
+    result = shop.run("--ir-report=none")
+    with_durations = shop.run("--ir-report=none", "--durations=0", "-vv")
+
+    result.stdout.fnmatch_lines(["*Captured stdout teardown*", "closed"])
+    with_durations.stdout.fnmatch_lines(["*s setup *", "*s teardown *"])

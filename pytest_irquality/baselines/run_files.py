@@ -27,13 +27,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple, NoReturn
 
 from pytest_irquality.baselines.sources import BaselineError
-from pytest_irquality.io.decoding import (
-    JsonError,
-    encode_json_line,
-    exceeds_nesting,
-    parse_json,
-    pause_garbage_collection,
-)
+from pytest_irquality.io import decoding
 from pytest_irquality.io.escaping import clip, escape_log_line
 from pytest_irquality.io.files import FileError
 from pytest_irquality.passages.matching import ALL_PASSAGES
@@ -114,11 +108,11 @@ def encode_run_file(header: RunHeader, lines: Mapping[str, str]) -> Iterator[byt
     yield _encode_header(header)
     for request in sorted(lines):
         yield b"\n"
-        yield encode_json_line(split_request(request)[0])
+        yield decoding.encode_json_line(split_request(request)[0])
         # The backslash sequence of a lone surrogate is the one that JSON has for it.
         yield lines[request].encode("utf-8", "backslashreplace") + b"\n"
     yield b"\n"
-    yield encode_json_line(_END_LINE)
+    yield decoding.encode_json_line(_END_LINE)
 
 
 def encode_row(
@@ -291,7 +285,7 @@ def _encode_header(header: RunHeader) -> bytes:
     for name, value in header._asdict().items():
         if value != getattr(default, name):
             data[name] = value
-    return encode_json_line(data)
+    return decoding.encode_json_line(data)
 
 
 # -- Reading ---------------------------------------------------------------------------------------
@@ -351,7 +345,7 @@ class _RunReader:
 
     def read(self, lines: Iterable[tuple[int, str]]) -> StoredRun:
         lines = iter(lines)
-        with pause_garbage_collection():
+        with decoding.pause_garbage_collection():
             self._read_header(lines)
             has_end = False
             label = ""
@@ -404,8 +398,8 @@ class _RunReader:
         if line.startswith(_CONFLICT_MARKERS):
             self._fail_conflict(lines)
         try:
-            data = parse_json(line)
-        except JsonError:
+            data = decoding.parse_json(line)
+        except decoding.JsonError:
             data = None
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise BaselineError(
@@ -455,7 +449,7 @@ class _RunReader:
             self._fail("the line has no 'query'")
         self._query_text = text
         self._check_keys(row, _ROW_KEYS)
-        if type(params) is not dict or (params and exceeds_nesting(params)):
+        if type(params) is not dict or (params and decoding.exceeds_nesting(params)):
             self._fail("'params' is not an object")
         request = make_request(text, params) if params else text
         place = (self._line_number, hash(line))
@@ -584,7 +578,7 @@ class _RunReader:
 
     def _parse_fields(self, fields: Any, count: int) -> tuple[Mapping[str, object], ...]:
         is_valid = type(fields) is list and set(map(type, fields)) <= {dict}
-        if not is_valid or len(fields) not in (0, count) or exceeds_nesting(fields):
+        if not is_valid or len(fields) not in (0, count) or decoding.exceeds_nesting(fields):
             self._fail("'fields' is not a list of one object for each document")
         return tuple(fields)
 

@@ -37,13 +37,8 @@ from pytest_irquality.metrics import (
     aggregate_values,
     compute_overlap,
 )
+from pytest_irquality.passages import matching
 from pytest_irquality.passages.diagnosis import CorpusTexts
-from pytest_irquality.passages.matching import (
-    has_shared_hits,
-    list_unknown_passages,
-    locate_passages,
-    score_passages,
-)
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.model import VARIANT_TAG, Query, Suite
 from pytest_irquality.suite.parser import get_needed_depth, list_metrics
@@ -299,9 +294,11 @@ class _RankingPool:
     def _score_shared_hits(self, metric: Metric, scores: list[float | None]) -> None:
         """Score rankings in which a hit contains several passages, which a batch cannot know."""
         for position, ranking in enumerate(self._rankings):
-            if ranking.passages and has_shared_hits(ranking):
+            if ranking.passages and matching.has_shared_hits(ranking):
                 judgments = self._judgments[position]
-                values = score_passages([metric], judgments, ranking, undefined=self._undefined)
+                values = matching.score_passages(
+                    [metric], judgments, ranking, undefined=self._undefined
+                )
                 scores[position] = values[0]
 
 
@@ -752,7 +749,9 @@ class _Comparer:
         if self._finds_passages:
             grades = dict.fromkeys(query.passages, 0.0)
             grades.update(query.judgments.grades)
-            return tuple(locate_passages(ranking.cut(depth), grades) for ranking in rankings)
+            return tuple(
+                matching.locate_passages(ranking.cut(depth), grades) for ranking in rankings
+            )
         return tuple(ranking.cut(depth) for ranking in rankings)
 
     def _align(
@@ -779,7 +778,7 @@ class _Comparer:
 def _has_unknown_passages(query: Query, baseline_rankings: Sequence[Ranking]) -> bool:
     """Return whether baseline answers lack the record of which passages they contain."""
     relevant = query.judgments.relevant
-    return any(list_unknown_passages(ranking, relevant) for ranking in baseline_rankings)
+    return any(matching.list_unknown_passages(ranking, relevant) for ranking in baseline_rankings)
 
 
 def _find_status(request: str, run: Run, has_baseline: bool) -> QueryStatus:

@@ -24,19 +24,10 @@ from itertools import islice
 from statistics import fmean
 from typing import Any
 
-from pytest_irquality.evaluation import constants
+from pytest_irquality.evaluation import constants, statistics
 from pytest_irquality.evaluation.comparison import Comparison, QueryChange, RankingVersion
 from pytest_irquality.evaluation.requirement_checks import has_drop_threshold, is_excused
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome, assign_suites
-from pytest_irquality.evaluation.statistics import (
-    SignificanceTest,
-    compute_interval,
-    create_drop_test,
-    create_sign_test,
-    format_p_value,
-    select_changed,
-    select_rejecting,
-)
 from pytest_irquality.io import dataclass, replace
 from pytest_irquality.io.text import DocPart, Text, format_count, join, list_some, write
 from pytest_irquality.metrics import Metric
@@ -141,7 +132,7 @@ def _check_lost_queries(comparison: Comparison, today: date | None) -> CheckResu
 def _test_lost_queries(comparisons: Iterable[Comparison], today: date | None) -> list[CheckResult]:
     """Test in each suite whether significantly more queries from files were lost than gained."""
     results: list[CheckResult] = []
-    tests: dict[int, SignificanceTest] = {}
+    tests: dict[int, statistics.SignificanceTest] = {}
     for comparison in comparisons:
         sampled = [change for change in comparison.changes if change.query.is_sampled]
         if comparison.suite.lost_queries.mode is not LostQueriesMode.NET or not sampled:
@@ -149,11 +140,11 @@ def _test_lost_queries(comparisons: Iterable[Comparison], today: date | None) ->
         changes = _list_countable(sampled, today)
         lost = [change for change in changes if change.lost_doc_ids]
         gained_count = sum(bool(change.gained_doc_ids) for change in changes)
-        test = create_sign_test(len(lost), gained_count, constants.SIGN_TEST_ALPHA)
+        test = statistics.create_sign_test(len(lost), gained_count, constants.SIGN_TEST_ALPHA)
         text = write(
             format_count(len(lost), "query from a file", "queries from files"),
             f" lost all relevant documents, and {gained_count} gained one",
-            f" ({format_p_value(test.p_value)})",
+            f" ({statistics.format_p_value(test.p_value)})",
         )
         # Stop at five, because this takes 18 ms for 1,000 queries.
         losable = (change for change in changes if change.had_relevant_in_top)
@@ -169,7 +160,7 @@ def _test_lost_queries(comparisons: Iterable[Comparison], today: date | None) ->
         )
         tests[len(results)] = test
         results.append(assign_suites(result, [comparison.suite]))
-    for index in select_rejecting(tests):
+    for index in statistics.select_rejecting(tests):
         results[index] = replace(results[index], outcome=Outcome.FAILED)
     return results
 
@@ -207,7 +198,7 @@ class _Sample:
     @property
     def nonzero(self) -> list[float]:
         """Return the improvements that are not zero."""
-        return select_changed(self.improvements)
+        return statistics.select_changed(self.improvements)
 
 
 def _create_samples(
@@ -288,7 +279,7 @@ def _create_sample(members: Sequence[tuple[Comparison, set[str]]], metric: Metri
         for unit in suite_improvements.keys() & units:
             means.append(fmean(suite_improvements[unit]))
             improvements_by_unit[unit] += suite_improvements[unit]
-        if select_changed(means):
+        if statistics.select_changed(means):
             changed_suites.append(comparison)
             units_of_changed_suites |= suite_improvements.keys() & units
         droppable_units |= _find_droppable_units(comparison, metric) & units
@@ -327,8 +318,8 @@ def _test_drops(samples: Sequence[_Sample], min_changed: int) -> Iterator[CheckR
     tests = {}
     for index, sample in enumerate(samples):
         if sample.improvements and fmean(map(abs, sample.improvements)) > constants.MIN_MEAN_DROP:
-            tests[index] = create_drop_test(sample.improvements, sample.alpha)
-    rejecting = select_rejecting(tests)
+            tests[index] = statistics.create_drop_test(sample.improvements, sample.alpha)
+    rejecting = statistics.select_rejecting(tests)
     for index, sample in enumerate(samples):
         is_failed = index in rejecting and -fmean(sample.improvements) > constants.MIN_MEAN_DROP
         if is_failed or sample.is_reported:
@@ -347,7 +338,7 @@ def _test_drops(samples: Sequence[_Sample], min_changed: int) -> Iterator[CheckR
 
 
 def _describe_drop(
-    sample: _Sample, test: SignificanceTest | None, *, is_failed: bool, could_fail: bool
+    sample: _Sample, test: statistics.SignificanceTest | None, *, is_failed: bool, could_fail: bool
 ) -> Text:
     nonzero = sample.nonzero
     if not nonzero:
@@ -357,10 +348,10 @@ def _describe_drop(
     counts = f"{worse_count} of {number} worse, {len(nonzero) - worse_count} better"
     if not could_fail and not is_failed:
         return write(f"{number} are too few to test a drop in {sample.metric} ({counts})")
-    figures = [format_p_value(test.p_value)] if test else []
+    figures = [statistics.format_p_value(test.p_value)] if test else []
     if not is_failed:
         return write(f"no significant drop in {sample.metric} ({'; '.join([*figures, counts])})")
-    if interval := compute_interval(sample.improvements):
+    if interval := statistics.compute_interval(sample.improvements):
         low, high = map(_format_signed, interval)
         figures.append(f"90% interval {low} to {high}")
     drop = f"by {-fmean(sample.improvements):.3f} on average"
@@ -406,16 +397,19 @@ def _find_few_drops(pools: Sequence[_Sample]) -> CheckResult:
     improvements_by_unit: dict[str, list[float]] = defaultdict(list)
     for pool in pools:
         for unit, improvement in pool.improvements_by_unit.items():
-            if select_changed([improvement]):
+            if statistics.select_changed([improvement]):
                 improvements_by_unit[unit].append(improvement)
     means = [fmean(improvements) for improvements in improvements_by_unit.values()]
     min_large_change = constants.MIN_LARGE_CHANGE + constants.ROUNDING_ERROR
     large = [mean for mean in means if abs(mean) > min_large_change]
     drop_count = sum(improvement < 0 for improvement in large)
     if len(large) >= constants.MIN_TESTABLE_QUERIES:
-        test = create_drop_test(large, constants.LARGE_CHANGES_ALPHA)
-        value, bound, reason = test.p_value, test.alpha, format_p_value(test.p_value)
-        is_failed = bool(select_rejecting({"": test})) and -fmean(large) > constants.MIN_MEAN_DROP
+        test = statistics.create_drop_test(large, constants.LARGE_CHANGES_ALPHA)
+        value, bound, reason = test.p_value, test.alpha, statistics.format_p_value(test.p_value)
+        is_failed = (
+            bool(statistics.select_rejecting({"": test}))
+            and -fmean(large) > constants.MIN_MEAN_DROP
+        )
     else:
         value, bound = sum(large), constants.MIN_SUM_OF_CHANGES
         reason = f"their sum is {_format_signed(value)}"

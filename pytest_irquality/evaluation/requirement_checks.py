@@ -14,15 +14,9 @@ from itertools import chain
 from math import inf
 from statistics import fmean
 
-from pytest_irquality.evaluation import constants
+from pytest_irquality.evaluation import constants, statistics
 from pytest_irquality.evaluation.comparison import Comparison, MetricChange, QueryStatus
 from pytest_irquality.evaluation.results import CheckResult, EvaluationContext, Outcome, Requirement
-from pytest_irquality.evaluation.statistics import (
-    SignificanceTest,
-    create_drop_test,
-    format_p_value,
-    select_rejecting,
-)
 from pytest_irquality.io import dataclass, replace
 from pytest_irquality.io.text import CodePart, DataPart, Text, format_count, list_some, write
 from pytest_irquality.metrics import Metric
@@ -51,7 +45,7 @@ class RequirementChecks:
         self.suite = comparison.suite
         self.context = context
         self._drop_tests = _create_drop_tests(comparison)
-        self._significant_drops = frozenset(select_rejecting(self._drop_tests))
+        self._significant_drops = frozenset(statistics.select_rejecting(self._drop_tests))
         has_all_answers = len(comparison.answers) == len(comparison.suite.queries)
         rankings = chain.from_iterable(comparison.answers.values())
         self._is_empty = has_all_answers and not any(ranking.doc_ids for ranking in rankings)
@@ -257,7 +251,7 @@ class RequirementChecks:
         if outcome is Outcome.FAILED and (threshold, tag) not in self._significant_drops:
             outcome = Outcome.PASSED
             text += ", which may be chance"
-        text += f" ({format_p_value(self._drop_tests[threshold, tag].p_value)})"
+        text += f" ({statistics.format_p_value(self._drop_tests[threshold, tag].p_value)})"
         return replace(finding, outcome=outcome, text=text)
 
     # -- Known issues ------------------------------------------------------------------------------
@@ -355,7 +349,9 @@ def _list_tags(comparison: Comparison, item: CheckItem) -> Sequence[str]:
     return tuple(tags)
 
 
-def _create_drop_tests(comparison: Comparison) -> dict[tuple[Threshold, str], SignificanceTest]:
+def _create_drop_tests(
+    comparison: Comparison,
+) -> dict[tuple[Threshold, str], statistics.SignificanceTest]:
     """Create the paired tests of all ``max_significant_drop`` of a suite, which share their level.
 
     Returns:
@@ -371,7 +367,9 @@ def _create_drop_tests(comparison: Comparison) -> dict[tuple[Threshold, str], Si
                 threshold.metric, tag, includes_variants=False
             )
             means = list(map(fmean, improvements.values()))
-            tests[threshold, tag] = create_drop_test(means, constants.SIGNIFICANT_DROP_ALPHA)
+            tests[threshold, tag] = statistics.create_drop_test(
+                means, constants.SIGNIFICANT_DROP_ALPHA
+            )
     return tests
 
 

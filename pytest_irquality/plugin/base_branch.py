@@ -33,14 +33,7 @@ from pytest_irquality.io.files import FileError
 from pytest_irquality.io.git import CommitTree, GitError
 from pytest_irquality.io.processes import split_command
 from pytest_irquality.metrics import Definition
-from pytest_irquality.plugin import compat, retriever_fixtures
-from pytest_irquality.plugin.collection import (
-    PluginState,
-    SuiteModule,
-    collect_own_metrics,
-    get_state,
-    is_declared,
-)
+from pytest_irquality.plugin import collection, compat, retriever_fixtures
 from pytest_irquality.plugin.items import (
     BASE_ITEM_NAME,
     ReportedItem,
@@ -87,7 +80,7 @@ class BaseBranchPlugin:
         pytest.UsageError: Git does not know the revision, or its ini file cannot be read.
     """
 
-    def __init__(self, config: pytest.Config, state: PluginState) -> None:
+    def __init__(self, config: pytest.Config, state: collection.PluginState) -> None:
         self.state = state
         options, access = state.options, state.file_access
         ref = options.baseline.partition(":")[2]
@@ -161,7 +154,7 @@ class BaseBranchPlugin:
                 continue
             try:
                 folder = compat.build_folder_node(session, path.parent)
-                own_metrics = collect_own_metrics(folder)
+                own_metrics = collection.collect_own_metrics(folder)
             except Exception as error:  # whatever a conftest raises
                 self.branch.add_error(suite_path, f"{type(error).__name__}: {error}")
                 continue
@@ -189,7 +182,7 @@ class BaseBranchPlugin:
         """Create the items of a base suite for the retrievers that no selected item covers."""
         fixture = suite.retriever.fixture
         declared = (*self.state.declared_retrievers, *self.base_config.declared_retrievers)
-        if not is_declared(fixture, declared):
+        if not collection.is_declared(fixture, declared):
             key = self.branch.add_suite(suite, RetrieverId(fixture))
             self.branch.set_missing(key, f"'{fixture}' is not declared as a retriever")
             return []
@@ -205,7 +198,7 @@ class BaseBranchPlugin:
         if covered and covered == current_keys:
             return []  # Every retriever of the fixture is selected.
         path = Path(os.path.normpath(self.source.root / suite.path))
-        module: SuiteModule = SuiteModule.from_parent(folder, path=path)
+        module: collection.SuiteModule = collection.SuiteModule.from_parent(folder, path=path)
         module.suite = suite
         items: dict[SuiteKey, BaseBranchItem] = {}
         for case in module.collect_cases():
@@ -259,7 +252,7 @@ class BaseBranchItem(ReportedItem, pytest.Function):
 
     def setup(self) -> None:
         """Run the queries. An error is recorded, and the item is skipped."""
-        state = get_state(self.config)
+        state = collection.get_state(self.config)
         suite = state.base_plugin.branch.suites[self.key]
         self.answers = ItemAnswers(self.key, is_base=True)
         try:

@@ -10,13 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_irquality.baselines import worktree
 from pytest_irquality.baselines.sources import QueryBatch
-from pytest_irquality.baselines.worktree import (
-    ChildRun,
-    ChildTask,
-    read_child_task,
-    write_child_answers,
-)
 from pytest_irquality.plugin import compat, retriever_fixtures
 from pytest_irquality.plugin.collection import is_declared
 from pytest_irquality.plugin.items import get_exception_policy
@@ -35,7 +30,7 @@ _RESET_OPTIONS = (
 
 def become_base_process(config: pytest.Config) -> None:
     """Make this process run queries and nothing else, before anything is configured."""
-    task = read_child_task()
+    task = worktree.read_child_task()
     options, defaults = vars(config.option), vars(parse_arguments(config, ()).namespace)
     for name in (*_RESET_OPTIONS, *(option.name for option in OPTIONS)):
         if name in defaults:  # Other plugins may declare it.
@@ -52,9 +47,9 @@ class QueryBatchPlugin:
     It evaluates nothing, and none of the base branch's own suites and tests run.
     """
 
-    def __init__(self, task: ChildTask) -> None:
+    def __init__(self, task: worktree.ChildTask) -> None:
         self.task = task
-        self.runs: list[ChildRun] = []
+        self.runs: list[worktree.ChildRun] = []
         self.batch_errors: dict[int, str] = {}
 
     @pytest.hookimpl(tryfirst=True)
@@ -108,7 +103,7 @@ class QueryBatchPlugin:
 
     def pytest_sessionfinish(self) -> None:
         """Write the answers for the process that evaluates."""
-        write_child_answers(self.task, self.runs, self.batch_errors)
+        worktree.write_child_answers(self.task, self.runs, self.batch_errors)
 
 
 class QueryBatchItem(pytest.Function):
@@ -139,4 +134,4 @@ class QueryBatchItem(pytest.Function):
             self.process.batch_errors[self.index] = f"{type(error).__name__}: {error}"
             raise
         retriever_id = compat.find_retriever(fixture, self)
-        self.process.runs.append(ChildRun(self.index, retriever_id, run))
+        self.process.runs.append(worktree.ChildRun(self.index, retriever_id, run))

@@ -19,15 +19,9 @@ from pytest_irquality.plugin.options import Options
 from pytest_irquality.plugin.retriever_fixtures import DEFAULT_RETRIEVER
 from pytest_irquality.retrieval.collect import collect_run
 from pytest_irquality.retrieval.run import Run
+from pytest_irquality.suite import suite_writer
 from pytest_irquality.suite.mistakes import SuiteError
 from pytest_irquality.suite.model import Query, Settings
-from pytest_irquality.suite.suite_writer import (
-    InitQuery,
-    InitSource,
-    format_first_suite,
-    get_first_suite_path,
-    read_init_source,
-)
 
 CANDIDATE_COUNT = 10
 WORKFLOW_PATH = ".github/workflows/search-quality.yml"
@@ -49,7 +43,7 @@ class FirstSuitePlugin:
         self.options = options
         self.message = ""
         self.path = config.invocation_params.dir / options.init
-        target = get_first_suite_path(self.path)
+        target = suite_writer.get_first_suite_path(self.path)
         if not self.path.is_file():
             raise pytest.UsageError(f"--ir-init: '{options.init}' is not a file.")
         if getattr(config.option, "numprocesses", None):
@@ -85,7 +79,7 @@ class FirstSuiteModule(compat.SynthesizedModule):
     """A list of queries, with one item for each parameter of the retriever."""
 
     plugin: FirstSuitePlugin
-    source: InitSource
+    source: suite_writer.InitSource
     runs: list[Run]
 
     def load_fixture_names(self) -> Sequence[str]:
@@ -94,7 +88,7 @@ class FirstSuiteModule(compat.SynthesizedModule):
         root = self.config.rootpath
         access = FileAccess(root, self.plugin.options.files, (self.path.parent,))
         try:
-            self.source = read_init_source(self.path, root=root, access=access)
+            self.source = suite_writer.read_init_source(self.path, root=root, access=access)
         except SuiteError as error:
             raise self.CollectError(escape_log_lines(str(error))) from None
         return [DEFAULT_RETRIEVER] if self.source.kind == "queries" else []
@@ -149,10 +143,10 @@ class FirstSuiteItem(pytest.Function):
 
 def _write_suite(module: FirstSuiteModule, queries: Sequence[Query]) -> str:
     """Write the suite, and describe what to do next."""
-    path = get_first_suite_path(module.path)
+    path = suite_writer.get_first_suite_path(module.path)
     pairs = zip(module.source.queries, queries, strict=True)
     answered = [_add_candidates(init_query, query, module.runs) for init_query, query in pairs]
-    text = format_first_suite(module.source, path.name.partition(".")[0], answered)
+    text = suite_writer.format_first_suite(module.source, path.name.partition(".")[0], answered)
     if len(module.runs) > 1:
         write_atomically(path, text)
     else:
@@ -178,7 +172,9 @@ def _has_workflow(folder: Path) -> bool:
     return any(b"--ir-" in workflow or b"pytest-irquality" in workflow for workflow in workflows)
 
 
-def _add_candidates(init_query: InitQuery, query: Query, runs: Sequence[Run]) -> InitQuery:
+def _add_candidates(
+    init_query: suite_writer.InitQuery, query: Query, runs: Sequence[Run]
+) -> suite_writer.InitQuery:
     """Return a query with the results of all retrievers, or the error of the first one."""
     documents: dict[str, str] | None = None
     message = ""

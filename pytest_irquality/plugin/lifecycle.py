@@ -30,7 +30,7 @@ from pytest_irquality.io.escaping import escape_log_line, escape_log_lines
 from pytest_irquality.io.files import FileError
 from pytest_irquality.io.git import describe_commit
 from pytest_irquality.io.text import find_closest
-from pytest_irquality.plugin import compat, items as items_plugin, retriever_fixtures
+from pytest_irquality.plugin import compat, items as items_plugin, report_files, retriever_fixtures
 from pytest_irquality.plugin.collection import STATE_KEY, PluginState, SuiteModule, get_state
 from pytest_irquality.plugin.items import BASE_ITEM_NAME, SuiteItem, get_exception_policy
 from pytest_irquality.plugin.options import (
@@ -44,12 +44,6 @@ from pytest_irquality.plugin.options import (
     is_suite_path,
     is_worker,
     list_command_words,
-)
-from pytest_irquality.plugin.report_files import (
-    ReportWriter,
-    check_output,
-    list_annotations,
-    render_section,
 )
 from pytest_irquality.plugin.session import (
     SearchSession,
@@ -76,7 +70,7 @@ def activate(config: pytest.Config, options: Options) -> None:
     folder = config.invocation_params.dir
     for flag, name in options.outputs.items():
         try:
-            check_output(folder / name, config.rootpath, options.suite_files)
+            report_files.check_output(folder / name, config.rootpath, options.suite_files)
         except FileError as error:
             raise pytest.UsageError(f"{flag}: {error}") from None
     gate = get_command_line(config).overridden_ini_keys.get("ir_gate")
@@ -362,7 +356,7 @@ class ConclusionPlugin:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.state = get_state(config)
-        self.writer = ReportWriter(config, self.state)
+        self.writer = report_files.ReportWriter(config, self.state)
         self.decision: Decision | None = None
         self.view: View | None = None
         # Printed above the report: what was written, and what could not be.
@@ -487,9 +481,9 @@ class ConclusionPlugin:
             terminalreporter.write_line(text)
         for text in self.errors:
             terminalreporter.write_line(text, red=True)
-        for line in render_section(self.config, self.view, terminalreporter.verbosity):
+        for line in report_files.render_section(self.config, self.view, terminalreporter.verbosity):
             terminalreporter.write_line(line.text, red=line.is_red)
-        for text in list_annotations(self.config, self.view):
+        for text in report_files.list_annotations(self.config, self.view):
             terminalreporter.write_line(text)
 
 

@@ -21,13 +21,7 @@ import pytest
 from pytest_irquality.baselines.store import BASELINE_FOLDER
 from pytest_irquality.evaluation.decide import Decision, decide
 from pytest_irquality.evaluation.evaluate import Branch
-from pytest_irquality.io.files import (
-    FileError,
-    append_text,
-    open_binary,
-    resolve_target,
-    write_atomically,
-)
+from pytest_irquality.io import files
 from pytest_irquality.io.git import GitError, Repository, find_checkout
 from pytest_irquality.plugin.collection import PluginState
 from pytest_irquality.plugin.options import OPTIONS, is_worker, list_command_words
@@ -85,8 +79,8 @@ class ReportWriter:
             path = self.config.invocation_params.dir / name
             try:
                 check_output(path, self.config.rootpath, options.suite_files)
-                write_atomically(path, renderers[report]())
-            except (OSError, FileError) as error:
+                files.write_atomically(path, renderers[report]())
+            except (OSError, files.FileError) as error:
                 del written[report]
                 # If only the default path is in use already, that fails no build.
                 if report != "report" or options.report:
@@ -95,7 +89,7 @@ class ReportWriter:
         summary = os.environ.get("GITHUB_STEP_SUMMARY")
         if summary:
             try:
-                append_text(Path(summary), renderers["markdown"]())
+                files.append_text(Path(summary), renderers["markdown"]())
             except OSError as error:
                 errors.append(f"The job summary could not be written. {error.strerror}")
         view = replace(view, settings=replace(settings, written=written))
@@ -266,21 +260,21 @@ def check_output(path: Path, root: Path, suite_patterns: Sequence[str]) -> None:
     for pattern in (*suite_patterns, *_CODE_PATTERNS):
         if any(fnmatchcase(name, pattern) for name in names):
             message = "A report cannot replace a suite, code or configuration. Choose another file."
-            raise FileError(shown, message)
+            raise files.FileError(shown, message)
     if BASELINE_FOLDER in Path(os.path.realpath(path)).parts:
-        raise FileError(shown, "This folder is for baselines. Choose another for the report.")
+        raise files.FileError(shown, "This folder is for baselines. Choose another for the report.")
     if path.is_dir():
-        raise FileError(shown, "This is a folder. Choose a file for the report.")
+        raise files.FileError(shown, "This is a folder. Choose a file for the report.")
     try:
-        target = resolve_target(path)
+        target = files.resolve_target(path)
     except OSError as error:
-        raise FileError(shown, str(error)) from None
+        raise files.FileError(shown, str(error)) from None
     if _is_tracked(target):
-        raise FileError(
+        raise files.FileError(
             shown, "Git tracks this file, so a report must not replace it. Choose another."
         )
     if target.is_file() and not _is_report(target):
-        raise FileError(
+        raise files.FileError(
             shown,
             "This file is not a report of pytest-irquality, so it is not replaced. Move it, or"
             " choose another.",
@@ -301,6 +295,6 @@ def _is_tracked(target: Path) -> bool:
 
 def _is_report(target: Path) -> bool:
     """Return whether a file begins like a report of this plugin, or is empty."""
-    with open_binary(target) as file:
+    with files.open_binary(target) as file:
         start = file.read(MARKED_BYTES)
     return not start or OUTPUT_MARKER.encode() in start

@@ -12,14 +12,8 @@ from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_irquality.baselines import store
 from pytest_irquality.baselines.sources import BaselineError, BaselineSource
-from pytest_irquality.baselines.store import (
-    BaselineUpdate,
-    CommittedBaselines,
-    get_baseline_path,
-    remove_unused_baselines,
-    update_baseline,
-)
 from pytest_irquality.evaluation.comparison import QueryChange
 from pytest_irquality.evaluation.decide import Decision, decide, is_gate_strict
 from pytest_irquality.evaluation.documents import list_unreturned_doc_ids
@@ -34,14 +28,8 @@ from pytest_irquality.evaluation.results import EvaluationContext
 from pytest_irquality.io import dataclass, field, replace
 from pytest_irquality.metrics import MetricError
 from pytest_irquality.plugin.query_plan import QueryPlan, SessionBranch
+from pytest_irquality.retrieval import collect
 from pytest_irquality.retrieval.calling import ExceptionPolicy
-from pytest_irquality.retrieval.collect import (
-    ReportProgress,
-    collect_run,
-    collect_stages,
-    find_unindexed_documents,
-    has_stages,
-)
 from pytest_irquality.retrieval.corpus import has_corpus, load_corpus
 from pytest_irquality.retrieval.rate_limit import RateLimiters
 from pytest_irquality.retrieval.run import Run, merge_runs
@@ -155,10 +143,10 @@ class SearchSession:
         is_update: bool = False,
         rate_file_prefix: Path | None = None,
         get_exceptions: Callable[[], ExceptionPolicy] = ExceptionPolicy,
-        create_progress: Callable[[str], ReportProgress | None] | None = None,
+        create_progress: Callable[[str], collect.ReportProgress | None] | None = None,
     ) -> None:
         self.root = root
-        self.current = SessionBranch(CommittedBaselines(root), is_strict=is_strict)
+        self.current = SessionBranch(store.CommittedBaselines(root), is_strict=is_strict)
         self.base: SessionBranch | None = None
         self.plan = QueryPlan(self.current, repeat=repeat, is_update=is_update)
         self.strict_override = strict_override
@@ -232,7 +220,7 @@ class SearchSession:
             if other.retriever == suite.retriever and other.settings.rate:
                 rates.append(other.settings.rate)
         batch = self.plan.create_batch([suite], queries)
-        run = collect_run(
+        run = collect.collect_run(
             retriever,
             batch.queries,
             batch.settings,
@@ -366,14 +354,16 @@ class SearchSession:
         run = self.runs[suite.run_key]
         missing: frozenset[str] = frozenset()
         if callable(getattr(retriever, "exists", None)):
-            missing = find_unindexed_documents(
+            missing = collect.find_unindexed_documents(
                 retriever, list_unreturned_doc_ids(evaluation.comparison)
             )
         stages: Mapping[str, Run] = {}
         changes = evaluation.comparison.changes
         queries = [change.query for change in changes if _misses_baseline_document(change)]
-        if queries and not run.stages and has_stages(retriever):
-            stages = collect_stages(retriever, queries[:MAX_EXPLAINED_QUERIES], suite.settings)
+        if queries and not run.stages and collect.has_stages(retriever):
+            stages = collect.collect_stages(
+                retriever, queries[:MAX_EXPLAINED_QUERIES], suite.settings
+            )
         if missing or stages:
             self.runs[suite.run_key] = replace(
                 run, missing_doc_ids=run.missing_doc_ids | missing, stages={**run.stages, **stages}
@@ -401,7 +391,7 @@ class SearchSession:
         if self.facts.is_update:
             # Reading the branch found damaged baselines, which the update replaces.
             for suite in current.suites:
-                path = get_baseline_path(suite.path, suite.retriever.parameter)
+                path = store.get_baseline_path(suite.path, suite.retriever.parameter)
                 self.current.errors.pop(path, None)
             current = replace(current, errors=self.current.errors)
         return decide(
@@ -442,7 +432,7 @@ class SearchSession:
 
     # -- Baselines and history ---------------------------------------------------------------------
 
-    def update_baselines(self, query_id: str = "") -> list[BaselineUpdate]:
+    def update_baselines(self, query_id: str = "") -> list[store.BaselineUpdate]:
         """Write the answers as baselines, after the decision.
 
         Args:
@@ -467,7 +457,7 @@ class SearchSession:
                 selected = self.plan.select_queries(suite, self.plan.selected_items[key])
                 query_ids = [query.id for query in selected]
             updates.append(
-                update_baseline(
+                store.update_baseline(
                     self.root,
                     suite,
                     self.runs[suite.run_key],
@@ -476,7 +466,7 @@ class SearchSession:
                 )
             )
         if not query_id and not self.plan.selected_items and not self.current.errors:
-            updates += remove_unused_baselines(self.root, list(self.current.suites.values()))
+            updates += store.remove_unused_baselines(self.root, list(self.current.suites.values()))
         return updates
 
     def add_history(self, entries: Sequence[HistoryEntry]) -> None:

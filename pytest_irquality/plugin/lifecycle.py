@@ -26,6 +26,7 @@ from pytest_irquality.baselines.store import describe_update
 from pytest_irquality.evaluation.decide import Decision
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.access import FileAccess
+from pytest_irquality.io.decoding import pause_garbage_collection
 from pytest_irquality.io.escaping import escape_log_line, escape_log_lines
 from pytest_irquality.io.files import FileError
 from pytest_irquality.io.git import describe_commit
@@ -376,6 +377,8 @@ class ConclusionPlugin:
             if search_session.needs_decision and not is_run_without_tests(self.config):
                 self._conclude(session)
 
+    # Reports have rows for each query, and the garbage collector would visit them again and again.
+    @pause_garbage_collection()
     def _conclude(self, session: pytest.Session) -> None:
         """Decide; write history, baselines, saved runs and reports; then report what fails."""
         search_session, options = self.state.search_session, self.state.options

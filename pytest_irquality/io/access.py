@@ -74,12 +74,15 @@ class FileAccess:
         for path in paths:
             self.check_location(path, suite)
         checkout = find_checkout(self.root)
-        top = _resolve(checkout or self.root)
+        start = checkout or self.root
+        top = _resolve(start)
         places: set[Path] = set()
         for path in paths:
             if not path.is_dir():
                 places.update(_find_places(path))
-        places.discard(self._find_suite_place(top, suite))
+        if suite and suite.is_relative_to(start):
+            # The suite itself is allowed, and a link to it is not.
+            places.discard(top / suite.relative_to(start))
         names = {place.relative_to(top) for place in places if place.is_relative_to(top)}
         outside = {place for place in places if not place.is_relative_to(top)}
         for name in sorted(names | outside):
@@ -114,13 +117,6 @@ class FileAccess:
         for folder in self.named_folders:
             if suite and suite.is_relative_to(folder):
                 yield _resolve(folder)
-
-    def _find_suite_place(self, top: Path, suite: Path | None) -> Path | None:
-        """Return the path of the suite itself, which is allowed. A link to it is not."""
-        start = find_checkout(self.root) or self.root
-        if suite is None or not suite.is_relative_to(start):
-            return None
-        return top / suite.relative_to(start)
 
     def _is_allowed(self, name: Path) -> bool:
         patterns = [*self.allowed_files]

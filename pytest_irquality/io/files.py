@@ -182,18 +182,16 @@ def _match_names(folder: Path, part: str) -> tuple[list[str], int]:
 # -- Writing ---------------------------------------------------------------------------------------
 
 
-def write_atomically(
-    path: Path, data: str | bytes | Iterable[bytes], *, is_durable: bool = True
-) -> None:
+def write_atomically(path: Path, data: str | bytes | Iterable[bytes]) -> None:
     """Replace a file. If the process dies at any moment, the old or the new file is there.
+
+    It waits for the disk, so the file also survives a power cut.
 
     A device or a pipe is written to directly. Missing folders are created.
 
     Args:
         path: The file. Links are followed, except those that git tracks.
         data: The content. A text is written as UTF-8 with its own line ends.
-        is_durable: Whether to wait for the disk, so that the file survives a power cut. Not needed
-            for reports, which can be written again.
 
     Raises:
         OSError: The file cannot be written. The message fits in one line.
@@ -213,15 +211,18 @@ def write_atomically(
         with temporary.open("xb") as file:
             file.writelines(chunks)
             file.flush()
-            if is_durable:
-                os.fsync(file.fileno())
+            os.fsync(file.fileno())
         with suppress(FileNotFoundError):
             os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _remove_leftovers(target)
+    # Remove the temporary files of processes that were killed some time ago.
+    for leftover in target.parent.glob(f".{glob.escape(target.name[:80])}.{'[0-9a-f]' * 16}.tmp"):
+        with suppress(OSError):  # another process may be faster
+            if time.time() - leftover.stat().st_mtime > MIN_LEFTOVER_AGE_S:
+                leftover.unlink()
 
 
 def write_new_file(path: Path, text: str) -> None:
@@ -295,11 +296,3 @@ def _find_tracked_link(path: Path) -> str | None:
         except GitError:
             return part.name
     return None
-
-
-def _remove_leftovers(target: Path) -> None:
-    """Remove the temporary files of processes that were killed some time ago."""
-    for path in target.parent.glob(f".{glob.escape(target.name[:80])}.{'[0-9a-f]' * 16}.tmp"):
-        with suppress(OSError):  # another process may be faster
-            if time.time() - path.stat().st_mtime > MIN_LEFTOVER_AGE_S:
-                path.unlink()

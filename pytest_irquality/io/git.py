@@ -129,32 +129,22 @@ class Repository:
             return True
         return not result.stderr.startswith(b"fatal: not a git repository")
 
-    @property
-    def is_shallow(self) -> bool:
-        """Return whether the clone lacks older commits."""
-        return self.read_output("rev-parse", "--is-shallow-repository").strip() == b"true"
-
     # -- Running git -------------------------------------------------------------------------------
 
     def run(
-        self,
-        *arguments: str,
-        timeout: float | None = GIT_TIMEOUT_S,
-        config: Mapping[str, str] | None = None,
-        literal_paths: bool = True,
+        self, *arguments: str, timeout: float | None = GIT_TIMEOUT_S, literal_paths: bool = True
     ) -> subprocess.CompletedProcess[bytes]:
         """Run git in this checkout, and return its result even if it fails.
 
         Args:
             arguments: The command and its arguments.
             timeout: The time limit in seconds, or ``None``.
-            config: More settings for this call.
             literal_paths: Whether ``*`` in a path is an ordinary character.
         """
         options = list(_SAFE_OPTIONS)
         if literal_paths:
             options.append("--literal-pathspecs")
-        for key, value in {**SAFE_CONFIG, **(config or {})}.items():
+        for key, value in SAFE_CONFIG.items():
             options += ["-c", f"{key}={value}"]
         command = [find_git(), *options, *arguments]
         try:
@@ -218,7 +208,8 @@ class Repository:
         result = self.run(*arguments)
         if result.returncode == 0:
             return result.stdout.decode().strip()
-        if self.is_shallow:
+        is_shallow = self.read_output("rev-parse", "--is-shallow-repository").strip()
+        if is_shallow == b"true":
             problem = (
                 f"This clone is shallow and lacks {name}. Clone the full history {_FETCH_ALL}."
             )
@@ -253,9 +244,8 @@ class Repository:
 
     def add_worktree(self, folder: Path, commit: str) -> None:
         """Check out a commit into a new folder, without its submodules."""
-        full = {"core.sparseCheckout": "false"}
         arguments = ("worktree", "add", "--quiet", "--detach", str(folder), commit)
-        result = self.run(*arguments, timeout=None, config=full)
+        result = self.run("-c", "core.sparseCheckout=false", *arguments, timeout=None)
         if result.returncode:
             raise GitError(f"Git cannot check out {commit[:7]}: {_get_error_line(result)}")
 

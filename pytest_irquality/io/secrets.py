@@ -10,6 +10,7 @@ import os
 import re
 from base64 import b64encode
 from collections.abc import Iterable
+from contextlib import suppress
 from html.entities import html5
 from string import Template
 from typing import Any
@@ -35,11 +36,13 @@ class Secrets:
     def __init__(self, values: Iterable[str] = ()) -> None:
         secrets = {value for value in values if len(value) >= MIN_SECRET_LENGTH}
         alternatives: list[str] = []
+        self._numbers: set[float] = set()
         # The longest first, because one secret may begin with another.
         for secret in sorted(secrets, key=lambda secret: (-len(secret), secret)):
             alternatives += _make_alternatives(secret)
+            with suppress(ValueError):
+                self._numbers.add(float(secret))
         self._pattern = re.compile("|".join(alternatives)) if alternatives else None
-        self._numbers = {number for number in map(_parse_number, secrets) if number is not None}
 
     @classmethod
     def from_environment(cls, templates: Iterable[str]) -> Secrets:
@@ -86,13 +89,6 @@ def find_variables(template: str) -> list[str]:
     matches = Template.pattern.finditer(template)
     names = [match["named"] or match["braced"] for match in matches]
     return [name for name in names if name]
-
-
-def _parse_number(secret: str) -> float | None:
-    try:
-        return float(secret)
-    except ValueError:
-        return None
 
 
 def _make_alternatives(secret: str) -> list[str]:

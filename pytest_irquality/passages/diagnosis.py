@@ -260,10 +260,6 @@ class _Part(NamedTuple):
     has_start: bool
     has_end: bool
 
-    @property
-    def is_long(self) -> bool:
-        return self.end - self.start >= MIN_PART_WORDS
-
 
 def find_split(passage: str, texts: Mapping[str, str]) -> Split:
     """Find the chunks that a passage was cut into.
@@ -356,4 +352,5 @@ def _can_follow(chain: Sequence[_Part], part: _Part) -> bool:
     if part.start > last.end + 1 or any(part.chunk_id == known.chunk_id for known in chain):
         return False
     cuts = (last.has_end, part.has_start)
-    return all(cuts) or (any(cuts) and last.is_long and part.is_long)
+    are_long = min(last.end - last.start, part.end - part.start) >= MIN_PART_WORDS
+    return all(cuts) or (any(cuts) and are_long)

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable
 from functools import cache, cached_property, lru_cache
 from html import unescape
+from itertools import chain
 from typing import NamedTuple
 from unicodedata import category, combining, decimal, decomposition, normalize
 
@@ -267,14 +268,6 @@ def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def remove_markup(text: str) -> str:
-    """Return a text without the marks of Markdown and HTML."""
-    with_letters, others = _get_markup()
-    for markup in (*with_letters, *others):
-        text = markup.remove(text)
-    return text
-
-
 @cache
 def _get_markup() -> tuple[tuple[Markup, ...], tuple[Markup, ...]]:
     """Return the marks that can have letters, and the others, in the order of removal.
@@ -297,6 +290,7 @@ def _get_markup() -> tuple[tuple[Markup, ...], tuple[Markup, ...]]:
     link_target = rf"(?=[^\s()\[\]]{{0,1000}}[/.#:])<?{url}>?{link_title}\s?"
 
     lines = re.M
+    table_row = re.compile(r"^[ \t]{0,40}\|[^\n]*$", lines)
     list_number = re.compile(r"^[ \t]{0,40}(\d{1,3})[.)](?=[ \t])", lines)
     entity = re.compile(r"&(?:#x?[0-9A-Fa-f]{1,7}|[A-Za-z][A-Za-z0-9]{1,31});")
     comment = re.compile(r"<!--(?:(?!<!--|-->).)*-->", re.S)
@@ -350,11 +344,7 @@ def _get_markup() -> tuple[tuple[Markup, ...], tuple[Markup, ...]]:
         # Quotes, and below them rules and borders of tables.
         Markup(">", re.compile(r"^[ \t]{0,40}>(?!=)(?:[ \t]?>(?!=))*", lines), ""),
         Markup("", re.compile(r"^[-=*_+|:~ \t\u2500-\u257f]{3,}$", lines), ""),
-        Markup(
-            "|",
-            re.compile(r"^[ \t]{0,40}\|[^\n]*$", lines),
-            lambda match: match[0].replace("|", " "),
-        ),
+        Markup("|", table_row, lambda match: match[0].replace("|", " ")),
         Markup("", list_item, ""),
         Markup("", list_number, None),
         Markup("~~", re.compile(r"~~"), ""),
@@ -412,7 +402,9 @@ def normalize_text(text: str) -> NormalizedText:
 
 
 def _normalize(text: str) -> NormalizedText:
-    text = _fold(remove_markup(text))
+    for markup in chain.from_iterable(_get_markup()):
+        text = markup.remove(text)
+    text = _fold(text)
     for pattern, replacement in _get_joints():
         text = pattern.sub(replacement, text)
     return NormalizedText(tuple(_get_word_pattern().findall(text)))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import subprocess
 import tempfile
 import threading
@@ -161,7 +160,6 @@ class Server:
                 split_command(line.replace(PORT, str(self.port))),
                 folder,
                 self._output,
-                end_signal=signal.SIGTERM,
                 end_timeout_s=SERVER_END_TIMEOUT_S,
             )
             stack.pop_all()  # the file stays open as long as the server runs

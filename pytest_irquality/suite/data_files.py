@@ -26,7 +26,7 @@ from pytest_irquality.io.decoding import (
 from pytest_irquality.io.escaping import unescape_csv_cell
 from pytest_irquality.io.files import FileError
 from pytest_irquality.io.text import format_count
-from pytest_irquality.suite.keys import QUERY_KEYS
+from pytest_irquality.suite.keys import FORMATS, QUERY_KEYS
 from pytest_irquality.suite.kinds import list_words, parse_number, suggest
 from pytest_irquality.suite.mistakes import Mistake, quote
 from pytest_irquality.suite.yaml_source import Node, make_node
@@ -211,15 +211,6 @@ def explain_missing(meaning: str, names: Sequence[str]) -> str:
 
 QUERY_FORMATS = ("jsonl", "csv", "tsv", "topics", "text")
 JUDGMENT_FORMATS = ("trec", "beir", "jsonl", "csv", "tsv")
-FORMAT_NAMES = {
-    "trec": "TREC qrels",
-    "beir": "BEIR qrels",
-    "jsonl": "JSON lines",
-    "csv": "CSV",
-    "tsv": "TSV",
-    "topics": "TREC topics",
-    "text": "a list of queries",
-}
 # Keys of JSON lines that say nothing about a query or judgment.
 _IGNORED_KEYS = ("id", "metadata", "title", "iteration", "createdat", "updatedat", "count")
 # Keys of a query that a line of JSON may have next to its text and id, as in a suite.
@@ -539,11 +530,11 @@ def recognize_format(file: DataFile, formats: Sequence[str], content: str) -> st
     for candidate in candidates:
         if candidate in formats:
             if file.columns and candidate in ("trec", "topics", "text"):
-                message = f"This is {FORMAT_NAMES[candidate]}, which has no 'columns' to choose"
+                message = f"This is {FORMATS[candidate]}, which has no 'columns' to choose"
                 raise Mistake(1, message, file.name)
             return candidate
     if candidates:
-        message = f"This is {FORMAT_NAMES[candidates[0]]}, which has no {content}"
+        message = f"This is {FORMATS[candidates[0]]}, which has no {content}"
         raise Mistake(1, message, file.name)
     example = f"{{file: {file.path.name}, format: {formats[0]}}}"
     message = f"The format of these {content} is not recognized. Name it, as in {example}."

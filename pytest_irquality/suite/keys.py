@@ -28,7 +28,16 @@ from pytest_irquality.suite.model import (
 from pytest_irquality.suite.rules import RULES
 from pytest_irquality.suite.yaml_source import MappingNode, Node, ScalarNode
 
-FORMATS = ("trec", "beir", "jsonl", "csv", "tsv", "topics", "text")
+# The formats of files, with their names in messages.
+FORMATS = {
+    "trec": "TREC qrels",
+    "beir": "BEIR qrels",
+    "jsonl": "JSON lines",
+    "csv": "CSV",
+    "tsv": "TSV",
+    "topics": "TREC topics",
+    "text": "a list of queries",
+}
 COLUMN_MEANINGS = (
     "id", "query", "document", "grade", "tags", "variants", "weight", "why", "assessor", "passage",
 )  # fmt: skip
@@ -183,10 +192,7 @@ GRADE_WORDS: Kind[dict[str, float]] = Kind(
     _read_grade_words, {"type": "object", "additionalProperties": {"type": "number"}}
 )
 
-_QUERY_LIST: Schema = {
-    "type": "array",
-    "items": {"anyOf": [make_reference("query"), _TEXT_OR_FILE]},
-}
+_QUERY_LIST = {"type": "array", "items": {"anyOf": [make_reference("query"), _TEXT_OR_FILE]}}
 
 # -- The suite -------------------------------------------------------------------------------------
 

@@ -191,9 +191,8 @@ def make_parsed(
             raise Mistake(node.line, message)
         return value
 
-    return Kind(
-        read, schema or ({"type": "number"} if is_number else ANY_TEXT), form or requirement
-    )
+    default_schema = {"type": "number"} if is_number else ANY_TEXT
+    return Kind(read, schema or default_schema, form or requirement)
 
 
 def make_count(minimum: int = 1, maximum: int = MAX_COUNT) -> Kind[int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from pytest_irquality.io.escaping import escape_log_line
+from pytest_irquality.io.escaping import clip, escape_log_line
 from pytest_irquality.io.text import format_count
 
 MAX_LISTED_MISTAKES = 10
@@ -100,9 +100,7 @@ class MistakeList:
 
 def shorten(text: str) -> str:
     """Cut a value to a length that fits in a line."""
-    if len(text) > MAX_QUOTED_LENGTH:
-        return text[: MAX_QUOTED_LENGTH - 3] + "..."
-    return text
+    return clip(text, MAX_QUOTED_LENGTH)
 
 
 def quote(text: str) -> str:

@@ -94,11 +94,10 @@ class Bound:
         return self.text or f"{self.value:g}"
 
 
-def _describe_bound(
-    help: str, default: str = "none", *, is_change: bool = False
-) -> Mapping[str, Any]:
-    """Return the metadata of a bound, for the reference page, editors and the parser."""
-    return {"help": help, "default": default, "is_change": is_change}
+def _make_bound_field(help: str, default: str = "none", *, is_change: bool = False) -> Any:
+    """Make a field with metadata for the reference page, editors and the parser."""
+    metadata = {"help": help, "default": default, "is_change": is_change}
+    return field(default=None, metadata=metadata)
 
 
 @dataclass(frozen=True)
@@ -110,25 +109,16 @@ class Threshold:
     """
 
     metric: Metric
-    min: Bound | None = field(default=None, metadata=_describe_bound("The lowest allowed value."))
-    max: Bound | None = field(default=None, metadata=_describe_bound("The highest allowed value."))
-    max_drop: Bound | None = field(
-        default=None,
-        metadata=_describe_bound(
-            "How far it may drop below the baseline.", "any drop", is_change=True
-        ),
+    min: Bound | None = _make_bound_field("The lowest allowed value.")
+    max: Bound | None = _make_bound_field("The highest allowed value.")
+    max_drop: Bound | None = _make_bound_field(
+        "How far it may drop below the baseline.", "any drop", is_change=True
     )
-    max_rise: Bound | None = field(
-        default=None,
-        metadata=_describe_bound(
-            "How far it may rise, if lower is better.", "any rise", is_change=True
-        ),
+    max_rise: Bound | None = _make_bound_field(
+        "How far it may rise, if lower is better.", "any rise", is_change=True
     )
-    max_significant_drop: Bound | None = field(
-        default=None,
-        metadata=_describe_bound(
-            "Like `max_drop`, but only a statistically significant drop fails.", is_change=True
-        ),
+    max_significant_drop: Bound | None = _make_bound_field(
+        "Like `max_drop`, but only a statistically significant drop fails.", is_change=True
     )
     is_warning: bool = False
     location: Location = field(default=Location(), compare=False)

@@ -69,7 +69,7 @@ def load_suite(
     absolute = Path(os.path.abspath(root / path))
     name = os.path.relpath(absolute, root).replace(os.sep, "/")
     access = access or FileAccess(root)
-    finder = FileFinder(name, absolute, access, files)
+    finder = FileFinder(os.path.dirname(name), absolute, access, files)
     # A large suite creates a million objects and no cycles. No variable here holds the parser, so
     # its nodes are gone when garbage is collected again.
     with pause_garbage_collection():

@@ -58,6 +58,7 @@ class SuiteFiles(Protocol):
         """Return the paths of all files, for patterns and BEIR folders."""
 
 
+@dataclass
 class FileFinder:
     """Finds the files that one suite names.
 
@@ -65,14 +66,11 @@ class FileFinder:
         file_names: The names of all files that were found, in order.
     """
 
-    def __init__(
-        self, suite_name: str, suite_path: Path, access: FileAccess, source: SuiteFiles | None
-    ) -> None:
-        self.file_names: dict[str, None] = {}
-        self._suite_path = suite_path
-        self._folder_name = posixpath.dirname(suite_name)
-        self._access = access
-        self._source = source
+    _folder_name: str
+    _suite_path: Path
+    _access: FileAccess
+    _source: SuiteFiles | None
+    file_names: dict[str, None] = field(default_factory=dict)
 
     def find(
         self, written: str, line: int, format: str = "", columns: Mapping[str, str] | None = None
@@ -150,13 +148,10 @@ class _QueryEntry:
     """A query as read, before judgments from files are known."""
 
     id: str
+    text: str
     fields: Fields
     location: Location
     is_sampled: bool = False
-
-    @property
-    def text(self) -> str:
-        return str(self.fields.values["query"])
 
 
 @dataclass
@@ -292,8 +287,9 @@ class QueryParser:
         if "query" not in values:
             # This mistake was reported. With a placeholder, the other keys can be checked, too.
             values["query"] = f"\0{path}:{node.line}"
-        query_id = values.get("id") or values["query"]
-        return _QueryEntry(query_id, fields, Location(path, node.line), is_sampled)
+        text = values["query"]
+        location = Location(path, node.line)
+        return _QueryEntry(values.get("id") or text, text, fields, location, is_sampled)
 
     def _check_ids(self, entries: Sequence[_QueryEntry]) -> None:
         entries_by_id: dict[str, _QueryEntry] = {}

@@ -136,8 +136,10 @@ class _RuleContext(NamedTuple):
     def name_hit(self, hit: _Hit) -> Text:
         return write(f"result {hit.rank}, ", self.name_document(hit.doc_id))
 
-    def describe_missing_field(self, hit: _Hit, path: str) -> Text:
-        return self.name_hit(hit) + f", has no field '{path}'"
+    def report_missing_fields(self, hit: _Hit, paths: Sequence[str]) -> Iterator[Text]:
+        for path in paths:
+            if hit.fields.get(path) is None:
+                yield self.name_hit(hit) + f", has no field '{path}'"
 
 
 class _Hit(NamedTuple):
@@ -462,9 +464,7 @@ class EveryResult(FieldRule):
 
     def _iter_violations(self, ranking: RankingView, context: _RuleContext) -> Iterator[Text]:
         for hit in _iter_hits(ranking, context.top_k):
-            for path in self.field_paths:
-                if hit.fields.get(path) is None:
-                    yield context.describe_missing_field(hit, path)
+            yield from context.report_missing_fields(hit, self.field_paths)
             for condition in self.conditions:
                 value = hit.fields.get(condition.path)
                 if value is None:
@@ -498,9 +498,8 @@ class MaxPer(FieldRule):
             groups: dict[Hashable, list[_Hit]] = {}
             for hit in _iter_hits(ranking, context.top_k):
                 value = hit.fields.get(path)
-                if value is None:
-                    yield context.describe_missing_field(hit, path)
-                else:
+                yield from context.report_missing_fields(hit, [path])
+                if value is not None:
                     groups.setdefault(_normalize(value), []).append(hit)
             for group in groups.values():
                 if len(group) > limit:
@@ -547,9 +546,7 @@ class NewestFirst(FieldRule):
         # than the current one, this one is.
         oldest: dict[Hashable, _Hit] = {}
         for hit in _iter_hits(ranking, context.top_k):
-            for path in self.field_paths:
-                if hit.fields.get(path) is None:
-                    yield context.describe_missing_field(hit, path)
+            yield from context.report_missing_fields(hit, self.field_paths)
             group = hit.fields.get(self.group_path)
             version = hit.fields.get(self.version_path)
             if group is None or version is None:

@@ -85,11 +85,8 @@ def _build_tree(events: Iterable[Any], text: str) -> Node | None:
     """Build nodes from events, without recursion and in one pass."""
     from yaml import events as event_types
 
-    scalar, mapping, mapping_end = (
-        event_types.ScalarEvent,
-        event_types.MappingStartEvent,
-        event_types.MappingEndEvent,
-    )
+    scalar = event_types.ScalarEvent
+    mapping, mapping_end = event_types.MappingStartEvent, event_types.MappingEndEvent
     sequence, sequence_end = event_types.SequenceStartEvent, event_types.SequenceEndEvent
     # The children of the innermost collection so far. Keys and values of a mapping alternate.
     nodes: list[Node] = []
@@ -144,27 +141,27 @@ def _build_tree(events: Iterable[Any], text: str) -> Node | None:
     return nodes[0] if nodes else None
 
 
-def make_node(value: object, line: int) -> Node:
+def make_node(value: object, line: int, depth: int = 0) -> Node:
     """Make the node that a value of JSON would have in YAML, so that one parser reads both.
+
+    Args:
+        value: The value.
+        line: The line of the file that has it.
+        depth: How many lists and mappings are around it.
 
     Raises:
         Mistake: The value is nested too deep.
     """
-    return _make_node(value, line, 0)
-
-
-def _make_node(value: object, line: int, depth: int) -> Node:
     if depth > MAX_NESTING:
         raise Mistake(line, f"This is nested deeper than {MAX_NESTING} levels")
     if isinstance(value, dict):
         entries: list[tuple[Node, Node]] = []
         for key, child in value.items():
-            entries.append(
-                (ScalarNode(key, line, is_quoted=True), _make_node(child, line, depth + 1))
-            )
+            key_node = ScalarNode(key, line, is_quoted=True)
+            entries.append((key_node, make_node(child, line, depth + 1)))
         return MappingNode(entries, line)
     if isinstance(value, list):
-        return ListNode([_make_node(child, line, depth + 1) for child in value], line)
+        return ListNode([make_node(child, line, depth + 1) for child in value], line)
     if value is None:
         return ScalarNode("", line)
     if isinstance(value, bool):
@@ -345,9 +342,8 @@ def _explain_brackets(failure: _Failure) -> Mistake:
         where = f"before {quote(rest)}" if rest else "at the end. A '[' or '{' is not closed."
         return Mistake(row + 1, f"A value is missing {where}")
     closing = _CLOSING_BRACKETS[bracket]
-    is_closed_later = any(
-        line.strip().startswith(closing) for line in lines[row : row + MAX_BRACKET_LINES]
-    )
+    next_lines = lines[row : row + MAX_BRACKET_LINES]
+    is_closed_later = any(line.strip().startswith(closing) for line in next_lines)
     if not rest or (row > open_row and not is_closed_later):
         message = f"The '{bracket}' on this line is never closed with '{closing}'"
         return Mistake(open_row + 1, message)

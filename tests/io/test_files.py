@@ -155,7 +155,7 @@ class TestWriting:
         path = write_file(tmp_path / "a", "old")
         path.chmod(0o640)
 
-        write_atomically(path, b"new", is_durable=False)
+        write_atomically(path, b"new")
 
         assert path.read_text() == "new"
         assert path.stat().st_mode & 0o777 == 0o640

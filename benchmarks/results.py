@@ -15,6 +15,7 @@ from pytest_irquality.retrieval.hit_reader import ResultReader
 HITS = 1_000
 CALLS = 20
 TARGET = 2.5
+TEXT = "A chair of solid oak with armrests, and a cushion of wool. " * 4
 
 Result = Any
 Loop = Callable[[Result], object]
@@ -29,6 +30,41 @@ class SearchHit:
     title: str
 
 
+@dataclass
+class Document:
+    """A document of LangChain."""
+
+    id: str
+    metadata: dict[str, Any]
+    page_content: str
+
+
+@dataclass
+class Point:
+    """A point of Qdrant."""
+
+    id: int
+    score: float
+    payload: dict[str, Any]
+
+
+@dataclass
+class Points:
+    """A response of Qdrant."""
+
+    points: list[Point]
+
+
+@dataclass
+class NodeWithScore:
+    """A hit of LlamaIndex."""
+
+    node_id: str
+    score: float
+    metadata: dict[str, Any]
+    text: str
+
+
 def make_shapes() -> dict[str, tuple[Result, Loop]]:
     """Make results, each with the loop that a user would write for it."""
     ids = [str(number) for number in range(HITS)]
@@ -37,6 +73,13 @@ def make_shapes() -> dict[str, tuple[Result, Loop]]:
         for rank, doc_id in enumerate(ids)
     ]
     hits = [{"_id": hit["id"], "_score": 0.5, "_source": hit} for hit in dicts]
+    fields = {"title": "A chair", "text": TEXT}
+    documents = [Document(doc_id, fields, TEXT) for doc_id in ids]
+    vespa_hits = [
+        {"id": f"id:shop:product::{doc_id}", "relevance": 0.5, "source": "shop", "fields": fields}
+        for doc_id in ids
+    ]
+    chroma = {"ids": [ids], "distances": [[0.5] * HITS], "metadatas": [[fields] * HITS]}
     return {
         "Elasticsearch": ({"hits": {"hits": hits}}, read_elasticsearch),
         "ids": (ids, lambda result: [str(doc_id) for doc_id in result]),
@@ -50,6 +93,12 @@ def make_shapes() -> dict[str, tuple[Result, Loop]]:
         ),
         "dicts": (dicts, read_dicts),
         "objects": ([SearchHit(doc_id, 0.5, "A chair") for doc_id in ids], read_objects),
+        "LangChain": (documents, read_langchain),
+        "LangChain with scores": ([(each, 0.5) for each in documents], read_langchain_pairs),
+        "Qdrant": (Points([Point(int(doc_id), 0.5, fields) for doc_id in ids]), read_qdrant),
+        "Vespa": ({"root": {"id": "toplevel", "children": vespa_hits}}, read_vespa),
+        "LlamaIndex": ([NodeWithScore(doc_id, 0.5, fields, TEXT) for doc_id in ids], read_nodes),
+        "Chroma": (chroma, read_chroma),
     }
 
 
@@ -66,6 +115,35 @@ def read_dicts(result: Result) -> object:
 
 def read_objects(result: Result) -> object:
     return [(str(hit.id), float(hit.score), hit.title) for hit in result]
+
+
+def read_langchain(result: Result) -> object:
+    return [(str(hit.id), hit.metadata["title"]) for hit in result]
+
+
+def read_langchain_pairs(result: Result) -> object:
+    return [(str(hit.id), float(score), hit.metadata["title"]) for hit, score in result]
+
+
+def read_qdrant(result: Result) -> object:
+    return [(str(hit.id), float(hit.score), hit.payload["title"]) for hit in result.points]
+
+
+def read_vespa(result: Result) -> object:
+    return [
+        (str(hit["id"]), float(hit["relevance"]), hit["fields"]["title"])
+        for hit in result["root"]["children"]
+    ]
+
+
+def read_nodes(result: Result) -> object:
+    return [(str(hit.node_id), float(hit.score), hit.metadata["title"]) for hit in result]
+
+
+def read_chroma(result: Result) -> object:
+    columns = (result[name][0] for name in ("ids", "distances", "metadatas"))
+    hits = zip(*columns, strict=True)
+    return [(str(doc_id), float(distance), fields["title"]) for doc_id, distance, fields in hits]
 
 
 def measure_calls(function: Callable[[], object]) -> float:

@@ -69,6 +69,7 @@ _CONTAINERS = (
 # The usual attributes. A comprehension that names one takes half of the time of ``attrgetter``.
 _ATTRIBUTE_READERS: Mapping[str, Callable[[Sequence[Any]], list[Any]]] = {
     "id": lambda hits: [hit.id for hit in hits],
+    "node_id": lambda hits: [hit.node_id for hit in hits],
     "score": lambda hits: [hit.score for hit in hits],
     "title": lambda hits: [hit.title for hit in hits],
     "metadata": lambda hits: [hit.metadata for hit in hits],

@@ -210,9 +210,8 @@ class Repository:
             return result.stdout.decode().strip()
         is_shallow = self.read_output("rev-parse", "--is-shallow-repository").strip()
         if is_shallow == b"true":
-            problem = (
-                f"This clone is shallow and lacks {name}. Clone the full history {_FETCH_ALL}."
-            )
+            hint = f"Clone the full history {_FETCH_ALL}."
+            problem = f"This clone is shallow and lacks {name}. {hint}"
         raise GitError(problem)
 
     # -- Files of the working tree -----------------------------------------------------------------

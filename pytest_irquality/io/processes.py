@@ -109,8 +109,7 @@ def find_free_port() -> int:
     """Return a port at which nothing listens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
+        return int(free.getsockname()[1])
 
 
 def split_command(line: str) -> list[str]:

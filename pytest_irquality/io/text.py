@@ -87,10 +87,8 @@ def write(*parts: Part | Text | int) -> Text:
     for part in parts:
         if isinstance(part, Text):
             flat += part.parts
-        elif isinstance(part, int):
-            flat.append(str(part))
         else:
-            flat.append(part)
+            flat.append(str(part) if isinstance(part, int) else part)
     return Text(tuple(flat))
 
 
@@ -98,10 +96,8 @@ def join(parts: Sequence[Part | Text], separator: str = ", ") -> Text:
     """Join parts with a separator."""
     joined: list[Part | Text] = []
     for part in parts:
-        if joined:
-            joined.append(separator)
-        joined.append(part)
-    return write(*joined)
+        joined += (separator, part)
+    return write(*joined[1:])
 
 
 def list_some(

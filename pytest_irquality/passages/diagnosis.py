@@ -175,9 +175,10 @@ def diagnose_passage(
     if rank is not None and rank <= top_k:
         return PassageFinding(passage, FindingKind.FOUND, rank, chunks)
     stage, stage_rank = _find_stage(passage, stages)
+    kind = FindingKind.NOT_RETRIEVED if rank is None else FindingKind.RANKED_LOWER
+    finding = PassageFinding(passage, kind, rank, chunks, stage=stage, stage_rank=stage_rank)
     if rank is not None:
-        kind = FindingKind.RANKED_LOWER
-        return PassageFinding(passage, kind, rank, chunks, stage=stage, stage_rank=stage_rank)
+        return finding
 
     corpus_chunk = corpus.find_chunk(passage) if corpus else ""
     if not stage and not corpus_chunk:
@@ -188,10 +189,7 @@ def diagnose_passage(
             return PassageFinding(passage, kind, chunks=parts, is_complete=split.is_complete)
         if corpus is not None:
             return PassageFinding(passage, FindingKind.NOT_IN_CORPUS)
-    kind = FindingKind.NOT_RETRIEVED
-    return PassageFinding(
-        passage, kind, stage=stage, stage_rank=stage_rank, corpus_chunk=corpus_chunk
-    )
+    return finding._replace(corpus_chunk=corpus_chunk)
 
 
 def _find_rank(passage: str, ranking: ChunkRanking) -> int | None:

@@ -113,9 +113,8 @@ def collect_run(
         RetrieverError: The retriever cannot be called, or not with these parameters.
     """
     known = known or Run()
-    new_queries = [
-        query for query in _drop_duplicates(queries) if query.request not in known.answers
-    ]
+    distinct = _drop_duplicates(queries)
+    new_queries = [query for query in distinct if query.request not in known.answers]
     reader = replace(
         _make_reader(settings),
         fields=tuple(fields),
@@ -384,9 +383,7 @@ def _name_failure(error: BaseException | None, exceptions: ExceptionPolicy) -> s
 # -- Optional methods of retrievers ----------------------------------------------------------------
 
 
-def find_unindexed_documents(
-    retriever: object, doc_ids: Iterable[str], exceptions: ExceptionPolicy = NO_EXCEPTIONS
-) -> frozenset[str]:
+def find_unindexed_documents(retriever: object, doc_ids: Iterable[str]) -> frozenset[str]:
     """Return the documents that are not in the index, as the retriever's ``exists(doc_id)`` says.
 
     A document counts as present if the retriever has no such method or cannot tell. At most
@@ -395,7 +392,6 @@ def find_unindexed_documents(
     Args:
         retriever: The value of the retriever fixture. ``exists`` may be async.
         doc_ids: The documents to look up.
-        exceptions: Which exceptions are not errors of a call.
     """
     exists = getattr(retriever, "exists", None)
     if not callable(exists):
@@ -411,7 +407,7 @@ def find_unindexed_documents(
             if not answer:
                 missing.append(doc_id)
         except BaseException as error:  # `pytest.skip` must not skip the item that reports this.
-            if not exceptions.is_query_error(error):
+            if not NO_EXCEPTIONS.is_query_error(error):
                 raise
     return frozenset(missing)
 
@@ -466,16 +462,15 @@ def make_size_counters(
     """
     counters: dict[str, Callable[[str], float]] = {}
     if "words" in units:
-        counters["words"] = lru_cache(MAX_CACHED_SIZES)(
-            lambda text: float(len(normalize_text(text).words))
-        )
+        counters["words"] = lambda text: float(len(normalize_text(text).words))
     if "tokens" in units:
         tokens = getattr(retriever, "tokens", None)
         if not callable(tokens):
             raise RetrieverError("A budget of tokens needs the retriever's method tokens(text)")
-        counters["tokens"] = lru_cache(MAX_CACHED_SIZES)(lambda text: _count_tokens(tokens(text)))
-    return counters
 
+        def count_tokens(text: str) -> float:
+            size = tokens(text)
+            return float(size if isinstance(size, (int, float)) else len(size))
 
-def _count_tokens(tokens: Any) -> float:
-    return float(tokens if isinstance(tokens, (int, float)) else len(tokens))
+        counters["tokens"] = count_tokens
+    return {unit: lru_cache(MAX_CACHED_SIZES)(count) for unit, count in counters.items()}

@@ -141,9 +141,8 @@ class UrlRetriever(Service):
                 raise RetrieverError(f"Ini key ir_url: {{{name}}} is unknown. Use {known}")
         _fill_template(self._template, placeholders.append)
         if "query" not in placeholders:
-            raise RetrieverError(
-                "Ini key ir_url: write {query} in the URL, or as a whole string of the body"
-            )
+            hint = "write {query} in the URL, or as a whole string of the body"
+            raise RetrieverError(f"Ini key ir_url: {hint}")
         return placeholders
 
     def _make_request(self, values: Mapping[str, Any]) -> tuple[str, bytes | None]:

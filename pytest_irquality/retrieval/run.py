@@ -7,7 +7,7 @@ have millions of hits. ``Ranking.hits`` gives objects to code that prefers them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import repeat
 from typing import Any, NamedTuple, TypeVar
 
@@ -187,10 +187,8 @@ def merge_runs(runs: Iterable[Run]) -> Run:
 
     The first answer to a request counts, and a request has an error only if no run answers it.
     """
-    merged = Run()
-    for number, run in enumerate(runs):
-        merged = _merge_two(merged, run) if number else run
-    return merged
+    all_runs = list(runs)
+    return reduce(_merge_two, all_runs) if all_runs else Run()
 
 
 def _merge_two(first: Run, second: Run) -> Run:

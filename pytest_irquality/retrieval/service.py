@@ -182,9 +182,8 @@ class Server:
                 silent_since = None
             except CallTimeout:
                 silent_since = silent_since or time.monotonic() - READY_TIMEOUT_S
-                reason = (
-                    f"It accepts connections, but answers no query within {READY_TIMEOUT_S:g} s"
-                )
+                limit = f"{READY_TIMEOUT_S:g} s"
+                reason = f"It accepts connections, but answers no query within {limit}"
             exit_message = self.describe_end()
             if exit_message:
                 raise RetrieverError(exit_message)

@@ -159,10 +159,8 @@ def _is_group(hit: Any) -> bool:
 
 def _open_array(thing: Any, request: HitRequest) -> Any:
     """Open an array, tensor, series or Arrow table. One row of two dimensions is a batch of one."""
-    if isinstance(thing, (list, tuple)):
-        return None
     convert = _find_converter(thing)
-    if convert is None:
+    if convert is None or isinstance(thing, (list, tuple)):
         return None
     inside = convert()
     if _is_table(thing) and len(inside) == 1 and isinstance(inside[0], list):
@@ -204,9 +202,8 @@ def _open_frame(thing: Any, request: HitRequest) -> Any:
 def _open_two_columns(thing: Any, request: HitRequest) -> Any:
     """Open a pair of columns: faiss's ``(scores, indices)``, bm25s's ``(documents, scores)``."""
     # `len()` of a result of bm25s is the size of the batch.
-    if not isinstance(thing, tuple) or tuple.__len__(thing) != 2:
-        return None
-    if not all(map(_is_column, thing)):
+    is_pair = isinstance(thing, tuple) and tuple.__len__(thing) == 2
+    if not is_pair or not all(map(_is_column, thing)):
         return None
     first, second = (_open_row(_to_plain(column)) for column in thing)
     if len(first) != len(second):

@@ -265,14 +265,13 @@ class RecordReader:
         """
         readers: Mapping[str, Callable[[Iterator[tuple[int, str]]], Iterator[Record]]] = {
             "trec": self._read_trec,
-            "beir": self._read_table,
-            "csv": self._read_table,
-            "tsv": self._read_table,
             "topics": self._read_topics,
             "text": self._read_list,
             "jsonl": self._read_json,
         }
-        return readers[self.format](self.file.read_lines())
+        # All other formats are tables.
+        read = readers.get(self.format, self._read_table)
+        return read(self.file.read_lines())
 
     def list_notes(self) -> Iterator[str]:
         """Yield remarks for the report: the columns used and the lines ignored."""

@@ -113,23 +113,20 @@ THRESHOLD_KEYS["warn"] = Key(kinds.FLAG, "Whether a failing threshold only warns
 THRESHOLD_SCHEMA: Schema = {"anyOf": [kinds.ANY_TEXT, kinds.make_keys_schema(THRESHOLD_KEYS)]}
 
 
-def list_usual_metrics() -> list[str]:
-    """Return the names of metrics that an editor offers, in their usual spelling."""
-    return [entry.usual_name for entry in METRICS.values() if entry.name != "dcg"]
-
-
+# The names of metrics that an editor offers, in their usual spelling.
+_METRIC_NAMES = [entry.usual_name for entry in METRICS.values() if entry.name != "dcg"]
+_METRIC_SCHEMA: Schema = {"anyOf": [{"enum": _METRIC_NAMES}, kinds.ANY_TEXT]}
 BLOCK_SCHEMA: dict[str, Any] = {
     "type": "object",
     "propertyNames": {"pattern": r"^\s*([\w.-]+\s+){0,3}[\w.-]+\s*(\([^()]*\))?\s*(@.*)?$"},
-    "properties": dict.fromkeys(list_usual_metrics(), make_reference("threshold")),
+    "properties": dict.fromkeys(_METRIC_NAMES, make_reference("threshold")),
     "additionalProperties": make_reference("threshold"),
 }
 BLOCK = make_node_kind(make_reference("thresholds"))
 
 _LOST_QUERIES_WORDS = kinds.make_choice("net", "fail", "warn", "ignore")
-_MAX_LOST_QUERIES = kinds.make_table(
-    {"max": Key(kinds.make_count(0), "How many queries may be lost.")}, "`{max: 2}`"
-)
+_LOST_QUERIES_KEYS = {"max": Key(kinds.make_count(0), "How many queries may be lost.")}
+_MAX_LOST_QUERIES = kinds.make_table(_LOST_QUERIES_KEYS, "`{max: 2}`")
 
 
 def _read_lost_queries(node: Node, name: str) -> LostQueriesSetting:
@@ -139,9 +136,8 @@ def _read_lost_queries(node: Node, name: str) -> LostQueriesSetting:
     return LostQueriesSetting(LostQueriesMode(_LOST_QUERIES_WORDS.read(node, name)))
 
 
-LOST_QUERIES = Kind(
-    _read_lost_queries, {"anyOf": [_LOST_QUERIES_WORDS.schema, _MAX_LOST_QUERIES.schema]}
-)
+_LOST_QUERIES_SCHEMA = {"anyOf": [_LOST_QUERIES_WORDS.schema, _MAX_LOST_QUERIES.schema]}
+LOST_QUERIES = Kind(_read_lost_queries, _LOST_QUERIES_SCHEMA)
 EACH_QUERY_RULES = {name: rule for name, rule in RULES.items() if rule.is_for_each_query}
 EACH_QUERY_SCHEMA: Schema = {
     **BLOCK_SCHEMA,
@@ -180,17 +176,18 @@ QUERY_KEYS["variants"] = Key(
 QUERY_KEYS["known_issue"] = KNOWN_ISSUE
 
 
+_GRADES = kinds.make_mapping(kinds.NUMBER, "The grade of '{key}'")
+
+
 def _read_grade_words(node: Node, name: str) -> dict[str, float]:
-    grades = kinds.make_mapping(kinds.NUMBER, "The grade of '{key}'").read(node, name)
+    grades = _GRADES.read(node, name)
     for word in grades:
         if kinds.parse_number(word) is not None:
             raise Mistake(node.line, f"{name} maps words to grades, but {quote(word)} is a number")
     return grades
 
 
-GRADE_WORDS: Kind[dict[str, float]] = Kind(
-    _read_grade_words, {"type": "object", "additionalProperties": {"type": "number"}}
-)
+GRADE_WORDS = Kind(_read_grade_words, _GRADES.schema)
 
 _QUERY_LIST = {"type": "array", "items": {"anyOf": [make_reference("query"), _TEXT_OR_FILE]}}
 
@@ -251,9 +248,7 @@ SUITE_KEYS: dict[str, Key] = {
         kinds.TEXT_LIST, "Fields of results that reports and the grading page show.", "none"
     ),
     "metrics": Key(
-        make_node_kind(
-            {"type": "array", "items": {"anyOf": [{"enum": list_usual_metrics()}, kinds.ANY_TEXT]}}
-        ),
+        make_node_kind({"type": "array", "items": _METRIC_SCHEMA}),
         "Metrics that reports show.",
         "those with thresholds; also ndcg, mrr and recall if none of them scores relevance",
     ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from itertools import pairwise
 from typing import Any, Generic, NoReturn, TypeVar
@@ -231,12 +232,10 @@ def _parse_weight(text: str) -> float | None:
 
 def _parse_date(text: str) -> date | None:
     # `fromisoformat` of Python 3.11 also takes other forms, which 3.10 refuses.
-    if len(text) != len("2027-03-01"):
-        return None
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return None
+    if len(text) == len("2027-03-01"):
+        with suppress(ValueError):
+            return date.fromisoformat(text)
+    return None
 
 
 def _parse_retry_failure(text: str) -> str | None:

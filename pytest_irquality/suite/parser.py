@@ -261,16 +261,15 @@ class _SuiteParser:
         lines: dict[Metric, int] = {}
         for key, value in kinds.read_entries(node, "'each_query'"):
             name = key.text
-            check = CheckItem(
-                "", f"each_query {name}", ItemKind.EACH_QUERY, Location(self.path, key.line)
-            )
+            location = Location(self.path, key.line)
+            check = CheckItem("", f"each_query {name}", ItemKind.EACH_QUERY, location)
             with self.mistakes.collect():
                 if name == "lost_all_relevant":
                     self.lost_queries = LOST_QUERIES.read(value, f"'{name}'")
                 elif name in EACH_QUERY_RULES:
                     rule_class = EACH_QUERY_RULES[name]
                     written = rule_class.kind.read(value, f"'{name}'")
-                    rule = rule_class.make(written, check.location)
+                    rule = rule_class.make(written, location)
                     if rule:
                         check_params(rule, suite.queries)
                         yield replace(check, rule=rule)
@@ -413,14 +412,11 @@ def make_items(suite: Suite, checks: Sequence[CheckItem]) -> tuple[CheckItem, ..
         for the default checks.
     """
     first_line = Location(suite.path)
-    every_check = sorted(checks, key=lambda check: check.location.line)
-    every_check.append(
-        CheckItem("answers", "every query has an answer", ItemKind.ANSWERS, first_line)
-    )
+    answers = CheckItem("answers", "every query has an answer", ItemKind.ANSWERS, first_line)
+    every_check = [*sorted(checks, key=lambda check: check.location.line), answers]
     if suite.has_stored_baseline:
-        every_check.append(
-            CheckItem("baseline", "default checks", ItemKind.DEFAULT_CHECKS, first_line)
-        )
+        kind = ItemKind.DEFAULT_CHECKS
+        every_check.append(CheckItem("baseline", "default checks", kind, first_line))
     # Checks are named first, so a new query never renames one.
     names = _ItemNames()
     named_checks = []
@@ -431,9 +427,8 @@ def make_items(suite: Suite, checks: Sequence[CheckItem]) -> tuple[CheckItem, ..
     for query in suite.queries:
         if not query.is_sampled or query.rules or query.thresholds:
             name = names.choose(query.id, "query")
-            items.append(
-                CheckItem(name, query.text, ItemKind.QUERY, query.location, query_id=query.id)
-            )
+            item = CheckItem(name, query.text, ItemKind.QUERY, query.location, query_id=query.id)
+            items.append(item)
     return (*items, *named_checks)
 
 

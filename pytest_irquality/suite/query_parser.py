@@ -128,10 +128,8 @@ class FileFinder:
         names = set(self._source.list_files())
         if name in names or any(each.startswith(f"{name}/") for each in names):
             return [name]
-        matches = []
-        for each in names:
-            if each.count("/") == name.count("/") and fnmatchcase(each, name):
-                matches.append(each)
+        same_depth = [each for each in names if each.count("/") == name.count("/")]
+        matches = [each for each in same_depth if fnmatchcase(each, name)]
         # Git may never have tracked a file that has no pattern in its name.
         return sorted(matches) or ([] if has_magic(written) else [name])
 

@@ -53,6 +53,7 @@ _PROBE_STEPS = """\
 # It searches for documents by their own words, so it needs no grades. Raise 'sample' to test more
 # of them, and set the threshold a little below what `pytest --ir-suite` shows.
 """
+_STEPS = {"queries": _GRADE_STEPS, "judgments": _BASELINE_STEPS, "catalog": _PROBE_STEPS}
 _PROBES = """\
 probes:
   from: {source}
@@ -194,10 +195,8 @@ def _find_catalog_fields(file: DataFile) -> tuple[str, str] | None:
     is_query_list = any(name in by_simple_name for name in SPELLINGS["query"])
     if not titles or is_query_list:
         return None
-    for name in QUOTED_FIELDS:
-        if name in by_simple_name:
-            return titles[0], by_simple_name[name]
-    return titles[0], ""
+    texts = [by_simple_name[name] for name in QUOTED_FIELDS if name in by_simple_name]
+    return titles[0], texts[0] if texts else ""
 
 
 def get_first_suite_path(path: Path) -> Path:
@@ -214,11 +213,7 @@ def format_first_suite(source: InitSource, name: str, queries: Sequence[InitQuer
         name: The name of the suite.
         queries: The queries of a list, with the results of the retriever.
     """
-    steps = _GRADE_STEPS
-    if source.kind == "catalog":
-        steps = _PROBE_STEPS
-    elif source.kind == "judgments":
-        steps = _BASELINE_STEPS
+    steps = _STEPS[source.kind]
     head = _HEAD.format(source=_format_comment(source.name), name=format_scalar(name), steps=steps)
     if source.kind == "catalog":
         fields = f"{format_scalar(source.title_field)}: whole"
@@ -328,9 +323,8 @@ def add_query(
 
 def _find_end_of_queries(lines: Sequence[str], name: str) -> tuple[int, str | None]:
     """Return the index at which to insert a query, and the indentation of queries, if any."""
-    start = next(
-        (index for index, line in enumerate(lines) if re.match("\ufeff?queries *:", line)), None
-    )
+    starts = [row for row, line in enumerate(lines) if re.match("\ufeff?queries *:", line)]
+    start = starts[0] if starts else None
     rest = "" if start is None else lines[start].partition(":")[2].partition(" #")[0].strip()
     if start is None or rest:
         # Another item fits neither after a file nor after a list in brackets.

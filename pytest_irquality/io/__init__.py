@@ -6,7 +6,6 @@ All packages import this one, so it also has the decorator of their data classes
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from operator import attrgetter
@@ -33,19 +32,16 @@ if not TYPE_CHECKING:
             compared = [each.name for each in fields(cls) if each.compare]
             # The class comes first, since some classes have no other field.
             get_values = attrgetter("__class__", *compared)
-            cls.__eq__ = _make_comparison(get_values)
+
+            def is_equal(self, other):
+                if self.__class__ is not other.__class__:
+                    return NotImplemented
+                return get_values(self) == get_values(other)
+
+            cls.__eq__ = is_equal
             if "__hash__" not in own_names:
                 cls.__hash__ = (lambda self: hash(get_values(self))) if frozen else None
         return cls
-
-
-def _make_comparison(get_values: Callable[[object], object]) -> Callable[[object, object], Any]:
-    def is_equal(self: object, other: object) -> Any:
-        if self.__class__ is not other.__class__:
-            return NotImplemented
-        return get_values(self) == get_values(other)
-
-    return is_equal
 
 
 def _format_fields(self: Any) -> str:

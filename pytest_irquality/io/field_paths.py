@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -63,10 +63,22 @@ def get_field(value: object, path: str) -> Any:
     if found is not None and is_data(found):
         return found  # Most fields are here, and need no steps.
     steps = settle_path(value, path)
-    if steps is None:
+    return None if steps is None else follow_steps(value, steps)
+
+
+def follow_steps(value: Any, steps: Sequence[Step]) -> Any:
+    """Return what steps lead to.
+
+    Returns:
+        The value, or ``None`` if a step fails or leads to a function, class or module.
+    """
+    try:
+        for step in steps:
+            value = step(value)
+            if not is_data(value):
+                return None
+    except Exception:  # a property of the user's own class may raise anything
         return None
-    for step in steps:
-        value = get_value(value, step)
     return value
 
 

@@ -33,7 +33,14 @@ from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.escaping import clip
-from pytest_irquality.io.field_paths import Step, get_field, is_data, is_mapping, settle_path
+from pytest_irquality.io.field_paths import (
+    Step,
+    follow_steps,
+    get_field,
+    is_data,
+    is_mapping,
+    settle_path,
+)
 from pytest_irquality.io.secrets import MASK, MaskedText
 from pytest_irquality.retrieval.errors import ResultError
 from pytest_irquality.retrieval.run import Ranking
@@ -546,22 +553,6 @@ class Column:
         return any(text and not text.isspace() for text in self.get_texts())
 
 
-def get_value(hit: Any, steps: Sequence[Step]) -> Any:
-    """Return the value to which the steps lead.
-
-    Returns:
-        The value, or ``None`` if a step fails or leads to a function, class or module.
-    """
-    try:
-        for step in steps:
-            hit = step(hit)
-            if not is_data(hit):
-                return None
-    except Exception:  # A property of the user's class may raise anything.
-        return None
-    return hit
-
-
 def _read_column(hits: Sequence[Any], place: _Place, columns: dict[str, Sequence[Any]]) -> Column:
     """Read a column. ``columns`` has the columns of paths that were read before."""
     values = hits
@@ -573,7 +564,7 @@ def _read_column(hits: Sequence[Any], place: _Place, columns: dict[str, Sequence
                 columns[path] = _take_step(values, name, step, is_first=is_first)
             values = columns[path]
     except Exception:
-        values = [get_value(hit, place.steps) for hit in hits]
+        values = [follow_steps(hit, place.steps) for hit in hits]
     return Column(values, is_field=True)
 
 

@@ -75,7 +75,7 @@ class _Draft(NamedTuple):
     @property
     def key(self) -> tuple[str, object]:
         """Return the field, and its text or the quote. Documents that share them fit as well."""
-        return self.path, self.words if self.way == "quote" else _normalize(self.text)
+        return self.path, self.words if self.way == "quote" else self.text.casefold()
 
 
 @dataclass
@@ -285,10 +285,6 @@ def _hash(doc_id: str) -> int:
     return int.from_bytes(digest, "big")
 
 
-def _normalize(text: str) -> str:
-    return text.casefold()
-
-
 def _split_words(text: str) -> list[str]:
     if text.isascii():  # Elsewhere, a letter in lower case may be several characters.
         return _ASCII_WORD.findall(text.lower())
@@ -359,7 +355,7 @@ def _find_documents(
         all_words: set[str] = set()
         joined_words = {}
         for path, text in document.texts.items():
-            ids_by_key.get((path, _normalize(text)), []).append(document.doc_id)
+            ids_by_key.get((path, text.casefold()), []).append(document.doc_id)
             words = _split_words(text)
             all_words.update(words)
             joined_words[path] = f" {' '.join(words)} "

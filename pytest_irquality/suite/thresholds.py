@@ -145,8 +145,9 @@ def _parse_value_bound(metric: Metric, name: str, node: ScalarNode, text: str) -
     if name == "max" and metric.higher_is_better and high == 1:
         message = f"'max' would reject good results, because a higher {metric} is better"
         raise Mistake(node.line, f"{message}. Use 'min'.")
-    if name == "min" and number == 0 == low:
-        raise Mistake(node.line, f"A minimum of 0 can never fail for {metric}. Remove it.")
+    highest = 1 if is_percentage else high
+    if number == (low if name == "min" else highest):
+        raise Mistake(node.line, f"'{name}: {text}' can never fail for {metric}. Remove it.")
     if not low <= number <= high:
         hint = f". Did you mean {number / 100:g}?" if high == 1 and 1 < number <= 100 else ""
         limits = f"between {low:g} and {high:g}" if high < inf else f"at least {low:g}"
@@ -170,9 +171,9 @@ def _parse_change(metric: Metric, name: str, node: ScalarNode, text: str) -> Bou
     largest_change = width
     if is_relative:
         largest_change = inf if name == "max_rise" else MAX_RELATIVE_DROP
-    if number > largest_change:
+    if number >= largest_change:
         hint = f". Did you mean {text}%?" if not is_relative and width == 1 <= number <= 100 else ""
-        message = f"{metric} can never change by {text}, so '{name}' cannot fail{hint}"
+        message = f"{metric} can never change by more than {text}, so '{name}' cannot fail{hint}"
         raise Mistake(node.line, message)
     if is_relative:
         return Bound(number / 100, BoundUnit.BASELINE_FRACTION, text)
@@ -193,7 +194,7 @@ def _explain_unfit_change(metric: Metric, name: str) -> str:
 
 
 def check_repeated(threshold: Threshold, lines: dict[Metric, int]) -> None:
-    """Refuse a second threshold on a metric, even in another spelling.
+    """Record the line of a threshold, and refuse a second one on the metric, however spelled.
 
     Args:
         threshold: The threshold.

@@ -176,6 +176,7 @@ def make_node(value: object, line: int, depth: int = 0) -> Node:
 # line for the mistakes of people who rarely write YAML.
 
 _MISSING_SPACE = re.compile(r"\s*(?:- +)?([A-Za-z_]+):(?=[^\s:/\\])")
+_LINE_BREAKS = "\r\n?|[\n\x85\u2028\u2029]"  # as YAML defines them
 # Mistakes that a line shows by itself. '{}' in the message is the group of the pattern.
 _LINE_MISTAKES = (
     (re.compile(r"\s*(?:- *)?\t"), "This line is indented with a tab. Use spaces."),
@@ -212,7 +213,7 @@ def _find_comment(event: Any, text: str) -> str:
 def _explain_swallowed_item(event: Any, text: str) -> Mistake | None:
     """Explain a text of several lines that swallowed an item of a list, as in "d1 - d2"."""
     start, end = event.start_mark.line, event.end_mark.line
-    lines = text.split("\n")
+    lines = re.split(_LINE_BREAKS, text)
     for row in range(start + 1, end + 1):
         if lines[row].lstrip().startswith("- "):
             return _explain_indentation(lines, row)
@@ -228,7 +229,7 @@ def _explain_indicator(event: Any, alias: str = "") -> Mistake:
 
 
 class _Failure(NamedTuple):
-    """Where libyaml failed, and where the value begins that it was reading."""
+    """Where libyaml failed, and where the value that it was reading begins."""
 
     lines: Sequence[str]
     row: int
@@ -249,10 +250,10 @@ class _Failure(NamedTuple):
 
 
 def _explain_syntax_error(error: yaml.YAMLError, text: str) -> Mistake:
-    """Say in plain words what is wrong, and at which line the author must look."""
+    """Say in plain words what is wrong, and which line the author should look at."""
     from yaml.reader import ReaderError
 
-    lines = re.split("[\n\x85\u2028\u2029]", text)  # the line breaks of YAML
+    lines = re.split(_LINE_BREAKS, text)
     if isinstance(error, ReaderError):
         position = error.position if isinstance(error.position, int) else 0
         line = text.count("\n", 0, position) + 1

@@ -50,6 +50,13 @@ def test_empty_value_has_the_comment_that_may_be_meant_as_a_value() -> None:
     assert root.entries[1][1] == ScalarNode("", 2)
 
 
+@pytest.mark.parametrize("line_break", ["\u2028", "\x85", "\r", "\n"])
+def test_text_of_several_lines_may_have_a_dash(line_break: str) -> None:
+    root = read_yaml(f"note: x - y{line_break}      z")
+
+    assert isinstance(root, MappingNode)
+
+
 def test_nothing_has_no_node() -> None:
     assert read_yaml("# only a comment\n") is None
 
@@ -103,8 +110,10 @@ def test_json_has_the_nodes_that_it_would_have_in_yaml() -> None:
         ("queries:\n  - {query: a,relevant:[b]}\n", "2: Write a space after each colon and each comma on this line"),
         ("queries: []\n...\nfoo: 1\n", "3: The line '...' above ends the YAML document. Remove it."),
         ("a: b\n---\nc: d\n", "2: A second document begins here. Remove the line '---', or use two files."),
+        ("b: c\nnote: x\u2028  - y\u2028  z - d", "3: This line is indented differently from the lines above it"),
+        ("b: c\nnote: x\r  - y\r  z - d", "3: This line is indented differently from the lines above it"),
     ],
-    ids=range(36),
+    ids=range(38),
 )  # fmt: skip
 def test_syntax_errors_are_plain_and_at_the_line_to_look_at(text: str, mistake: str) -> None:
     assert find_mistake(text) == mistake

@@ -124,11 +124,11 @@ def _make_names(keys: Sequence[RunKey], shard: Shard | None) -> dict[RunKey, str
 def read_saved_runs(
     paths: Sequence[Path], suites: Sequence[Suite], *, root: Path, base_suites: Sequence[Suite] = ()
 ) -> SavedRuns:
-    """Read the current answers from files and folders, which together are one run of each key.
+    """Read the current answers from files and folders, which together hold one run for each key.
 
     Args:
         paths: Files or folders.
-        suites: The current suites, one for each retriever, whose queries a complete run has.
+        suites: The current suites, one for each retriever. A complete run has all of their queries.
         root: The root of the project, for the names in messages.
         base_suites: Suites of the base branch, whose queries a run may lack.
 
@@ -195,7 +195,7 @@ class SavedRuns:
     """The files in the named paths, and the runs that they make.
 
     Attributes:
-        runs: The answers by run key. ``provenance.commit`` and ``provenance.date`` say whose.
+        runs: The answers by run key. ``provenance`` says from which commit.
         errors: Why runs of a suite cannot be used (a shard is missing, duplicated or from
             another run), by the path of the suite.
         notes: Queries of a suite that the runs lack, queries of a run that no suite has, and
@@ -274,12 +274,12 @@ class SavedRuns:
             try:
                 run = self._read_run(key, own_suites, own_base)
             except BaselineError as error:
-                self.errors[first.path] = str(error)
+                self.errors.setdefault(first.path, str(error))
                 continue
             if run is not None:
                 self.runs[key] = run
             elif own_suites and self.replaces_retriever:
-                self.errors[first.path] = self.describe_missing_run(first)
+                self.errors.setdefault(first.path, self.describe_missing_run(first))
         self._note_gaps(suites, [*suites, *base_suites])
 
     def _read_run(
@@ -296,10 +296,10 @@ class SavedRuns:
         if not files:
             return self._read_trec_runs(suites, base_suites)
         self._used_names.update(file.name for file in files)
-        are_baselines = all(file.stored.header.path for file in files)
+        are_committed_baselines = all(file.stored.header.path for file in files)
         if any(file.stored.header.shard for file in files):
             self._check_saved_shards(files, [*suites, *base_suites])
-        elif len(files) > 1 and not are_baselines:
+        elif len(files) > 1 and not are_committed_baselines:
             names = ", ".join(file.name for file in files)
             raise BaselineError(
                 f"{self.option} {self.name}: There are several runs of '{key.retriever}': {names}."
@@ -318,10 +318,10 @@ class SavedRuns:
         shards = []
         for file in files:
             header, run, _ = file.stored
-            if not header.shard or not first.stored.header.shard:
+            if not header.shard:
                 raise BaselineError(
-                    f"{file.name}: This run is complete, but the folder has shards of it."
-                    " Delete one"
+                    f"{file.name}: This run is complete, but there are also shards of it. Delete"
+                    " this file, or the shards."
                 )
             shard = parse_shard(header.shard)
             shards.append((shard, file.name))
@@ -334,9 +334,9 @@ class SavedRuns:
                 raise BaselineError(f"{file.name}:1: Shard {shard} has queries from other shards")
         # A job that has no query writes no file.
         requests = {query.request for suite in suites for query in suite.queries}
-        self._check_division(shards, lambda shard: any(map(shard.has_request, requests)))
+        self._check_shards_are_complete(shards, lambda shard: any(map(shard.has_request, requests)))
 
-    def _check_division(
+    def _check_shards_are_complete(
         self, shards: Sequence[tuple[Shard, str]], is_needed: Callable[[Shard], bool]
     ) -> None:
         """Raise an error if the shards in files do not make one run."""
@@ -357,7 +357,7 @@ class SavedRuns:
             known = list_some([f"{shard} ({name})" for shard, name in shards], MAX_NAMED_FILES)
             raise BaselineError(
                 f"{self.option}: {format_count(len(missing), 'shard')} missing:"
-                f" {list_some(missing, MAX_NAMED_FILES)}. There is {known}."
+                f" {list_some(missing, MAX_NAMED_FILES)}. Found: {known}."
             )
 
     # -- TREC --------------------------------------------------------------------------------------
@@ -401,10 +401,10 @@ class SavedRuns:
         names = [name for name in (own_name, parameter) if name in self._trec_files]
         if len(names) > 1:
             paths = [path for name in names for path in self._trec_files[name].paths]
-            self._fail_for_several(paths)
+            self._refuse_several_runs(paths)
         return self._trec_files[names[0]] if names else None
 
-    def _fail_for_several(self, paths: Sequence[Path]) -> None:
+    def _refuse_several_runs(self, paths: Sequence[Path]) -> None:
         names = [_format_path(path, self.root) for path in paths]
         raise BaselineError(
             f"{self.option} {self.name}: Several TREC runs match: {', '.join(names)}. Name one of"
@@ -420,9 +420,9 @@ class SavedRuns:
                 shard = parse_shard("/".join(match.groups()))
                 shards.append((shard, _format_path(path, self.root)))
         if len(trec.paths) > 1 and len(shards) < len(trec.paths):
-            self._fail_for_several(trec.paths)
+            self._refuse_several_runs(trec.paths)
         if shards:
-            self._check_division(shards, lambda _: True)
+            self._check_shards_are_complete(shards, lambda _: True)
         for path in trec.paths:
             name = _format_path(path, self.root)
             rankings = read_trec_run(path, name=name)

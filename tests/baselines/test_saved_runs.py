@@ -135,6 +135,16 @@ def test_a_run_of_another_retriever_is_not_taken(tmp_path: Path) -> None:
     ]
 
 
+def test_the_first_error_of_a_parametrized_retriever_is_kept(tmp_path: Path) -> None:
+    retrievers = [RetrieverId("retriever", parameter=name) for name in ("bm25", "dense")]
+    suites = [replace(SUITE, retriever=retriever) for retriever in retrievers]
+    save(tmp_path / "runs", suite=suites[0], shard=Shard(1, 2))
+
+    saved = read(tmp_path / "runs", suites=suites)
+
+    assert "1 shard missing: 2/2" in saved.errors["shop.ir.yaml"]
+
+
 def test_another_folder_of_the_conftest_is_no_obstacle(tmp_path: Path) -> None:
     save(tmp_path / "runs", suite=replace(SUITE, retriever=RetrieverId("retriever", "tests")))
 
@@ -231,7 +241,7 @@ def test_a_complete_run_next_to_shards_is_foreign(tmp_path: Path) -> None:
 
     (message,) = read(tmp_path / "runs").errors.values()
 
-    assert message.endswith("This run is complete, but the folder has shards of it. Delete one")
+    assert message.endswith("but there are also shards of it. Delete this file, or the shards.")
 
 
 # TREC
@@ -311,7 +321,11 @@ def test_trec_runs_in_a_folder_are_found_by_their_names(tmp_path: Path) -> None:
         (("a.run",), replace(TEA, queries=(Query("x", "x"),)), "a.run has no query from s.ir.yaml"),
         (("a.run",), replace(TEA, settings=Settings(match="text")), "A TREC run has no texts"),
         (("s.run", "s.trec"), TEA, "Several TREC runs match"),
-        (("a.run", "b.run"), TEA, "There is no run of 'retriever' for s.ir.yaml. Saved runs: runs/a.run"),
+        (
+            ("a.run", "b.run"),
+            TEA,
+            "There is no run of 'retriever' for s.ir.yaml. Saved runs: runs/a.run",
+        ),
     ],
 )
 def test_a_trec_run_that_does_not_fit_is_an_error(
@@ -344,7 +358,7 @@ def test_trec_shards_are_joined(tmp_path: Path) -> None:
     [
         (
             ["s.1-of-3.run", "s.3-of-3.run"],
-            "1 shard missing: 2/3. There is 1/3 (runs/s.1-of-3.run)",
+            "1 shard missing: 2/3. Found: 1/3 (runs/s.1-of-3.run)",
         ),
         (["s.1-of-2.run", "s.1-of-2.trec"], "is also shard 1/2"),
         (["s.1-of-2.run", "s.2-of-3.run"], "Shard 2/3 is not from the same run as"),

@@ -52,7 +52,7 @@ class RankingBatch:
         self._judged_rankings: JudgedRankings | None = None
 
     def prepare(self, metrics: Sequence[Metric]) -> None:
-        """Set the depth that these metrics need, so that one search serves all of them."""
+        """Set the depth that these metrics need, so that one lookup serves all of them."""
         depth = self._depth
         reads_all_relevant = self._reads_all_relevant
         for metric in metrics:
@@ -62,7 +62,7 @@ class RankingBatch:
             depth = max(depth, maxsize if reach is None else reach)
             if metric.definition.reach == "relevant":
                 reads_all_relevant = True
-        # A deeper search contains a shallower one, so the depth only ever grows.
+        # A deeper lookup contains a shallower one, so the depth only ever grows.
         if (depth, reads_all_relevant) != (self._depth, self._reads_all_relevant):
             self._depth, self._reads_all_relevant = depth, reads_all_relevant
             self._judged_rankings = None
@@ -83,15 +83,15 @@ class RankingBatch:
         if metric.budget:
             return self._score_with_budget(metric, *metric.budget, undefined)
         self.prepare([metric])
-        batch = self.judged_rankings
+        rankings = self.judged_rankings
         if metric.rel is not None:
-            batch = batch.with_relevant_from(metric.rel)
+            rankings = rankings.with_relevant_from(metric.rel)
         compute_scores = metric.make_score_function()
-        if undefined == "zero" or not metric.needs_judgments or all(batch.relevant_counts):
-            return list(compute_scores(batch))
-        # Formulas may divide by the number of relevant documents, so they see no other queries.
-        is_defined = [metric.is_defined_for(judgments) for judgments in batch.judgments]
-        scores = iter(compute_scores(batch.select(is_defined)))
+        if undefined == "zero" or not metric.needs_judgments or all(rankings.relevant_counts):
+            return list(compute_scores(rankings))
+        # Without relevant documents there is no value, so formulas never see such a query.
+        is_defined = [metric.is_defined_for(judgments) for judgments in rankings.judgments]
+        scores = iter(compute_scores(rankings.select(is_defined)))
         return [next(scores) if defined else None for defined in is_defined]
 
     @property
@@ -158,7 +158,8 @@ def score_rankings(
         metrics: The metrics.
         judgments: The judgments for each ranking.
         rankings: The document ids of each ranking, best first.
-        undefined: ``zero`` scores queries without relevant documents as 0, ``skip`` as ``None``.
+        undefined: ``skip`` gives ``None`` if a query has no relevant document, ``zero`` the score
+            of a ranking without relevant documents.
         baseline_rankings: The ranking of the baseline, for metrics that compare with it.
         sizes: The size of every result of each ranking, by unit, for budgets.
 

@@ -205,7 +205,7 @@ _FILE_OPTIONS = {
     "ir_save_runs": "--ir-save-runs",
     "ir_history": "--ir-history",
 }
-# With these, pytest only shows something, and exits with 0.
+# With these, no suite is evaluated, and pytest may exit with 0.
 OPTIONS_WITHOUT_RUNNING = {
     "collectonly": "--collect-only",
     "setupplan": "--setup-plan",
@@ -481,17 +481,14 @@ _SELECTING_OPTIONS = {
 }
 # Options that are left out of a command that runs the suites again. The patterns are strings, so
 # that they are compiled only if needed.
-_DROPPED_FLAGS = (
+_DROPPED_OPTIONS = (
     r"-[qvsrx]\w*|-[kmn].*|-pno:.*|--(quiet|verbose|no-header|no-summary|self-contained-html"
     r"|last-failed|lf|failed-first|ff|new-first|nf|stepwise|sw|exitfirst|ir-suite"
-    r"|ir-update-baseline)"
-)
-_DROPPED_OPTIONS = (
-    r"-[kmnr]|--(verbosity|tb|color|capture|durations|dist|deselect|basetemp|junitxml|junit-xml"
-    r"|html|report-log|numprocesses|maxprocesses|maxfail|ir-save-runs|ir-report|ir-json"
+    r"|ir-update-baseline|verbosity|tb|color|capture|durations|dist|deselect|basetemp|junitxml"
+    r"|junit-xml|html|report-log|numprocesses|maxprocesses|maxfail|ir-save-runs|ir-report|ir-json"
     r"|ir-markdown|ir-grade|ir-history|ir-concurrency)"
 )
-_SECRET_NAME = r"(?i)key|token|secret|passw|auth|credential|headers"
+_SECRET = r"(?is)((?:key|token|secret|passw|auth|credential|headers)[^=]*=).*"
 
 
 class CommandLine(NamedTuple):
@@ -555,7 +552,7 @@ def prepare_arguments(
 
 
 def split_optional_values(arguments: Iterable[str]) -> list[str]:
-    """Split ``--ir-suite=P`` and ``--ir-update-baseline P`` into the option and a path."""
+    """Split ``--ir-suite=P``, and keep argparse from reading a path as the value of an option."""
     split: list[str] = []
     is_after_double_dash = False
     for argument in arguments:
@@ -604,7 +601,7 @@ def describe_addopts_selection(config: pytest.Config) -> str:
 
 
 def is_run_without_tests(config: pytest.Config) -> bool:
-    """Return whether pytest only shows tests or fixtures and runs nothing."""
+    """Return whether no suite is evaluated, because pytest only shows tests, for example."""
     return any(getattr(config.option, name, False) for name in OPTIONS_WITHOUT_RUNNING)
 
 
@@ -627,20 +624,30 @@ def list_command_words(config: pytest.Config, *, is_update: bool = False) -> tup
     is_module = Path(sys.argv[0]).parts[-2:] == ("pytest", "__main__.py")
     words = ["python", "-m", "pytest"] if is_module else ["pytest"]
     words.append("--ir-update-baseline" if is_update else "--ir-suite")
-    replaced = ("--ir-baseline", "--ir-runs") if is_update else ()
+    dropped = f"{_DROPPED_OPTIONS}|--ir-(baseline|runs)" if is_update else _DROPPED_OPTIONS
     paths = ("--", *get_command_line(config).paths)
-    arguments = iter(split_optional_values(map(os.fspath, config.invocation_params.args)))
-    for argument in arguments:
-        name, equals, _ = argument.partition("=")
-        if name in replaced or re.fullmatch(_DROPPED_OPTIONS, name):
-            if not equals:
-                next(arguments, None)  # its value
-        elif argument in paths or re.fullmatch(_DROPPED_FLAGS, name):
+    arguments = split_optional_values(map(os.fspath, config.invocation_params.args))
+    while arguments:
+        option = arguments.pop(0)
+        is_option = bool(arguments) and _takes_value(config, option, arguments[0])
+        value = arguments.pop(0) if is_option else ""
+        # A plugin that is switched off adds nothing to the run.
+        is_plugin_off = option == "-p" and value.startswith("no:")
+        name = option.partition("=")[0]
+        if option in paths or is_plugin_off or re.fullmatch(dropped, name):
             continue
-        elif argument.startswith("no:") and words[-1] == "-p":
-            words.pop()  # A plugin that is switched off adds nothing to the run.
-        else:
-            key, equals, _ = argument.rpartition("=")
-            is_secret = equals and re.search(_SECRET_NAME, key)
-            words.append(f"{key}=…" if is_secret else argument)
+        words.append(re.sub(_SECRET, r"\1…", option))
+        if is_option:
+            masked = re.sub(_SECRET, r"\1…", f"{option}={value}")
+            words.append(masked.removeprefix(f"{option}="))
     return tuple(words)
+
+
+def _takes_value(config: pytest.Config, option: str, following: str) -> bool:
+    """Return whether the argument that follows an option is its value, and not a path."""
+    if following.startswith("-") or _PARSER_KEY not in config.stash:
+        return False
+    try:
+        return not parse_arguments(config, [option, following]).paths
+    except pytest.UsageError:
+        return True

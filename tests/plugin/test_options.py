@@ -253,3 +253,31 @@ def test_removed_ini_key_is_refused_in_every_session_and_not_listed(project: Pro
 
     result.stderr.fnmatch_lines(["ERROR: *'ir_strict' was removed. Use `ir_gate = strict`."])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (["-o", "ir_headers=Authorization: Basic czNjcjN0=="], "-o 'ir_headers=…'"),
+        (["--override-ini=ir_headers=X: czNjcjN0="], "'--override-ini=ir_headers=…'"),
+        (["--api-key", "czNjcjN0"], "--api-key '…'"),
+        (["--api-key=czNjcjN0=="], "'--api-key=…'"),
+        (["--rootdir", ".", "."], "--rootdir ."),
+        (["--strict-markers", "."], "--strict-markers"),
+        (["-p", "no:logging", "-vv", "--color", "no", "--ir-repeat", "1"], "--ir-repeat 1"),
+    ],
+    ids=str,
+)
+def test_command_to_run_again_has_no_secret_and_no_path(
+    shop: Project, arguments: list[str], command: str
+) -> None:
+    option = "def pytest_addoption(parser):\n    parser.addoption('--api-key')\n"
+    shop.write("conftest.py", shop.read("conftest.py") + option)
+    shop.write_rankings({"red shoes": ["b"]})
+
+    result = shop.run("-p", "no:doctest", *arguments)
+
+    command = f"pytest --ir-suite -p irquality {command} shop.ir.yaml::red-shoes"
+    result.stdout.fnmatch_lines([f"> Rerun what failed: {command}"])
+    assert "czNjcjN0" not in result.stdout.str()
+    assert "czNjcjN0" not in shop.read("ir-report.html")

@@ -12,17 +12,7 @@ from itertools import accumulate
 from math import ceil, log
 from typing import NamedTuple
 
-from pytest_irquality.passages.matching import (
-    ALL_PASSAGES,
-    ChunkRanking,
-    compute_prefix_table,
-    find_contained_passages,
-    find_ranks,
-    get_letters,
-    get_words,
-    has_passage,
-    match_prefixes,
-)
+from pytest_irquality.passages import matching
 from pytest_irquality.passages.normalization import NormalizedText, extract_letters, normalize_text
 
 # Words that may be between a part and the edge of its chunk, such as half a word and an ellipsis.
@@ -108,7 +98,7 @@ class CorpusTexts:
         best ones.
         """
         weights: dict[int, float] = {}
-        for word in dict.fromkeys(get_words(passage)):
+        for word in dict.fromkeys(matching.get_words(passage)):
             positions = self._positions_by_word.get(word, ())
             for position in positions:
                 rarity = log(1 + len(self.texts) / len(positions))
@@ -121,12 +111,12 @@ class CorpusTexts:
         return [(self.chunk_ids[index], self.texts[index]) for index in indexes]
 
     def _search_letters(self, passage: str) -> str:
-        letters = get_letters(passage)
+        letters = matching.get_letters(passage)
         offset = self._letters.find(letters)
         while 0 <= offset < len(self._letters):
             position = bisect_right(self._letter_ends, offset)
             # Letters ignore where words begin and end, so check each match.
-            if has_passage(self.texts[position], passage):
+            if matching.has_passage(self.texts[position], passage):
                 return self.chunk_ids[position]
             offset = self._letters.find(letters, self._letter_ends[position])
         return ""
@@ -154,10 +144,10 @@ class CorpusTexts:
 
 def diagnose_passage(
     passage: str,
-    ranking: ChunkRanking,
+    ranking: matching.ChunkRanking,
     *,
     top_k: int = 10,
-    stages: Mapping[str, ChunkRanking] | None = None,
+    stages: Mapping[str, matching.ChunkRanking] | None = None,
     corpus: CorpusTexts | None = None,
 ) -> PassageFinding:
     """Return what happened to a relevant passage.
@@ -184,7 +174,7 @@ def diagnose_passage(
     if not stage and not corpus_chunk:
         split = _find_best_split(passage, ranking, stages, corpus)
         if split.chunk_ids:
-            kind, ranks = FindingKind.SPLIT, find_ranks(ranking)
+            kind, ranks = FindingKind.SPLIT, matching.find_ranks(ranking)
             parts = tuple(ChunkRank(chunk_id, ranks.get(chunk_id)) for chunk_id in split.chunk_ids)
             return PassageFinding(passage, kind, chunks=parts, is_complete=split.is_complete)
         if corpus is not None:
@@ -192,12 +182,15 @@ def diagnose_passage(
     return finding._replace(corpus_chunk=corpus_chunk)
 
 
-def _find_rank(passage: str, ranking: ChunkRanking) -> int | None:
-    indexes = find_contained_passages(ranking, [passage]).keys() - {ALL_PASSAGES}  # not a hit
+def _find_rank(passage: str, ranking: matching.ChunkRanking) -> int | None:
+    indexes = set(matching.find_contained_passages(ranking, [passage]))
+    indexes.discard(matching.ALL_PASSAGES)  # not a hit
     return min(indexes) + 1 if indexes else None
 
 
-def _find_stage(passage: str, stages: Mapping[str, ChunkRanking]) -> tuple[str, int | None]:
+def _find_stage(
+    passage: str, stages: Mapping[str, matching.ChunkRanking]
+) -> tuple[str, int | None]:
     """Return the last stage that had a passage, and its rank there."""
     for name, ranking in reversed(tuple(stages.items())):
         rank = _find_rank(passage, ranking)
@@ -224,8 +217,8 @@ class Split(NamedTuple):
 
 def _find_best_split(
     passage: str,
-    ranking: ChunkRanking,
-    stages: Mapping[str, ChunkRanking],
+    ranking: matching.ChunkRanking,
+    stages: Mapping[str, matching.ChunkRanking],
     corpus: CorpusTexts | None,
 ) -> Split:
     """Look for parts of a passage in the ranking, then in the stages, then in the corpus."""
@@ -270,7 +263,7 @@ def find_split(passage: str, texts: Mapping[str, str]) -> Split:
         passage: The passage.
         texts: The texts by chunk id.
     """
-    words = get_words(passage)
+    words = matching.get_words(passage)
     if len(words) < 2:
         return Split()
     parts = _list_parts(words, texts)
@@ -291,7 +284,8 @@ def _list_parts(words: Sequence[str], texts: Mapping[str, str]) -> list[_Part]:
     parts: list[_Part] = []
     count = len(words)
     reversed_words = words[::-1]
-    table, reversed_table = compute_prefix_table(words), compute_prefix_table(reversed_words)
+    table = matching.compute_prefix_table(words)
+    reversed_table = matching.compute_prefix_table(reversed_words)
     passage_line = NormalizedText(tuple(words)).line
     for chunk_id, text in texts.items():
         chunk = normalize_text(text)
@@ -315,7 +309,7 @@ def _find_beginnings(
     Returns:
         The length of each, and whether it is at the end, so that the passage was cut there.
     """
-    lengths = list(match_prefixes(words, chunk, table)) or [0]
+    lengths = list(matching.match_prefixes(words, chunk, table)) or [0]
     # A few words may follow at the end, but a short part must be directly there.
     length_at_end = max(lengths[-MAX_WORDS_AT_EDGE - 1 :])
     if length_at_end < MIN_PART_WORDS:

@@ -15,12 +15,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from pytest_irquality.metrics import Judgments, Metric, score_rankings
-from pytest_irquality.passages.normalization import (
-    NormalizedText,
-    extract_letters,
-    normalize_text,
-    split_words,
-)
+from pytest_irquality.passages import normalization
 
 MAX_PASSAGE_LENGTH = 20_000
 MAX_GAPS = 20
@@ -33,7 +28,7 @@ _ID_MARK = " (id)"
 
 _GAP = re.compile(r"(?<=\s)(?:…|\.\.\.)(?=\s)|\[(?:…|\.\.\.)\]")
 # A sentence says something else without one of these words, so a gap must not skip any.
-_NEGATIONS = split_words(
+_NEGATIONS = normalization.split_words(
     """
     not no none never nor neither nothing nobody nowhere without cannot except unless hardly
     nicht kein keine keinen keinem keiner keines nie niemals ohne weder nichts
@@ -47,7 +42,7 @@ _NEGATIONS = split_words(
 _NEGATED_WORD = re.compile(r"n't$|^non[^\W\d_]{3}")  # isn't, nonrefundable
 # Japanese and Thai negations, whose characters are separate words.
 _NEGATION_PAIRS = frozenset({("な", "い"), ("な", "く"), ("ไ", "ม่")})
-_NUMBER_WORDS = split_words(
+_NUMBER_WORDS = normalization.split_words(
     """
     zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty
     sixty seventy eighty ninety hundred thousand million billion half twice once
@@ -63,8 +58,8 @@ class _Pattern(NamedTuple):
         parts: The parts between its gaps. Without gaps, the complete passage.
     """
 
-    text: NormalizedText
-    parts: tuple[NormalizedText, ...]
+    text: normalization.NormalizedText
+    parts: tuple[normalization.NormalizedText, ...]
 
 
 def check_passage(passage: str) -> str:
@@ -77,7 +72,7 @@ def check_passage(passage: str) -> str:
     gap_count = len(_GAP.findall(passage))
     if gap_count > MAX_GAPS:
         return f"a passage has at most {MAX_GAPS} gaps, not {gap_count}"
-    if not normalize_text(passage).words:
+    if not normalization.normalize_text(passage).words:
         return "a passage needs at least one word"
     return ""
 
@@ -92,11 +87,11 @@ def has_passage(text: str, passage: str) -> bool:
             negations.
     """
     pattern = _parse_passage(passage)
-    letters = extract_letters(text)
+    letters = normalization.extract_letters(text)
     for part in pattern.parts:
         if part.letters not in letters:
             return False
-    normalized = normalize_text(text)
+    normalized = normalization.normalize_text(text)
     if pattern.text.words and pattern.text.line in normalized.line:
         return True
     return len(pattern.parts) > 1 and _has_parts(normalized.words, pattern.parts)
@@ -115,15 +110,15 @@ def get_letters(passage: str) -> str:
 
 @lru_cache(maxsize=2**14)
 def _parse_passage(passage: str) -> _Pattern:
-    text = normalize_text(passage[:MAX_PASSAGE_LENGTH])
-    parts = tuple(map(normalize_text, _GAP.split(passage[:MAX_PASSAGE_LENGTH])))
+    text = normalization.normalize_text(passage[:MAX_PASSAGE_LENGTH])
+    parts = tuple(map(normalization.normalize_text, _GAP.split(passage[:MAX_PASSAGE_LENGTH])))
     has_gaps = 1 < len(parts) <= MAX_GAPS + 1
     if has_gaps and all(len(part.words) >= MIN_WORDS_NEXT_TO_GAP for part in parts):
         return _Pattern(text, parts)
     return _Pattern(text, (text,))
 
 
-def _has_parts(words: Sequence[str], parts: Sequence[NormalizedText]) -> bool:
+def _has_parts(words: Sequence[str], parts: Sequence[normalization.NormalizedText]) -> bool:
     """Return whether a text has all parts of a passage in order, with allowed gaps in between."""
     critical_counts = _count_critical_words(words)
     ends = list(_find_ends(parts[0].words, words))

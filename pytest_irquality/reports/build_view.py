@@ -22,16 +22,8 @@ from pytest_irquality.evaluation.results import (
 from pytest_irquality.io import dataclass, replace
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.text import DataPart, Text, format_count, write
-from pytest_irquality.reports import sentences
+from pytest_irquality.reports import query_rows, sentences
 from pytest_irquality.reports.numbers import Number, build_tile, build_tiles
-from pytest_irquality.reports.query_rows import (
-    Direction,
-    QueryRow,
-    build_query_rows,
-    format_query_values,
-    group_results,
-    name_searches,
-)
 from pytest_irquality.reports.sentences import Headline
 from pytest_irquality.reports.view_model import (
     Header,
@@ -82,9 +74,9 @@ def build_view(
         reasons=sentences.write_reasons(decision, suites, headline),
         causes=tuple(_show_causes(causes, decision, suites, headline)),
         suites=suites,
-        worse=_list_rows(rows, Direction.WORSE),
-        better=_list_rows(rows, Direction.BETTER),
-        changed=_list_rows(rows, Direction.CHANGED),
+        worse=_list_rows(rows, query_rows.Direction.WORSE),
+        better=_list_rows(rows, query_rows.Direction.BETTER),
+        changed=_list_rows(rows, query_rows.Direction.CHANGED),
         baseline_only=tuple(row for row in rows if row.only_found_by == "before"),
         # Checks with a value, such as thresholds, come before rules of single queries.
         checks=tuple(sorted(results, key=lambda check: (-check.outcome, check.value is None))),
@@ -155,7 +147,7 @@ def _build_suite(
     is_base: bool = False,
 ) -> SuiteView:
     suite = evaluation.suite
-    rows = build_query_rows(evaluation)
+    rows = query_rows.build_query_rows(evaluation)
     shared_results = _list_shared_results(evaluation, side, rows)
     outcome = find_worst_outcome([*evaluation.results, *shared_results], evaluation.notices)
     primary = build_tile(evaluation, suite.primary_metric)
@@ -185,11 +177,11 @@ def _select_history(evaluation: Evaluation, settings: ViewSettings) -> tuple[His
 
 
 def _list_shared_results(
-    evaluation: Evaluation, side: BranchEvaluation, rows: Sequence[QueryRow]
+    evaluation: Evaluation, side: BranchEvaluation, rows: Sequence[query_rows.QueryRow]
 ) -> list[CheckResult]:
     """Return the results of shared checks that concern a suite."""
     suite = evaluation.suite
-    has_drops = any(row.direction is Direction.WORSE for row in rows)
+    has_drops = any(row.direction is query_rows.Direction.WORSE for row in rows)
     results = []
     for result in side.shared_results:
         # A check over several suites concerns those in which something got worse.
@@ -199,7 +191,7 @@ def _list_shared_results(
     return results
 
 
-def _build_tags(evaluation: Evaluation, rows: Sequence[QueryRow]) -> tuple[TagRow, ...]:
+def _build_tags(evaluation: Evaluation, rows: Sequence[query_rows.QueryRow]) -> tuple[TagRow, ...]:
     suite = evaluation.suite
     directions = {row.query.id: row.direction for row in rows}
     metrics = list(dict.fromkeys([suite.primary_metric, *suite.metrics]))
@@ -207,16 +199,18 @@ def _build_tags(evaluation: Evaluation, rows: Sequence[QueryRow]) -> tuple[TagRo
     for tag, queries in suite.queries_by_tag.items():
         every_tile = [build_tile(evaluation, metric, tag) for metric in metrics]
         tiles = [tile for tile in every_tile if tile.value is not None]
-        worse = sum(directions[query.id] is Direction.WORSE for query in queries)
-        better = sum(directions[query.id] is Direction.BETTER for query in queries)
+        worse = sum(directions[query.id] is query_rows.Direction.WORSE for query in queries)
+        better = sum(directions[query.id] is query_rows.Direction.BETTER for query in queries)
         tags.append(TagRow(tag, len(queries), worse, better, tuple(tiles)))
     return tuple(sorted(tags, key=lambda tag: tag.improvement))
 
 
-def _list_rows(rows: Sequence[QueryRow], direction: Direction) -> tuple[QueryRow, ...]:
+def _list_rows(
+    rows: Sequence[query_rows.QueryRow], direction: query_rows.Direction
+) -> tuple[query_rows.QueryRow, ...]:
     """Return the rows with a direction, largest change first."""
     selected = [row for row in rows if row.direction is direction]
-    if direction is Direction.CHANGED:
+    if direction is query_rows.Direction.CHANGED:
         return tuple(sorted(selected, key=lambda row: not row.is_first_hit_new))
     return tuple(sorted(selected, key=lambda row: -abs(row.improvement)))
 
@@ -230,7 +224,7 @@ def _build_header(suites: Sequence[SuiteView], settings: ViewSettings) -> Header
     compared_with = settings.compared_with
     if compared_with and settings.compared_commit:
         compared_with += f" ({settings.compared_commit[:COMMIT_LENGTH]})"
-    search_names = name_searches(suite.evaluation for suite in suites)
+    search_names = query_rows.name_searches(suite.evaluation for suite in suites)
     if not search_names.is_one_search:
         compared_with = search_names.before
     return Header(
@@ -323,7 +317,7 @@ def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterat
     evaluation = suite_view.evaluation
     suite = evaluation.suite
     metrics = list(dict.fromkeys([suite.primary_metric, *suite.metrics]))
-    results = group_results(evaluation.results)
+    results = query_rows.group_results(evaluation.results)
     items = {item.query_id: item.name for item in suite.items if item.query_id}
     # Queries from a file have no item, and so one command in common.
     nodes: dict[str, str] = {}
@@ -332,7 +326,7 @@ def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterat
         query_id = row.query.id
         values = []
         for metric in metrics:
-            formatted = format_query_values(evaluation.comparison, metric, query_id)
+            formatted = query_rows.format_query_values(evaluation.comparison, metric, query_id)
             values.append(MetricValue(str(metric), *formatted))
         item = items.get(query_id, "")
         if item not in nodes:
@@ -340,7 +334,10 @@ def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterat
             reruns[item] = quote_command(settings.command, [nodes[item]])
         node = nodes[item]
         acceptance = ""
-        is_changed = row.direction not in (Direction.UNCHANGED, Direction.NONE)
+        is_changed = row.direction not in (
+            query_rows.Direction.UNCHANGED,
+            query_rows.Direction.NONE,
+        )
         if is_changed and not evaluation.comparison.compared_search:
             # An update of one query touches one line of the baseline. A query from a file has no
             # item, so the option names it.

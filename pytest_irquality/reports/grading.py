@@ -18,12 +18,7 @@ from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import NoticeCode
 from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.escaping import clip, escape_csv_cell, escape_page_text
-from pytest_irquality.reports.templating import (
-    create_html_environment,
-    encode_script_json,
-    format_field,
-    load_asset,
-)
+from pytest_irquality.reports import templating
 from pytest_irquality.reports.view_model import OUTPUT_MARKER
 from pytest_irquality.retrieval.corpus import CorpusError, load_corpus
 from pytest_irquality.retrieval.run import Ranking, Run
@@ -131,7 +126,7 @@ def _add_content(doc: dict[str, Any], ranking: Ranking, index: int) -> None:
         doc["text"] = escape_page_text(clip(ranking.texts[index], MAX_TEXT_LENGTH))
     if index < len(ranking.fields):
         for name, value in ranking.fields[index].items():
-            doc["fields"].append([name, format_field(value)])
+            doc["fields"].append([name, templating.format_field(value)])
 
 
 # -- Rendering -------------------------------------------------------------------------------------
@@ -179,14 +174,14 @@ def _render_page(suites: Sequence[Suite], pools: Sequence[Pool]) -> str:
         ],
         "queries": queries,
     }
-    template = create_html_environment().get_template("grading.html")
+    template = templating.create_html_environment().get_template("grading.html")
     return template.render(
         marker=OUTPUT_MARKER,
         title=", ".join(dict.fromkeys(suite.name for suite in suites)),
         suite_path=paths,
-        style=load_asset("tokens.css", "grading.css"),
-        script=load_asset("shared.js", "grading.js"),
-        data=encode_script_json(data),
+        style=templating.load_asset("tokens.css", "grading.css"),
+        script=templating.load_asset("shared.js", "grading.js"),
+        data=templating.encode_script_json(data),
     )
 
 

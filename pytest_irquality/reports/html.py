@@ -18,16 +18,11 @@ from pytest_irquality.evaluation.documents import DocChange
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import clip, escape_page_text
 from pytest_irquality.io.text import CodePart, DocPart, QueryPart, Text, format_count, write
+from pytest_irquality.reports import templating
 from pytest_irquality.reports.build_view import QueryDetails, build_query_details
 from pytest_irquality.reports.numbers import MARKS, MINUS, Number, Tile, format_check_values
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS, Cell, Direction, QueryRow, drop_query
 from pytest_irquality.reports.sentences import collect_rows
-from pytest_irquality.reports.templating import (
-    create_html_environment,
-    format_field,
-    load_asset,
-    pack_script_data,
-)
 from pytest_irquality.reports.view_model import (
     OUTPUT_MARKER,
     HistoryPoint,
@@ -79,13 +74,13 @@ def render_html(view: View) -> str:
             positions[id(row)] = (suite_index, row_index)
     loud_suites, quiet_suites = view.split_suites()
     charts = [_build_chart(suite) for suite in view.suites if suite.history]
-    template = create_html_environment().get_template("report.html")
+    template = templating.create_html_environment().get_template("report.html")
     return template.render(
         view=view,
         marker=OUTPUT_MARKER,
-        style=load_asset("tokens.css", "report.css"),
-        script=load_asset("shared.js", "report.js"),
-        data=pack_script_data(build_page_data(view)),
+        style=templating.load_asset("tokens.css", "report.css"),
+        script=templating.load_asset("shared.js", "report.js"),
+        data=templating.pack_script_data(build_page_data(view)),
         marks=MARKS,
         tabs=_list_tabs(view, rows, has_history=len(charts) > 1),
         loud_suites=loud_suites,
@@ -489,6 +484,6 @@ def _collect_fields(view: View, doc_ids: Sequence[str]) -> list[Any]:
             for doc_id, fields in zip(ranking.doc_ids, ranking.fields, strict=False):
                 for name in shown:
                     if fields.get(name) is not None:
-                        value = format_field(fields[name])
+                        value = templating.format_field(fields[name])
                         known.setdefault(doc_id, {}).setdefault(escape_page_text(name), value)
     return [list(known[doc_id].items()) for doc_id in doc_ids] if any(known.values()) else []

@@ -20,12 +20,7 @@ from typing import IO, Any, cast
 from pytest_irquality.io.decoding import JsonError, parse_json
 from pytest_irquality.io.processes import kill_tree, split_command
 from pytest_irquality.io.secrets import Secrets
-from pytest_irquality.retrieval.errors import (
-    CallTimeout,
-    RetrieverError,
-    ServiceError,
-    make_timeout,
-)
+from pytest_irquality.retrieval import errors
 from pytest_irquality.retrieval.service import MAX_ANSWER_BYTES, Service, limit_time
 
 # Added to the time limit of the first answer of a process, which loads what it needs.
@@ -37,7 +32,7 @@ MAX_LOG_LINES = 100
 MAX_LOG_LINE_BYTES = 2**16
 
 
-class _ProcessEnded(ServiceError):
+class _ProcessEnded(errors.ServiceError):
     """A process ended instead of answering."""
 
 
@@ -60,7 +55,7 @@ class CommandRetriever(Service):
         try:
             self._command = split_command(line)
         except ValueError as error:
-            raise RetrieverError(f"Ini key ir_command: {error} in {line!r}") from None
+            raise errors.RetrieverError(f"Ini key ir_command: {error} in {line!r}") from None
         self.shown_name = secrets.mask(line)
         self._folder = folder
         self._numbers = itertools.count(1)
@@ -71,14 +66,14 @@ class CommandRetriever(Service):
     def call(self, query: str, k: int, params: Mapping[str, Any], timeout: float) -> Any:
         """Return the answer to a query. If the process ends instead, try another one, once."""
         if self._gave_up:
-            raise ServiceError(f"{self.shown_name} was stopped", self._gave_up)
+            raise errors.ServiceError(f"{self.shown_name} was stopped", self._gave_up)
         request_id = f"irq-{next(self._numbers)}"
         request = {"id": request_id, "query": query, "k": k, "params": dict(params)}
         try:
             with suppress(_ProcessEnded):
                 return self._get_answer(request, timeout)
             return self._get_answer(request, timeout)
-        except (_ProcessEnded, CallTimeout) as error:
+        except (_ProcessEnded, errors.CallTimeout) as error:
             if not self._has_answered:  # Further calls would fail in the same way.
                 self._gave_up = str(error)
             raise
@@ -108,7 +103,7 @@ class CommandRetriever(Service):
         if log:
             detail = f"It wrote {log}"
         if is_over.is_set():
-            raise make_timeout(limit, f"{self.shown_name} was stopped. {detail}")
+            raise errors.make_timeout(limit, f"{self.shown_name} was stopped. {detail}")
         raise _ProcessEnded(f"{self.shown_name} {how}", detail)
 
     def _get_process(self) -> _Process:
@@ -122,7 +117,7 @@ class CommandRetriever(Service):
             return _Process(self._command, self._folder, self._running)
         except (OSError, IndexError) as error:
             detail = self.secrets.mask(str(error))
-            raise ServiceError(f"{self.shown_name} cannot be started", detail) from None
+            raise errors.ServiceError(f"{self.shown_name} cannot be started", detail) from None
 
 
 class _Process:

@@ -15,14 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from pytest_irquality.io import dataclass, field
-from pytest_irquality.io.decoding import (
-    MAX_NESTING,
-    decode_text,
-    exceeds_nesting,
-    number_lines,
-    open_text_blocks,
-)
+from pytest_irquality.io import dataclass, decoding, field
 from pytest_irquality.io.escaping import unescape_csv_cell
 from pytest_irquality.io.files import FileError
 from pytest_irquality.io.text import format_count
@@ -59,9 +52,9 @@ class DataFile:
         """
         try:
             if self.read_content is None:
-                yield from open_text_blocks(self.path)
+                yield from decoding.open_text_blocks(self.path)
             else:
-                yield decode_text(self.read_content(), self.name)
+                yield decoding.decode_text(self.read_content(), self.name)
         except FileError as error:
             raise Mistake(error.line or 1, error.message, self.name) from None
         except OSError as error:
@@ -73,7 +66,7 @@ class DataFile:
         Raises:
             Mistake: The file cannot be read.
         """
-        return number_lines(filter(None, self.read_blocks()))
+        return decoding.number_lines(filter(None, self.read_blocks()))
 
 
 # -- Columns ---------------------------------------------------------------------------------------
@@ -403,11 +396,11 @@ def decode_object(line: str, number: int, name: str) -> dict[str, Any]:
     try:
         value = _DECODER.decode(line)
         if isinstance(value, dict):
-            if not exceeds_nesting(value):
+            if not decoding.exceeds_nesting(value):
                 return value
-            message = f"This is nested deeper than {MAX_NESTING} levels"
+            message = f"This is nested deeper than {decoding.MAX_NESTING} levels"
     except RecursionError:
-        message = f"This is nested deeper than {MAX_NESTING} levels"
+        message = f"This is nested deeper than {decoding.MAX_NESTING} levels"
     except json.JSONDecodeError as error:
         message = f"This is not JSON: {error.msg} (column {error.pos + 1})"
     except ValueError as error:

@@ -19,15 +19,7 @@ from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.field_paths import get_field
 from pytest_irquality.io.text import format_count
 from pytest_irquality.metrics import Judgments
-from pytest_irquality.suite.data_files import (
-    SPELLINGS,
-    DataFile,
-    decode_object,
-    find_delimiter,
-    iter_rows,
-    simplify,
-    split_row,
-)
+from pytest_irquality.suite import data_files
 from pytest_irquality.suite.kinds import list_words
 from pytest_irquality.suite.mistakes import Location, Mistake, quote
 from pytest_irquality.suite.model import PROBE_TAG, Probe, Query
@@ -41,7 +33,7 @@ MIN_COMMON_DOCUMENTS = 10
 TITLE_FIELDS = ("title", "name", "headline", "subject")
 # Broken probes often share one of these.
 SOURCE_FIELDS = ("source", "collection", "category", "section", "type", "tenant", "brand")
-SPECIFIC_ID_FIELDS = (*SPELLINGS["document"], "objectid")
+SPECIFIC_ID_FIELDS = (*data_files.SPELLINGS["document"], "objectid")
 
 # A letter of a script without spaces is a word of its own.
 _WORD = re.compile(
@@ -93,7 +85,7 @@ class _Statistics:
 
 
 def make_probes(
-    files: Sequence[DataFile],
+    files: Sequence[data_files.DataFile],
     *,
     by: Mapping[str, str],
     sample_size: int,
@@ -178,7 +170,7 @@ def make_probes(
 
 @dataclass
 class _DocumentReader:
-    files: Sequence[DataFile]
+    files: Sequence[data_files.DataFile]
     by: Mapping[str, str]
     id_field: str
     known_fields: list[str] = field(default_factory=list)
@@ -207,21 +199,21 @@ class _DocumentReader:
                 yield _Document(doc_id, title, source, texts)
 
 
-def read_rows(file: DataFile) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_rows(file: data_files.DataFile) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line and the fields of each document in JSON lines or CSV."""
     lines = file.read_lines()
     start, head = next(((number, line) for number, line in lines if line.strip()), (1, ""))
     if head.lstrip().startswith("{"):
         for number, line in chain([(start, head)], lines):
             if line.strip():
-                yield number, decode_object(line, number, file.name)
+                yield number, data_files.decode_object(line, number, file.name)
         return
-    delimiter = find_delimiter(head)
-    names = split_row(head, delimiter)
+    delimiter = data_files.find_delimiter(head)
+    names = data_files.split_row(head, delimiter)
     if head and len(names) < 2:
         message = "This file has no documents: it is neither JSON lines nor CSV with a header"
         raise Mistake(start, message, file.name)
-    for number, row in iter_rows(lines, delimiter, start + 1, file.name):
+    for number, row in data_files.iter_rows(lines, delimiter, start + 1, file.name):
         if any(row):
             yield number, dict(zip(names, row, strict=False))
 
@@ -231,9 +223,9 @@ def _get_first(row: Mapping[str, Any], names: Sequence[str]) -> str:
     return next((_to_text(row[name]) for name in names if row.get(name)), "")
 
 
-def _recognize_id_field(row: Mapping[str, Any], file: DataFile, line: int) -> str:
+def _recognize_id_field(row: Mapping[str, Any], file: data_files.DataFile, line: int) -> str:
     for spellings in (SPECIFIC_ID_FIELDS, ("id",)):
-        names = [name for name in row if simplify(name) in spellings]
+        names = [name for name in row if data_files.simplify(name) in spellings]
         if len(names) == 1:
             return names[0]
         if names:

@@ -241,7 +241,7 @@ def _create_branch_notices(build: BuildEvaluation) -> Iterator[Notice]:
             where = f" on {build.base_name}" if is_base else ""
             first, *others = str(error).splitlines()
             text = write(f"cannot be used{where}. ", DataPart(first))
-            text += f" and {len(others)} more" if others else ""
+            text += f" ({len(others)} more)" if others else ""
             yield Notice(NoticeCode.CANNOT_BE_USED, text, worst, subject=path, suite_path=path)
         for suite in branch_evaluation.suites_without_run:
             where = f" for {build.base_name}" if is_base else ""

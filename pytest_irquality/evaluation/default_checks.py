@@ -412,7 +412,7 @@ def _find_few_drops(pools: Sequence[_Sample]) -> CheckResult:
         )
     else:
         value, bound = sum(large), constants.MIN_SUM_OF_CHANGES
-        reason = f"their sum is {_format_signed(value)}"
+        reason = f"{_format_signed(value)} in total"
         # One large gain excuses large drops: three drops of four happen by chance too often.
         is_failed = drop_count == len(large) >= constants.MIN_LARGE_DROPS and value < bound
     outcome, text = Outcome.PASSED, write("no large drops in a few changed queries")

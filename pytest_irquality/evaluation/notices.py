@@ -358,7 +358,7 @@ def _create_baseline_notices(facts: SuiteFacts) -> Iterator[Notice]:
         depth = f"{comparison.compared_depth} of {comparison.needed_depth}"
         text = write(f"Only the first {depth} results were compared, because one side has no more")
         yield Notice("shallow-baseline", text, next_step=step)
-    reason = "not compared, because the baseline has no record of their passages"
+    reason = "not compared, because the baseline has no record of the passages"
     yield from facts.create_query_notice(
         "unknown-passages",
         comparison.unusable_query_ids,

@@ -176,7 +176,7 @@ def _check_tracked(repository: Repository, names: Set[Path]) -> None:
         message = f"Git cannot tell whether it tracks the file: {error}"
         raise FileError(min(names).as_posix(), message) from None
     if untracked:
-        rule = "without edits" if is_in_ci() else "or that are new and not ignored"
+        rule = "as committed" if is_in_ci() else "or that are new and not ignored"
         message = f"Suites read only files that git tracks, {rule}. {_HINT} it."
         raise FileError(min(untracked).as_posix(), message)
 

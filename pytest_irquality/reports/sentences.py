@@ -237,7 +237,7 @@ def write_summary(decision: Decision, suites: Sequence[SuiteView], headline: Hea
         sentences.append(write(f"{_count_queries(better)} {verb} better."))
     ungraded_firsts = _count_ungraded_firsts(rows)
     if ungraded_firsts and not is_passed:
-        share = f"{ungraded_firsts:,} of these {worse:,} queries"
+        share = f"{_count_queries(ungraded_firsts)} that got worse"
         sentences.append(write(f"A new result that nobody has graded is first for {share}."))
     sentences += _write_unshared_sentences(rows)
     sentences += _write_repeat_sentence(suites)
@@ -318,7 +318,7 @@ def _write_significance(decision: Decision) -> list[Text]:
     if not is_insignificant:
         text = f"The drop is statistically significant ({p_value})."
     elif decision.outcome is Outcome.FAILED:
-        text = f"The drop of the mean alone is not statistically significant ({p_value}), and the"
+        text = f"The drop in the mean alone is not statistically significant ({p_value}), and the"
         text += " failure does not depend on it."
     else:
         text = f"No drop is statistically significant ({p_value})."

@@ -141,7 +141,7 @@ class UrlRetriever(Service):
                 raise RetrieverError(f"Ini key ir_url: {{{name}}} is unknown. Use {known}")
         _fill_template(self._template, placeholders.append)
         if "query" not in placeholders:
-            hint = "write {query} in the URL, or as a whole string of the body"
+            hint = "write {query} in the URL, or alone in a string of the body"
             raise RetrieverError(f"Ini key ir_url: {hint}")
         return placeholders
 

@@ -195,8 +195,8 @@ def explain_missing(meaning: str, names: Sequence[str]) -> str:
     unknown = [name for name in names if simplify(name) not in known_spellings]
     example = quote(unknown[-1]) if unknown else "NAME"
     return (
-        f"No column is {name_meaning(meaning)}. The columns are {known}. Name one {spellings},"
-        f" or write which it is, as in columns: {{{meaning}: {example}}}."
+        f"No column is {name_meaning(meaning)}. The columns are {known}. Rename one to"
+        f" {spellings}, or choose one with columns: {{{meaning}: {example}}}."
     )
 
 

@@ -157,7 +157,7 @@ class _FileParser:
         cells = record.cells
         query_key, doc_id = _get_pair(self.reader, record)
         if ("id" in cells) != self.result.has_ids:
-            message = "Some lines have a query id, and some do not: give all of them one"
+            message = "Only some lines have a query id. Give every line one"
             self.reader.fail(record.line, message)
         text = cells.get("query", "").strip()
         if text and self.result.has_ids:

@@ -213,7 +213,7 @@ SUITE_KEYS: dict[str, Key] = {
     "retriever": Key(kinds.FIXTURE, "The fixture that searches.", "`retriever`"),
     "baseline": Key(
         kinds.make_table(BASELINE_KEYS, "`{retriever: NAME}`"),
-        "Compare with another retriever. Only thresholds that you write apply.",
+        "Compare with another retriever. Default checks do not apply.",
         "the stored baseline",
     ),
     "top_k": Key(kinds.CUTOFF, "The cutoff of metrics and rules without one.", "10"),

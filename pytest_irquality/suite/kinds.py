@@ -501,7 +501,7 @@ def explain_unknown_key(
     if "@" in name and "thresholds" in keys:
         return Mistake(key.line, f"{message}. Write thresholds of metrics under 'thresholds'.")
     if name[:1].isspace():
-        return Mistake(key.line, "This line begins with a space of another kind. Type it again.")
+        return Mistake(key.line, "This line begins with a non-ASCII space. Type it again.")
     verb = "Its key is" if len(keys) == 1 else "Its keys are"
     all_keys = f". {verb} {list_words(keys, 'and', limit=None)}."
     hint = suggest(name, keys, min_similarity=0.7) or (elsewhere or {}).get(name) or all_keys

@@ -40,7 +40,7 @@ def test_lost_query_is_never_a_silent_pass(
     assert any(text.startswith(f'"{LOST}" lost all its relevant documents') for text in notices)
     assert "red-kettle-1 1 → not retrieved" in build.text
     if not gains:
-        assert "drop of the mean alone is not statistically significant" in build.text
+        assert "drop in the mean alone is not statistically significant" in build.text
         assert "failure does not depend on it" in build.text
 
 

@@ -1124,7 +1124,7 @@ def test_file_that_cannot_be_used_is_an_error() -> None:
     assert (current.outcome, current.exit_status) == (Outcome.ERROR, 2)
     assert (base.outcome, base.exit_status) == (Outcome.REVIEW, 0)
     assert get_text(base, "cannot-be-used") == (
-        "boots.ir.yaml cannot be used on main. boots.ir.yaml:1: unknown key and 1 more"
+        "boots.ir.yaml cannot be used on main. boots.ir.yaml:1: unknown key (1 more)"
     )
 
 

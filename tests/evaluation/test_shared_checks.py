@@ -526,7 +526,7 @@ def test_few_drops_of_one_retriever_are_not_averaged_away() -> None:
 
     (result,) = list_failed(decision)
     assert result.check is DefaultCheck.FEW_DROPS
-    assert str(result.text) == ("3 of 4 changed queries dropped sharply (their sum is −1.474)")
+    assert str(result.text) == ("3 of 4 changed queries dropped sharply (−1.474 in total)")
 
 
 def test_few_drops_that_retrievers_share_count_once() -> None:

@@ -14,7 +14,7 @@ from .helpers import commit_all, make_repository, run_git, write_file
 
 DOT = "start with a dot are not read"
 NOT_IN_WORK = "Suites read only files that git tracks, or that are new and not ignored. 'ir_files'"
-NOT_IN_CI = "Suites read only files that git tracks, without edits. 'ir_files'"
+NOT_IN_CI = "Suites read only files that git tracks, as committed. 'ir_files'"
 OF_GIT = "'.git' is never read"
 OUTSIDE = "The path leads out of the project. 'ir_files' in the ini file can allow its folder."
 

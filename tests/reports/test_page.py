@@ -487,7 +487,7 @@ def test_grades_survive_a_reload_and_a_saved_file_continues_elsewhere(
     saved.write_text(f"{header}\nshop-0,shop 0,junk-1:shop-0,2,,Ben,2026-11-01T00:00:00Z,\n")
     page.get_by_label("Your name").fill("")
     page.locator("#file").set_input_files(saved)
-    page.get_by_text("1 row of Ben read.").wait_for()
+    page.get_by_text("Read 1 row by Ben.").wait_for()
     page.get_by_role("button", name="Continue", exact=True).click()
     page.get_by_text("graded by").wait_for()
     assert page.locator("#count").inner_text() == "1 of 6 documents done"

@@ -71,7 +71,7 @@ def test_loss_names_its_size_the_damaged_tag_and_the_significance() -> None:
     assert get_sentences(view) == (
         "Search got worse for 7 of 20 queries",
         "Queries tagged 'head' lost most: their ndcg@10 fell from 1.000 to 0.570. 1 query got"
-        " better. A new result that nobody has graded is first for 7 of these 7 queries. The drop is"
+        " better. A new result that nobody has graded is first for 7 queries that got worse. The drop is"
         " statistically significant (p = 0.008).",
         "FAILED shop (shop.ir.yaml): 1 of 4 checks failed; 20 queries: 20 compared",
     )

@@ -168,7 +168,7 @@ def test_headers_have_values_of_the_environment(monkeypatch: pytest.MonkeyPatch)
         ("http://h/x?size={k}", "write {query} in the URL"),
         ("http://h/x @none.json", "none.json cannot be read. "),
         ("http://h/x @broken.json", "broken.json cannot be read. This is not JSON"),
-        ("http://h/x @within.json", "write {query} in the URL, or as a whole string"),
+        ("http://h/x @within.json", "write {query} in the URL, or alone in a string"),
     ],
 )
 def test_a_line_that_cannot_be_read_is_explained(tmp_path: Path, line: str, message: str) -> None:

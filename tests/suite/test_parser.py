@@ -282,7 +282,7 @@ def test_a_known_issue_needs_an_id(folder: SuiteFolder, value: str) -> None:
         ("queries:\n  red shoes:\n    relevant: [d]\n", "2: Queries are a list. Write '- query: red shoes'."),
         ("queries:\n  -query: a\n    relevant: [d]\n", "2: Write a space after the dash: '- query: a'"),
         ("queries:\n  - query = a\n", "2: Write a colon and a space after 'query'"),
-        ("queries:\n  - query: a\n\u00a0   relevant: [d]\n", "3: This line begins with a space of another kind. Type it again."),
+        ("queries:\n  - query: a\n\u00a0   relevant: [d]\n", "3: This line begins with a non-ASCII space. Type it again."),
         ("queries:\n  - query: “red shoes”\n", "2: “ is not a quote in YAML. Write \" instead, or put all of it between ' and '."),
         ("queries:\n<<<<<<< HEAD\n  - query: a\n=======\n  - query: b\n", "2: A merge conflict begins here. Resolve it."),
         ("queries:\n  - {query: a, must_find: [sku-609: 3]}\n", "2: An entry of 'must_find' must be text, not a mapping. Remove the dash or the brackets around 'sku-609: 3'."),

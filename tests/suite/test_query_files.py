@@ -149,7 +149,7 @@ def test_passages_need_a_suite_that_finds_passages(folder: SuiteFolder) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "mistake"),
     [
-        ("q.csv", "query_id,query,product_id,my_label\n0,tea pot,P1,E\n0,tea pot,P2,I\n", "q.csv:1: No column is the grade. The columns are 'query_id', 'query', 'product_id' and 'my_label'. Name one rating or grade, or write which it is, as in columns: {grade: 'my_label'}."),
+        ("q.csv", "query_id,query,product_id,my_label\n0,tea pot,P1,E\n0,tea pot,P2,I\n", "q.csv:1: No column is the grade. The columns are 'query_id', 'query', 'product_id' and 'my_label'. Rename one to rating or grade, or choose one with columns: {grade: 'my_label'}."),
         ("q.csv", "id,title\n1,chair\n", "q.csv:1: No column is the query. The columns are 'id' and 'title'."),
         ("q.csv", "query,question\na,b\n", "q.csv:1: 'query' and 'question' could both be the query."),
         ("q.csv", "id,query\n1,\n", "q.csv:2: This line has no query"),

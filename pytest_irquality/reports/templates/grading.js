@@ -477,7 +477,7 @@
     localStorage.setItem(getStoreName(name), JSON.stringify(records));
     const others = rows.length - count;
     const rest = others ? `, ${formatCount(others, "other row")} left out` : "";
-    return `${formatCount(count, "row")} of ${name} read${rest}.`;
+    return `Read ${formatCount(count, "row")} by ${name}${rest}.`;
   }
 
   // -- The beginning -------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import partial
-from glob import has_magic
+from glob import escape, has_magic
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -129,13 +129,17 @@ class FileFinder:
         if name in names or any(each.startswith(f"{name}/") for each in names):
             return [name]
         same_depth = [each for each in names if each.count("/") == name.count("/")]
-        matches = [each for each in same_depth if fnmatchcase(each, name)]
-        # Git may never have tracked a file that has no pattern in its name.
-        return sorted(matches) or ([] if has_magic(written) else [name])
+        # The name of the suite's folder is no pattern.
+        pattern = self._get_name(written, escape(self._folder_name))
+        matches = [each for each in same_depth if fnmatchcase(each, pattern)]
+        # A file that is named exactly may be untracked. Then it is read from the working tree.
+        is_untracked = (self._suite_path.parent / written).exists()
+        return sorted(matches) or ([name] if is_untracked else [])
 
-    def _get_name(self, written: str) -> str:
+    def _get_name(self, written: str, folder_name: str = "") -> str:
         """Return a path in the suite as a path relative to the root of the project."""
-        return posixpath.normpath(posixpath.join(self._folder_name, written.replace("\\", "/")))
+        folder_name = folder_name or self._folder_name
+        return posixpath.normpath(posixpath.join(folder_name, written.replace("\\", "/")))
 
     def _get_relative_name(self, name: str) -> str:
         return posixpath.relpath(name, self._folder_name or ".")

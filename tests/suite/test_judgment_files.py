@@ -414,3 +414,27 @@ def test_files_may_come_from_a_commit(tmp_path: Path) -> None:
 
     assert get_grades(suite) == {"1": {"d1": 2, "d2": 1}}
     assert suite.files == ("shop/queries.csv", "shop/a.trec", "shop/b.trec")
+
+
+@pytest.mark.parametrize("written", ["data", "'q*.csv'"])
+def test_compressed_data_sets_and_folders_with_brackets_come_from_a_commit(
+    tmp_path: Path, written: str
+) -> None:
+    class PackedTree(Tree):
+        def read_bytes(self, path: str) -> bytes:
+            return contents[path]
+
+    query = b'{"_id": "1", "text": "chair"}\n'
+    contents = {
+        "shop[1]/data/queries.jsonl.gz": gzip.compress(query),
+        "shop[1]/data/qrels/test.tsv": b"query-id\tcorpus-id\tscore\n1\td1\t2\n",
+        "shop[1]/queries.csv": b"id,query\n1,chair\n",
+    }
+    tree = PackedTree()
+    tree.files = dict.fromkeys(contents, "")
+
+    suite = load_suite(
+        "shop[1]/s.ir.yaml", root=tmp_path, text=f"queries: [{{file: {written}}}]\n", files=tree
+    )
+
+    assert [query.text for query in suite.queries] == ["chair"]

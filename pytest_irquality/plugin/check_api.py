@@ -1,4 +1,4 @@
-"""``check``: a suite and a search, evaluated from Python as ``pytest --ir-suite`` does."""
+"""``check()``, which evaluates a suite from Python as ``pytest --ir-suite`` does."""
 
 from __future__ import annotations
 
@@ -54,9 +54,11 @@ class CheckReport:
         """Return a text for each check that fails, as pytest shows it."""
         texts = []
         for evaluation in self.decision.current.evaluations:
+            retriever = evaluation.suite.retriever
+            prefix = f"{retriever.parameter}: " if retriever.parameter else ""
             for result in evaluation.results:
                 if result.outcome >= Outcome.FAILED:
-                    texts.append(format_failure([result], evaluation))
+                    texts.append(prefix + format_failure([result], evaluation))
         parts: list[CheckResult | Notice] = [*self.decision.current.shared_results]
         for part in [*parts, *self.decision.notices]:
             if part.outcome >= Outcome.FAILED:
@@ -98,11 +100,11 @@ def check(
     retriever: object = None,
     *,
     retrievers: Mapping[str, object] | None = None,
-    baseline: bool | str | Path = True,
+    baseline: bool | str | Path | None = True,
     update_baseline: bool = False,
     concurrency: int | None = None,
     metrics: Sequence[Definition] = (),
-    root: Path | None = None,
+    root: Path | str | None = None,
     files: Sequence[str] = (),
 ) -> CheckReport:
     """Run the queries of a suite and evaluate its checks, as ``pytest --ir-suite`` does.
@@ -111,8 +113,8 @@ def check(
         suite: The suite, relative to the working directory.
         retriever: The value that the retriever fixture would return.
         retrievers: Several retrievers by name, in place of one.
-        baseline: The committed baseline (True), none (False), a saved run (a path), or the baseline
-            of another branch (``git:REF``).
+        baseline: The committed baseline (True), none (False or None), a saved run (a path), or the
+            baseline of another branch (``git:REF``).
         update_baseline: Whether to write the answers as the baseline, after the decision.
         concurrency: The number of calls at the same time. Overrides the setting of the suite.
         metrics: The project's own metrics, as ``make_own_metric`` returns them.
@@ -128,19 +130,19 @@ def check(
         RetrieverError: A retriever cannot be called.
         BaselineError: Git does not know the revision to compare with.
     """
-    if (retriever is None) == (retrievers is None):
-        raise TypeError("check() takes a retriever, or retrievers by name.")
+    if (retriever is None) == (not retrievers):
+        raise TypeError("check() needs either 'retriever' or 'retrievers'.")
     if str(baseline).startswith("run:"):
         raise ValueError("check() cannot run the code of another branch. Compare with `git:REF`.")
     path = Path.cwd() / suite
-    root = root or find_checkout(path.parent) or Path.cwd()
+    root = Path.cwd() / (root or find_checkout(path.parent) or "")
     loaded = load_suite(
         path, root=root, own_metrics=metrics, access=FileAccess(root, tuple(files), (path.parent,))
     )
     session = SearchSession(root, concurrency=concurrency, is_update=update_baseline)
     base_suite = None
-    if isinstance(baseline, bool):
-        session.current.is_compared = baseline
+    if baseline is None or isinstance(baseline, bool):
+        session.current.is_compared = bool(baseline)
     else:
         source = create_baseline_source(str(baseline), Path.cwd(), root=root)
         if not isinstance(source, GitSource):
@@ -151,13 +153,13 @@ def check(
             if source.read_file(loaded.path) is not None:
                 base_suite = load_base_suite(base, source, loaded.path, own_metrics=metrics)
 
-    named = {"": retriever} if retrievers is None else dict(retrievers)
+    named = dict(retrievers) if retrievers else {"": retriever}
     baseline_retriever = None
     if loaded.baseline_retriever:
-        if loaded.baseline_retriever not in named:
+        if loaded.baseline_retriever not in named or len(named) == 1:
             raise ValueError(
-                f"{loaded.path} compares with '{loaded.baseline_retriever}'. Pass it in"
-                " 'retrievers'."
+                f"{loaded.path} compares with '{loaded.baseline_retriever}'. Pass it and another"
+                " one in 'retrievers'."
             )
         baseline_id = RetrieverId(loaded.baseline_retriever)
         baseline_retriever = (baseline_id, named.pop(loaded.baseline_retriever))

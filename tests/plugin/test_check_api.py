@@ -43,7 +43,7 @@ def search_badly(query: str) -> list[str]:
 
 
 def test_sound_search_passes(suite: Path) -> None:
-    report = check("shop.ir.yaml", search)
+    report = check("shop.ir.yaml", search, baseline=None, root=".")
 
     assert report.outcome is Outcome.PASSED
     assert not report.failed
@@ -119,6 +119,7 @@ def test_several_retrievers_are_evaluated_by_name(suite: Path) -> None:
 
     outcomes = {str(e.suite.retriever): e.outcome for e in report.decision.current.evaluations}
     assert outcomes == {"retriever[good]": Outcome.PASSED, "retriever[bad]": Outcome.FAILED}
+    assert all(text.startswith("bad: ") for text in report.failures)
 
 
 def test_retriever_under_baseline_is_compared_with(suite: Path) -> None:
@@ -131,6 +132,8 @@ def test_retriever_under_baseline_is_compared_with(suite: Path) -> None:
     assert len(report.decision.current.evaluations) == 1
     with pytest.raises(ValueError, match="compares with 'old_retriever'"):
         check(suite, search)
+    with pytest.raises(ValueError, match="Pass it and another one"):
+        check(suite, retrievers={"old_retriever": search})
 
 
 def test_own_metrics_are_known(suite: Path) -> None:
@@ -156,8 +159,8 @@ def test_mistakes_are_raised(suite: Path) -> None:
 
     with pytest.raises(SuiteError, match=r"shop\.ir\.yaml:2"):
         check(suite, search)
-    with pytest.raises(TypeError, match="takes a retriever"):
-        check(suite)
+    with pytest.raises(TypeError, match="either 'retriever' or 'retrievers'"):
+        check(suite, retrievers={})
 
 
 def test_every_public_name_can_be_imported() -> None:

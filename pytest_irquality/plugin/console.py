@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run_demo(folder: Path) -> int:
     """Write the example, and run it before and after breaking one line."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        print(f"'{folder}' is not empty. Name another folder.", file=sys.stderr)
+        print(f"'{folder}' already exists. Name another folder.", file=sys.stderr)
         return 1
     source = next(path for path in _EXAMPLE_FOLDERS if path.is_dir())
     for name in _EXAMPLE_FILES:
@@ -114,7 +114,7 @@ def _add_query(given: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 1
     command = quote_command(["pytest", "--ir-suite"], [str(suite)])
-    print(f'{suite}:{line}: added "{given.query}". Run `{command}`.')
+    print(f"{suite}:{line}: Added the query. Run `{command}`.")
     return 0
 
 

@@ -27,7 +27,7 @@ def test_demo_does_not_write_into_a_folder_with_files(
     (tmp_path / "notes.txt").write_text("mine")
 
     assert main(["demo", str(tmp_path)]) == 1
-    assert "is not empty" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 def test_add_writes_a_query_into_the_only_suite(

@@ -169,7 +169,7 @@ collect_ignore = json.loads(Path(__file__).with_name("ignored.json").read_text()
 ELSEWHERE: dict[str, Callable[[Shop], object]] = {
     "data file": lambda shop: shop.write("tests/ignored.json", '["search"]'),
     "plugin": lambda shop: shop.write(
-        "tests/plugin.py",
+        "leaving_out.py",
         "def pytest_ignore_collect(collection_path):\n"
         "    return True if collection_path.name == 'search' else None\n",
     ),
@@ -180,8 +180,8 @@ ELSEWHERE: dict[str, Callable[[Shop], object]] = {
 @pytest.mark.parametrize("way", mark_rest_slow(1, ELSEWHERE))
 def test_suite_that_only_the_change_leaves_out_is_evaluated(shop: Shop, way: str) -> None:
     """The suite, the conftest files above it and the ini file are unchanged."""
-    shop.write_ini("addopts = -p plugin\npythonpath = tests")
-    shop.write("tests/plugin.py", "")
+    shop.write("conftest.py", shop.read("conftest.py") + "pytest_plugins = ['leaving_out']\n")
+    shop.write("leaving_out.py", "")
     shop.write("tests/ignored.json", "[]")
     shop.write("tests/conftest.py", READING)
     shop.write("tests/test_arithmetic.py", UNIT_TEST)

@@ -212,8 +212,9 @@ class Metric:
     def format_value(self, value: float, digits: int | None = None) -> str:
         """Format a value, such as ``0.850``, ``3`` or ``41 ms``."""
         if self.unit == "seconds":
-            return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.2f} s"
-        return f"{value:,.{digits or self.get_digits(value)}f}"
+            return f"{value * 1000:.0f} ms" if round(abs(value), 3) < 1 else f"{value:.2f} s"
+        decimals = self.get_digits(value) if digits is None else digits
+        return f"{value:,.{decimals}f}"
 
     def get_digits(self, *values: float) -> int:
         """Return the number of decimals with which these values are shown."""

@@ -192,7 +192,7 @@ def build_tile(
         metric=str(metric),
         tag=tag,
         outcome=result.outcome if result else Outcome.PASSED,
-        status=_describe_status(metric, threshold, result, value),
+        status=_describe_status(metric, threshold, result),
         value=format_value(metric, value),
         change=format_change(metric, score.before, score.now) if score else None,
         baseline=format_value(metric, baseline),
@@ -235,7 +235,7 @@ def _get_bound(metric: Metric, threshold: Threshold | None) -> tuple[Bound | Non
 
 
 def _describe_status(
-    metric: Metric, threshold: Threshold | None, result: CheckResult | None, value: float | None
+    metric: Metric, threshold: Threshold | None, result: CheckResult | None
 ) -> str:
     if threshold is None or result is None:
         return ""
@@ -245,13 +245,13 @@ def _describe_status(
         return "not evaluated"
     if result.outcome is Outcome.PASSED and not result.is_warning:
         return "holds"
-    if threshold.min is not None and value is not None and value < threshold.min.value:
+    if result.bound_text == str(threshold.min):
         status = f"below {threshold.min}"
-    elif threshold.max is not None and value is not None and value > threshold.max.value:
+    elif result.bound_text == str(threshold.max):
         status = f"above {threshold.max}"
     elif not metric.higher_is_better:
         status = f"rose by more than {threshold.max_rise}"
-    elif threshold.max_drop is None and threshold.max_significant_drop is not None:
+    elif result.bound_text != str(threshold.max_drop):
         status = f"dropped significantly, by more than {threshold.max_significant_drop}"
     else:
         status = f"dropped by more than {threshold.max_drop}"
@@ -261,9 +261,9 @@ def _describe_status(
 def _place_on_bar(
     metric: Metric, value: float | None, bound: float | None, baseline: float | None
 ) -> BarPositions | None:
-    if value is None:
-        return None
     lowest, highest = metric.definition.range
+    if value is None or math.isinf(lowest):
+        return None
     if math.isinf(highest):
         # The longest bar leaves a tenth free, so a reader sees that there is no upper end.
         highest = 1.1 * max(value, bound or 0.0, baseline or 0.0) or 1.0

@@ -94,7 +94,7 @@ def pack_script_data(value: object) -> Markup:
 def encode_script_json(value: object) -> Markup:
     """Encode data as JSON that cannot end the script element that holds it."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
+    return Markup(text.replace("<", "\\u003c"))
 
 
 def _create_bytecode_cache() -> FileSystemBytecodeCache | None:

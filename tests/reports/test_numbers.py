@@ -15,6 +15,7 @@ NDCG = parse_metric("ndcg@10")
         ("zero_results", 3.0, "3"),
         ("zero_results", 1234.0, "1,234"),
         ("latency_p95", 0.0414, "41 ms"),
+        ("latency_p95", 0.9996, "1.00 s"),
         ("latency_p95", 1.5, "1.50 s"),
     ],
 )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import pytest
@@ -10,13 +11,14 @@ from pytest_irquality.baselines.sources import Baseline
 from pytest_irquality.evaluation.decide import decide
 from pytest_irquality.evaluation.evaluate import Branch, BuildFacts, SuiteKey
 from pytest_irquality.evaluation.results import EvaluationContext, Outcome
+from pytest_irquality.metrics import Metric, make_own_metric, parse_metric
 from pytest_irquality.reports.build_view import build_query_details, build_view
 from pytest_irquality.reports.numbers import format_check_values
 from pytest_irquality.reports.sentences import create_node_id
 from pytest_irquality.reports.view_model import View, ViewSettings
 from pytest_irquality.retrieval.run import Provenance, Ranking
 from pytest_irquality.suite.mistakes import Location
-from pytest_irquality.suite.model import KnownIssue, RetrieverId
+from pytest_irquality.suite.model import Bound, BoundUnit, KnownIssue, RetrieverId, Threshold
 from pytest_irquality.suite.rules import MustFind
 from tests.reports.builders import (
     EMPTY,
@@ -558,3 +560,29 @@ def test_checks_that_addopts_leaves_out_are_named() -> None:
     view = build_view(decide(branch, {suite.run_key: make_run(suite)}, facts=facts), SETTINGS)
 
     assert str(view.reasons[0]).startswith('Not run: "qb"')
+
+
+def test_status_names_the_bound_that_broke() -> None:
+    """One of 20 queries is exactly 5%, but one more than before."""
+    threshold = Threshold(
+        parse_metric("zero_results"),
+        location=Location("shop.ir.yaml", 3),
+        max=Bound(0.06, BoundUnit.QUERY_FRACTION, "6%"),
+        max_rise=Bound(0, text="0"),
+    )
+    suite = make_suite(thresholds=[threshold])
+
+    view = make_view(suite, make_run(suite, {"shop 0": EMPTY}), make_run(suite))
+
+    (tile,) = [tile for tile in view.suites[0].tiles if tile.label == "zero_results"]
+    assert tile.status == "rose by more than 0"
+
+
+def test_metric_without_a_lowest_value_has_no_bar() -> None:
+    metric = make_own_metric("loss", lambda ids, grades, k: -1.0, range=(-inf, 0), cutoff=False)
+    bound, location = Bound(-2, text="-2"), Location("shop.ir.yaml", 3)
+    suite = make_suite(thresholds=[Threshold(Metric(metric), min=bound, location=location)])
+
+    view = make_view(suite, make_run(suite))
+
+    assert [tile.bar for tile in view.suites[0].tiles if tile.label == "loss"] == [None]

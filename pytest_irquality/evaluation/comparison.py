@@ -767,7 +767,7 @@ class _Comparer:
                 reference,
                 self._max_tie_length,
                 relevant=relevant,
-                requested=self.compared_depth,
+                requested_count=self.compared_depth,
             )
             aligned.append(result.ranking)
             restored.update(result.restored)

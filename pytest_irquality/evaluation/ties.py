@@ -38,7 +38,7 @@ def align_ties(
     max_length: int,
     *,
     relevant: Collection[str] = (),
-    requested: int = 0,
+    requested_count: int = 0,
 ) -> AlignedRanking:
     """Put documents that are tied in both rankings into the order of the baseline.
 
@@ -51,15 +51,15 @@ def align_ties(
         max_length: The length of the longest tie. If more neighbors have equal scores, scores do
             not order the ranking.
         relevant: The relevant documents of the query.
-        requested: The number of requested results. A shorter ranking is complete, so its end hides
-            no documents.
+        requested_count: The number of requested results. A shorter ranking is complete, so its end
+            hides no documents.
     """
     if now.doc_ids == before.doc_ids or not (_may_have_ties(now) and _may_have_ties(before)):
         return AlignedRanking(now)
     ties_now = _number_ties(now, max_length)
     ties_before = _number_ties(before, max_length)
     aligned = _order_by_baseline(now, before, ties_now, ties_before)
-    if len(now.doc_ids) < requested:
+    if len(now.doc_ids) < requested_count:
         return AlignedRanking(aligned)
     return _restore_hidden(aligned, before, ties_now, ties_before, relevant)
 
@@ -75,12 +75,12 @@ def _may_have_ties(ranking: Ranking) -> bool:
 
 
 def _number_ties(ranking: Ranking, max_length: int) -> dict[str, int]:
-    """Return the number of each document's tie, for documents that share their score."""
+    """Return the index of its tie for each document that shares its score."""
     ties: dict[str, int] = {}
     tie = 0
     previous_score = None
     for doc_id, score in zip(ranking.doc_ids, ranking.scores or (), strict=False):
-        # Neighbours are compared, because "nearly equal" is not transitive over a ranking.
+        # Compare neighbors, not the ends of a tie, because "nearly equal" is not transitive.
         if previous_score is None or not _are_equal(score, previous_score):
             tie += 1
         ties.setdefault(doc_id, tie)
@@ -137,24 +137,24 @@ def _restore_hidden(
         return AlignedRanking(now)
     returned = set(now.doc_ids)
     hidden = [doc_id for doc_id in tie_before if doc_id in relevant and doc_id not in returned]
-    # Each takes the place of a returned document that chance could have hidden: from the end,
-    # irrelevant ones first. A relevant document in both rankings keeps its place.
+    # Each hidden document replaces a returned one of the same tie: irrelevant ones first, from the
+    # end. A relevant document in both rankings keeps its place.
     replaceable = [d for d in reversed(tie_now) if d not in relevant or d not in tie_before]
     replaceable.sort(key=lambda doc_id: (doc_id in relevant, doc_id in tie_before))
     hidden = hidden[: len(replaceable)]
     if not hidden:
         return AlignedRanking(now)
 
-    start = len(now.doc_ids) - len(tie_now)  # where the tie begins
+    tie_start = len(now.doc_ids) - len(tie_now)
     tie = [doc_id for doc_id in tie_now if doc_id not in replaceable[: len(hidden)]]
     for count, doc_id in enumerate(hidden):
         old_place = before.doc_ids.index(doc_id)
         # Documents with better scores may be at the old place. They stay above the tie.
-        tie.insert(max(old_place - start, count), doc_id)
-    restored = {doc_id: start + tie.index(doc_id) + 1 for doc_id in hidden}
-    places = {doc_id: start + index for index, doc_id in enumerate(tie_now)}
-    order = [*range(start), *map(places.get, tie)]
-    return AlignedRanking(_rearrange(now, [*now.doc_ids[:start], *tie], order), restored)
+        tie.insert(max(old_place - tie_start, count), doc_id)
+    restored = {doc_id: tie_start + tie.index(doc_id) + 1 for doc_id in hidden}
+    places = {doc_id: tie_start + index for index, doc_id in enumerate(tie_now)}
+    order = [*range(tie_start), *map(places.get, tie)]
+    return AlignedRanking(_rearrange(now, [*now.doc_ids[:tie_start], *tie], order), restored)
 
 
 def _list_last_tie(ranking: Ranking, ties: Mapping[str, int]) -> list[str]:

@@ -224,7 +224,7 @@ def _build_header(suites: Sequence[SuiteView], settings: ViewSettings) -> Header
     compared_with = settings.compared_with
     if compared_with and settings.compared_commit:
         compared_with += f" ({settings.compared_commit[:COMMIT_LENGTH]})"
-    search_names = query_rows.name_searches(suite.evaluation for suite in suites)
+    search_names = query_rows.choose_names(suite.evaluation for suite in suites)
     if not search_names.is_one_search:
         compared_with = search_names.before
     return Header(

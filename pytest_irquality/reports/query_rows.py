@@ -22,9 +22,9 @@ from pytest_irquality.reports.numbers import Number, format_change, format_value
 from pytest_irquality.suite.model import Query
 
 MAX_MOVES = 2
-MAX_RANK = 1_000_000  # of a document without a rank, which is sorted last
+UNRANKED = 1_000_000  # greater than any rank, so documents without a rank are sorted last
 
-# A drop over the suite names every query that got worse, but no query fails by it.
+# A drop over the suite names every query that got worse, but no query fails because of it.
 SUITE_CHECKS = frozenset({DefaultCheck.SIGNIFICANT_DROP, DefaultCheck.FEW_DROPS})
 QUERY_FINDINGS: Mapping[object, str] = {
     DefaultCheck.LOST_QUERIES: "lost all its relevant documents",
@@ -36,7 +36,7 @@ class Direction(Enum):
     """How the answer to a query changed, in the primary metric of its suite.
 
     Attributes:
-        CHANGED: The ranking changed, and the query has no judgments that say for better or worse.
+        CHANGED: The ranking changed, and no judgments tell whether it is better or worse.
         NONE: The query was not compared.
     """
 
@@ -68,12 +68,13 @@ class SearchNames:
         """Return the columns of the table of queries with headings that fit."""
         columns = []
         for column in QUERY_COLUMNS:
+            # A field named like a column's key replaces its heading.
             columns.append(replace(column, heading=getattr(self, column.key, column.heading)))
         return columns
 
 
-def name_searches(items: Iterable[QueryRow | Evaluation]) -> SearchNames:
-    """Name what queries or suites are compared with, which may be several searches, and what is."""
+def choose_names(items: Iterable[QueryRow | Evaluation]) -> SearchNames:
+    """Return the headings for the searches that these queries or suites compare."""
     comparisons = {id(item.comparison): item.comparison for item in items}.values()
     before = {comparison.compared_search for comparison in comparisons}
     now = {comparison.current_search for comparison in comparisons}
@@ -141,8 +142,8 @@ class QueryRow:
         explaining = [doc for doc in moved if doc.is_relevant and _is_loss(doc) == is_worse]
         if self.direction is Direction.CHANGED:
             # Without judgments, readers care about the results that users saw, above all the first.
-            last_rank = 1 if self.is_first_hit_new else MAX_RANK
-            explaining = [doc for doc in moved if (doc.rank_before or MAX_RANK) <= last_rank]
+            last_rank = 1 if self.is_first_hit_new else UNRANKED
+            explaining = [doc for doc in moved if (doc.rank_before or UNRANKED) <= last_rank]
         return tuple(sorted(explaining, key=_get_importance))
 
     def describe_ranks(self, doc: DocChange) -> Text:
@@ -181,12 +182,12 @@ class QueryRow:
         return list_some(moves, limit)
 
     @property
-    def standing(self) -> Text:
+    def best_rank_text(self) -> Text:
         """Return where the best relevant document is, and what is first instead."""
         ranked = [doc for doc in self.documents if doc.rank_now]
         if not ranked:
             return write("nothing is returned")
-        ranked.sort(key=lambda doc: doc.rank_now or MAX_RANK)
+        ranked.sort(key=lambda doc: doc.rank_now or UNRANKED)
         best = next((doc for doc in ranked if doc.is_relevant), None)
         if best is ranked[0]:
             return write(_name_doc(best), " is first")
@@ -203,7 +204,9 @@ class QueryRow:
         if not any(doc.rank_now for doc in self.documents):
             return write("nothing is returned")
         is_better = self.direction is Direction.BETTER
-        words = ("here", "there") if self.comparison.compared_search else ("now", "was")
+        word = "was" if is_better else "now"
+        if self.comparison.compared_search:
+            word = "there" if is_better else "here"
         rank = 1 if self.is_first_hit_new else None
         if self.moves:
             rank = self.moves[0].rank_now if is_better else self.moves[0].rank_before
@@ -212,7 +215,7 @@ class QueryRow:
         for doc in self.documents:
             if rank is not None and rank == (doc.rank_before if is_better else doc.rank_now):
                 place = "first" if rank == 1 else f"at {rank}"
-                return write(f"{words[is_better]} {place}: ", _name_doc(doc))
+                return write(f"{word} {place}: ", _name_doc(doc))
         return Text()
 
 
@@ -296,7 +299,7 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
                 change=values.change,
                 improvement=improvement or 0.0,
                 finding=drop_query(worst.text) if worst and worst.outcome else _NO_TEXT,
-                known_issue_id=max((each.known_issue_id for each in results), default=""),
+                known_issue_id=next(filter(None, (each.known_issue_id for each in results)), ""),
                 error=error.message if error and status is QueryStatus.NO_ANSWER else "",
                 overlap=change.overlap if change and score is None else 1.0,
                 is_first_hit_new=change.is_first_hit_new if change else False,
@@ -332,11 +335,11 @@ def format_query_values(comparison: Comparison, metric: Metric, query_id: str) -
 
 
 def _find_direction(
-    change: QueryChange | None, improvement: float | None, undecided: bool
+    change: QueryChange | None, improvement: float | None, is_undecided: bool
 ) -> Direction:
     if change is None:
         return Direction.NONE
-    if undecided:
+    if is_undecided:
         return Direction.UNCHANGED
     if improvement is None:
         return Direction.CHANGED if change.is_reordered else Direction.UNCHANGED
@@ -346,7 +349,7 @@ def _find_direction(
 
 
 def group_results(results: Sequence[CheckResult]) -> Mapping[str, Sequence[CheckResult]]:
-    """Return the results that name each query. A drop over the suite is no fault of a query.
+    """Return the results that name each query. A drop over the suite fails no single query.
 
     A finding about several queries is worded for one of them.
     """
@@ -374,9 +377,7 @@ def _name_doc(doc: DocChange) -> DocPart:
 
 
 def _is_loss(doc: DocChange) -> bool:
-    if doc.rank_now is None:
-        return True
-    return doc.rank_before is not None and doc.rank_now > doc.rank_before
+    return (doc.rank_now or UNRANKED) > (doc.rank_before or UNRANKED)
 
 
 def _get_importance(doc: DocChange) -> float:

@@ -25,7 +25,7 @@ from pytest_irquality.io import dataclass
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.text import DataPart, QueryPart, Text, format_count, join, list_some, write
 from pytest_irquality.reports.numbers import format_value
-from pytest_irquality.reports.query_rows import Direction, QueryRow, name_searches
+from pytest_irquality.reports.query_rows import Direction, QueryRow, choose_names
 from pytest_irquality.reports.view_model import Step, SuiteView, ViewSettings, find_label
 from pytest_irquality.suite.model import Threshold
 
@@ -233,7 +233,7 @@ def write_summary(decision: Decision, suites: Sequence[SuiteView], headline: Hea
     if worse and not is_passed:
         sentences += _write_tag_sentence(suites)
     if better and not (is_passed and headline.counts_changes):
-        verb = "got" if name_searches(rows).is_one_search else "are"
+        verb = "got" if choose_names(rows).is_one_search else "are"
         sentences.append(write(f"{_count_queries(better)} {verb} better."))
     ungraded_firsts = _count_ungraded_firsts(rows)
     if ungraded_firsts and not is_passed:
@@ -293,7 +293,7 @@ def _write_unshared_sentences(rows: Sequence[QueryRow]) -> Iterator[Text]:
     for side in ("before", "now"):
         unshared = [row for row in rows if row.only_found_by == side]
         if unshared:
-            name = getattr(name_searches(unshared), side)
+            name = getattr(choose_names(unshared), side)
             queries = list_some([row.query.part for row in unshared])
             yield write("Only ", DataPart(name), " finds relevant documents for ", queries, ".")
 
@@ -522,7 +522,7 @@ def list_ungraded(rows: Sequence[QueryRow]) -> list[QueryRow]:
 
 def _write_change(direction: str, count: str, rows: Sequence[QueryRow]) -> Text:
     """Write for how many queries the search is worse or better, than before or than another one."""
-    names = name_searches(rows)
+    names = choose_names(rows)
     if names.is_one_search:
         return write(f"Search got {direction} for {count}")
     now, before = DataPart(names.now), DataPart(names.before)
@@ -531,7 +531,7 @@ def _write_change(direction: str, count: str, rows: Sequence[QueryRow]) -> Text:
 
 def _describe_first_results(rows: Sequence[QueryRow]) -> str:
     changed = sum(row.is_first_hit_new for row in rows)
-    verb = "changed" if name_searches(rows).is_one_search else "differs"
+    verb = "changed" if choose_names(rows).is_one_search else "differs"
     return f"the first result {verb} for {changed} of {_count_queries(len(rows))}"
 
 

@@ -13,7 +13,7 @@ from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import escape_log_line, escape_workflow_commands
 from pytest_irquality.io.text import CodePart, DataPart, DocPart, Part, Text, join, write
 from pytest_irquality.reports.numbers import MARKS
-from pytest_irquality.reports.query_rows import Direction, SearchNames, TextColumn, name_searches
+from pytest_irquality.reports.query_rows import Direction, SearchNames, TextColumn, choose_names
 from pytest_irquality.reports.view_model import Step, SuiteView, View, find_label
 
 TERMINAL_COLUMNS = 80
@@ -311,7 +311,7 @@ def format_failure(results: Sequence[CheckResult], evaluation: Evaluation) -> st
             lines.append(f"  why: {render_plain(write(DataPart(query.why)))}")
         if query.id in evaluation.comparison.answers:
             documents = list_documents(evaluation.comparison, query.id)
-            lines += _format_documents(documents, name_searches([evaluation]))
+            lines += _format_documents(documents, choose_names([evaluation]))
     location = results[0].location
     if location.path:
         lines.append(f"  at {location}")

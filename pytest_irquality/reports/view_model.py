@@ -17,7 +17,7 @@ from pytest_irquality.evaluation.results import CheckResult, Coverage, Notice, O
 from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.text import Text
 from pytest_irquality.reports.numbers import Tile
-from pytest_irquality.reports.query_rows import Direction, QueryRow, SearchNames, name_searches
+from pytest_irquality.reports.query_rows import Direction, QueryRow, SearchNames, choose_names
 
 # Every report has this text in its first bytes, so that a later run may replace the file.
 OUTPUT_MARKER = "pytest-irquality:report"
@@ -218,7 +218,7 @@ class View:
     @cached_property
     def names(self) -> SearchNames:
         """Return what reports call the searches that are compared."""
-        return name_searches(suite.evaluation for suite in self.suites)
+        return choose_names(suite.evaluation for suite in self.suites)
 
     def split_suites(self) -> tuple[Sequence[SuiteView], Sequence[SuiteView]]:
         """Return the suites to look at and, if there are many, those without any change."""

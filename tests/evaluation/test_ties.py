@@ -86,7 +86,9 @@ RELEVANT = ("best", "good")
 def test_relevant_documents_behind_the_end_are_in_their_old_place(now: str, expected: str) -> None:
     before = parse_ranking("x:3 best:1 good:1")
 
-    aligned = align_ties(parse_ranking(now), before, max_length=5, relevant=RELEVANT, requested=3)
+    aligned = align_ties(
+        parse_ranking(now), before, max_length=5, relevant=RELEVANT, requested_count=3
+    )
 
     assert aligned.ranking.doc_ids == tuple(expected.split())
     restored = set(aligned.ranking.doc_ids) - set(parse_ranking(now).doc_ids)
@@ -100,7 +102,7 @@ def test_no_document_is_above_a_better_score() -> None:
     before = parse_ranking("best:1 x:1 y:1 z:1")
     now = parse_ranking("new-1:3 new-2:2 x:1 y:1")
 
-    aligned = align_ties(now, before, max_length=5, relevant=["best"], requested=4)
+    aligned = align_ties(now, before, max_length=5, relevant=["best"], requested_count=4)
 
     assert aligned.ranking.doc_ids == ("new-1", "new-2", "best", "x")
     assert aligned.restored == {"best": 3}
@@ -110,7 +112,7 @@ def test_only_relevant_documents_are_restored_and_none_is_pushed_out() -> None:
     before = parse_ranking("x:3 best:1 other:1 good:1")
     now = parse_ranking("x:3 good:1 y:1 z:1")
 
-    aligned = align_ties(now, before, max_length=5, relevant=RELEVANT, requested=4)
+    aligned = align_ties(now, before, max_length=5, relevant=RELEVANT, requested_count=4)
 
     assert aligned.ranking.doc_ids == ("x", "best", "good", "y")
 

@@ -39,14 +39,14 @@ from pytest_irquality.suite.model import Query, RetrieverId, Suite, Threshold
 
 @dataclass(frozen=True)
 class BuildEvaluation:
-    """The evaluations of a build against its branches, and what follows from both.
+    """The evaluations of a build on the current and the base branch, and what follows from them.
 
     Attributes:
         current: The evaluation against the suites of the change.
         base: The evaluation against the suites of the base branch, if there is one.
         coverage: The number of queries by status.
         base_failures: The results of checks of the base branch that fail, while the current branch
-            has no such failure. They lead a report for ``REVIEW``.
+            has no such failure. A ``REVIEW`` report begins with them.
         edits: What the change edits in suites.
         is_strict: Whether a build exits with 0 only if it passes.
         facts: What the plugin knows about the build.
@@ -157,7 +157,7 @@ def _create_removed_parameter_notices(build: BuildEvaluation) -> Iterator[Notice
 
 
 def _create_base_no_answer_notices(build: BuildEvaluation) -> Iterator[Notice]:
-    """Create a notice for each base suite with queries that were not answered on both branches.
+    """Create a notice for each base suite with queries that a branch did not answer.
 
     If the current branch has the query as well, its missing answer is reported there. Under
     ``run:``, a query that the base branch never ran would otherwise count as new.
@@ -206,7 +206,7 @@ def _create_unevaluated_threshold_notices(build: BuildEvaluation) -> Iterator[No
     if build.base is None:
         return
     results = build.current.results
-    incomplete = {each.key for each in results if each.outcome >= Outcome.INCOMPLETE}
+    incomplete = {result.key for result in results if result.outcome >= Outcome.INCOMPLETE}
     for evaluation in build.base.evaluations:
         suite = evaluation.suite
         lacks_retriever = bool(suite.baseline_retriever) and evaluation.baseline_run is None
@@ -260,7 +260,7 @@ def _create_selection_notice(build: BuildEvaluation) -> Iterator[Notice]:
     """Create a notice if ``addopts`` leaves out checks, or if nothing was evaluated."""
     branch, facts = build.current.branch, build.facts
     has_evaluations = any(each.evaluations for each in build.branch_evaluations)
-    # What the command line leaves out is not held against a run.
+    # A run is not empty just because the command line leaves suites out.
     is_deselected = any(map(branch.is_deselected, branch.suites))
     is_empty = not has_evaluations and not is_deselected
     selection = CodePart(facts.addopts_selection)
@@ -290,7 +290,7 @@ def _create_saved_run_notice(build: BuildEvaluation) -> Iterator[Notice]:
             text += f", and the answers are from commit {_name_commits(commits)}"
         yield Notice("saved-runs-in-addopts", text, Outcome.INCOMPLETE, is_cause=True)
     elif current_commit and commits - {current_commit}:
-        # Nobody may read the report of a strict build, which could pass with an old run forever.
+        # Perhaps nobody reads the report of a strict build, so an old run could pass forever.
         other_commits = _name_commits(commits - {current_commit})
         text = write(f"The answers are from commit {other_commits}, not from the current code")
         outcome = Outcome.INCOMPLETE if build.is_strict else Outcome.PASSED

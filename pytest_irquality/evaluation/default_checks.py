@@ -160,7 +160,7 @@ def _test_lost_queries(comparisons: Iterable[Comparison], today: date | None) ->
         )
         tests[len(results)] = test
         results.append(assign_suites(result, [comparison.suite]))
-    for index in statistics.select_rejecting(tests):
+    for index in statistics.select_significant(tests):
         results[index] = replace(results[index], outcome=Outcome.FAILED)
     return results
 
@@ -319,7 +319,7 @@ def _test_drops(samples: Sequence[_Sample], min_changed: int) -> Iterator[CheckR
     for index, sample in enumerate(samples):
         if sample.improvements and fmean(map(abs, sample.improvements)) > constants.MIN_MEAN_DROP:
             tests[index] = statistics.create_drop_test(sample.improvements, sample.alpha)
-    rejecting = statistics.select_rejecting(tests)
+    rejecting = statistics.select_significant(tests)
     for index, sample in enumerate(samples):
         is_failed = index in rejecting and -fmean(sample.improvements) > constants.MIN_MEAN_DROP
         if is_failed or sample.is_reported:
@@ -347,7 +347,7 @@ def _describe_drop(
     number = format_count(len(sample.improvements), "query", "queries")
     counts = f"{worse_count} of {number} worse, {len(nonzero) - worse_count} better"
     if not could_fail and not is_failed:
-        return write(f"{number} are too few to test a drop in {sample.metric} ({counts})")
+        return write(f"too few queries can drop in {sample.metric} to test it ({counts})")
     figures = [statistics.format_p_value(test.p_value)] if test else []
     if not is_failed:
         return write(f"no significant drop in {sample.metric} ({'; '.join([*figures, counts])})")
@@ -407,7 +407,7 @@ def _find_few_drops(pools: Sequence[_Sample]) -> CheckResult:
         test = statistics.create_drop_test(large, constants.LARGE_CHANGES_ALPHA)
         value, bound, reason = test.p_value, test.alpha, statistics.format_p_value(test.p_value)
         is_failed = (
-            bool(statistics.select_rejecting({"": test}))
+            bool(statistics.select_significant({"": test}))
             and -fmean(large) > constants.MIN_MEAN_DROP
         )
     else:

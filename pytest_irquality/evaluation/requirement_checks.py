@@ -45,10 +45,10 @@ class RequirementChecks:
         self.suite = comparison.suite
         self.context = context
         self._drop_tests = _create_drop_tests(comparison)
-        self._significant_drops = frozenset(statistics.select_rejecting(self._drop_tests))
+        self._significant_drops = frozenset(statistics.select_significant(self._drop_tests))
         has_all_answers = len(comparison.answers) == len(comparison.suite.queries)
         rankings = chain.from_iterable(comparison.answers.values())
-        self._is_empty = has_all_answers and not any(ranking.doc_ids for ranking in rankings)
+        self._has_no_results = has_all_answers and not any(ranking.doc_ids for ranking in rankings)
 
     def check_all(self) -> Iterator[CheckResult]:
         """Check all requirements, those of queries first."""
@@ -82,7 +82,7 @@ class RequirementChecks:
         """Check a rule or threshold for every query, and name all queries that break it.
 
         The result is ``INCOMPLETE`` if a query has no answer, or if none could be checked. A
-        threshold does not apply to queries without judgments, because these have no value.
+        threshold does not apply to queries that expect no results.
         """
         failures: list[CheckResult] = []
         passes: list[CheckResult] = []
@@ -154,7 +154,7 @@ class RequirementChecks:
         elif violations := self._find_violations(rule, query):
             outcome = Outcome.FAILED
             text = write(query.part, ": ", list_some(violations, separator="; "))
-        elif self._is_empty and not isinstance(rule, ExpectNoResults):
+        elif self._has_no_results and not isinstance(rule, ExpectNoResults):
             # Nothing could break a rule about results, and a search that returns nothing at all
             # must not pass.
             outcome = Outcome.INCOMPLETE
@@ -422,7 +422,7 @@ class _Subject:
 
     @property
     def value_count(self) -> int:
-        """Return the number of queries that is 100%."""
+        """Return the number of queries that a percentage refers to."""
         if self.query is not None:
             return 1
         return self.comparison.count_values(self.metric, self.tag)

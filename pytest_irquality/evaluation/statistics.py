@@ -14,11 +14,11 @@ from typing import TypeVar
 from pytest_irquality.evaluation.constants import ROUNDING_ERROR
 from pytest_irquality.io import dataclass
 
-MAX_EXACT_CHANGES = 24  # Half of 2 to the 24th sums are never built: see _count_low_sums.
+MAX_EXACT_CHANGES = 24  # needs two lists of 2**12 sums, see _count_low_sums
 SAMPLE_COUNT = 10_000
 SEED = 0
 
-# Sampled sums are whole numbers of SUM_BYTES bytes, so one big integer can add all samples at once.
+# Sampled sums are integers of SUM_BYTES bytes, so one big integer can add all samples at once.
 SUM_BYTES = 4
 GRID_STEPS = 2 ** (8 * SUM_BYTES - 1)
 CHANGES_PER_TABLE = 8  # One random byte picks one of the 2 to the 8th sums of so many changes.
@@ -64,7 +64,7 @@ def compute_sign_flip_p_value(deltas: Sequence[float]) -> float:
 
 
 def _round_to_grid(changed: Sequence[float]) -> tuple[list[int], int]:
-    """Return the sizes of all changes as whole numbers, and the sum of the sizes that rose.
+    """Return the sizes of all changes as integers, and the sum of the sizes that rose.
 
     A sign combination chooses which sizes rise. Its sum is as low as the observed one if the sum of
     its rising sizes is. Rounding may put the observed sum below an equal one, so the rounding error
@@ -168,7 +168,7 @@ def create_sign_test(lost_count: int, gained_count: int, alpha: float) -> Signif
     return SignificanceTest(p_value, 0.5 ** (lost_count + gained_count), alpha)
 
 
-def select_rejecting(tests: Mapping[TestName, SignificanceTest]) -> list[TestName]:
+def select_significant(tests: Mapping[TestName, SignificanceTest]) -> list[TestName]:
     """Return the names of the tests that reject, with the lowest p-value first.
 
     A test that cannot reject, because too few of its queries changed, does not count: a retriever
@@ -179,7 +179,7 @@ def select_rejecting(tests: Mapping[TestName, SignificanceTest]) -> list[TestNam
     or positively dependent. But with the others, five retrievers that share a drop with p = 0.016
     pass at 4%, while one such retriever fails.
     """
-    # With levels of their own, tests are compared by p-value in units of the level.
+    # Tests may have different levels, so compare p-values divided by the level.
     ratios = {}
     for name, test in tests.items():
         if test.min_p_value <= test.alpha:
@@ -206,9 +206,8 @@ def compute_interval(deltas: Sequence[float]) -> tuple[float, float] | None:
 
     This is Student's interval, made longer on the side of a long tail. For a skewed distribution,
     Student's is too short at one end, by about skewness · (1 + 2t²) ÷ 6√n standard errors (Johnson,
-    1978).
-    Few differences show less skewness than there is, so that end is moved further, by the factor
-    with which nine in ten intervals contain the true mean.
+    1978). Few differences show less skewness than there is, so that end is moved further, by the
+    factor with which nine in ten intervals contain the true mean.
 
     Returns:
         The lower and upper end, or ``None`` if fewer than five differences are not zero, or if all

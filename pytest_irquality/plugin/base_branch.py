@@ -46,7 +46,7 @@ from pytest_irquality.plugin.options import (
     SUITE_PATTERNS,
     get_command_line,
     is_controller,
-    is_run_without_tests,
+    is_without_evaluation,
     is_worker,
     parse_arguments,
 )
@@ -184,7 +184,7 @@ class BaseBranchPlugin:
         declared = (*self.state.declared_retrievers, *self.base_config.declared_retrievers)
         if not collection.is_declared(fixture, declared):
             key = self.branch.add_suite(suite, RetrieverId(fixture))
-            self.branch.set_missing(key, f"'{fixture}' is not declared as a retriever")
+            self.branch.set_missing_retriever(key, f"'{fixture}' is not declared as a retriever")
             return []
         current_suites = self.state.search_session.current.suites
         current_keys = {key for key in current_suites if key.path == suite.path}
@@ -216,7 +216,7 @@ class BaseBranchPlugin:
             BaselineError: The code cannot be run.
         """
         code_source, search_session = self.code_source, self.state.search_session
-        if code_source is None or is_run_without_tests(config):
+        if code_source is None or is_without_evaluation(config):
             return
         if is_worker(config):
             # The controller runs the code, and has written the answers when the first item runs.

@@ -142,7 +142,7 @@ class FirstSuiteItem(pytest.Function):
 
 
 def _write_suite(module: FirstSuiteModule, queries: Sequence[Query]) -> str:
-    """Write the suite, and describe what to do next."""
+    """Write the suite, replacing that of an earlier retriever, and describe what to do next."""
     path = suite_writer.get_first_suite_path(module.path)
     pairs = zip(module.source.queries, queries, strict=True)
     answered = [_add_candidates(init_query, query, module.runs) for init_query, query in pairs]

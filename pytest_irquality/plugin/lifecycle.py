@@ -41,8 +41,8 @@ from pytest_irquality.plugin.options import (
     get_command_line,
     is_controller,
     is_only_in_addopts,
-    is_run_without_tests,
     is_suite_path,
+    is_without_evaluation,
     is_worker,
     list_command_words,
 )
@@ -136,9 +136,9 @@ def _set_baseline_source(config: pytest.Config, state: PluginState) -> None:
 
 
 def _create_shared_prefix(config: pytest.Config) -> Path:
-    """Choose a beginning for the names of files that all workers share, and remove them at the end.
+    """Choose a prefix for files that all workers share, and remove these files at the end.
 
-    Each worker removes them. One that still runs creates them again, which only forgets pauses.
+    Each worker removes them. A worker that still runs creates them again, and loses only pauses.
     """
     session_id = getattr(config, "workerinput", {})["testrunuid"]
     prefix = Path(tempfile.gettempdir(), f"irquality-{session_id}")
@@ -320,7 +320,7 @@ def record_selection(
             names = {i.check_item.name for i in own_items if i.nodeid in selected_node_ids}
             typed_names = {i.check_item.name for i in own_items if i in typed_items}
             names_without_addopts = names | typed_names
-            search_session.plan.select_items(key, names, names_without_addopts)
+            search_session.plan.record_items(key, names, names_without_addopts)
             deselected_count += len(names_without_addopts - names)
     if deselected_count:
         selection = describe_addopts_selection(config) or "a conftest or plugin"
@@ -374,7 +374,7 @@ class ConclusionPlugin:
             search_session.is_interrupted = True
             raise
         finally:
-            if search_session.needs_decision and not is_run_without_tests(self.config):
+            if search_session.needs_decision and not is_without_evaluation(self.config):
                 self._conclude(session)
 
     # Reports have rows for each query, and the garbage collector would visit them again and again.

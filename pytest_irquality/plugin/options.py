@@ -27,7 +27,7 @@ STANDARD_OUTPUT = "-"
 _NO_PATHS = ("", NO_FILE, STANDARD_OUTPUT)
 
 # Set in the process that runs the base branch's own code (``--ir-baseline=run:REF``).
-CHILD_VARIABLE = "PYTEST_IRQUALITY_BASE"
+BASE_PROCESS_VARIABLE = "PYTEST_IRQUALITY_BASE"
 
 _ValueType = Literal["text", "texts", "count", "optional text"]
 
@@ -118,7 +118,7 @@ OPTIONS = (
         "--ir-init",
         "QUERIES",
         "Write a first suite next to a list of queries (one per line, or CSV), with current results"
-        " to grade.",
+        " to grade and, if there are GitHub workflows, one that runs it.",
     ),
     Option(
         "--ir-report",
@@ -206,7 +206,7 @@ _FILE_OPTIONS = {
     "ir_history": "--ir-history",
 }
 # With these, no suite is evaluated, and pytest may exit with 0.
-OPTIONS_WITHOUT_RUNNING = {
+OPTIONS_WITHOUT_EVALUATION = {
     "collectonly": "--collect-only",
     "setupplan": "--setup-plan",
     "showfixtures": "--fixtures",
@@ -393,7 +393,7 @@ def check_options(config: pytest.Config, options: Options) -> None:
             raise pytest.UsageError(
                 f"-p {name}: Parts of the plugin cannot be switched off. Use `-p no:irquality`."
             )
-    for name, flag in OPTIONS_WITHOUT_RUNNING.items():
+    for name, flag in OPTIONS_WITHOUT_EVALUATION.items():
         if is_only_in_addopts(config, name):
             raise pytest.UsageError(
                 f"{flag} comes from 'addopts' in the ini file, so no query would run. Remove it"
@@ -445,7 +445,7 @@ def is_suite_path(options: Options, path: Path, *, is_named: bool) -> bool:
 
 def is_base_process() -> bool:
     """Return whether this process runs the base branch's own code (``run:``)."""
-    return CHILD_VARIABLE in os.environ
+    return BASE_PROCESS_VARIABLE in os.environ
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -592,7 +592,7 @@ def describe_addopts_selection(config: pytest.Config) -> str:
     """Describe the options in ``addopts`` that leave out tests, such as ``-m smoke``."""
     typed = get_command_line(config).namespace
     options = []
-    for name, flag in {**_SELECTING_OPTIONS, **OPTIONS_WITHOUT_RUNNING}.items():
+    for name, flag in {**_SELECTING_OPTIONS, **OPTIONS_WITHOUT_EVALUATION}.items():
         value = getattr(config.option, name, None)
         if not value or value == getattr(typed, name, None):
             continue
@@ -600,9 +600,9 @@ def describe_addopts_selection(config: pytest.Config) -> str:
     return ", ".join(options)
 
 
-def is_run_without_tests(config: pytest.Config) -> bool:
+def is_without_evaluation(config: pytest.Config) -> bool:
     """Return whether no suite is evaluated, because pytest only shows tests, for example."""
-    return any(getattr(config.option, name, False) for name in OPTIONS_WITHOUT_RUNNING)
+    return any(getattr(config.option, name, False) for name in OPTIONS_WITHOUT_EVALUATION)
 
 
 def is_only_in_addopts(config: pytest.Config, name: str) -> bool:

@@ -64,14 +64,14 @@ class SessionBranch:
         """Record that a suite, a baseline or a retriever cannot be used."""
         self.errors.setdefault(path, write(DataPart(message)))
 
-    def set_missing(self, key: SuiteKey, reason: str) -> None:
+    def set_missing_retriever(self, key: SuiteKey, reason: str) -> None:
         """Record why a suite cannot run."""
         self.missing_retrievers[self.suites[key].run_key] = write(DataPart(reason))
 
     def read_branch(
         self, contexts: Mapping[SuiteKey, EvaluationContext], commit: str = ""
     ) -> Branch:
-        """Return the branch as the decision needs it. The first call reads its baselines.
+        """Return the branch as the decision needs it, and read its baselines if a suite was added.
 
         Args:
             contexts: What evaluating a suite needs to know about its selection and corpus.
@@ -142,7 +142,7 @@ class QueryPlan:
 
     # -- Which queries run -------------------------------------------------------------------------
 
-    def select_items(
+    def record_items(
         self, key: SuiteKey, names: Collection[str], typed_names: Collection[str]
     ) -> None:
         """Record the items of a suite that run, and those that the typed command line selects."""
@@ -163,7 +163,7 @@ class QueryPlan:
             queries = tuple(query for query in queries if self.shard.has_query(query))
         return queries
 
-    def list_queries(self, key: SuiteKey) -> list[tuple[Suite, tuple[Query, ...]]]:
+    def list_suites_with_queries(self, key: SuiteKey) -> list[tuple[Suite, tuple[Query, ...]]]:
         """Return a suite on each branch that has it, with the queries that run."""
         pairs = []
         if key in self.current.suites:
@@ -186,8 +186,8 @@ class QueryPlan:
         # command line names current queries, so it runs none of them.
         deselected = set()
         for query in suite.queries:
-            is_selected = not selected if self.shard is None else self.shard.has_query(query)
-            if not selected.get(query.request, is_selected):
+            runs_base_only = not selected if self.shard is None else self.shard.has_query(query)
+            if not selected.get(query.request, runs_base_only):
                 deselected.add(query.id)
         return frozenset(deselected)
 
@@ -210,23 +210,23 @@ class QueryPlan:
         request with these suites.
         """
         requests = {query.request for suite in suites for query in suite.queries}
-        sharing = list(suites)
+        every_suite = list(suites)
         base_suites = self.base.suites.values() if self.base is not None else ()
         for other in (*self.current.suites.values(), *base_suites):
             is_sharing = other.run_key == suites[0].run_key and other not in suites
             if is_sharing and any(query.request in requests for query in other.queries):
-                sharing.append(other)
-        metrics = [metric for other in sharing for metric in list_metrics(other)]
-        fields = dict.fromkeys(name for other in sharing for name in get_needed_fields(other))
+                every_suite.append(other)
+        metrics = [metric for other in every_suite for metric in list_metrics(other)]
+        fields = dict.fromkeys(name for other in every_suite for name in get_needed_fields(other))
         size_units = dict.fromkeys(metric.budget[0] for metric in metrics if metric.budget)
         stages = dict.fromkeys(metric.stage for metric in metrics if metric.stage)
-        repeat = self.repeat or max(other.settings.repeat for other in sharing)
+        repeat = self.repeat or max(other.settings.repeat for other in every_suite)
         return QueryBatch(
             suites[0].run_key,
             suites[0].path.rpartition("/")[0],
             tuple(queries),
             replace(suites[0].settings, repeat=repeat),
-            depth=self._find_depth(sharing),
+            depth=self._find_depth(every_suite),
             fields=tuple(fields),
             size_units=tuple(size_units),
             stages=tuple(stages) or None,
@@ -251,17 +251,17 @@ class QueryPlan:
         queries: dict[tuple[RunKey, str], dict[str, Query]] = {}
         suites: dict[tuple[RunKey, str], list[Suite]] = {}
         for key in (*self.current.suites, *(self.base.suites if self.base else ())):
-            for suite, needed in self.list_queries(key):
+            for suite, needed in self.list_suites_with_queries(key):
                 # The base branch's fixture is run with all of its own parameters.
                 retriever = suite.retriever._replace(parameter="")
                 group = suite.run_key._replace(retriever=retriever), suite.path.rpartition("/")[0]
                 queries.setdefault(group, {}).update((query.request, query) for query in needed)
                 suites.setdefault(group, []).append(suite)
         batches = []
-        for group, needed_queries in queries.items():
+        for (run_key, folder), needed_queries in queries.items():
             if needed_queries:
-                batch = self.create_batch(suites[group], tuple(needed_queries.values()))
-                batches.append(replace(batch, key=group[0]))
+                batch = self.create_batch(suites[run_key, folder], tuple(needed_queries.values()))
+                batches.append(replace(batch, key=run_key))
         return batches
 
 

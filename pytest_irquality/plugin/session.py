@@ -202,7 +202,7 @@ class SearchSession:
             RetrieverError: The retriever cannot be called.
             CorpusError: The corpus of the suite cannot be read.
         """
-        for suite, queries in self.plan.list_queries(key):
+        for suite, queries in self.plan.list_suites_with_queries(key):
             baseline_id, value = baseline_retriever or (RetrieverId(), None)
             if suite.baseline_retriever and baseline_id.fixture == suite.baseline_retriever:
                 self._collect_answers(value, replace(suite, retriever=baseline_id), queries)
@@ -260,7 +260,7 @@ class SearchSession:
         requests: set[str] = set()
         run_keys = set()
         baseline_retrievers = set()
-        for suite, queries in self.plan.list_queries(key):
+        for suite, queries in self.plan.list_suites_with_queries(key):
             requests.update(query.request for query in queries)
             run_keys.add(suite.run_key)
             baseline_retrievers.add(suite.baseline_retriever)
@@ -286,7 +286,7 @@ class SearchSession:
             if error:
                 self._retriever_errors[key] = error
         elif error and self.base is not None:
-            self.base.set_missing(key, error)
+            self.base.set_missing_retriever(key, error)
 
     def clear_error(self, key: SuiteKey) -> None:
         """Forget the error of an earlier attempt to run a suite."""
@@ -412,7 +412,7 @@ class SearchSession:
                 del self.current.suites[key]
                 self.current.add_error(key.path, error)
             else:
-                self.current.set_missing(key, error)
+                self.current.set_missing_retriever(key, error)
         self._retriever_errors.clear()
 
     def _drop_broken_base_suites(self, base: SessionBranch) -> None:

@@ -364,7 +364,7 @@ def _explain_line_without_key(lines: Sequence[str], row: int) -> Mistake:
 def _explain_rest_of_line(failure: _Failure) -> Mistake:
     """Explain what follows a value that is complete."""
     last, rest = failure.before.rstrip()[-1:], failure.rest.strip()
-    message = f"{quote(rest)} follows a complete value. Put the whole value in quotes."
+    message = f"{quote(rest)} follows a complete value. Put all of the value in quotes."
     if last in ("'", '"'):
         other = '"' if last == "'" else "'"
         hint = f"If the text contains {last}, put {other} around it."

@@ -21,7 +21,7 @@ from pytest_irquality.evaluation.statistics import (
     create_drop_test,
     create_sign_test,
     format_p_value,
-    select_rejecting,
+    select_significant,
 )
 
 many_filtered = settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
@@ -211,7 +211,7 @@ def make_tests(*deltas_of_tests: list[float]) -> dict[int, SignificanceTest]:
 )
 def test_shared_level(tests: dict[int, SignificanceTest], rejected: list[int]) -> None:
     """Six drops have p = 0.016, and the tests share a level of 0.04."""
-    assert sorted(select_rejecting(tests)) == rejected
+    assert sorted(select_significant(tests)) == rejected
 
 
 def test_interval_is_that_of_a_paired_t_test_and_longer_at_a_long_tail() -> None:

@@ -195,9 +195,10 @@ def _describe_difference(doc_id: str, other: str) -> str:
     shorter, longer = sorted((doc_id, other), key=len)
     if shorter.lower() == longer.lower():
         return "upper and lower case"
-    if longer.endswith(shorter):
+    # A digit more makes another number, unless it is a zero in front.
+    if longer.endswith(shorter) and not longer.removesuffix(shorter).strip("0").isdecimal():
         return f"the prefix '{longer.removesuffix(shorter)}'"
-    if longer.startswith(shorter):
+    if longer.startswith(shorter) and not longer.removeprefix(shorter).isdecimal():
         return f"the suffix '{longer.removeprefix(shorter)}'"
     return ""
 

@@ -118,6 +118,16 @@ def test_ids_that_differ_in_form_only(named: str, returned: str, difference: str
     assert evaluation.outcome is Outcome.FAILED
 
 
+@pytest.mark.parametrize("returned", ["17", "70", "sku-7"])
+def test_numbers_that_share_digits_have_no_relation(returned: str) -> None:
+    suite = make_suite(queries=[make_query("a", {"7": 1.0})], thresholds=[make_threshold(min=0.5)])
+
+    evaluation = evaluate(suite, answer({"a": rank(returned)}))
+
+    is_related = find_notice(evaluation, "unknown-document-ids") is not None
+    assert is_related is (returned == "sku-7")
+
+
 def test_ids_without_any_relation_are_named_if_there_are_several() -> None:
     suite = make_suite(queries=2)
     run = answer({"shop 0": rank("77", "78"), "shop 1": rank("79")})

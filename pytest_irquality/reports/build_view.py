@@ -23,8 +23,8 @@ from pytest_irquality.io import dataclass, replace
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.text import DataPart, Text, format_count, write
 from pytest_irquality.reports import query_rows, sentences
-from pytest_irquality.reports.numbers import Number, build_tile, build_tiles
 from pytest_irquality.reports.sentences import Headline
+from pytest_irquality.reports.tiles import Number, build_tile, build_tiles
 from pytest_irquality.reports.view_model import (
     Header,
     HistoryPoint,

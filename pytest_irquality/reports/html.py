@@ -20,9 +20,9 @@ from pytest_irquality.io.escaping import clip, escape_page_text
 from pytest_irquality.io.text import CodePart, DocPart, QueryPart, Text, format_count, write
 from pytest_irquality.reports import templating
 from pytest_irquality.reports.build_view import QueryDetails, build_query_details
-from pytest_irquality.reports.numbers import MARKS, MINUS, Number, Tile, format_check_values
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS, Cell, Direction, QueryRow, drop_query
 from pytest_irquality.reports.sentences import collect_rows
+from pytest_irquality.reports.tiles import MARKS, MINUS, Number, Tile, format_check_values
 from pytest_irquality.reports.view_model import (
     OUTPUT_MARKER,
     HistoryPoint,

@@ -19,8 +19,8 @@ from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import escape_page_text
 from pytest_irquality.io.text import Text
 from pytest_irquality.reports.build_view import build_query_details
-from pytest_irquality.reports.numbers import Number
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS, QueryRow
+from pytest_irquality.reports.tiles import Number
 from pytest_irquality.reports.view_model import OUTPUT_MARKER, View
 from pytest_irquality.suite.mistakes import Location
 from pytest_irquality.suite.model import RetrieverId

@@ -9,9 +9,9 @@ from markupsafe import Markup
 
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import escape_workflow_message, escape_workflow_property
-from pytest_irquality.reports.numbers import MARKS, format_check_values
 from pytest_irquality.reports.templating import create_markdown_environment
 from pytest_irquality.reports.terminal import fit
+from pytest_irquality.reports.tiles import MARKS, format_check_values
 from pytest_irquality.reports.view_model import OUTPUT_MARKER, View
 from pytest_irquality.suite.mistakes import Location
 

@@ -18,7 +18,7 @@ from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outco
 from pytest_irquality.io import dataclass, field, replace
 from pytest_irquality.io.text import DataPart, DocPart, QueryPart, Text, join, list_some, write
 from pytest_irquality.metrics import Metric
-from pytest_irquality.reports.numbers import Number, format_change, format_value
+from pytest_irquality.reports.tiles import Number, format_change, format_value
 from pytest_irquality.suite.model import Query
 
 MAX_MOVES = 2

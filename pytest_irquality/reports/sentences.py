@@ -24,8 +24,8 @@ from pytest_irquality.evaluation.statistics import format_p_value
 from pytest_irquality.io import dataclass
 from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.text import DataPart, QueryPart, Text, format_count, join, list_some, write
-from pytest_irquality.reports.numbers import format_value
 from pytest_irquality.reports.query_rows import Direction, QueryRow, choose_names
+from pytest_irquality.reports.tiles import format_value
 from pytest_irquality.reports.view_model import Step, SuiteView, ViewSettings, find_label
 from pytest_irquality.suite.model import Threshold
 

@@ -12,8 +12,8 @@ from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import escape_log_line, escape_workflow_commands
 from pytest_irquality.io.text import CodePart, DataPart, DocPart, Part, Text, join, write
-from pytest_irquality.reports.numbers import MARKS
 from pytest_irquality.reports.query_rows import Direction, SearchNames, TextColumn, choose_names
+from pytest_irquality.reports.tiles import MARKS
 from pytest_irquality.reports.view_model import Step, SuiteView, View, find_label
 
 TERMINAL_COLUMNS = 80

@@ -16,8 +16,8 @@ from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, Coverage, Notice, Outcome
 from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.text import Text
-from pytest_irquality.reports.numbers import Tile
 from pytest_irquality.reports.query_rows import Direction, QueryRow, SearchNames, choose_names
+from pytest_irquality.reports.tiles import Tile
 
 # Every report has this text in its first bytes, so that a later run may replace the file.
 OUTPUT_MARKER = "pytest-irquality:report"

@@ -13,8 +13,8 @@ from pytest_irquality.evaluation.evaluate import Branch, BuildFacts, SuiteKey
 from pytest_irquality.evaluation.results import EvaluationContext, Outcome
 from pytest_irquality.metrics import Metric, make_own_metric, parse_metric
 from pytest_irquality.reports.build_view import build_query_details, build_view
-from pytest_irquality.reports.numbers import format_check_values
 from pytest_irquality.reports.sentences import create_node_id
+from pytest_irquality.reports.tiles import format_check_values
 from pytest_irquality.reports.view_model import View, ViewSettings
 from pytest_irquality.retrieval.run import Provenance, Ranking
 from pytest_irquality.suite.mistakes import Location

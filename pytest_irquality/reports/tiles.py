@@ -1,4 +1,4 @@
-"""Numbers and marks as reports show them: values, changes, and tiles of metrics.
+"""Tiles of metrics, and the numbers and marks in them and in all other parts of reports.
 
 A tile is a metric over a suite or a tag, with its change, its threshold and its baseline.
 """
@@ -101,7 +101,7 @@ class Tile:
         status: How the value compares with its threshold, such as ``below 0.87``, or empty.
         bound: The minimum or maximum, and ``bound_name`` which of them.
         improvement: The change for the better, negative for the worse.
-        compared: The value over the queries that have a baseline, of which ``change`` is.
+        compared: The value over the queries that have a baseline, which ``change`` is about.
         note: How many queries were answered, if not all, or how the compared queries changed, if
             ``value`` is also over queries without baseline.
         is_warning: Whether the threshold is broken, but only warns.

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_irquality.metrics import parse_metric
-from pytest_irquality.reports.numbers import format_change, format_value
+from pytest_irquality.reports.tiles import format_change, format_value
 
 NDCG = parse_metric("ndcg@10")
 

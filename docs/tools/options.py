@@ -94,7 +94,11 @@ def _render_entries(entries: Iterable[Option | IniKey]) -> Iterator[str]:
         yield from (f"### `{_get_name(entry)}`", "")
         text = mark_code(entry.help)
         if isinstance(entry, Option) and entry.metavar not in text:
-            value = f"[={entry.metavar}]" if entry.value_type == "optional text" else f"={entry.metavar}"
+            value = (
+                f"[={entry.metavar}]"
+                if entry.value_type == "optional text"
+                else f"={entry.metavar}"
+            )
             text = f"`{entry.flag}{value}`. {text}"
         yield from (text, "")
 

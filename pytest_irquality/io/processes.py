@@ -191,10 +191,11 @@ def _end_remaining_processes() -> None:
 
 def _has_children() -> bool:
     """Return whether any child is running, and reap the others."""
-    with suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-        return True
+    if sys.platform != "win32":
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+            return True
     return False
 
 

@@ -521,7 +521,7 @@ class Comparison:
         if has_repeats and metric.unit != "seconds":
             means = self._aggregate_repeats(metric, RankingVersion.BEFORE, queries) or means
         query_count = len(queries)
-        if metric.weighted:
+        if metric.is_weighted:
             query_count = sum(query.weight > 0 for query in queries)
         return MetricChange(metric, before, now, min(means), max(means), query_count)
 
@@ -590,7 +590,7 @@ class Comparison:
         weights = {}
         for query in self.list_queries_in_mean(metric, tag, includes_variants=includes_variants):
             if query.id in improvements:
-                weights[query.id] = query.weight if metric.weighted else 1.0
+                weights[query.id] = query.weight if metric.is_weighted else 1.0
         total = sum(weights.values())
         weighted: dict[str, list[float]] = {}
         if total > 0:

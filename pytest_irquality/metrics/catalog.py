@@ -311,7 +311,7 @@ def make_judged(cutoff: int) -> ScoreFunction:
     """Return a function that computes the fraction of the first k results that are judged."""
 
     def score_one(ranking: DocIds, judgments: Judgments) -> float | None:
-        # The search for judged documents covers positive grades only, so this reads the ranking.
+        # `gains` has positive grades only, so this looks up the ids.
         top = _get_top(ranking, cutoff)
         return sum(map(judgments.judged_doc_ids.__contains__, top)) / len(top) if top else None
 

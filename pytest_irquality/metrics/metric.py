@@ -106,19 +106,19 @@ class Metric:
     Attributes:
         cutoff: The last rank that counts, or ``None`` without one.
         parameters: The parameters that the canonical name shows, in the order of the definition.
-        weighted: Whether the mean over queries uses their weights.
+        is_weighted: Whether the mean over queries uses their weights.
         stage: The stage of the retriever that is scored, or empty for the final ranking.
     """
 
     definition: Definition
     cutoff: int | None = None
     parameters: tuple[tuple[str, Value], ...] = ()
-    weighted: bool = False
+    is_weighted: bool = False
     stage: str = ""
 
     def __str__(self) -> str:
-        # Equal metrics must have equal names, because reports and baselines file values by name.
-        words = [WEIGHTED] if self.weighted else []
+        # Equal metrics must have equal names, because reports and baselines store values by name.
+        words = [WEIGHTED] if self.is_weighted else []
         if self.stage:
             words.append(self.stage)
         if self.stage not in ("", CANDIDATES):
@@ -147,21 +147,20 @@ class Metric:
         return bool(self.definition.needs)
 
     @property
-    def is_relevance(self) -> bool:
+    def rates_relevance(self) -> bool:
         """Return whether a higher value means that the final ranking is more relevant."""
         return self.needs_judgments and self.higher_is_better and not self.stage
 
     @property
     def can_be_primary(self) -> bool:
         """Return whether headlines and default checks may use the metric."""
+        definition = self.definition
+        is_mean = definition.aggregate == "mean" and definition.range == (0, 1)
         # A budget needs sizes that a baseline may lack, so a default check could lose its values.
-        is_builtin = not self.definition.is_own and self.definition.aggregate == "mean"
-        return (
-            is_builtin and self.is_relevance and self.definition.range == (0, 1) and not self.budget
-        )
+        return is_mean and self.rates_relevance and not definition.is_own and not self.budget
 
     @property
-    def rel(self) -> float | None:
+    def relevant_from(self) -> float | None:
         """Return the lowest relevant grade, if the name overrides ``relevant_from``."""
         value = dict(self.parameters).get(RELEVANT_FROM.name)
         return None if value is None else float(value)
@@ -175,16 +174,16 @@ class Metric:
         return None
 
     @property
-    def settings(self) -> Mapping[str, Value]:
+    def formula_parameters(self) -> Mapping[str, Value]:
         """Return the parameters of the formula, defaults included."""
         values = dict(self.parameters)
-        settings = {}
+        formula_parameters = {}
         for parameter in self.definition.parameters:
             value = values.get(parameter.name, parameter.default)
             # `rel` changes the judgments, not the formula.
             if value is not None and parameter is not RELEVANT_FROM:
-                settings[parameter.name] = value
-        return settings
+                formula_parameters[parameter.name] = value
+        return formula_parameters
 
     def compute_depth(self, relevant_count: int = 0) -> int | None:
         """Compute how many results the metric reads, or return ``None`` for all of them.
@@ -199,8 +198,8 @@ class Metric:
     def is_defined_for(self, judgments: Judgments) -> bool:
         """Return whether the metric has a value for a query with these judgments."""
         if self.definition.needs == "relevant":
-            if self.rel is not None:
-                judgments = judgments.with_relevant_from(self.rel)
+            if self.relevant_from is not None:
+                judgments = judgments.with_relevant_from(self.relevant_from)
             return bool(judgments.relevant)
         return not self.definition.needs or bool(judgments.gains)
 
@@ -227,8 +226,8 @@ class Metric:
     def make_score_function(self) -> ScoreFunction:
         """Return the function that scores a batch of rankings."""
         if self.definition.has_cutoff:
-            return self.definition.make(cutoff=self.cutoff, **self.settings)
-        return self.definition.make(**self.settings)
+            return self.definition.make(cutoff=self.cutoff, **self.formula_parameters)
+        return self.definition.make(**self.formula_parameters)
 
 
 def _format_value(value: Value) -> str:

@@ -84,8 +84,8 @@ class RankingBatch:
             return self._score_with_budget(metric, *metric.budget, undefined)
         self.prepare([metric])
         rankings = self.judged_rankings
-        if metric.rel is not None:
-            rankings = rankings.with_relevant_from(metric.rel)
+        if metric.relevant_from is not None:
+            rankings = rankings.with_relevant_from(metric.relevant_from)
         compute_scores = metric.make_score_function()
         if undefined == "zero" or not metric.needs_judgments or all(rankings.relevant_counts):
             return list(compute_scores(rankings))
@@ -188,7 +188,7 @@ def aggregate_values(
     Returns:
         The combined value, or ``None`` if no query has one (or if all weights are 0).
     """
-    if metric.weighted and weights is not None:
+    if metric.is_weighted and weights is not None:
         return _compute_weighted_mean(values, weights)
     defined = [value for value in values if value is not None]
     if not defined:

@@ -131,7 +131,7 @@ class Threshold:
     @property
     def limits_drop(self) -> bool:
         """Return whether the threshold limits the drop of a relevance metric."""
-        return self.metric.is_relevance and bool(self.max_drop or self.max_significant_drop)
+        return self.metric.rates_relevance and bool(self.max_drop or self.max_significant_drop)
 
 
 # The fields of thresholds that are bounds. Those of changes need a baseline.

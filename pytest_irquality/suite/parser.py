@@ -70,8 +70,8 @@ def load_suite(
     name = os.path.relpath(absolute, root).replace(os.sep, "/")
     access = access or FileAccess(root)
     finder = FileFinder(os.path.dirname(name), absolute, access, files)
-    # A large suite creates a million objects and no cycles. No variable here holds the parser, so
-    # its nodes are gone when garbage is collected again.
+    # A large suite creates a million objects and no cycles. `_parse_file` takes the parser as a
+    # temporary, so its nodes are freed before collection resumes.
     with pause_garbage_collection():
         return _parse_file(
             _SuiteParser(name, MistakeList(name), finder, own_metrics, id_field_default),
@@ -210,7 +210,7 @@ class _SuiteParser:
         metrics = list_threshold_metrics(suite)
         means = [metric for metric in metrics if metric.definition.aggregate == "mean"]
         has_none = not suite.has_requirements
-        if any(metric.is_relevance or (has_none and not metric.stage) for metric in means):
+        if any(metric.rates_relevance or (has_none and not metric.stage) for metric in means):
             return tuple(means)
         names = (METRIC_WITHOUT_JUDGMENTS,) if has_none else USUAL_METRICS
         usual = [self.thresholds.parse_metric(ScalarNode(name, 1)) for name in names]

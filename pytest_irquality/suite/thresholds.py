@@ -219,7 +219,7 @@ def check_for_single_queries(threshold: Threshold) -> None:
         Mistake: The metric or bound needs several queries.
     """
     metric, line = threshold.metric, threshold.location.line
-    if metric.weighted or metric.definition.aggregate not in ("mean", "sum"):
+    if metric.is_weighted or metric.definition.aggregate not in ("mean", "sum"):
         raise Mistake(line, f"{metric} is about many queries, so a single query cannot have it")
     if threshold.max_significant_drop:
         message = "'max_significant_drop' is a test over many queries"

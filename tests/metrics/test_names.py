@@ -130,7 +130,7 @@ def test_equal_metrics_are_one_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "is_relevance", "can_be_primary"),
+    ("name", "rates_relevance", "can_be_primary"),
     [
         ("ndcg@10", True, True),
         ("weighted ndcg@10", True, True),
@@ -147,20 +147,20 @@ def test_equal_metrics_are_one_key() -> None:
     ],
 )
 def test_only_relevance_between_zero_and_one_can_be_primary(
-    name: str, is_relevance: bool, can_be_primary: bool
+    name: str, rates_relevance: bool, can_be_primary: bool
 ) -> None:
     metric = parse_metric(name)
 
-    assert metric.is_relevance == is_relevance
+    assert metric.rates_relevance == rates_relevance
     assert metric.can_be_primary == can_be_primary
 
 
 def test_the_parts_of_a_metric() -> None:
     metric = parse_metric("weighted dense candidates map(rel=2)@3")
 
-    assert (metric.definition.name, metric.cutoff, metric.rel) == ("map", 3, 2)
-    assert (metric.weighted, metric.stage) == (True, "dense")
-    assert metric.settings == {"by": "all"}
+    assert (metric.definition.name, metric.cutoff, metric.relevant_from) == ("map", 3, 2)
+    assert (metric.is_weighted, metric.stage) == (True, "dense")
+    assert metric.formula_parameters == {"by": "all"}
     assert parse_metric("recall(words=300)").budget == ("words", 300)
     assert (
         parse_metric("zero_results").definition.aggregate,

@@ -3,7 +3,7 @@
 A word is a run of letters and digits with what belongs to it (``C++``, ``-5``, ``1.2.3``,
 ``snake_case``, ``List<String>``, ``5%``), an operator (``<=``), or one character of a script that
 puts no spaces between words. Case, spacing, line breaks, hyphens between letters, quotes, dashes,
-invisible characters, entities, Unicode forms and the marks of Markdown and HTML disappear.
+invisible characters, entities, Unicode forms and the markup of Markdown and HTML disappear.
 Punctuation separates words and disappears, too.
 
 Every pattern is bounded, or cannot start inside its own match. Therefore the time is linear in the
@@ -148,14 +148,14 @@ def split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# -- Marks of Markdown and HTML --------------------------------------------------------------------
+# -- Markup ----------------------------------------------------------------------------------------
 
 # The replacement of a match: a text, a group such as `\1`, or a function that returns a text.
 Replacement = str | Callable[["re.Match[str]"], str]
 
 
 class Markup(NamedTuple):
-    """A mark of Markdown or HTML.
+    """Markup of Markdown or HTML, such as ``**`` or a tag.
 
     Attributes:
         hint: A part of every match. A text without it is not searched.
@@ -168,7 +168,7 @@ class Markup(NamedTuple):
     replacement: Replacement | None
 
     def remove(self, text: str) -> str:
-        """Return a text without these marks."""
+        """Return a text without this markup."""
         if self.hint not in text:
             return text
         replacement = _make_number_remover() if self.replacement is None else self.replacement
@@ -270,7 +270,7 @@ def _is_word(character: str) -> bool:
 
 @cache
 def _get_markup() -> tuple[tuple[Markup, ...], tuple[Markup, ...]]:
-    """Return the marks that can have letters, and the others, in the order of removal.
+    """Return the markup that can have letters, and the other markup, in the order of removal.
 
     They are compiled when the first text is read, because most projects have no passages.
     """
@@ -395,8 +395,8 @@ class NormalizedText:
 def normalize_text(text: str) -> NormalizedText:
     """Return the normalized form of a text, in time linear in its length.
 
-    The last few thousand texts are remembered, because many queries return the same chunk. Of long
-    ones, which take more memory, only a few are.
+    The last few thousand texts are remembered, because many queries return the same chunk. Only
+    a few long texts are, because they take more memory.
     """
     return _normalize_short(text) if len(text) <= MAX_SHORT_CHARS else _normalize_long(text)
 
@@ -420,9 +420,9 @@ def extract_letters(text: str) -> str:
 
     A text that lacks the letters of a passage does not contain the passage.
     """
-    if "[x]" in text or "[X]" in text:  # The box of a task is recognized after other marks only.
+    if "[x]" in text or "[X]" in text:  # The box of a task is recognized after other markup only.
         return normalize_text(text).letters
-    for markup in _get_markup()[0]:  # without the marks that have no letters
+    for markup in _get_markup()[0]:  # without the markup that has no letters
         text = markup.remove(text)
     if text.isascii():
         return text.encode().lower().translate(None, _ASCII_WITHOUT_LETTERS).decode()

@@ -26,14 +26,14 @@ _BAD_LINE = 'WEIGHTS = {"title": 1.0,'
 _NEXT_STEPS = """
 Open {folder}/ir-report.html in a browser. Then:
 
-  cd {folder}
+  {command}
   pytest --ir-suite                        # after you have edited shop_search.py
   pytest --ir-suite --ir-update-baseline   # accepts what the search returns now
 
 In your own project, `pytest --ir-init=queries.txt` writes a first suite. Delete the folder when you
 are done, or pytest will find its suite.\
 """
-SKIPPED_FOLDERS = ("venv", "env", "node_modules", "site-packages", "build", "dist")
+_SKIPPED_FOLDERS = ("venv", "env", "node_modules", "site-packages", "build", "dist")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,10 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     add.add_argument("--why", default="", help="Why the query matters, such as a ticket.")
     add.add_argument("--suite", type=Path, metavar="FILE", help="The suite, if there are several.")
-    given = parser.parse_args(arguments)
-    if given.command == "demo":
-        return _run_demo(given.folder)
-    return _add_query(given)
+    args = parser.parse_args(arguments)
+    if args.command == "demo":
+        return _run_demo(args.folder)
+    return _add_query(args)
 
 
 def _run_demo(folder: Path) -> int:
@@ -85,17 +85,17 @@ def _run_demo(folder: Path) -> int:
     print("\nNow one line changes, which makes titles less important, and the search fails:\n")
     print(f"- {_GOOD_LINE} …\n+ {_BAD_LINE} …\n", flush=True)
     subprocess.run([*command[:-1], "--tb=no", "-rN"], cwd=folder, check=False)
-    print(_NEXT_STEPS.format(folder=folder))
+    print(_NEXT_STEPS.format(folder=folder, command=quote_command(["cd"], [str(folder)])))
     return 0
 
 
-def _add_query(given: argparse.Namespace) -> int:
+def _add_query(args: argparse.Namespace) -> int:
     """Add a query to the only suite, or to the one that is named."""
     from pytest_irquality.io.files import FileError
     from pytest_irquality.io.git import find_checkout
     from pytest_irquality.suite.suite_writer import EditError, add_query
 
-    suite = given.suite
+    suite = args.suite
     if suite is None:
         suites = _find_suites()
         if len(suites) != 1:
@@ -108,7 +108,7 @@ def _add_query(given: argparse.Namespace) -> int:
     root = find_checkout(suite.absolute().parent) or Path.cwd()
     try:
         line = add_query(
-            suite.absolute(), given.query, must_find=given.must_find, why=given.why, root=root
+            suite.absolute(), args.query, must_find=args.must_find, why=args.why, root=root
         )
     except (OSError, FileError, EditError) as error:
         print(error, file=sys.stderr)
@@ -121,8 +121,8 @@ def _add_query(given: argparse.Namespace) -> int:
 def _find_suites() -> list[Path]:
     """Find the suites below the current folder, except in installed packages."""
     suites = []
-    for folder, names, files in os.walk("."):
-        names[:] = [n for n in names if not n.startswith(".") and n not in SKIPPED_FOLDERS]
+    for folder, folders, files in os.walk("."):
+        folders[:] = [n for n in folders if not n.startswith(".") and n not in _SKIPPED_FOLDERS]
         for file in files:
             if any(fnmatch(file, pattern) for pattern in SUITE_PATTERNS):
                 suites.append(Path(folder, file))

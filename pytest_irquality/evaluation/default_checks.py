@@ -5,7 +5,7 @@
 3. Large drops in too few queries to test.
 4. Queries without judgments changed beyond recognition.
 
-Each inline query was chosen by a person, so check 1 counts these. Queries from files are a sample
+Each inline query was chosen by a person, so check 1 counts them. Queries from files are a sample
 of what users search for, so check 1 tests whether significantly more of them were lost.
 
 Check 4, and check 1 for inline queries, read one suite. The others read all suites of a build:
@@ -48,7 +48,7 @@ def check_suite_defaults(comparison: Comparison, today: date | None) -> Iterator
         yield _check_recognizable(comparison)
 
 
-def check_shared(
+def check_build_defaults(
     comparisons: Iterable[Comparison],
     base_suite_paths: Collection[str] | None = None,
     *,
@@ -88,7 +88,7 @@ def _list_countable(changes: Iterable[QueryChange], today: date | None) -> list[
 def _check_lost_queries(comparison: Comparison, today: date | None) -> CheckResult:
     """Count lost queries against gained ones.
 
-    By default, queries from files do not count, because ``check_shared`` tests them.
+    By default, queries from files do not count, because ``check_build_defaults`` tests them.
     """
     setting = comparison.suite.lost_queries
     changes = _list_countable(comparison.changes, today)
@@ -106,7 +106,7 @@ def _check_lost_queries(comparison: Comparison, today: date | None) -> CheckResu
         # Gains excuse the failure, but a person should look at the queries that paid for them.
         outcome = Outcome.REVIEW
 
-    text = write("No query lost all relevant documents")
+    text = write("no query lost all relevant documents")
     if lost:
         queries = list_some([change.query.part for change in lost])
         text = write(format_count(len(lost), "query", "queries"), " lost all relevant documents")
@@ -222,7 +222,8 @@ def _create_samples(
             if units:
                 members.append((comparison, units))
             else:
-                # The suite has copies only, so it would outvote what the base branch requires.
+                # All of its queries are copies. In the pool, they would outvote the suites of the
+                # base branch.
                 sample = _create_suite_sample(comparison, comparison.suite.primary_metric)
                 suite_samples.append(sample)
         metrics = {comparison.suite.primary_metric for comparison, _ in members}
@@ -244,8 +245,8 @@ def _assign_units(
 ) -> list[tuple[Comparison, set[str]]]:
     """Assign to each suite the test units that it contributes to the pool.
 
-    A suite that the change adds contributes the units that no other suite has, because they may
-    have moved there. Its copies would let friendlier grades hide a drop.
+    A suite that the change adds contributes the units that no other suite has, because these
+    queries may have moved there. Copies do not count, so milder grades cannot hide a drop.
     """
     if base_suite_paths is None:
         base_suite_paths = {comparison.suite.path for comparison in comparisons}

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pytest_irquality.baselines.sources import Baseline
 from pytest_irquality.evaluation.comparison import Comparison, compare_runs
-from pytest_irquality.evaluation.default_checks import check_shared, check_suite_defaults
+from pytest_irquality.evaluation.default_checks import check_build_defaults, check_suite_defaults
 from pytest_irquality.evaluation.notices import SuiteFacts, create_notices
 from pytest_irquality.evaluation.requirement_checks import RequirementChecks
 from pytest_irquality.evaluation.results import (
@@ -340,7 +340,7 @@ class BranchEvaluator:
         base_paths = None if self.base is None else {suite.path for suite in self.base.suites}
         comparisons = [evaluation.comparison for evaluation in evaluations]
         today = self._add_build_facts(EvaluationContext()).date_for_expiry
-        results = check_shared(comparisons, base_paths, today=today)
+        results = check_build_defaults(comparisons, base_paths, today=today)
         return tuple(map(_accept_change, results)) if self.facts.is_update else results
 
     def _add_build_facts(self, context: EvaluationContext) -> EvaluationContext:

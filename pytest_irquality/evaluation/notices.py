@@ -1,7 +1,7 @@
 """Notices about a suite: what a reader should know next to the results of its checks.
 
 Every notice is created and worded in one function. ``create_notices`` lists them in the order in
-which reports show them. Causes come first: document IDs that do not match, results that were cut
+which reports show them. Causes come first: document ids that do not match, results that were cut
 off, or a retriever that gives no answers look like bad search in every number.
 """
 
@@ -45,10 +45,10 @@ MAX_LOST_QUERY_NOTICES = 3  # more lost queries share one notice
 
 PROBES_NOT_BY_QUOTE = "probes-not-by-quote"
 PROBES_OTHER_IDS = "probes-other-ids"
-MIN_SHARED_PROBES = 3  # broken probes: what fewer of them have in common may be a coincidence
-MIN_SHARED_FRACTION = 0.8  # of the broken probes must have something in common
+MIN_SHARED_PROBES = 3  # what fewer broken probes have in common may be a coincidence
+MIN_SHARED_FRACTION = 0.8  # fraction of broken probes that must have something in common
 MIN_CUT_POSITION = 50  # characters: no index cuts texts earlier, so the field is not indexed
-MIN_BROKEN_FRACTION = 0.25  # of the quotes: if more are broken, their field may not be indexed
+MIN_BROKEN_FRACTION = 0.25  # fraction of broken quotes at which a field may not be indexed
 
 
 @dataclass(frozen=True)
@@ -195,11 +195,12 @@ def _describe_difference(doc_id: str, other: str) -> str:
     shorter, longer = sorted((doc_id, other), key=len)
     if shorter.lower() == longer.lower():
         return "upper and lower case"
-    # A digit more makes another number, unless it is a zero in front.
-    if longer.endswith(shorter) and not longer.removesuffix(shorter).strip("0").isdecimal():
-        return f"the prefix '{longer.removesuffix(shorter)}'"
-    if longer.startswith(shorter) and not longer.removeprefix(shorter).isdecimal():
-        return f"the suffix '{longer.removeprefix(shorter)}'"
+    prefix, suffix = longer.removesuffix(shorter), longer.removeprefix(shorter)
+    # Another digit next to it makes another number, unless it is a zero in front: 7, sku-17.
+    if prefix != longer and not prefix.rstrip("0")[-1:].isdecimal():
+        return f"the prefix '{prefix}'"
+    if suffix != longer and not suffix[:1].isdecimal():
+        return f"the suffix '{suffix}'"
     return ""
 
 
@@ -212,7 +213,7 @@ def _create_changed_id_notice(facts: SuiteFacts) -> Iterator[Notice]:
     new_ids: dict[str, str] = {}
     for change in comparison.changes:
         before, now = change.before[0].doc_ids, change.now[0].doc_ids
-        # One shared ID proves that the scheme is unchanged.
+        # One shared id proves that the scheme is unchanged.
         if not set(before).isdisjoint(now):
             return
         baseline_ids.update(before)
@@ -373,7 +374,7 @@ def _create_baseline_notices(facts: SuiteFacts) -> Iterator[Notice]:
 
 
 def _create_lost_query_notices(facts: SuiteFacts) -> Iterator[Notice]:
-    """Name every lost query, those of a few with their documents."""
+    """Create a notice for each lost query with its documents or, if there are many, one for all."""
     lost = [change for change in facts.comparison.changes if change.lost_doc_ids]
     if facts.comparison.compared_search:
         return  # Nothing is lost if the baseline is another search.
@@ -555,10 +556,10 @@ def _create_assessor_notice(facts: SuiteFacts) -> Iterator[Notice]:
         for doc_id, grades in query.assessor_grades.items():
             if min(grades.values()) < query.judgments.relevant_from <= max(grades.values()):
                 doc_ids.append(doc_id)
-                each = ", ".join(f"{grade:g}" for grade in grades.values())
-                grade = f" ({each}), which counts as {query.judgments.grades.get(doc_id, 0):g}"
-                name = query.part
-                findings.append(write(facts.name_doc(doc_id), " for ", name, grade))
+                grade_list = ", ".join(f"{grade:g}" for grade in grades.values())
+                grade = f"{query.judgments.grades.get(doc_id, 0):g}"
+                text = write(facts.name_doc(doc_id), " for ", query.part, f" ({grade_list})")
+                findings.append(text + f", which counts as {grade}")
     if findings:
         text = write("Assessors disagree on ", list_some(findings))
         yield Notice("disagreement", text, doc_ids=tuple(doc_ids))
@@ -582,20 +583,20 @@ def _create_probe_notices(facts: SuiteFacts) -> Iterator[Notice]:
     comparison = facts.comparison
     found_probes: list[Probe] = []
     broken_probes: dict[str, Probe] = {}
-    finding_fields: dict[str, dict[str, str]] = defaultdict(dict)  # by document and way
+    fields_by_doc: dict[str, dict[str, str]] = defaultdict(dict)  # by document and way
     for query in comparison.answered_queries:
         if query.probe and _is_found(query, comparison):
             found_probes.append(query.probe)
-            finding_fields[query.probe.doc_id][query.probe.way] = query.probe.field
+            fields_by_doc[query.probe.doc_id][query.probe.way] = query.probe.field
         elif query.probe:
             broken_probes[query.id] = query.probe
 
     probes = [*found_probes, *broken_probes.values()]
     has_several_fields = len({probe.field for probe in probes}) > 1
-    other_ids = _find_other_ids(broken_probes, finding_fields, comparison)
+    other_ids = _find_other_ids(broken_probes, fields_by_doc, comparison)
     groups: dict[tuple[str, str], dict[str, Probe]] = defaultdict(dict)
     for query_id, probe in broken_probes.items():
-        fields = finding_fields[probe.doc_id]
+        fields = fields_by_doc[probe.doc_id]
         if probe.doc_id in comparison.run.missing_doc_ids:
             group = ("probes-not-in-the-index", "not in the index")
         elif probe.way == "quote" and "whole" in fields:
@@ -632,7 +633,7 @@ def _is_found(query: Query, comparison: Comparison) -> bool:
 
 
 def _find_other_ids(
-    broken_probes: Mapping[str, Probe], finding_fields: Mapping[str, object], comparison: Comparison
+    broken_probes: Mapping[str, Probe], fields_by_doc: Mapping[str, object], comparison: Comparison
 ) -> dict[str, str]:
     """Return other ids under which documents that no field finds are returned, by document.
 
@@ -643,7 +644,7 @@ def _find_other_ids(
     doc_ids = set()
     for query_id, probe in broken_probes.items():
         title = clean_title(probe.title)
-        if finding_fields.get(probe.doc_id) or not title:
+        if fields_by_doc.get(probe.doc_id) or not title:
             continue
         doc_ids.add(probe.doc_id)
         for ranking in comparison.answers[query_id]:
@@ -676,23 +677,24 @@ def _describe_cut(found: Sequence[Probe], broken: Sequence[Probe]) -> str:
     quotes = [(probe.position, False) for probe in found if probe.way == "quote"]
     if len(broken) < MIN_SHARED_PROBES:
         return ""
-    is_indexed = len(broken) < MIN_BROKEN_FRACTION * (len(quotes) + len(broken))
+    are_few_broken = len(broken) < MIN_BROKEN_FRACTION * (len(quotes) + len(broken))
     quotes += [(probe.position, True) for probe in broken]
     quotes.sort()
     # The cut is where the fewest quotes are on the wrong side.
-    wrong_count = fewest = len(quotes) - len(broken)
+    # Start with the cut before all texts, where every found quote is on the wrong side.
+    misplaced_count = fewest = len(quotes) - len(broken)
     cut = broken_before = broken_before_cut = 0
     for position, is_broken in quotes:
-        wrong_count += 1 if is_broken else -1
+        misplaced_count += 1 if is_broken else -1
         broken_before += is_broken
-        if wrong_count < fewest:
-            fewest, cut, broken_before_cut = wrong_count, position, broken_before
+        if misplaced_count < fewest:
+            fewest, cut, broken_before_cut = misplaced_count, position, broken_before
     found_after_cut = fewest - broken_before_cut
     broken_after_cut = len(broken) - broken_before_cut
     is_clear = broken_after_cut >= max(2 * found_after_cut, MIN_SHARED_FRACTION * len(broken))
     if cut >= MIN_CUT_POSITION and is_clear:
         return f", as if texts were cut off at about character {cut:,}"
-    return "" if is_indexed else ", as if the field were not indexed"
+    return "" if are_few_broken else ", as if the field were not indexed"
 
 
 # -- Known issues and notes ------------------------------------------------------------------------

@@ -132,6 +132,8 @@ def check(
     """
     if (retriever is None) == (not retrievers):
         raise TypeError("check() needs either 'retriever' or 'retrievers'.")
+    if concurrency is not None and concurrency < 1:
+        raise ValueError("'concurrency' must be at least 1.")
     if str(baseline).startswith("run:"):
         raise ValueError("check() cannot run the code of another branch. Compare with `git:REF`.")
     path = Path.cwd() / suite
@@ -157,10 +159,8 @@ def check(
     baseline_retriever = None
     if loaded.baseline_retriever:
         if loaded.baseline_retriever not in named or len(named) == 1:
-            raise ValueError(
-                f"{loaded.path} compares with '{loaded.baseline_retriever}'. Pass it and another"
-                " one in 'retrievers'."
-            )
+            text = f"{loaded.path} compares with '{loaded.baseline_retriever}'."
+            raise ValueError(f"{text} Pass it and another one in 'retrievers'.")
         baseline_id = RetrieverId(loaded.baseline_retriever)
         baseline_retriever = (baseline_id, named.pop(loaded.baseline_retriever))
     keys = {}

@@ -1,4 +1,4 @@
-"""Templates: what is inserted is escaped by default, for Markdown and for HTML."""
+"""Jinja environments for HTML and Markdown, which escape inserted values by default."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_FIELD_LENGTH = 4_000
 
 
 class Asset(NamedTuple):
-    """A script or style of ours, with the hash by which a content security policy allows it."""
+    """A script or style of the package, with its hash for the content security policy."""
 
     text: Markup
     hash: str
@@ -59,7 +59,7 @@ def create_markdown_environment() -> Environment:
 
 
 def render_html_text(text: Text) -> Markup:
-    """Render a text as HTML. Data keeps its writing direction to itself."""
+    """Render a text as HTML. Right-to-left data cannot reorder its surroundings."""
     return Markup(text.render(_render_html_part))
 
 
@@ -69,14 +69,14 @@ def render_markdown_text(text: Text) -> str:
 
 
 def render_markdown_cell(value: object) -> Markup:
-    """Render the cell of a table, in which a document with a title has no id."""
+    """Render a table cell, in which documents that have a title are named by it only."""
     if isinstance(value, Text):
         return Markup(value.render(_render_cell_part))
     return Markup(_finalize_markdown(value))
 
 
 def format_field(value: object) -> str:
-    """Format a field that a suite shows. A picture is data, of which a part shows nothing."""
+    """Format a field that a suite shows. A picture that was cut off cannot be shown."""
     text = str(value)
     if text.startswith("data:image/"):
         return "a picture that is too large to show" if text.endswith("…") else text
@@ -84,7 +84,7 @@ def format_field(value: object) -> str:
 
 
 def pack_script_data(value: object) -> Markup:
-    """Encode data as compressed JSON in base64, which means nothing to HTML."""
+    """Encode data as compressed JSON in base64, so it needs no escaping in HTML."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     # Level 1 is five times as fast as the default, and its result is a quarter larger.
     packed = zlib.compress(text.encode("utf-8", "replace"), 1)
@@ -98,7 +98,7 @@ def encode_script_json(value: object) -> Markup:
 
 
 def _create_bytecode_cache() -> FileSystemBytecodeCache | None:
-    """Keep compiled templates next to the bytecode of this module, if Python keeps that.
+    """Keep compiled templates next to the bytecode of this module, if Python writes bytecode.
 
     Compiling takes longer than everything else about the page of a small suite. Like bytecode of
     modules, these files are as trustworthy as the package; a project's cache folder would not be.
@@ -124,7 +124,7 @@ def _create_environment(**options: Any) -> Environment:
 def _finalize_html(value: object) -> object:
     if isinstance(value, Text):
         return render_html_text(value)
-    if type(value) is str:
+    if type(value) is str:  # Markup is a subclass, and stays as it is.
         return escape_page_text(value)
     return "" if value is None else value
 

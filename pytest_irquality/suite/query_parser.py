@@ -102,8 +102,11 @@ class FileFinder:
 
     def find_part(self, folder: DataFile, name: str) -> DataFile:
         """Find a file in a BEIR folder, compressed or not."""
-        for inner in (name, f"{name}.gz"):
-            written = self._get_relative_name(f"{folder.name}/{inner}")
+        names = [f"{folder.name}/{name}", f"{folder.name}/{name}.gz"]
+        committed = set(self._source.list_files()) if self._source else set()
+        # The working tree may have the other file. Then a commit still has its own.
+        for each in sorted(names, key=lambda each: each not in committed):
+            written = self._get_relative_name(each)
             with suppress(MissingFile):
                 return self.find(written, 1, folder.format, folder.columns)[0]
         message = f"The folder is not a BEIR data set, because it has no {name}"

@@ -118,7 +118,7 @@ def test_ids_that_differ_in_form_only(named: str, returned: str, difference: str
     assert evaluation.outcome is Outcome.FAILED
 
 
-@pytest.mark.parametrize("returned", ["17", "70", "sku-7"])
+@pytest.mark.parametrize("returned", ["17", "70", "sku-17", "sku-7"])
 def test_numbers_that_share_digits_have_no_relation(returned: str) -> None:
     suite = make_suite(queries=[make_query("a", {"7": 1.0})], thresholds=[make_threshold(min=0.5)])
 

@@ -161,6 +161,8 @@ def test_mistakes_are_raised(suite: Path) -> None:
         check(suite, search)
     with pytest.raises(TypeError, match="either 'retriever' or 'retrievers'"):
         check(suite, retrievers={})
+    with pytest.raises(ValueError, match="must be at least 1"):
+        check(suite, search, concurrency=0)
 
 
 def test_every_public_name_can_be_imported() -> None:

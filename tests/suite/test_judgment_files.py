@@ -433,6 +433,10 @@ def test_compressed_data_sets_and_folders_with_brackets_come_from_a_commit(
     tree = PackedTree()
     tree.files = dict.fromkeys(contents, "")
 
+    unpacked = tmp_path / "shop[1]" / "data" / "queries.jsonl"
+    unpacked.parent.mkdir(parents=True)
+    unpacked.touch()  # in the working tree only
+
     suite = load_suite(
         "shop[1]/s.ir.yaml", root=tmp_path, text=f"queries: [{{file: {written}}}]\n", files=tree
     )

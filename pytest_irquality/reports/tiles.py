@@ -60,23 +60,13 @@ def format_change(metric: Metric, before: float | None, now: float | None) -> Nu
     return Number(now - before, text)
 
 
-def format_bound(metric: Metric, bound: float, bound_text: str = "") -> str:
-    """Format a bound as the suite has it."""
-    if bound_text:
-        return bound_text
-    return f"{bound * 1000:g} ms" if metric.unit == "seconds" else f"{bound:g}"
-
-
 def format_check_values(result: CheckResult) -> tuple[str, str, str]:
     """Format what a check compares: the baseline's value, the current value, and the bound."""
     check = result.check
     if isinstance(check, Threshold):
         before = format_value(check.metric, result.baseline_value)
         now = format_value(check.metric, result.value)
-        bound = ""
-        if result.bound is not None:
-            bound = format_bound(check.metric, result.bound, result.bound_text)
-        return str(before or ""), str(now or ""), bound
+        return str(before or ""), str(now or ""), result.bound_text
     return "", "", ""
 
 
@@ -185,18 +175,18 @@ def build_tile(
     answered = len(evaluation.comparison.answered_queries)
     if evaluation.comparison.list_query_ids(QueryStatus.NO_ANSWER) and not tag:
         note = f"{answered} of {len(evaluation.suite.queries)} queries answered"
-    bound, bound_name = _get_bound(metric, threshold)
+    bound, bound_name = _get_bound(threshold)
     bound_value = bound.value if bound else None
     return Tile(
         label=f"{tag} {metric}" if tag else str(metric),
         metric=str(metric),
         tag=tag,
         outcome=result.outcome if result else Outcome.PASSED,
-        status=_describe_status(metric, threshold, result),
+        status=_describe_status(threshold, result, evaluation.comparison.count_values(metric, tag)),
         value=format_value(metric, value),
         change=format_change(metric, score.before, score.now) if score else None,
         baseline=format_value(metric, baseline),
-        bound=Number(bound.value, format_bound(metric, bound.value, bound.text)) if bound else None,
+        bound=Number(bound.value, str(bound)) if bound else None,
         bound_name=bound_name,
         improvement=score.improvement if score else 0.0,
         compared=compared,
@@ -223,7 +213,7 @@ def _collect_threshold_results(
     return results
 
 
-def _get_bound(metric: Metric, threshold: Threshold | None) -> tuple[Bound | None, str]:
+def _get_bound(threshold: Threshold | None) -> tuple[Bound | None, str]:
     """Return the lowest or highest value that a threshold allows, and its name."""
     if threshold is None:
         return None, ""
@@ -235,8 +225,9 @@ def _get_bound(metric: Metric, threshold: Threshold | None) -> tuple[Bound | Non
 
 
 def _describe_status(
-    metric: Metric, threshold: Threshold | None, result: CheckResult | None
+    threshold: Threshold | None, result: CheckResult | None, value_count: int
 ) -> str:
+    """Describe how a result compares with its threshold, of which two bounds may have one text."""
     if threshold is None or result is None:
         return ""
     if result.known_issue_id:
@@ -245,11 +236,14 @@ def _describe_status(
         return "not evaluated"
     if result.outcome is Outcome.PASSED and not result.is_warning:
         return "holds"
-    if result.bound_text == str(threshold.min):
+    value, bound = result.value or 0.0, result.bound or 0.0
+    if threshold.max is not None and threshold.max.unit is BoundUnit.QUERY_FRACTION:
+        value /= value_count or 1
+    if result.bound_text == str(threshold.min) and value < bound:
         status = f"below {threshold.min}"
-    elif result.bound_text == str(threshold.max):
+    elif result.bound_text == str(threshold.max) and value > bound:
         status = f"above {threshold.max}"
-    elif not metric.higher_is_better:
+    elif not threshold.metric.higher_is_better:
         status = f"rose by more than {threshold.max_rise}"
     elif result.bound_text != str(threshold.max_drop):
         status = f"dropped significantly, by more than {threshold.max_significant_drop}"

@@ -568,14 +568,18 @@ def test_status_names_the_bound_that_broke() -> None:
         parse_metric("zero_results"),
         location=Location("shop.ir.yaml", 3),
         max=Bound(0.06, BoundUnit.QUERY_FRACTION, "6%"),
-        max_rise=Bound(0, text="0"),
+        max_rise=Bound(0.06, BoundUnit.BASELINE_FRACTION, "6%"),
     )
-    suite = make_suite(thresholds=[threshold])
+    ndcg = make_threshold("ndcg@10", min=0.1, max_drop=0.1)
+    suite = make_suite(thresholds=[threshold, ndcg])
 
-    view = make_view(suite, make_run(suite, {"shop 0": EMPTY}), make_run(suite))
+    view = make_view(suite, make_run(suite, worse=9, ranking=WORSE), make_run(suite))
+    rise = make_view(suite, make_run(suite, {"shop 0": EMPTY}), make_run(suite))
 
-    (tile,) = [tile for tile in view.suites[0].tiles if tile.label == "zero_results"]
-    assert tile.status == "rose by more than 0"
+    statuses = {tile.label: tile.status for tile in view.suites[0].tiles}
+    assert statuses["ndcg@10"] == "dropped by more than 0.1"
+    statuses = {tile.label: tile.status for tile in rise.suites[0].tiles}
+    assert statuses["zero_results"] == "rose by more than 6%"
 
 
 def test_metric_without_a_lowest_value_has_no_bar() -> None:
